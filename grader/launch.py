@@ -1,0 +1,175 @@
+"""The words both backends share: what is launched, and what was seen.
+
+A Launch goes in, a Trace comes out, whichever backend ran it. All values are frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Severity = Literal["error", "warning", "info"]
+Dim3 = tuple[int, int, int]
+
+KINDS = (
+    "compile-error",
+    "compile-warning",
+    "launch-failure",
+    "race",
+    "invalid-access",
+    "uninitialized-read",
+    "barrier-divergence",
+    "timeout",
+    "wrong-output",
+    "unwritten-output",
+    "uncoalesced",
+    "bank-conflict",
+    "spill",
+    "missing-feature",
+    "too-slow",
+    "cheat",
+    "machine",
+)
+"""Every kind of finding, in the words of compute-sanitizer where it has one."""
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Array:
+    """A pointer argument: a buffer in global memory.
+
+    `data` is what the buffer holds before the launch, or None for one that is allocated,
+    poisoned and uninitialised. `read_back` asks for its contents after the launch.
+    `shape` and `dtype` are those of the NumPy array; element order is C.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    data: NDArray[Any] | None = None
+    read_back: bool = False
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A by-value argument of a NumPy scalar type, for example int32 or float32."""
+
+    name: str
+    value: int | float | bool
+    dtype: str
+
+
+Argument = Array | Scalar
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch. `shared` is the dynamic shared memory in bytes.
+
+    `globals` sets `__constant__` and `__device__` variables by name before the launch.
+    `name` says in reports which case it is.
+    """
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    args: tuple[Argument, ...]
+    shared: int = 0
+    globals: Mapping[str, NDArray[Any]] = field(default_factory=lambda: _EMPTY)
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Other:
+    """The second access of a hazard."""
+
+    line: int
+    thread: Dim3
+    block: Dim3
+    access: Literal["read", "write", "atomic"] = "write"
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found, what, where and how to mend it; alike ones folded with an exact `count`.
+
+    `message` is one line with no location in it; `line` is 1-based, 0 when not known; `text` is
+    the source line's text; `block` and `thread` are those of the first occurrence.
+    """
+
+    kind: str
+    severity: Severity
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    text: str = ""
+    count: int = 1
+    space: str = ""
+    hazard: str = ""
+    access: str = ""
+    variable: str = ""
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
+    other: Other | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class LineCounters:
+    """Counters of one source line, under Nsight Compute's metric names."""
+
+    line: int
+    counters: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the compiled kernel takes: a thread's registers, a block's static shared bytes, a
+    thread's local bytes; theoretical occupancy is a ratio from 0 to 1, None when not known."""
+
+    registers: int | None = None
+    static_shared_bytes: int | None = None
+    local_bytes: int | None = None
+    theoretical_occupancy: float | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one launch did.
+
+    `outputs` maps an argument's index to the array after the launch (only those with
+    `read_back`, and only when the launch ended); `unwritten` maps it to a boolean mask of the
+    same shape that is True where an uninitialised buffer was never written.
+    `seconds` has the wall time of each step. `ended` is False when the launch was aborted
+    (launch failure, timeout, deadlock, trap): outputs are then absent.
+    """
+
+    backend: Literal["sim", "gpu"]
+    findings: tuple[Finding, ...] = ()
+    outputs: Mapping[int, NDArray[Any]] = field(default_factory=lambda: _EMPTY)
+    unwritten: Mapping[int, NDArray[np.bool_]] = field(default_factory=lambda: _EMPTY)
+    counters: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
+    lines: tuple[LineCounters, ...] = ()
+    resources: Resources = Resources()
+    seconds: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
+    toolchain: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    ended: bool = True
+    printed: str = ""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings of severity "error"."""
+        return tuple(f for f in self.findings if f.severity == "error")
+
+    @property
+    def verdict(self) -> Literal["clean", "findings"]:
+        """`findings` when anything worse than an info was found."""
+        return "findings" if any(f.severity != "info" for f in self.findings) else "clean"
