@@ -101,7 +101,8 @@ class Finding:
     """One thing found, what, where and how to mend it; alike ones folded with an exact `count`.
 
     `message` is one line with no location in it; `line` is 1-based, 0 when not known; `text` is
-    the source line's text; `block` and `thread` are those of the first occurrence.
+    the source line's text; `block` and `thread` are those of the first occurrence. `detail` is
+    further lines to show below it as they are; `cases` names the cases that it was seen in.
     """
 
     kind: str
@@ -120,6 +121,8 @@ class Finding:
     thread: Dim3 | None = None
     other: Other | None = None
     hint: str = ""
+    detail: str = ""
+    cases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
