@@ -9,16 +9,17 @@ A lab's `reference.py` is the oracle. It defines
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.launch import Launch
+from grader.launch import Array, Launch, Scalar
 
 Visibility = Literal["public", "hidden"]
+Role = Literal["in", "inout", "out", "value"]
 
 
 @dataclass(frozen=True)
@@ -33,25 +34,37 @@ class Expected:
 @dataclass(frozen=True)
 class Case:
     """One size that a lab is graded on. `dims` are the names that its expressions may use;
-    `kind` says which inputs: "random", or "integer" whose exact result float32 holds."""
+    `kind` says which inputs: "random", or "integer" whose exact result float32 holds.
+    `derived` names further dims that the student's own code answers: dim -> derivation."""
 
     name: str
     dims: Mapping[str, int]
     kind: str = "random"
     visibility: Visibility = "public"
+    derived: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> str:
         return " x ".join(str(v) for v in self.dims.values())
 
+    def resolved(self, answers: Mapping[str, int]) -> Case:
+        """This case with its derived dims set from the answers, by derivation name."""
+        own = {dim: answers[name] for dim, name in self.derived.items()}
+        return replace(self, dims={**self.dims, **own})
+
 
 @dataclass(frozen=True)
 class CheckSpec:
-    """One graded aspect: `name` is a module of `grader.check`, `options` its settings."""
+    """One graded aspect: `name` is a module of `grader.check`, `options` its settings.
+
+    `where` is "file:line" of the check, `lines` the line of each option, for a message about one
+    that does not fit."""
 
     name: str
     points: float
     options: Mapping[str, Any]
+    where: str = ""
+    lines: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,79 @@ class KernelSpec:
 
 
 @dataclass(frozen=True)
+class ArgumentSpec:
+    """What one kernel parameter is given: an array of `dtype` and `shape`, or a `value`.
+    Shape and value are expressions over the case's dims (`expression.py`)."""
+
+    name: str
+    role: Role
+    dtype: str
+    shape: tuple[str | int, ...] = ()
+    value: str | int | float = 0
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A launch's grid and block, 1 to 3 expressions each, and its dynamic shared bytes."""
+
+    grid: tuple[str | int, ...]
+    block: tuple[str | int, ...]
+    shared: str | int = 0
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A number that the student's own code works out, for example the tile width for a device.
+
+    The kernel is run with one thread on `given`, the values of its by-value parameters by name,
+    and its answer is the one element of its output `output`. An answer outside `minimum` to
+    `maximum` is wrong; `rule` says in words what was asked.
+    """
+
+    name: str
+    kernel: KernelSpec
+    given: Mapping[str, int]
+    output: str
+    minimum: int
+    maximum: int
+    rule: str = ""
+
+    @property
+    def launch(self) -> Launch:
+        """One thread that answers; the output is the only argument that is read back."""
+        args = tuple(
+            Array(name, (1,), "int32", read_back=True)
+            if name == self.output
+            else Scalar(name, self.given[name], "int32")
+            for _, name in self.kernel.parameters
+        )
+        return Launch(self.kernel.name, (1, 1, 1), (1, 1, 1), args, name=self.call)
+
+    @property
+    def output_index(self) -> int:
+        """The index of the answer among the launch's arguments."""
+        return [name for _, name in self.kernel.parameters].index(self.output)
+
+    @property
+    def call(self) -> str:
+        """The call as a message shows it: `choose_tile(1024, 49152)`."""
+        inside = ", ".join(str(value) for value in self.given.values())
+        return f"{self.kernel.name}({inside})"
+
+    def problem(self, answer: int) -> str:
+        """Why the answer is wrong, in one line; empty when it is right."""
+        if self.minimum <= answer <= self.maximum:
+            return ""
+        due = (
+            f"{self.minimum}"
+            if self.minimum == self.maximum
+            else f"{self.minimum} to {self.maximum}"
+        )
+        reason = f": {self.rule}" if self.rule else ""
+        return f"{self.call} answered {self.output} = {answer}, expected {due}{reason}"
+
+
+@dataclass(frozen=True)
 class Prepared:
     """A case made ready to run: its launch, and per output argument index the right answer."""
 
@@ -78,7 +164,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab as read from its folder. `kernels[0]` is the one that is graded on every case."""
+    """A lab as read from its folder. `kernels[0]` is the one that is graded on every case; the
+    others answer `derivations`. `arguments` are in the order of `kernels[0]`'s parameters.
+    `where` is the lab.yaml as messages name it."""
 
     name: str
     title: str
@@ -86,7 +174,27 @@ class Lab:
     kernels: tuple[KernelSpec, ...]
     cases: tuple[Case, ...]
     checks: tuple[CheckSpec, ...]
+    arguments: tuple[ArgumentSpec, ...] = ()
+    geometry: Geometry = Geometry((1,), (1,))
+    baseline_geometry: Geometry | None = None
+    derivations: tuple[Derivation, ...] = ()
+    where: str = ""
 
     @property
     def max_score(self) -> float:
         return sum(c.points for c in self.checks)
+
+    @property
+    def skeleton(self) -> Path:
+        """The file that the student starts from."""
+        return self.folder / f"{self.name}.cu"
+
+    @property
+    def baseline(self) -> Path:
+        """The straightforward kernel that traffic and speed are measured against."""
+        return self.folder / "baseline.cu"
+
+    @property
+    def solution(self) -> Path:
+        """The answer: `solutions/<lab>/<lab>.cu` beside the labs' folder."""
+        return self.folder.parent.parent / "solutions" / self.name / f"{self.name}.cu"
