@@ -1,0 +1,19 @@
+"""C = A B for float32 matrices of n x n."""
+
+import numpy as np
+
+from grader.tolerance import expected_product, whole_factors
+
+
+def inputs(dims, rng, kind):
+    n = dims["n"]
+    if kind == "integer":
+        a, b = whole_factors(n, n, n, rng)
+    else:
+        a = rng.uniform(-1, 1, (n, n)).astype(np.float32)
+        b = rng.uniform(-1, 1, (n, n)).astype(np.float32)
+    return {"A": a, "B": b}
+
+
+def expected(dims, inputs):
+    return {"C": expected_product(inputs["A"], inputs["B"])}

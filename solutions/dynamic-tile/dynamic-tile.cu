@@ -1,0 +1,59 @@
+// C = A B for any sizes and any tile width: A is m x k, B is k x n, C is m x n, row-major floats.
+//
+// The launch has ceil(n / tile) x ceil(m / tile) blocks of tile x tile threads and gives each block
+// 2 * tile * tile * sizeof(float) bytes of dynamic shared memory: one array for both tiles.
+
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k,
+                                  int tile)
+{
+    extern __shared__ float tiles[];
+    // BEGIN SOLUTION
+    // SKELETON: // TODO: let As and Bs point to the two halves of tiles. Offsets count elements.
+    float* As = tiles;
+    float* Bs = tiles + tile * tile;
+    // END SOLUTION
+
+    int tx = threadIdx.x;
+    int ty = threadIdx.y;
+    int row = blockIdx.y * tile + ty;
+    int col = blockIdx.x * tile + tx;
+
+    float sum = 0.0f;
+    // BEGIN SOLUTION
+    // SKELETON: // TODO: the phases of the boundary lab, with one linear index where there were two:
+    // SKELETON: // the element in row r and column c of a tile is number r * tile + c.
+    for (int first = 0; first < k; first += tile) {
+        int a_col = first + tx;
+        int b_row = first + ty;
+        As[ty * tile + tx] = (row < m && a_col < k) ? A[row * k + a_col] : 0.0f;
+        Bs[ty * tile + tx] = (b_row < k && col < n) ? B[b_row * n + col] : 0.0f;
+        __syncthreads();
+
+        for (int i = 0; i < tile; ++i) {
+            sum += As[ty * tile + i] * Bs[i * tile + tx];
+        }
+        __syncthreads();
+    }
+    // END SOLUTION
+
+    if (row < m && col < n) {
+        C[row * n + col] = sum;
+    }
+}
+
+// The widest tile that a device can run: tile * tile threads must fit into a block, and both tiles
+// into its shared memory. Runs with one thread.
+extern "C" __global__ void choose_tile(int max_threads_per_block, int shared_bytes_per_block,
+                                       int* tile)
+{
+    // BEGIN SOLUTION
+    // SKELETON: // TODO: the widest tile that keeps both limits.
+    // SKELETON: *tile = 1;
+    int width = 1;
+    while ((width + 1) * (width + 1) <= max_threads_per_block &&
+           2 * (width + 1) * (width + 1) * (int)sizeof(float) <= shared_bytes_per_block) {
+        ++width;
+    }
+    *tile = width;
+    // END SOLUTION
+}

@@ -1,0 +1,9 @@
+// Neighbouring threads take elements that lie a whole grid apart: right, but scattered.
+
+extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
+{
+    int i = threadIdx.x * gridDim.x + blockIdx.x;
+    if (i < n) {
+        c[i] = a[i] + b[i];
+    }
+}

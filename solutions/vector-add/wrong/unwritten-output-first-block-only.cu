@@ -1,0 +1,9 @@
+// Each thread forgets how many threads stand in the blocks before its own.
+
+extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
+{
+    int i = threadIdx.x;
+    if (blockIdx.x == 0 && i < n) {
+        c[i] = a[i] + b[i];
+    }
+}
