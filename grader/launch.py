@@ -37,7 +37,7 @@ KINDS = (
 )
 """Every kind of finding, in the words of compute-sanitizer where it has one."""
 
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

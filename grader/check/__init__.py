@@ -1,0 +1,10 @@
+"""The checks: one file each, found by name (`grader.check.<name>`), no list to edit.
+
+A check's file has
+
+    Options                         a CheckOptions model: what a lab may set
+    DEPENDS                         a Dependency on another check, or None
+    judge(options, evidence)        -> Verdict; its docstring is the line that the student reads
+
+`grader.check.suite` finds them, orders them and turns their verdicts into Results.
+"""

@@ -1,0 +1,138 @@
+"""What a check is given and what it says: frozen values, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from grader.compile.program import Program
+from grader.lab import Case, Lab, Prepared, Visibility
+from grader.launch import Finding, Trace
+
+Status = Literal["pass", "fail", "blocked", "unjudged", "error"]
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class CheckOptions(BaseModel):
+    """Base of every check's options: a key that the check does not know is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether the lab's baseline kernel has to be measured for this check."""
+        return False
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """What must hold before a check may give points.
+
+    `on` is the other check's name. `need` says how much of it: "one" case right, or "all".
+    A check that `runs_anyway` is judged even when the dependency fails, so that its findings are
+    told; only its pass becomes `blocked`, and a kernel that does nothing earns nothing.
+    """
+
+    on: str
+    need: Literal["one", "all"] = "one"
+    runs_anyway: bool = False
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """One case and what its launch did. `prepared` is None when the case could not be made ready
+    because of the student's own answer (a tile width that no device can launch); `trace` says so.
+    """
+
+    case: Case
+    prepared: Prepared | None
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one check found.
+
+    `share` is the part of its points that is earned, from 0 to 1. `cases` maps a case's name to
+    its status where the check judges case by case. `measurements` are numbers in the unit that
+    their name says; `measured_on` is the case that they and the summary speak of.
+    """
+
+    status: Status
+    summary: str
+    share: float = 0.0
+    findings: tuple[Finding, ...] = ()
+    measurements: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
+    cases: Mapping[str, Status] = field(default_factory=lambda: _EMPTY)
+    measured_on: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A verdict with its points, as it stands in a grade."""
+
+    name: str
+    status: Status
+    points: float
+    max_points: float
+    summary: str
+    findings: tuple[Finding, ...] = ()
+    measurements: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
+    visibility: Visibility = "public"
+    cases: Mapping[str, Status] = field(default_factory=lambda: _EMPTY)
+    measured_on: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a check may look at.
+
+    `baseline` has the traces of the lab's baseline kernel by case name; `settled` the verdicts of
+    the checks that this one depends on.
+    """
+
+    lab: Lab
+    program: Program
+    runs: tuple[CaseRun, ...]
+    backend: Literal["sim", "gpu"] = "sim"
+    baseline: Mapping[str, Trace] = field(default_factory=lambda: _EMPTY)
+    settled: Mapping[str, Verdict] = field(default_factory=lambda: _EMPTY)
+
+    @property
+    def largest(self) -> CaseRun | None:
+        """The case that measurements are taken on: the public one with the most array elements,
+        the first of equals; a hidden one only when no case is public."""
+        return largest(self.runs)
+
+    def is_right(self, case: str) -> bool:
+        """Whether the output of that case is known to be right; True when nobody judged it."""
+        verdict = self.settled.get("output")
+        return verdict is None or verdict.cases.get(case) == "pass"
+
+
+def elements(prepared: Prepared) -> int:
+    """How many array elements the launch of a case touches: its size as one number."""
+    shapes = [getattr(argument, "shape", (0,)) for argument in prepared.launch.args]
+    total = 0
+    for shape in shapes:
+        count = 1
+        for extent in shape:
+            count *= extent
+        total += count
+    return total
+
+
+def largest(runs: tuple[CaseRun, ...]) -> CaseRun | None:
+    """The largest public case of those that could be made ready; None when there is none."""
+    ready = [run for run in runs if run.prepared is not None]
+    public = [run for run in ready if run.case.visibility == "public"]
+    return max(
+        public or ready,
+        key=lambda run: elements(run.prepared) if run.prepared else 0,
+        default=None,
+    )

@@ -1,0 +1,161 @@
+"""Finds a lab's checks by name, reads their options, runs them in the order they depend on."""
+
+from __future__ import annotations
+
+import difflib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from pydantic import ValidationError
+
+from grader import check as checks_folder
+from grader.check.result import CheckOptions, Dependency, Evidence, Result, Verdict
+from grader.fault import LabFault
+from grader.lab import CheckSpec, Lab
+
+Judge = Callable[[CheckOptions, Evidence], Verdict]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of one lab, ready to judge. `title` is the line that the student reads."""
+
+    name: str
+    points: float
+    options: CheckOptions
+    depends: Dependency | None
+    judge: Judge
+    title: str
+
+
+def check_names() -> tuple[str, ...]:
+    """Every check there is, by looking into the folder."""
+    names = (module.name for module in pkgutil.iter_modules(checks_folder.__path__))
+    return tuple(name for name in names if _module(name) is not None)
+
+
+def find_check(spec: CheckSpec, where: str) -> Check:
+    """The check that a lab asks for. `where` names the lab file in messages.
+
+    Raises LabFault for an unknown check or option, naming the nearest one that exists.
+    """
+    module = _module(spec.name)
+    if module is None:
+        raise LabFault(
+            f"there is no check `{spec.name}`",
+            where=f"{where}: checks.{spec.name}",
+            mend=nearest(spec.name, check_names(), "check"),
+        )
+    judge: Judge = module.judge
+    title = (judge.__doc__ or "").strip().splitlines()[0]
+    options = read_options(spec, module.Options, where)
+    return Check(spec.name, spec.points, options, module.DEPENDS, judge, title)
+
+
+def _module(name: str) -> ModuleType | None:
+    """The module of a check, None when there is no such check."""
+    path = f"grader.check.{name}"
+    if not name.isidentifier() or find_spec(path) is None:
+        return None
+    module = import_module(path)
+    return module if hasattr(module, "judge") else None
+
+
+def read_options(spec: CheckSpec, model: type[CheckOptions], where: str) -> CheckOptions:
+    """The options of one check, validated. Raises LabFault that names the key and the nearest
+    valid one."""
+    try:
+        return model.model_validate(dict(spec.options))
+    except ValidationError as invalid:
+        error = invalid.errors()[0]
+        path = ".".join(str(part) for part in error["loc"])
+        names = tuple(model.model_fields)
+        unknown = error["type"] == "extra_forbidden"
+        what = "unknown option" if unknown else f"{error['msg'][0].lower()}{error['msg'][1:]}"
+        raise LabFault(
+            f"{what}: `{path}`" if unknown else f"{what} (got {error['input']!r})",
+            where=f"{where}: checks.{spec.name}.{path}",
+            mend=nearest(path, names, "option") if unknown else "",
+        ) from None
+
+
+def nearest(name: str, names: Sequence[str], what: str) -> str:
+    """How to mend a name that is not among `names`."""
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    known = ", ".join(sorted(names))
+    return f"the {what}s there are: {known}" if names else f"it takes no {what}s"
+
+
+def plan(lab: Lab) -> tuple[Check, ...]:
+    """The checks of a lab in its own order, options validated. Raises LabFault."""
+    where = f"{lab.name}/lab.yaml"
+    return tuple(find_check(spec, where) for spec in lab.checks)
+
+
+def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]:
+    """Judge every check, those first that others depend on; results in the order of `checks`."""
+    by_name = {check.name: check for check in checks}
+    verdicts: dict[str, Verdict] = {}
+
+    def settle(check: Check) -> Verdict:
+        if check.name not in verdicts:
+            first = by_name.get(check.depends.on) if check.depends else None
+            settled = {first.name: settle(first)} if first else {}
+            verdicts[check.name] = judge_one(check, replace(evidence, settled=settled))
+        return verdicts[check.name]
+
+    return tuple(award(check, settle(check)) for check in checks)
+
+
+def judge_one(check: Check, evidence: Evidence) -> Verdict:
+    """One check's verdict, its dependency (in `evidence.settled`) taken into account."""
+    reason = _unmet(check.depends, evidence.settled)
+    if reason and check.depends and not check.depends.runs_anyway:
+        return Verdict("blocked", reason)
+    verdict = check.judge(check.options, evidence)
+    if reason and verdict.status == "pass":
+        return replace(verdict, status="blocked", share=0.0, summary=reason)
+    return verdict
+
+
+def _unmet(depends: Dependency | None, settled: Mapping[str, Verdict]) -> str:
+    """Why the dependency does not hold, or "" when it does (or the lab does not judge it)."""
+    first = settled.get(depends.on) if depends else None
+    if depends is None or first is None or first.status in ("pass", "unjudged"):
+        return ""
+    if depends.need == "all":
+        return f"waits for `{depends.on}` to pass"
+    if "pass" in first.cases.values():
+        return ""
+    return f"waits for `{depends.on}`: no case is right yet"
+
+
+def award(check: Check, verdict: Verdict) -> Result:
+    """The verdict with its points; a share is rounded to a hundredth of a point."""
+    return Result(
+        name=check.name,
+        status=verdict.status,
+        points=round(check.points * verdict.share, 2),
+        max_points=check.points,
+        summary=verdict.summary,
+        findings=verdict.findings,
+        measurements=verdict.measurements,
+        cases=verdict.cases,
+        measured_on=verdict.measured_on,
+    )
+
+
+def blocked_all(checks: Sequence[Check], summary: str) -> tuple[Result, ...]:
+    """Every check blocked for one reason: the submission did not compile."""
+    return tuple(award(check, Verdict("blocked", summary)) for check in checks)
+
+
+def error_all(checks: Sequence[Check], summary: str) -> tuple[Result, ...]:
+    """Every check without a verdict because the machine failed."""
+    return tuple(award(check, Verdict("error", summary)) for check in checks)

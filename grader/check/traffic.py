@@ -1,0 +1,128 @@
+"""The traffic check: how much global memory the kernel asks for, and how well it is coalesced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pydantic import Field
+
+from grader.check.findings import at_line
+from grader.check.hints import line_hints
+from grader.check.result import CaseRun, CheckOptions, Dependency, Evidence, Verdict
+from grader.expression import evaluate
+from grader.launch import Finding, Trace
+
+LOAD_BYTES = "smsp__sass_data_bytes_mem_global_op_ld.sum"
+REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+DEPENDS: Dependency | None = Dependency("output", "one")
+
+
+class Options(CheckOptions):
+    """`max_global_bytes_ratio`: the bytes that active lanes load from global memory, over those of
+    the lab's baseline; a number or an expression over the case's dims. `max_sectors_per_request`:
+    32-byte sectors that one warp's access touches, loads and stores each (4 when coalesced)."""
+
+    max_global_bytes_ratio: float | str | None = None
+    max_sectors_per_request: float | None = Field(None, gt=0)
+
+    @property
+    def needs_baseline(self) -> bool:
+        return self.max_global_bytes_ratio is not None
+
+
+def judge(options: Options, evidence: Evidence) -> Verdict:
+    """The kernel loads no more from global memory than it must, in coalesced accesses.
+
+    Judged on the largest public case, and only when its output is right: a kernel that skips
+    work loads little.
+    """
+    run = evidence.largest
+    if run is None or not evidence.is_right(run.case.name):
+        return Verdict("blocked", "waits for `output`: the case it is measured on is not right")
+    if LOAD_BYTES not in run.trace.counters:
+        return Verdict("unjudged", "no memory counters on this backend")
+    parts = [p for p in (_bytes_ratio(options, run, evidence), _sectors(options, run)) if p]
+    faults = [at_line(p.fault, evidence.program, p.line) for p in parts if p.fault]
+    hints = line_hints(run.trace.lines, evidence.program, "warning" if faults else "info")
+    findings = [replace(finding, cases=(run.case.name,)) for finding in (*faults, *hints)]
+    return Verdict(
+        status="fail" if faults else "pass",
+        summary="; ".join(part.summary for part in parts) or "no limit set",
+        share=0.0 if faults else 1.0,
+        findings=tuple(findings),
+        measurements={name: value for part in parts for name, value in part.measured.items()},
+        measured_on=run.case.name,
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """One limit: what was measured against it, and the fault when it is exceeded."""
+
+    summary: str
+    measured: Mapping[str, float]
+    fault: Finding | None = None
+    line: int = 0
+
+
+def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> Part | None:
+    base = evidence.baseline.get(run.case.name)
+    if options.max_global_bytes_ratio is None or base is None:
+        return None
+    most = float(evaluate(options.max_global_bytes_ratio, run.case.dims))
+    loaded, naive = run.trace.counters[LOAD_BYTES], base.counters.get(LOAD_BYTES, 0)
+    ratio = loaded / naive if naive else float("inf")
+    measured = {
+        "global_load_bytes": loaded,
+        "baseline_global_load_bytes": naive,
+        "global_bytes_ratio": round(ratio, 6),
+        "max_global_bytes_ratio": most,
+    }
+    summary = f"loads {ratio:.3g} of the baseline's global bytes, at most {most:.3g}"
+    if ratio <= most:
+        return Part(summary, measured)
+    fault = Finding(
+        "missing-feature",
+        "error",
+        f"{loaded:,.0f} bytes loaded from global memory, {ratio / most:.1f} times the "
+        f"{most * naive:,.0f} that this lab allows (the baseline loads {naive:,.0f})",
+        space="global",
+        hint="load each element once a block into shared memory, then let all threads read it there",
+    )
+    return Part(summary, measured, fault, _heaviest(run, LOAD_BYTES))
+
+
+def _sectors(options: Options, run: CaseRun) -> Part | None:
+    most = options.max_sectors_per_request
+    if most is None:
+        return None
+    rates = {op: sectors_per_request(run.trace, op) for op in ("ld", "st")}
+    op, worst = max(rates.items(), key=lambda item: item[1])
+    word = "load" if op == "ld" else "store"
+    measured = {f"sectors_per_request_{op}": round(rate, 4) for op, rate in rates.items()}
+    summary = f"{worst:.3g} sectors a {word} request, at most {most:g}"
+    if worst <= most:
+        return Part(summary, measured)
+    fault = Finding(
+        "uncoalesced",
+        "error",
+        f"a warp's global {word} touches {worst:.3g} sectors of 32 bytes; at most {most:g} are "
+        "allowed",
+        space="global",
+        hint="let threadIdx.x run along the array's last index, so that neighbours are adjacent",
+    )
+    return Part(summary, measured, fault, _heaviest(run, SECTORS.format(op)))
+
+
+def sectors_per_request(trace: Trace, op: str) -> float:
+    """Mean 32-byte sectors that one warp's global access touches; `op` is "ld" or "st"."""
+    requests = trace.counters.get(REQUESTS.format(op), 0)
+    return trace.counters.get(SECTORS.format(op), 0) / requests if requests else 0.0
+
+
+def _heaviest(run: CaseRun, counter: str) -> int:
+    """The source line with the most of a counter, 0 when no line is known."""
+    lines = [line for line in run.trace.lines if line.counters.get(counter, 0) and line.line]
+    return max(lines, key=lambda line: line.counters[counter]).line if lines else 0
