@@ -105,8 +105,9 @@ class _Evaluator:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.value(operand, depth)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                return self._apply(_BINARY[type(op)], self.value(left, depth),
-                                   self.value(right, depth))
+                return self._apply(
+                    _BINARY[type(op)], self.value(left, depth), self.value(right, depth)
+                )
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
                 return _COMPARE[type(op)](self.value(left, depth), self.value(right, depth))
             case ast.IfExp(test=test, body=body, orelse=orelse):

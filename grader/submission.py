@@ -46,15 +46,17 @@ def _read(path: Path) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
-    with os.fdopen(handle, "rb") as file:
+    try:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             raise LabFault(f"this is {kind}", where=str(path), mend="name the .cu file itself")
-        try:
+        with os.fdopen(handle, "rb", closefd=False) as file:
             return file.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise _unreadable(path, error) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    finally:
+        os.close(handle)
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
@@ -84,6 +86,8 @@ def _check_content(data: bytes, name: str) -> None:
     if len(data) > MAX_BYTES:
         what = f"the file is larger than {MAX_BYTES // 1024} KiB"
         raise _refused(name, 0, what, "submit the kernel's source alone, without data in it")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _refused(name, 1, "UTF-16 text, where UTF-8 is due", "save the file as UTF-8")
     nul = data.find(b"\0")
     if nul >= 0:
         what = f"a binary file: byte {nul} is NUL"
