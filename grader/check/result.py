@@ -107,7 +107,7 @@ class Evidence:
     def largest(self) -> CaseRun | None:
         """The case that measurements are taken on: the public one with the most array elements,
         the first of equals; a hidden one only when no case is public."""
-        return largest(self.runs)
+        return largest(self.runs, self.lab.kernels[0].name)
 
     def is_right(self, case: str) -> bool:
         """Whether the output of that case is known to be right; True when nobody judged it."""
@@ -127,12 +127,10 @@ def elements(prepared: Prepared) -> int:
     return total
 
 
-def largest(runs: tuple[CaseRun, ...]) -> CaseRun | None:
-    """The largest public case of those that could be made ready; None when there is none."""
-    ready = [run for run in runs if run.prepared is not None]
-    public = [run for run in ready if run.case.visibility == "public"]
-    return max(
-        public or ready,
-        key=lambda run: elements(run.prepared) if run.prepared else 0,
-        default=None,
-    )
+def largest(runs: tuple[CaseRun, ...], kernel: str) -> CaseRun | None:
+    """The largest public case of those that launched `kernel`; None when there is none."""
+    ready = [
+        (elements(r.prepared), r) for r in runs if r.prepared and r.prepared.launch.kernel == kernel
+    ]
+    public = [pair for pair in ready if pair[1].case.visibility == "public"]
+    return max(public or ready, key=lambda pair: pair[0], default=(0, None))[1]

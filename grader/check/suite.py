@@ -38,8 +38,8 @@ def check_names() -> tuple[str, ...]:
     return tuple(name for name in names if _module(name) is not None)
 
 
-def find_check(spec: CheckSpec, where: str) -> Check:
-    """The check that a lab asks for. `where` names the lab file in messages.
+def find_check(spec: CheckSpec) -> Check:
+    """The check that a lab asks for, its options read.
 
     Raises LabFault for an unknown check or option, naming the nearest one that exists.
     """
@@ -47,13 +47,21 @@ def find_check(spec: CheckSpec, where: str) -> Check:
     if module is None:
         raise LabFault(
             f"there is no check `{spec.name}`",
-            where=f"{where}: checks.{spec.name}",
+            where=_where(spec),
             mend=nearest(spec.name, check_names(), "check"),
         )
     judge: Judge = module.judge
     title = (judge.__doc__ or "").strip().splitlines()[0]
-    options = read_options(spec, module.Options, where)
+    options = read_options(spec, module.Options)
     return Check(spec.name, spec.points, options, module.DEPENDS, judge, title)
+
+
+def _where(spec: CheckSpec, option: str = "") -> str:
+    """The lab file's line of a check or of one of its options, and the key."""
+    key = f"checks.{spec.name}.{option}" if option else f"checks.{spec.name}"
+    line = spec.lines.get(option.partition(".")[0])
+    place = f"{spec.where.rpartition(':')[0]}:{line}" if line else spec.where
+    return f"{place}: {key}" if place else key
 
 
 def _module(name: str) -> ModuleType | None:
@@ -65,22 +73,21 @@ def _module(name: str) -> ModuleType | None:
     return module if hasattr(module, "judge") else None
 
 
-def read_options(spec: CheckSpec, model: type[CheckOptions], where: str) -> CheckOptions:
+def read_options(spec: CheckSpec, model: type[CheckOptions]) -> CheckOptions:
     """The options of one check, validated. Raises LabFault that names the key and the nearest
     valid one."""
     try:
         return model.model_validate(dict(spec.options))
     except ValidationError as invalid:
         error = invalid.errors()[0]
-        path = ".".join(str(part) for part in error["loc"])
-        names = tuple(model.model_fields)
-        unknown = error["type"] == "extra_forbidden"
-        what = "unknown option" if unknown else f"{error['msg'][0].lower()}{error['msg'][1:]}"
-        raise LabFault(
-            f"{what}: `{path}`" if unknown else f"{what} (got {error['input']!r})",
-            where=f"{where}: checks.{spec.name}.{path}",
-            mend=nearest(path, names, "option") if unknown else "",
-        ) from None
+        option = ".".join(str(part) for part in error["loc"])
+        where = _where(spec, option)
+        if error["type"] == "extra_forbidden":
+            mend = nearest(option, tuple(model.model_fields), "option")
+            raise LabFault(f"unknown option `{option}`", where=where, mend=mend) from None
+        message = str(error["msg"]).removeprefix("Value error, ")
+        got = f" (got {error['input']!r})" if option and error["type"] != "missing" else ""
+        raise LabFault(f"{message[0].lower()}{message[1:]}{got}", where=where) from None
 
 
 def nearest(name: str, names: Sequence[str], what: str) -> str:
@@ -94,8 +101,7 @@ def nearest(name: str, names: Sequence[str], what: str) -> str:
 
 def plan(lab: Lab) -> tuple[Check, ...]:
     """The checks of a lab in its own order, options validated. Raises LabFault."""
-    where = f"{lab.name}/lab.yaml"
-    return tuple(find_check(spec, where) for spec in lab.checks)
+    return tuple(find_check(spec) for spec in lab.checks)
 
 
 def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]:

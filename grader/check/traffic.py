@@ -43,6 +43,8 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
         return Verdict("blocked", "waits for `output`: the case it is measured on is not right")
     if LOAD_BYTES not in run.trace.counters:
         return Verdict("unjudged", "no memory counters on this backend")
+    if options.needs_baseline and run.case.name not in evidence.baseline:
+        return Verdict("unjudged", "the baseline was not measured")
     parts = [p for p in (_bytes_ratio(options, run, evidence), _sectors(options, run)) if p]
     faults = [at_line(p.fault, evidence.program, p.line) for p in parts if p.fault]
     hints = line_hints(run.trace.lines, evidence.program, "warning" if faults else "info")

@@ -1,0 +1,115 @@
+"""Runs a lab's cases, the student's own derived numbers first: a program -> CaseRuns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from grader.check.findings import at_line
+from grader.check.result import CaseRun
+from grader.compile.program import Program
+from grader.lab import Case, Derivation, Expected, Lab, Prepared, Visibility
+from grader.launch import Finding, Trace
+from grader.prepare import prepare
+from grader.run import run_all
+
+Backend = Literal["sim", "gpu"]
+
+
+@dataclass(frozen=True)
+class How:
+    """How cases are run: the backend, the seed of their inputs, its threads (None: all cores)
+    and the seconds that one launch may take."""
+
+    on: Backend = "sim"
+    seed: bytes = b""
+    threads: int | None = None
+    limit: float = 20.0
+
+
+def chosen(lab: Lab, visibility: Literal["public", "all"]) -> tuple[Case, ...]:
+    """The cases that are graded: the public ones, or all."""
+    return tuple(c for c in lab.cases if visibility == "all" or c.visibility == "public")
+
+
+def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tuple[CaseRun, ...]:
+    """Every derivation and every case, launched; in the lab's order, derivations first.
+
+    A case that needs a derived number which the student got wrong is not launched; its trace
+    says what was wrong. Raises LabFault and MachineFault.
+    """
+    derived = run_derivations(lab, program, how)
+    answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
+    ready = {
+        case.name: prepare(lab, case, how.seed, answers)
+        for case in cases
+        if all(name in answers for name in case.derived.values())
+    }
+    traces = run_all(
+        program,
+        [prepared.launch for prepared in ready.values()],
+        on=how.on,
+        threads=how.threads,
+        limit=how.limit,
+    )
+    seen = dict(zip(ready, traces, strict=True))
+    launched = {n: CaseRun(ready[n].case, ready[n], trace) for n, trace in seen.items()}
+    asked = {name: run for name, (run, _) in derived.items()}
+    return (
+        *asked.values(),
+        *(launched.get(case.name) or _unready(case, asked) for case in cases),
+    )
+
+
+def run_derivations(
+    lab: Lab, program: Program, how: How
+) -> Mapping[str, tuple[CaseRun, int | None]]:
+    """Every derivation by name: its run, and the answer when it is one that may be used."""
+    if not lab.derivations:
+        return {}
+    launches = [derivation.launch for derivation in lab.derivations]
+    traces = run_all(program, launches, on=how.on, threads=how.threads, limit=how.limit)
+    return {
+        derivation.name: judge_answer(derivation, trace, program)
+        for derivation, trace in zip(lab.derivations, traces, strict=True)
+    }
+
+
+def judge_answer(
+    derivation: Derivation, trace: Trace, program: Program
+) -> tuple[CaseRun, int | None]:
+    """One derivation's run as a case of its own, and its answer; None when it is wrong."""
+    case = Case(derivation.call, {})
+    index = derivation.output_index
+    if not trace.ended or index not in trace.outputs:
+        return CaseRun(case, None, replace(trace, ended=False)), None
+    answer = int(trace.outputs[index].reshape(-1)[0])
+    unwritten = bool(np.any(trace.unwritten.get(index, False)))
+    problem = derivation.problem(answer)
+    if unwritten:
+        problem = f"{derivation.call} never wrote {derivation.output}"
+    if not problem:
+        span = np.array([derivation.minimum, derivation.maximum], dtype=np.float64)
+        right = Expected(span.mean(keepdims=True), np.ptp(span, keepdims=True) / 2)
+        return CaseRun(case, Prepared(case, derivation.launch, {index: right}), trace), answer
+    kernel = program.kernel(derivation.kernel.name)
+    finding = Finding(
+        "unwritten-output" if unwritten else "wrong-output",
+        "error",
+        problem,
+        variable=derivation.output,
+        hint=f"check the arithmetic of {derivation.kernel.name} by hand for these limits",
+    )
+    placed = at_line(finding, program, kernel.line if kernel else 0)
+    return CaseRun(case, None, replace(trace, findings=(*trace.findings, placed))), None
+
+
+def _unready(case: Case, asked: Mapping[str, CaseRun]) -> CaseRun:
+    """A case whose derived number is wrong: not launched, for the reason its derivation gave."""
+    sources = [asked[name] for name in case.derived.values() if asked[name].prepared is None]
+    return CaseRun(
+        case, None, Trace(sources[0].trace.backend, sources[0].trace.errors, ended=False)
+    )

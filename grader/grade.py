@@ -1,0 +1,163 @@
+"""One submission, graded: read -> compile -> run the cases -> check -> score."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from grader import __version__
+from grader.baseline import baseline_trace, cache_folder
+from grader.cases import Backend, How, chosen, run_cases
+from grader.check.result import CaseRun, Evidence, Result, Status, largest
+from grader.check.suite import Check, blocked_all, error_all, judge_all, plan
+from grader.compile import check_kernel, compile_source
+from grader.compile.program import Program
+from grader.fault import MachineFault, StudentFault
+from grader.lab import Case, Lab
+from grader.launch import Trace
+from grader.record import CaseLine, Grade, Provenance
+from grader.score import total
+from grader.submission import Submission
+
+__all__ = ["Grade", "Progress", "grade", "refusal"]
+
+Progress = Callable[[str, int, int], None]
+"""Called before each step with its name, its number from 1, and how many there are."""
+
+STEPS = ("compile", "run", "check")
+
+
+def grade(
+    lab: Lab,
+    submission: Submission,
+    *,
+    on: Backend = "sim",
+    visibility: Literal["public", "all"] = "public",
+    seed: bytes = b"",
+    threads: int | None = None,
+    limit: float = 20.0,
+    student: str = "",
+    progress: Progress = lambda step, number, steps: None,
+) -> Grade:
+    """The grade of one submission on one backend.
+
+    `seed` draws the cases' inputs, `limit` is in seconds a launch. A submission that does not
+    compile is graded with 0 points and its findings; a fault of the machine gives an incomplete
+    grade that costs no points. Raises LabFault.
+    """
+    started = _Start(datetime.now(UTC), time.monotonic())
+    checks = plan(lab)
+    cases = chosen(lab, visibility)
+    how = How(on, seed, threads, limit)
+    toolchain: dict[str, str] = {}
+    try:
+        progress("compile", 1, len(STEPS))
+        program = compile_source(submission.data, submission.name)
+        toolchain |= program.toolchain
+        for kernel in lab.kernels:
+            check_kernel(program, kernel)
+        progress("run", 2, len(STEPS))
+        runs = run_cases(lab, program, cases, how)
+        toolchain |= {k: v for run in runs for k, v in run.trace.toolchain.items()}
+        baseline = _baseline(lab, checks, runs, how)
+        progress("check", 3, len(STEPS))
+        results = judge_all(checks, Evidence(lab, program, runs, on, baseline))
+        results = (_compiled(program), *results)
+        lines = _case_lines(runs, results)
+    except StudentFault as fault:
+        results, lines = _refused(checks, cases, fault)
+    except MachineFault as fault:
+        results, lines = _failed(checks, cases, fault)
+    return Grade(
+        lab=lab.name,
+        title=lab.title,
+        file=submission.name,
+        student=student,
+        submission_sha256=submission.sha256,
+        backend=on,
+        score=total(results),
+        checks=results,
+        cases=lines,
+        provenance=started.provenance(seed, toolchain),
+    )
+
+
+def refusal(
+    lab: Lab, name: str, fault: StudentFault, *, sha256: str = "", on: Backend = "sim",
+    student: str = "",
+) -> Grade:  # fmt: skip
+    """The grade of a file that could not even be read as source: 0 points, and why."""
+    started = _Start(datetime.now(UTC), time.monotonic())
+    results, lines = _refused(plan(lab), chosen(lab, "public"), fault)
+    provenance = started.provenance(b"", {})
+    score = total(results)
+    return Grade(lab.name, lab.title, name, student, sha256, on, score, results, lines, provenance)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """When grading began, by the calendar and by the clock that never steps."""
+
+    when: datetime
+    clock: float
+
+    def provenance(self, seed: bytes, toolchain: Mapping[str, str]) -> Provenance:
+        return Provenance(
+            seed=hashlib.sha256(b"seed\0" + seed).hexdigest()[:12],
+            toolchain=toolchain,
+            grader_version=__version__,
+            started=self.when.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            seconds=time.monotonic() - self.clock,
+        )
+
+
+def _baseline(
+    lab: Lab, checks: Sequence[Check], runs: tuple[CaseRun, ...], how: How
+) -> Mapping[str, Trace]:
+    """The baseline's trace on the largest case, when a check compares with it."""
+    run = largest(runs, lab.kernels[0].name)
+    if run is None or not run.trace.ended or not any(c.options.needs_baseline for c in checks):
+        return {}
+    return {run.case.name: baseline_trace(lab, run.case, how, cache_folder())}
+
+
+def _compiled(program: Program) -> Result:
+    """Compiling as a check of its own, worth no points; warnings are told with it."""
+    summary = f"compiles for {program.architecture}"
+    return Result("compile", "pass", 0, 0, summary, findings=program.warnings)
+
+
+def _refused(
+    checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault
+) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:
+    compile_result = Result("compile", "fail", 0, 0, fault.what, findings=fault.findings)
+    blocked = blocked_all(checks, "waits for `compile`")
+    return (compile_result, *blocked), _unrun(cases, "blocked")
+
+
+def _failed(
+    checks: Sequence[Check], cases: Sequence[Case], fault: MachineFault
+) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:
+    why = f"{fault.what}; {fault.mend}" if fault.mend else fault.what
+    return error_all(checks, why), _unrun(cases, "error")
+
+
+def _unrun(cases: Sequence[Case], status: Status) -> tuple[CaseLine, ...]:
+    return tuple(CaseLine(c.name, c.size, c.visibility, status) for c in cases)
+
+
+def _case_lines(runs: Sequence[CaseRun], results: Sequence[Result]) -> tuple[CaseLine, ...]:
+    """A case passes when its output is right and no error was seen in it."""
+    output = next((r.cases for r in results if r.name == "output"), {})
+
+    def status(run: CaseRun) -> Status:
+        sound = run.trace.ended and not run.trace.errors
+        return "pass" if sound and output.get(run.case.name, "pass") == "pass" else "fail"
+
+    return tuple(
+        CaseLine(run.case.name, run.case.size, run.case.visibility, status(run)) for run in runs
+    )

@@ -1,0 +1,1 @@
+"""Grades and findings as text and JSON. Everything here is pure: values in, values out."""
