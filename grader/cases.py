@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from grader.check.findings import at_line
 from grader.check.result import CaseRun
 from grader.compile.program import Program
-from grader.lab import Case, Derivation, Expected, Lab, Prepared, Visibility
+from grader.lab import Case, Derivation, Expected, Lab, Prepared
 from grader.launch import Finding, Trace
 from grader.prepare import prepare
 from grader.run import run_all

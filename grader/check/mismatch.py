@@ -87,20 +87,21 @@ def explain(mismatch: Mismatch) -> Cause | None:
 
 def ragged(m: Mismatch) -> Cause | None:
     """Wrong only beyond the last whole tile of some axis."""
-    edges = [
-        (axis, extent // tile * tile)
+    edges = {
+        axis: extent // tile * tile
         for axis, (extent, tile) in enumerate(zip(m.actual.shape, m.tiles(), strict=False))
         if tile > 1 and extent % tile and extent > tile
-    ]
-    outside = np.zeros(m.wrong.shape, dtype=np.bool_)
-    hit = []
-    for axis, edge in edges:
-        beyond = _beyond(m.wrong.shape, axis, edge)
-        if (m.wrong & beyond & ~outside).any():
-            hit.append(f"{_axis_word(m.wrong.ndim, axis)} from {edge} on")
-        outside |= beyond
-    if not hit or (m.wrong & ~outside).any():
+    }
+    beyond = {axis: _beyond(m.wrong.shape, axis, edge) for axis, edge in edges.items()}
+    whole = np.ones(m.wrong.shape, dtype=np.bool_)
+    for mask in beyond.values():
+        whole &= ~mask
+    if not beyond or (m.wrong & whole).any():
         return None
+    enough = [axis for axis, mask in beyond.items() if not (m.wrong & ~mask).any()]
+    hit = [
+        f"{_axis_word(m.wrong.ndim, axis)} from {edges[axis]} on" for axis in enough[:1] or edges
+    ]
     return Cause(
         f"only in the last, partial tile ({' and '.join(hit)})",
         "round the grid up, and guard every load and store of the partial tile with its own size",

@@ -38,7 +38,25 @@ def clip(text: str, cells: int) -> str:
     return set_cell_size(text, cells - 3).rstrip() + "..."
 
 
-def dedent_column(text: str, column: int) -> tuple[str, int]:
-    """A source line without its indentation, and its 1-based column moved along."""
-    bare = text.lstrip()
-    return bare, max(column - (len(text) - len(bare)), 0) if column else 0
+def wrap(text: str, cells: int, indent: str = "") -> list[str]:
+    """`text` in lines of at most `cells`, broken at spaces; all but the first are indented. A
+    word longer than a line is cut into pieces."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        for piece in _pieces(word, cells - len(indent)):
+            joined = f"{line} {piece}" if line.strip() else line + piece
+            if line.strip() and cell_len(joined) > cells:
+                lines.append(line)
+                joined = indent + piece
+            line = joined
+    return [*lines, line] if line.strip() else lines
+
+
+def _pieces(word: str, cells: int) -> list[str]:
+    pieces = []
+    while cell_len(word) > cells > 1:
+        head = set_cell_size(word, cells).rstrip()
+        pieces.append(head)
+        word = word[len(head) :]
+    return [*pieces, word]

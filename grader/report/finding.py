@@ -1,0 +1,145 @@
+"""One finding as a student reads it: what, where, the other access, how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from grader.launch import KINDS, Dim3, Finding
+from grader.report.clean import clean, clip, wrap
+
+STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
+SHOWN = 8
+CASES = 3
+
+
+def findings_text(findings: Iterable[Finding], width: int = 80, most: int = SHOWN) -> Text:
+    """Findings one below the other, causes before consequences, alike ones once; at most `most`
+    in full. Lines are at most `width` cells wide."""
+    ordered = in_order(findings)
+    blocks = [finding_text(finding, width) for finding in ordered[:most]]
+    if len(ordered) > most:
+        rest = ", ".join(sorted({finding.kind for finding in ordered[most:]}))
+        more = f"and {len(ordered) - most} more ({rest}); the JSON report has them all"
+        blocks.append(Text("\n".join(wrap(more, width)), style="dim"))
+    return Text("\n\n").join(blocks)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Each finding once, errors first, in the order of KINDS: a race before the wrong output that
+    it makes."""
+    severities = tuple(STYLES)
+    return sorted(
+        dict.fromkeys(findings),
+        key=lambda f: (severities.index(f.severity), KINDS.index(f.kind)),
+    )
+
+
+def finding_text(finding: Finding, width: int = 80) -> Text:
+    """One finding, for example
+
+    race: read-after-write hazard on shared `As` (4 bytes at offset 0x44) in block (0,0,0)
+      write by thread (1,1,0) at tiled.cu:9     As[ty][tx] = A[row * k + col];
+      read  by thread (0,1,0) at tiled.cu:14    sum += As[ty][i] * Bs[i][tx];
+      no barrier orders them: put __syncthreads() between line 9 and line 14
+    """
+    place = f" in block {dim3(finding.block)}" if finding.block else ""
+    head = wrap(f"{finding.kind}: {clean(finding.message)}{place}", width, "  ")
+    text = Text("\n".join(head))
+    text.stylize(STYLES[finding.severity], 0, len(finding.kind) + 1)
+    for line in (*_detail(finding, width), *_places(finding, width)):
+        text.append("\n" + line)
+    for line in _seen(finding, width):
+        text.append("\n" + line, style="dim")
+    for line in wrap(clean(finding.hint), width - 2, ""):
+        text.append("\n  " + line, style="cyan")
+    return text
+
+
+def dim3(value: Dim3) -> str:
+    """`(1,2,0)`."""
+    return f"({','.join(str(v) for v in value)})"
+
+
+def _detail(finding: Finding, width: int) -> list[str]:
+    return [clip("    " + clean(line), width) for line in finding.detail.splitlines()]
+
+
+def _places(finding: Finding, width: int) -> list[str]:
+    """The two accesses of a hazard, else the one place; a compile error has its caret."""
+    if finding.column and finding.text:
+        return _caret(finding, width)
+    file = clean(finding.file)
+    rows = [(_who(finding.access, finding.thread), _at(file, finding.line), finding.text)]
+    if finding.other:
+        other = finding.other
+        who = _who(other.access, other.thread)
+        if finding.block is not None and other.block != finding.block:
+            who += f" of block {dim3(other.block)}"
+        rows.insert(0, (who, _at(file, other.line), other.text))
+    access = max(len(who.split(" ")[0]) for who, _, _ in rows) if finding.other else 0
+    lefts = [_left(who, at, access) for who, at, _ in rows]
+    if not any(lefts):
+        return []
+    edge = min(max(cell_len(left) for left in lefts), width // 2 + 12)
+    return [
+        _row(left, clean(text).strip(), edge, width)
+        for left, (_, _, text) in zip(lefts, rows, strict=True)
+    ]
+
+
+def _who(access: str, thread: Dim3 | None) -> str:
+    if access and thread:
+        return f"{access} by thread {dim3(thread)}"
+    return f"thread {dim3(thread)}" if thread else access
+
+
+def _at(file: str, line: int) -> str:
+    if not line:
+        return f"in {file}" if file else ""
+    return f"at {file}:{line}" if file else f"at line {line}"
+
+
+def _left(who: str, at: str, access: int) -> str:
+    first, _, rest = who.partition(" ")
+    aligned = f"{first.ljust(access)} {rest}" if rest else first
+    return " ".join(part for part in (aligned, at) if part)
+
+
+def _row(left: str, source: str, edge: int, width: int) -> str:
+    """`left` and the source line beside it; the source goes below when there is no room."""
+    if not source:
+        return clip(f"  {left}", width)
+    room = width - edge - 6
+    gap = " " * max(edge - cell_len(left), 0)
+    if cell_len(left) <= edge and room >= min(cell_len(source), 20):
+        return f"  {left}{gap}    {clip(source, room)}"
+    return clip(f"  {left}", width) + "\n" + clip(f"      {source}", width)
+
+
+def _caret(finding: Finding, width: int) -> list[str]:
+    """The source line with a caret under the column; a long line is cut around it."""
+    raw = finding.text.rstrip("\r\n")
+    bare = raw.lstrip()
+    before = clean(raw[: max(finding.column - 1, 0)])[len(clean(raw)) - len(clean(bare)) :]
+    source, room = clean(bare), width - 8
+    at = min(cell_len(before), cell_len(source))
+    if at > room - 4:
+        drop = len(before) - room // 2
+        source, at = "..." + source[drop:], cell_len("..." + before[drop:])
+    place = clip(f"  at {clean(finding.file)}:{finding.line}:{finding.column}", width)
+    return [place, "      " + clip(source, room), "      " + " " * min(at, room) + "^"]
+
+
+def _seen(finding: Finding, width: int) -> list[str]:
+    """How often and in which cases."""
+    times = f"{finding.count:,} times" if finding.count > 1 and finding.thread else ""
+    names = list(finding.cases[:CASES])
+    if len(finding.cases) > CASES:
+        names.append(f"{len(finding.cases) - CASES} more")
+    plural = "cases" if len(finding.cases) > 1 else "case"
+    cases = f"in {plural} {', '.join(names)}" if names else ""
+    said = " ".join(part for part in (times, cases) if part)
+    return [f"  {line}" for line in wrap(clean(said), width - 2)]

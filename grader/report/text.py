@@ -1,0 +1,166 @@
+"""A grade as a text report that reads well in 80 columns, with or without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import StringIO
+
+from rich.console import Console
+from rich.text import Text
+
+from grader.check.result import Result
+from grader.launch import Trace
+from grader.record import Grade
+from grader.report.clean import clean, clip, wrap
+from grader.report.finding import findings_text
+
+WORDS = {
+    "pass": ("pass", "green"),
+    "fail": ("FAIL", "bold red"),
+    "blocked": ("blocked", "yellow"),
+    "unjudged": ("not judged", "dim"),
+    "error": ("error", "bold magenta"),
+}
+"""How a status is said, and its style."""
+
+BACKENDS = {"sim": "simulated on the CPU", "gpu": "run on the GPU"}
+
+
+def plain(text: Text, *, color: bool = False) -> str:
+    """The report as a string, with ANSI colour when asked for; lines stay as they were cut."""
+    out = StringIO()
+    console = Console(
+        file=out,
+        color_system="standard" if color else None,
+        force_terminal=color,
+        soft_wrap=True,
+    )
+    console.print(text, highlight=False, markup=False, emoji=False)
+    return out.getvalue()
+
+
+def grade_report(grade: Grade, width: int = 80) -> Text:
+    """One grade: what was graded, the checks, what was found, the score. Lines are at most
+    `width` cells wide (40 or more)."""
+    findings = [finding for check in grade.checks for finding in check.findings]
+    sections = [
+        _header(grade, width),
+        check_table(grade.checks, width),
+        *([_cases(grade, width)] if grade.cases else []),
+        *([findings_text(findings, width)] if findings else []),
+        *measured(grade.checks, width),
+        score_line(grade, width),
+    ]
+    return Text("\n\n").join(sections)
+
+
+def check_table(checks: tuple[Result, ...], width: int = 80) -> Text:
+    """One row a check: its verdict, its points, what was seen."""
+    names = [clip(clean(check.name), 16) for check in checks]
+    left = max(len(name) for name in (*names, "check"))
+    text = Text(f"{'check'.ljust(left)}  {'verdict':<10}  {'points':>12}  what was seen", "bold")
+    rows = Text("\n").join(
+        [text, *(_row(c, n, left, width) for c, n in zip(checks, names, strict=True))]
+    )
+    return rows
+
+
+def _row(check: Result, name: str, left: int, width: int) -> Text:
+    word, style = WORDS[check.status]
+    row = Text(f"{name.ljust(left)}  ")
+    row.append(f"{word:<10}", style)
+    row.append(f"  {points(check):>12}  ")
+    edge = len(row)
+    summary = wrap(clean(check.summary), max(width - edge, 16))
+    row.append(("\n" + " " * edge).join(summary))
+    return row
+
+
+def points(check: Result) -> str:
+    """`8 of 40`; a check that was not judged or is worth nothing has no points to show."""
+    if not check.max_points:
+        return ""
+    if check.status in ("unjudged", "error"):
+        return f"- of {check.max_points:g}"
+    return f"{check.points:g} of {check.max_points:g}"
+
+
+def score_line(grade: Grade, width: int = 80) -> Text:
+    """The last line: the score so far, and what was not judged."""
+    score = grade.score
+    if score.status == "incomplete":
+        what = "incomplete: this machine failed, which costs no points; grade it again"
+        return Text("\n".join(wrap(what, width)), "bold magenta")
+    said = f"score {score.points:g} of {score.judged_max:g}"
+    left = [c for c in grade.checks if c.status == "unjudged" and c.max_points]
+    if left:
+        names = " and ".join(f"{clean(c.name)} ({c.max_points:g} points)" for c in left)
+        said += f" judged so far; {names} not judged here"
+    style = "bold green" if score.points == score.judged_max else "bold"
+    return Text("\n".join(wrap(said, width)), style)
+
+
+def measured(checks: tuple[Result, ...], width: int = 80) -> list[Text]:
+    """One paragraph: each check's measurements."""
+    lines = []
+    for check in (c for c in checks if c.measurements):
+        case = f" on {clean(check.measured_on)}" if check.measured_on else ""
+        values = ", ".join(f"{clean(n)} {number(v)}" for n, v in check.measurements.items())
+        lines += wrap(f"{clean(check.name)}{case}: {values}", width, "  ")
+    return [Text("\n".join(lines), "dim")] if lines else []
+
+
+def number(value: float) -> str:
+    """A count with separators, or four digits of a ratio."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int = 80) -> Text:
+    """What one launch of any kernel did: findings, counters, resources, files written, verdict.
+    `outputs` maps an argument's index to the file that holds it."""
+    errors = len(trace.errors)
+    warnings = sum(f.severity == "warning" for f in trace.findings)
+    rows = [f"{clean(name):<{width - 16}} {number(v):>14}" for name, v in trace.counters.items()]
+    taken = {
+        "registers a thread": trace.resources.registers,
+        "static shared bytes a block": trace.resources.static_shared_bytes,
+        "local bytes a thread": trace.resources.local_bytes,
+        "theoretical occupancy": trace.resources.theoretical_occupancy,
+    }
+    rows += [f"{n:<{width - 16}} {number(v):>14}" for n, v in taken.items() if v is not None]
+    files = [clip(f"argument {index} saved to {clean(f)}", width) for index, f in outputs.items()]
+    clean_run = trace.verdict == "clean"
+    said = "clean: nothing found" if clean_run else f"{errors} errors, {warnings} warnings"
+    head = Text(clip(f"{clean(kernel)}, {BACKENDS[trace.backend]}", width), "bold")
+    sections = [
+        head,
+        *([findings_text(trace.findings, width, most=20)] if trace.findings else []),
+        *([Text("\n".join(clip(row, width) for row in rows))] if rows else []),
+        *([Text("\n".join(files))] if files else []),
+        Text(said, "bold green" if clean_run else "bold red"),
+    ]
+    return Text("\n\n").join(sections)
+
+
+def _header(grade: Grade, width: int) -> Text:
+    title = f"{clean(grade.lab)}: {clean(grade.title)}"
+    tools = ", ".join(f"{clean(k)} {clean(v)}" for k, v in grade.provenance.toolchain.items())
+    who = f" by {clean(grade.student)}" if grade.student else ""
+    digest = f" (sha256 {grade.submission_sha256[:12]})" if grade.submission_sha256 else ""
+    what = f"{clean(grade.file)}{who}{digest}, {BACKENDS.get(grade.backend, grade.backend)}"
+    text = Text("\n".join(wrap(title, width, "  ")), "bold")
+    text.append("\n" + "\n".join(wrap(what, width, "  ")), "not bold")
+    if tools:
+        text.append("\n" + "\n".join(wrap(tools, width, "  ")), "not bold dim")
+    return text
+
+
+def _cases(grade: Grade, width: int) -> Text:
+    """How many cases are sound, and which are not."""
+    bad = [case for case in grade.cases if case.status == "fail"]
+    good = sum(case.status == "pass" for case in grade.cases)
+    said = f"cases: {good} of {len(grade.cases)} without a fault"
+    if bad:
+        names = [clean(c.name) + (f" ({clean(c.size)})" if c.size else "") for c in bad]
+        said += f"; at fault: {', '.join(names)}"
+    return Text("\n".join(wrap(said, width, "  ")))
