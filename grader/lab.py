@@ -50,7 +50,7 @@ class Case:
     def resolved(self, answers: Mapping[str, int]) -> Case:
         """This case with its derived dims set from the answers, by derivation name."""
         own = {dim: answers[name] for dim, name in self.derived.items()}
-        return replace(self, dims={**self.dims, **own})
+        return replace(self, dims={**self.dims, **own}, derived={})
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Prepared:
 class Lab:
     """A lab as read from its folder. `kernels[0]` is the one that is graded on every case; the
     others answer `derivations`. `arguments` are in the order of `kernels[0]`'s parameters.
-    `where` is the lab.yaml as messages name it."""
+    `where` is the lab.yaml as messages name it, `lines` the line of each of its keys."""
 
     name: str
     title: str
@@ -179,6 +179,12 @@ class Lab:
     baseline_geometry: Geometry | None = None
     derivations: tuple[Derivation, ...] = ()
     where: str = ""
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def place(self, key: str) -> str:
+        """Where a key of lab.yaml stands: "labs/x/lab.yaml:12: launch.grid"."""
+        line = self.lines.get(key)
+        return f"{self.where}:{line}: {key}" if line else f"{self.where}: {key}"
 
     @property
     def max_score(self) -> float:

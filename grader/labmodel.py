@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
 
-Expression = Annotated[int | str, Field(description="a number or arithmetic over the case's dims")]
+Expression = Annotated[StrictInt | str, Field(description="a number or arithmetic over the case's dims")]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Label = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 Dtype = Literal["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
@@ -40,7 +40,7 @@ class Argument(Strict):
     in_: Dtype | None = Field(None, alias="in", description="dtype of an array that is read")
     inout: Dtype | None = Field(None, description="dtype of an array that is read and written")
     out: Dtype | None = Field(None, description="dtype of an array that starts uninitialised")
-    value: int | float | str | None = Field(None, description="a number passed by value")
+    value: StrictInt | StrictFloat | str | None = Field(None, description="a number passed by value")
     dtype: Dtype | None = Field(None, description="dtype of a value")
     shape: tuple[Expression, ...] | None = Field(None, description="elements along each axis")
 
@@ -78,9 +78,9 @@ class Baseline(Strict):
 class Answer(Strict):
     """One question to a derivation's kernel, and the range of right answers."""
 
-    given: dict[Identifier, int]
-    minimum: int
-    maximum: int
+    given: dict[Identifier, StrictInt]
+    minimum: StrictInt
+    maximum: StrictInt
 
 
 class Derive(Strict):
@@ -97,7 +97,7 @@ class Case(Strict):
     """One size. A dim is a number, or the name of one of `derive.answers`."""
 
     name: Label
-    dims: dict[Identifier, int | str] = Field(min_length=1)
+    dims: dict[Identifier, StrictInt | str] = Field(min_length=1)
     kind: str = Field("random", description="which inputs reference.py is to make")
     visibility: Literal["public", "hidden"] = "public"
 

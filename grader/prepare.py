@@ -48,12 +48,15 @@ def draw(seed: bytes, lab: str, case: str) -> np.random.Generator:
 
 def launch_shape(lab: Lab, case: Case, geometry: Geometry) -> tuple[Dim3, Dim3, int]:
     """Grid, block and dynamic shared bytes of a case whose dims are all known."""
+    key = "launch.grid"
     try:
         grid = _dim3(geometry.grid, case.dims)
+        key = "launch.block"
         block = _dim3(geometry.block, case.dims)
+        key = "launch.shared"
         return grid, block, evaluate_int(geometry.shared, case.dims)
     except LabFault as fault:
-        raise _at(lab, case, "launch", fault) from None
+        raise _at(lab, case, key, fault) from None
 
 
 def array_shapes(lab: Lab, case: Case) -> dict[str, tuple[int, ...]]:
@@ -66,7 +69,7 @@ def _prepare(
 ) -> Prepared:
     lacking = [name for name in case.derived.values() if name not in derived]
     if lacking:
-        raise LabFault(f"case {case.name} needs the answer of {lacking[0]}", where=lab.where)
+        raise LabFault(f"case {case.name} needs the answer of {lacking[0]}", where=lab.place("derive"))
     case = case.resolved(derived)
     module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
@@ -93,7 +96,7 @@ def _shape(lab: Lab, case: Case, spec: ArgumentSpec) -> tuple[int, ...]:
     if size > MAX_BYTES:
         raise LabFault(
             f"case {case.name}: {spec.name} would take {size} bytes, at most {MAX_BYTES} are given",
-            where=lab.where,
+            where=lab.place(f"arguments.{spec.name}.shape"),
         )
     return shape
 
@@ -126,5 +129,5 @@ def _scalar(lab: Lab, case: Case, spec: ArgumentSpec) -> Scalar:
 
 def _at(lab: Lab, case: Case, key: str, fault: LabFault) -> LabFault:
     return LabFault(
-        f"{fault.what} (case {case.name})", where=f"{lab.where}: {key}", mend=fault.mend
+        f"{fault.what} (case {case.name})", where=lab.place(key), mend=fault.mend
     )

@@ -1,0 +1,176 @@
+"""The shipped labs' oracles: right answers pass in any order of summation, wrong ones do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from grader.lab import Case, Expected, Lab, Prepared
+from grader.labspec import lab_roots, list_labs, load_lab, prepare
+from grader.launch import KINDS, Array
+from grader.skeleton import make_skeleton
+
+SOLUTIONS = lab_roots()[0].parent / "solutions"
+Floats = NDArray[np.float32]
+Kernel = Callable[[Floats, Floats], Floats]
+
+
+def prepared_cases() -> Iterator[tuple[Lab, Case]]:
+    for name in list_labs():
+        lab = load_lab(name)
+        for case in lab.cases:
+            yield lab, case
+
+
+CASES = [pytest.param(lab, case, id=f"{lab.name}-{case.name}") for lab, case in prepared_cases()]
+PRODUCTS = [p for p in CASES if p.values[0].name != "vector-add"]
+WHOLE = [p for p in CASES if p.values[1].kind == "integer"]
+
+
+def ready(lab: Lab, case: Case) -> tuple[Prepared, list[Floats], Expected]:
+    """The case, its input arrays and its one output's right answer."""
+    prepared = prepare(lab, case, b"test", {d.name: d.maximum for d in lab.derivations})
+    args = [a for a in prepared.launch.args if isinstance(a, Array)]
+    (expected,) = prepared.expected.values()
+    return prepared, [a.data for a in args if a.data is not None], expected
+
+
+def accepts(expected: Expected, actual: NDArray[Any]) -> bool:
+    error = np.abs(actual.astype(np.float64) - expected.value)
+    return bool(np.all(error <= expected.bound))
+
+
+def in_order(a: Floats, b: Floats) -> Floats:
+    sums = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    for i in range(a.shape[1]):
+        sums += a[:, i : i + 1] * b[i : i + 1]
+    return sums
+
+
+def backwards(a: Floats, b: Floats) -> Floats:
+    return in_order(a[:, ::-1], b[::-1])
+
+
+def by_size(a: Floats, b: Floats) -> Floats:
+    """Largest products first: an order that rounds much."""
+    order = np.argsort(-np.abs(a).sum(axis=0) * np.abs(b).sum(axis=1))
+    return in_order(a[:, order], b[order])
+
+
+def fused(a: Floats, b: Floats) -> Floats:
+    """Each product added without a rounding of its own, as fma does."""
+    sums = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    for i in range(a.shape[1]):
+        product = a[:, i : i + 1].astype(np.float64) * b[i : i + 1].astype(np.float64)
+        sums = (sums + product).astype(np.float32)
+    return sums
+
+
+def library(a: Floats, b: Floats) -> Floats:
+    return a @ b
+
+
+def shortened(x: Floats) -> Floats:
+    """Cut to the 10 fraction bits of float16 and TF32."""
+    return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+@pytest.mark.parametrize("multiply", [in_order, backwards, by_size, fused, library])
+@pytest.mark.parametrize(("lab", "case"), PRODUCTS)
+def test_every_order_of_summation_is_accepted(lab: Lab, case: Case, multiply: Kernel) -> None:
+    _, (a, b), expected = ready(lab, case)
+    assert accepts(expected, multiply(a, b))
+
+
+@pytest.mark.parametrize(("lab", "case"), PRODUCTS)
+def test_small_mistakes_are_not_accepted(lab: Lab, case: Case) -> None:
+    _, (a, b), expected = ready(lab, case)
+    last = a.shape[1] - 1
+    assert not accepts(expected, in_order(a[:, :last], b[:last])), "the last product left out"
+    assert not accepts(expected, in_order(a, b) * np.float32(1.001))
+    assert not accepts(expected, np.full_like(in_order(a, b), np.nan))
+    assert not accepts(expected, in_order(shortened(a), shortened(b)))
+    wrong = in_order(a, b)
+    wrong[-1, -1] = 0
+    assert not accepts(expected, wrong), "one element"
+
+
+@pytest.mark.parametrize(("lab", "case"), WHOLE)
+def test_whole_numbers_are_exact_and_need_float32(lab: Lab, case: Case) -> None:
+    _, (a, b), expected = ready(lab, case)
+    assert not expected.bound.any()
+    assert np.array_equal(expected.value, expected.value.astype(np.float32))
+    assert max(np.abs(a).max(), np.abs(b).max()) <= 4097
+    combine: Kernel = np.add if lab.name == "vector-add" else in_order
+    assert accepts(expected, combine(a, b))
+    for shorter in (shortened, lambda x: x.astype(np.float16).astype(np.float32)):
+        right = combine(shorter(a), shorter(b)).astype(np.float64) == expected.value
+        assert right.mean() < 0.75
+
+
+def test_there_are_whole_numbered_cases_in_every_lab() -> None:
+    for name in list_labs():
+        kinds = {(case.kind, case.visibility) for case in load_lab(name).cases}
+        assert {("integer", "public"), ("random", "public"), ("random", "hidden")} <= kinds
+
+
+def test_the_reference_value_is_the_exact_one() -> None:
+    lab = load_lab("boundary-matmul")
+    case = next(c for c in lab.cases if c.name == "one-short-of-a-tile")
+    _, (a, b), expected = ready(lab, case)
+    for row, col in ((0, 0), (3, 14), (14, 14)):
+        pairs = zip(a[row].tolist(), b[:, col].tolist(), strict=True)
+        exact = sum((Fraction(x) * Fraction(y) for x, y in pairs), Fraction(0))
+        assert abs(Fraction(float(expected.value[row, col])) - exact) < Fraction(1, 2**45)
+
+
+def test_vector_addition_is_one_rounding() -> None:
+    lab = load_lab("vector-add")
+    for case in lab.cases:
+        _, (a, b), expected = ready(lab, case)
+        assert accepts(expected, a + b)
+        assert not accepts(expected, a - b)
+        assert not accepts(expected, a + shortened(b))
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_the_skeleton_is_the_solution_without_its_answer(name: str) -> None:
+    lab = load_lab(name)
+    assert lab.solution == SOLUTIONS / name / f"{name}.cu"
+    skeleton = lab.skeleton.read_text()
+    assert skeleton == make_skeleton(lab.solution.read_text(), str(lab.solution))
+    assert "TODO" in skeleton
+    assert "SOLUTION" not in skeleton and "SKELETON" not in skeleton
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_wrong_twins_are_named_by_their_finding(name: str) -> None:
+    solution = load_lab(name).solution.read_text()
+    twins = sorted((SOLUTIONS / name / "wrong").glob("*.cu"))
+    assert len(twins) >= 8
+    for twin in twins:
+        assert any(twin.stem.startswith(f"{kind}-") for kind in KINDS), twin.name
+        text = twin.read_text()
+        assert text.startswith("// "), f"{twin.name} says in its first line what is wrong"
+        assert text != solution
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_points_add_up_to_a_hundred(name: str) -> None:
+    assert load_lab(name).max_score == 100
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_every_lab_has_its_files_and_a_handout(name: str) -> None:
+    lab = load_lab(name)
+    handout = Path(SOLUTIONS.parent / "handouts" / f"{name}.md").read_text()
+    assert lab.baseline.is_file()
+    assert f"grader check {name} {name}.cu" in handout
+    for check in lab.checks:
+        assert f"| {check.name} | {check.points:g} |" in handout
