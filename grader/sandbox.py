@@ -52,8 +52,8 @@ class Sandbox:
         private = ["--proc", "/proc", "--dev", "/dev", "--perms", "1777"]
         private += ["--size", str(scratch), "--tmpfs", "/tmp", "--chdir", "/tmp"]
         tied = ["--die-with-parent", "--new-session", "--hostname", "box"]
-        binds = [word for path in shown for word in ("--ro-bind", str(path), str(path))]
-        return [self.program, *_ISOLATION, *user, *tied, *_system(), *private, *binds, *inner]
+        around = [self.program, *_ISOLATION, *user, *tied, *_system(), *private]
+        return [*around, *_binds(tuple(shown)), *inner]
 
 
 def interpreter() -> str:
@@ -152,12 +152,26 @@ def _problem(sandbox: Sandbox) -> str:
 
 def _system() -> list[str]:
     """/usr and the loader's paths as the machine has them, links kept as links."""
-    words = ["--ro-bind", "/usr", "/usr", "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+    words = ["--ro-bind", "/usr", "/usr", "--perms", "0755", "--dir", "/etc"]
+    words += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
     for name in _SYSTEM:
         if os.path.islink(name):
             words += ["--symlink", os.readlink(name), name]
         elif os.path.isdir(name):
             words += ["--ro-bind", name, name]
+    return words
+
+
+def _binds(shown: tuple[Path, ...]) -> list[str]:
+    """The paths themselves. Their parents come first and readable, because bubblewrap would
+    make them root's alone."""
+    parents = dict.fromkeys(parent for path in shown for parent in reversed(path.parents))
+    words = []
+    for parent in parents:
+        if parent != Path("/"):
+            words += ["--perms", "0755", "--dir", str(parent)]
+    for path in shown:
+        words += ["--ro-bind", str(path), str(path)]
     return words
 
 

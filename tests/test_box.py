@@ -1,0 +1,264 @@
+"""The box: what it passes on, how a dead child is told, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.box import BoxDeath, Limits, call, confinement, why_unconfined
+from grader.fault import LabFault, MachineFault, StudentFault
+
+MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
+SHORT = Limits(wall=5.0)
+
+
+@pytest.fixture(autouse=True)
+def steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "box"))
+
+
+@pytest.fixture
+def canary() -> Iterator[Path]:
+    """A secret that anybody on this machine could read."""
+    folder = Path(tempfile.mkdtemp(prefix="warpgrade-test-"))
+    folder.chmod(0o755)
+    (folder / "answer.txt").write_text("the secret answer")
+    (folder / "answer.txt").chmod(0o644)
+    yield folder / "answer.txt"
+    shutil.rmtree(folder)
+
+
+def step(name: str) -> str:
+    return f"boxed_steps:{name}"
+
+
+def marked(mark: str) -> list[str]:
+    """The command lines of this machine's processes that carry the mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes()
+            except OSError:  # it ended while we looked
+                continue
+            if mark.encode() in line:
+                found.append(line.decode())
+    return found
+
+
+def gone(mark: str) -> bool:
+    """Whether all marked processes end within two seconds: the kernel's kill is asynchronous."""
+    deadline = time.monotonic() + 2
+    while marked(mark) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not marked(mark)
+
+
+@pytest.mark.parametrize("confine", MODES)
+@pytest.mark.parametrize("value", [None, 7, "text é", [1, [2.5, None]], {"a": {"b": True}}])
+def test_a_value_comes_back(value: Any, confine: bool) -> None:
+    reply = call(step("echo"), value, confine=confine)
+    assert reply.value == value
+    assert dict(reply.arrays) == {}
+
+
+@pytest.mark.parametrize("confine", MODES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint64", "bool"])
+def test_arrays_come_back(dtype: str, confine: bool) -> None:
+    given = {
+        "strided": np.arange(24).astype(dtype).reshape(4, 6)[::2, ::-1],
+        "empty": np.zeros((0, 3), dtype),
+        "point": np.array(1, dtype),
+    }
+    reply = call(step("echo"), None, given, confine=confine)
+    assert list(reply.arrays) == list(given)
+    for name, array in given.items():
+        np.testing.assert_array_equal(reply.arrays[name], array)
+        assert reply.arrays[name].dtype == array.dtype
+        assert reply.arrays[name].shape == array.shape
+
+
+def test_arrays_belong_to_who_has_them() -> None:
+    given = np.arange(6.0)
+    reply = call(step("threads"), None, {"x": given})
+    assert reply.value == 30
+    np.testing.assert_array_equal(given, np.arange(6.0))
+    np.testing.assert_array_equal(reply.arrays["x"], [0, 4, 8])
+    reply.arrays["x"][0] = 5  # the caller may write
+    assert reply.arrays["y"].dtype == bool
+
+
+def test_a_child_without_arrays_does_not_load_numpy() -> None:
+    assert not [name for name in call(step("modules"), None).value if name.startswith("numpy")]
+    with_arrays = call(step("modules"), None, {"x": np.zeros(1)}).value
+    assert "numpy" in with_arrays
+
+
+@pytest.mark.parametrize("confine", MODES)
+def test_a_students_fault_comes_out_whole(confine: bool) -> None:
+    with pytest.raises(StudentFault) as caught:
+        call(step("student"), None, confine=confine)
+    fault = caught.value
+    assert (fault.what, fault.where, fault.mend) == ("it races", "a.cu:9", "add a barrier")
+    (finding,) = fault.findings
+    assert (finding.kind, finding.line, finding.thread, finding.cases) == (
+        "race",
+        9,
+        (1, 1, 0),
+        ("a",),
+    )
+    assert finding.other is not None
+    assert finding.other.thread == (0, 1, 0)
+
+
+def test_a_labs_fault_keeps_its_type() -> None:
+    with pytest.raises(LabFault) as caught:
+        call(step("lab"), None)
+    assert str(caught.value) == "lab.yaml:3: bad lab\n  mend it"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("defect", "KeyError: 'missing'"),
+        ("not_json", "not JSON serializable"),
+        ("objects", "an array of object"),
+        ("no_such_step", "no_such_step"),
+    ],
+)
+def test_our_own_defect_is_the_machines_fault(name: str, says: str) -> None:
+    with pytest.raises(MachineFault, match=says) as caught:
+        call(step(name), None)
+    assert caught.value.where
+    assert "Traceback" not in str(caught.value)
+
+
+def test_an_unknown_module_is_named() -> None:
+    with pytest.raises(MachineFault, match="no_such_module"):
+        call("no_such_module:f", None)
+
+
+DEATHS: list[tuple[str, Any, Limits, str, str]] = [
+    ("sleep", None, Limits(wall=0.3), "timeout", "more than 0.3 s"),
+    ("spin", None, Limits(wall=9, cpu=1), "timeout", "1 s of processor time"),
+    ("memory", None, SHORT, "memory", "allocation"),
+    ("native_memory", None, SHORT, "memory", "allocation"),
+    ("killed", None, SHORT, "memory", "killed"),
+    ("segfault", None, SHORT, "crash", "SIGSEGV"),
+    ("leave", 3, SHORT, "crash", "status 3"),
+    ("leave", 0, SHORT, "protocol", "nothing was written"),
+    ("long_reply", 2 << 20, Limits(output=1 << 20), "output", "at most 1048576"),
+    ("big_file", 2 << 20, Limits(output=1 << 20), "output", "disk"),
+    ("forged", "0" * 32, SHORT, "protocol", "nonce"),
+    ("garbage", "ffffffffffffffff", SHORT, "protocol", "nothing was written"),
+    ("garbage", "0400000000000000" + b"{{{{".hex(), SHORT, "protocol", "not JSON"),
+    ("garbage", "0200000000000000" + b"{}".hex(), SHORT, "protocol", "key"),
+]
+
+
+@pytest.mark.parametrize("confine", MODES)
+@pytest.mark.parametrize(("name", "request_", "limits", "reason", "says"), DEATHS)
+def test_a_dead_child_is_an_answer(
+    name: str, request_: Any, limits: Limits, reason: str, says: str, confine: bool
+) -> None:
+    with pytest.raises(BoxDeath) as caught:
+        call(step(name), request_, limits=limits, confine=confine)
+    assert caught.value.reason == reason
+    assert says in caught.value.detail
+
+
+def test_the_reply_cannot_be_grown() -> None:
+    with pytest.raises((MachineFault, BoxDeath), match=r"PermissionError|output"):
+        call(step("open_reply"), None)
+
+
+@pytest.mark.parametrize("wait", [True, False], ids=["timeout", "answered"])
+@pytest.mark.parametrize("confine", MODES)
+def test_no_process_stays_behind(wait: bool, confine: bool) -> None:
+    mark = f"warpgrade-mark-{os.getpid()}-{time.monotonic_ns()}"
+    request = {"mark": mark, "wait": wait, "detach": confine}
+    limits = Limits(wall=0.7)
+    if wait:
+        with pytest.raises(BoxDeath, match="timeout"):
+            call(step("family"), request, limits=limits, confine=confine)
+    else:
+        assert call(step("family"), request, confine=confine).value == "started"
+    assert gone(mark)
+
+
+@pytest.mark.parametrize("confine", MODES)
+def test_no_file_and_no_descriptor_stays_behind(confine: bool) -> None:
+    def holdings() -> tuple[set[str], set[str], int]:
+        gc.collect()  # a reply's arrays hold their memory's descriptor while they live
+        tmp, shm = set(os.listdir(tempfile.gettempdir())), set(os.listdir("/dev/shm"))
+        return tmp, shm, len(os.listdir("/proc/self/fd"))
+
+    call(step("echo"), None, confine=confine)  # first use loads what stays loaded
+    before = holdings()
+    call(step("echo"), None, {"x": np.zeros(1000)}, confine=confine)
+    for name in ("segfault", "defect"):
+        with pytest.raises((BoxDeath, MachineFault)):
+            call(step(name), None, confine=confine)
+    after = holdings()
+    assert after[2] == before[2]
+    assert not [name for name in (after[0] - before[0]) | (after[1] - before[1]) if "warp" in name]
+
+
+def test_a_secret_is_hidden_and_the_control_shows_it(canary: Path) -> None:
+    secret = str(canary)
+    assert call(step("look"), secret, confine=True).value == "FileNotFoundError"
+    assert call(step("look"), secret, confine=False).value == "the secret answer"
+    shown = call(step("look"), secret, confine=True, readable=(canary.parent,))
+    assert shown.value == "the secret answer"
+
+
+def test_what_is_shown_cannot_be_written(canary: Path) -> None:
+    reply = call(step("deface"), str(canary), confine=True, readable=(canary.parent,))
+    assert reply.value in ("OSError", "PermissionError")  # a read-only file system, or its owner
+    assert canary.read_text() == "the secret answer"
+
+
+@pytest.mark.parametrize("place", ["/etc/passwd", str(Path.home()), str(Path(__file__))])
+def test_the_rest_of_the_machine_is_not_there(place: str) -> None:
+    assert os.path.exists(place)
+    inside = call(step("look"), place, confine=True).value
+    assert inside in ("FileNotFoundError", "IsADirectoryError")  # at most an empty parent
+
+
+def test_who_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_SECRET", "do not tell")
+    inside = call(step("identity"), None, confine=True).value
+    assert inside["interfaces"] == ["lo"]
+    assert inside["processes"] <= 3
+    assert inside["uid"] != 0
+    assert "COURSE_SECRET" not in inside["environment"]
+
+
+def test_a_fork_bomb_is_bounded() -> None:
+    assert call(step("forks"), 100, limits=Limits(processes=20), confine=True).value <= 20
+    assert call(step("forks"), 10, limits=Limits(processes=20), confine=True).value == 10
+
+
+def test_the_sandbox_says_what_it_is() -> None:
+    assert confinement().startswith("bubblewrap ")
+    assert why_unconfined() == ""
+
+
+def test_confinement_that_is_asked_for_and_not_there_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("grader.box.find", lambda: "bwrap: No permissions to create a namespace")
+    assert confinement() == ""
+    assert "No permissions" in why_unconfined()
+    with pytest.raises(MachineFault, match="No permissions"):
+        call(step("echo"), 1, confine=True)
+    assert call(step("echo"), 1).value == 1
