@@ -101,8 +101,10 @@ def _shared(wanted: Shared | None, run: CaseRun) -> Finding | None:
     }.get(wanted, "stage what the block's threads share in a __shared__ array")
     if used == "none":
         declared = run.trace.resources.static_shared_bytes
-        what = f"declares {declared} bytes of shared memory but never" if declared else "does not"
-        return _missing(f"the kernel {what} use {word}".replace("  ", " "), cure)
+        if declared:
+            what = f"the kernel declares {declared} bytes of shared memory but never accesses them"
+            return _missing(what, cure)
+        return _missing(f"the kernel does not use {word}", cure)
     return _missing(f"the kernel uses {used} shared memory; this lab wants {wanted}", cure)
 
 

@@ -1,0 +1,132 @@
+"""Checks found by name, their options, what depends on what, and the points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from grader.check.result import Result
+from grader.check.suite import blocked_all, check_names, error_all, judge_all, plan
+from grader.fault import LabFault
+from tests.made import RACE, a_case, a_lab, a_run, counters, evidence, right_answer
+
+FULL = {
+    "output": (40, {}),
+    "sync": (15, {}),
+    "memory": (15, {}),
+    "resources": (15, {"shared": "none"}),
+    "speed": (15, {"minimum": 1.2, "full": 1.4}),
+}
+GOOD = a_case("good")
+BAD = a_case("bad")
+
+
+def judged(*runs: Any, checks: dict[str, Any] | None = None) -> dict[str, Result]:
+    lab = a_lab(checks or FULL)
+    return {r.name: r for r in judge_all(plan(lab), evidence(*runs, lab=lab))}
+
+
+def ran(case: Any, right: bool = True, **trace: Any) -> Any:
+    answer = right_answer(case) * (1 if right else -3)
+    trace.setdefault("counters", counters(ld_bytes=64))
+    return a_run(case, answer, **trace)
+
+
+def test_every_check_file_is_found() -> None:
+    due = {"output", "sync", "memory", "traffic", "resources", "speed"}
+    assert due <= set(check_names())
+    assert not {"suite", "result", "findings", "mismatch", "watched"} & set(check_names())
+
+
+@pytest.mark.parametrize("name", check_names())
+def test_a_check_says_what_it_judges_in_one_line(name: str) -> None:
+    options = {"minimum": 1, "full": 2} if name == "speed" else {}
+    (check,) = plan(a_lab({name: (1, options)}))
+    assert check.title.endswith(".")
+    assert 20 < len(check.title) <= 90
+
+
+MISTAKES = [
+    ("outputs", {}, "there is no check `outputs`", "did you mean `output`?"),
+    ("suite", {}, "there is no check `suite`", ""),
+    ("../cli", {}, "there is no check `../cli`", ""),
+    ("traffic", {"max_global_byte_ratio": 1}, "unknown option", "`max_global_bytes_ratio`"),
+    ("traffic", {"max_sectors_per_request": "x"}, "valid number", ""),
+    ("output", {"weight": 1}, "unknown option", "takes no options"),
+    ("resources", {"shared": "some"}, "'none', 'static', 'dynamic' or 'any'", ""),
+    ("resources", {"max_registers": 0}, "greater than 0", ""),
+    ("speed", {"minimum": 2, "full": 1}, "must not be below minimum", ""),
+    ("speed", {"full": 1}, "field required", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "what", "mend"), MISTAKES)
+def test_a_lab_s_mistake_is_a_fault_with_its_place(
+    name: str, options: dict[str, Any], what: str, mend: str
+) -> None:
+    with pytest.raises(LabFault) as caught:
+        plan(a_lab({name: (1, options)}))
+    assert what in caught.value.what
+    assert mend in caught.value.mend
+    assert caught.value.where.startswith("labs/tiled/lab.yaml:3")
+    assert f"checks.{name}" in caught.value.where
+
+
+def test_a_right_kernel_gets_all_that_can_be_judged() -> None:
+    results = judged(ran(GOOD), ran(BAD))
+    assert {n: r.status for n, r in results.items()} == {
+        "output": "pass",
+        "sync": "pass",
+        "memory": "pass",
+        "resources": "pass",
+        "speed": "unjudged",
+    }
+    assert sum(r.points for r in results.values()) == 85
+    assert list(results) == list(FULL)
+
+
+def test_a_kernel_that_does_nothing_earns_nothing() -> None:
+    results = judged(ran(GOOD, right=False), ran(BAD, right=False))
+    assert results["output"].status == "fail"
+    assert {results[n].status for n in FULL if n != "output"} == {"blocked"}
+    assert sum(r.points for r in results.values()) == 0
+    assert results["sync"].summary == "waits for `output`: no case is right yet"
+
+
+def test_a_race_is_told_even_when_no_case_is_right() -> None:
+    results = judged(ran(GOOD, right=False, findings=(RACE,)))
+    assert results["sync"].status == "fail"
+    assert [f.kind for f in results["sync"].findings] == ["race"]
+    assert results["memory"].status == "blocked"
+
+
+def test_one_right_case_is_enough_for_safety_and_not_for_speed() -> None:
+    results = judged(ran(GOOD), ran(BAD, right=False))
+    assert results["output"].points == 20
+    assert results["sync"].status == results["memory"].status == "pass"
+    assert results["speed"].status == "blocked"
+    assert results["speed"].summary == "waits for `output` to pass"
+
+
+def test_a_dependency_that_comes_later_in_the_lab_is_judged_first() -> None:
+    results = judged(ran(GOOD, right=False), checks={"sync": (1, {}), "output": (1, {})})
+    assert list(results) == ["sync", "output"]
+    assert results["sync"].status == "blocked"
+
+
+def test_a_dependency_that_the_lab_does_not_grade_holds() -> None:
+    results = judged(ran(GOOD, right=False), checks={"sync": (1, {})})
+    assert results["sync"].status == "pass"
+
+
+def test_points_are_rounded_to_hundredths() -> None:
+    runs = [ran(a_case(f"c{i}"), right=i > 0) for i in range(3)]
+    assert judged(*runs)["output"].points == 26.67
+
+
+def test_all_blocked_and_all_in_error() -> None:
+    checks = plan(a_lab(FULL))
+    for made, status in ((blocked_all, "blocked"), (error_all, "error")):
+        results = made(checks, "why")
+        assert {(r.status, r.points, r.summary) for r in results} == {(status, 0, "why")}

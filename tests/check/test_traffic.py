@@ -1,0 +1,112 @@
+"""Bytes against the baseline, sectors a request, and the hints for single lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.check.hints import line_hints
+from grader.check.result import Evidence, Verdict
+from grader.check.traffic import Options, judge
+from grader.fault import LabFault
+from grader.launch import Trace
+from tests.made import a_case, a_program, a_run, counters, evidence
+
+LARGE = a_case("large", rows=64, columns=64)
+SMALL = a_case("small")
+GOOD = Verdict("pass", "", cases={"large": "pass", "small": "pass"})
+
+
+def seen(settled: Verdict = GOOD, naive: float = 16000, **values: float) -> Evidence:
+    run = a_run(LARGE, counters=counters(**values), lines=(counters(6, ld_bytes=900),))
+    base = {"large": Trace("sim", counters=counters(ld_bytes=naive))}
+    return evidence(a_run(SMALL), run, baseline=base, settled={"output": settled})
+
+
+RATIOS = [
+    (0.5, 8000, "pass"),
+    (0.5, 8001, "fail"),
+    ("1.15 / 16", 1150, "pass"),
+    ("1.15 / 16", 1151, "fail"),
+    ("8 * k / m", 16000, "pass"),
+    ("k / m", 2001, "fail"),
+]
+
+
+@pytest.mark.parametrize(("limit", "loaded", "status"), RATIOS)
+def test_bytes_are_held_against_the_baseline(
+    limit: float | str, loaded: float, status: str
+) -> None:
+    verdict = judge(Options(max_global_bytes_ratio=limit), seen(ld_bytes=loaded))
+    assert verdict.status == status
+    assert verdict.share == (status == "pass")
+    assert verdict.measured_on == "large"
+    assert verdict.measurements["global_load_bytes"] == loaded
+    if status == "fail":
+        assert verdict.findings[0].kind == "missing-feature"
+        assert verdict.findings[0].line == 6
+
+
+def test_the_bytes_message_has_the_numbers() -> None:
+    verdict = judge(Options(max_global_bytes_ratio=0.1), seen(ld_bytes=16000))
+    assert verdict.findings[0].message == (
+        "16,000 bytes loaded from global memory, 10.0 times the 1,600 that this lab allows "
+        "(the baseline loads 16,000)"
+    )
+    assert verdict.summary == "loads 1 of the baseline's global bytes, at most 0.1"
+
+
+SECTORS = [
+    ({"ld_requests": 10, "ld_sectors": 40}, "pass"),
+    ({"ld_requests": 10, "ld_sectors": 41}, "fail"),
+    ({"st_requests": 10, "st_sectors": 320}, "fail"),
+    ({}, "pass"),
+]
+
+
+@pytest.mark.parametrize(("values", "status"), SECTORS)
+def test_sectors_are_counted_for_loads_and_stores(values: dict[str, float], status: str) -> None:
+    verdict = judge(Options(max_sectors_per_request=4), seen(ld_bytes=1, **values))
+    assert verdict.status == status
+    assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
+
+
+def test_a_kernel_that_is_wrong_on_that_case_earns_nothing() -> None:
+    wrong = Verdict("fail", "", cases={"large": "fail", "small": "pass"})
+    verdict = judge(Options(max_global_bytes_ratio=0.5), seen(wrong, ld_bytes=0))
+    assert verdict.status == "blocked"
+
+
+def test_what_was_not_counted_is_not_judged() -> None:
+    options = Options(max_global_bytes_ratio=0.5)
+    assert judge(options, seen()).status == "unjudged"
+    run = a_run(LARGE, counters=counters(ld_bytes=1))
+    assert judge(options, evidence(run)).summary == "the baseline was not measured"
+
+
+def test_an_unknown_name_in_the_limit_is_the_lab_s_fault() -> None:
+    with pytest.raises(LabFault, match="tiles"):
+        judge(Options(max_global_bytes_ratio="1 / tiles"), seen(ld_bytes=1))
+
+
+HINTS = [
+    ("coalesced", {"ld_requests": 10, "ld_sectors": 40, "ld_bytes": 1280}, []),
+    ("strided", {"ld_requests": 10, "ld_sectors": 320, "ld_bytes": 1280}, ["uncoalesced"]),
+    ("broadcast", {"ld_requests": 10, "ld_sectors": 10, "ld_bytes": 1280}, []),
+    ("wide", {"ld_requests": 10, "ld_sectors": 160, "ld_bytes": 5120}, []),
+    ("unaligned", {"ld_requests": 10, "ld_sectors": 50, "ld_bytes": 1280}, []),
+    ("one lane", {"ld_requests": 10, "ld_sectors": 10, "ld_bytes": 40}, []),
+    ("no conflict", {"waves": 192, "conflicts": 0}, []),
+    ("transpose", {"waves": 6144, "conflicts": 5952}, ["bank-conflict"]),
+]
+
+
+@pytest.mark.parametrize(("values", "kinds"), [h[1:] for h in HINTS], ids=[h[0] for h in HINTS])
+def test_lines_that_waste_are_told_of(values: dict[str, float], kinds: list[str]) -> None:
+    hints = line_hints([counters(6, **values)], a_program(), "warning")
+    assert [hint.kind for hint in hints] == kinds
+    assert all(hint.line == 6 and hint.text.startswith("As[") for hint in hints)
+
+
+def test_the_degree_of_a_bank_conflict() -> None:
+    (hint,) = line_hints([counters(6, waves=6144, conflicts=5952)], a_program(), "info")
+    assert hint.message.startswith("32-way bank conflict")
