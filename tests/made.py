@@ -86,7 +86,7 @@ def a_run(
 def a_lab(checks: Mapping[str, tuple[float, Mapping[str, Any]]], cases: Sequence[Case] = ()) -> Lab:
     """A lab with those checks: name -> (points, options)."""
     specs = tuple(
-        CheckSpec(name, points, options, "labs/tiled/lab.yaml:30", {n: 31 for n in options})
+        CheckSpec(name, points, options, "labs/tiled/lab.yaml:30", dict.fromkeys(options, 31))
         for name, (points, options) in checks.items()
     )
     kernels = (KernelSpec("matmul", PARAMETERS),)

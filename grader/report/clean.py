@@ -7,6 +7,8 @@ import unicodedata
 from rich.cells import cell_len, set_cell_size
 
 TAB = 4
+GLUE = "\xa0"
+"""A space at which `wrap` does not break; it comes out as a plain one."""
 
 UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode categories that move the cursor, hide text or reorder it (bidirectional overrides)."""
@@ -43,14 +45,16 @@ def wrap(text: str, cells: int, indent: str = "") -> list[str]:
     word longer than a line is cut into pieces."""
     lines: list[str] = []
     line = ""
-    for word in text.split():
+    for word in filter(None, text.split(" ")):
         for piece in _pieces(word, cells - len(indent)):
             joined = f"{line} {piece}" if line.strip() else line + piece
             if line.strip() and cell_len(joined) > cells:
                 lines.append(line)
                 joined = indent + piece
             line = joined
-    return [*lines, line] if line.strip() else lines
+    if line.strip():
+        lines.append(line)
+    return [line.replace(GLUE, " ") for line in lines]
 
 
 def _pieces(word: str, cells: int) -> list[str]:

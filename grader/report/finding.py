@@ -8,11 +8,13 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from grader.launch import KINDS, Dim3, Finding
-from grader.report.clean import clean, clip, wrap
+from grader.report.clean import GLUE, clean, clip, wrap
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
 SHOWN = 8
 CASES = 3
+LONGEST = 400
+"""No message or hint is shown at greater length, in cells."""
 
 
 def findings_text(findings: Iterable[Finding], width: int = 80, most: int = SHOWN) -> Text:
@@ -31,10 +33,8 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Each finding once, errors first, in the order of KINDS: a race before the wrong output that
     it makes."""
     severities = tuple(STYLES)
-    return sorted(
-        dict.fromkeys(findings),
-        key=lambda f: (severities.index(f.severity), KINDS.index(f.kind)),
-    )
+    unique = dict.fromkeys(findings)
+    return sorted(unique, key=lambda f: (severities.index(f.severity), KINDS.index(f.kind)))
 
 
 def finding_text(finding: Finding, width: int = 80) -> Text:
@@ -45,15 +45,16 @@ def finding_text(finding: Finding, width: int = 80) -> Text:
       read  by thread (0,1,0) at tiled.cu:14    sum += As[ty][i] * Bs[i][tx];
       no barrier orders them: put __syncthreads() between line 9 and line 14
     """
-    place = f" in block {dim3(finding.block)}" if finding.block else ""
-    head = wrap(f"{finding.kind}: {clean(finding.message)}{place}", width, "  ")
+    place = f" in block{GLUE}{dim3(finding.block)}" if finding.block else ""
+    message = clip(clean(finding.message), LONGEST)
+    head = wrap(f"{finding.kind}: {message}{place}", width, "  ")
     text = Text("\n".join(head))
     text.stylize(STYLES[finding.severity], 0, len(finding.kind) + 1)
     for line in (*_detail(finding, width), *_places(finding, width)):
         text.append("\n" + line)
     for line in _seen(finding, width):
         text.append("\n" + line, style="dim")
-    for line in wrap(clean(finding.hint), width - 2, ""):
+    for line in wrap(clip(clean(finding.hint), LONGEST), width - 2):
         text.append("\n  " + line, style="cyan")
     return text
 
@@ -83,11 +84,12 @@ def _places(finding: Finding, width: int) -> list[str]:
     lefts = [_left(who, at, access) for who, at, _ in rows]
     if not any(lefts):
         return []
-    edge = min(max(cell_len(left) for left in lefts), width // 2 + 12)
-    return [
-        _row(left, clean(text).strip(), edge, width)
-        for left, (_, _, text) in zip(lefts, rows, strict=True)
-    ]
+    texts = [clean(text).strip() for _, _, text in rows]
+    edge = max(cell_len(left) for left in lefts)
+    room = width - edge - 6
+    beside = all(cell_len(text) <= room for text in texts)
+    row = _beside if beside else _below
+    return [row(left, text, edge, width) for left, text in zip(lefts, texts, strict=True)]
 
 
 def _who(access: str, thread: Dim3 | None) -> str:
@@ -108,15 +110,16 @@ def _left(who: str, at: str, access: int) -> str:
     return " ".join(part for part in (aligned, at) if part)
 
 
-def _row(left: str, source: str, edge: int, width: int) -> str:
-    """`left` and the source line beside it; the source goes below when there is no room."""
-    if not source:
-        return clip(f"  {left}", width)
-    room = width - edge - 6
-    gap = " " * max(edge - cell_len(left), 0)
-    if cell_len(left) <= edge and room >= min(cell_len(source), 20):
-        return f"  {left}{gap}    {clip(source, room)}"
-    return clip(f"  {left}", width) + "\n" + clip(f"      {source}", width)
+def _beside(left: str, source: str, edge: int, width: int) -> str:
+    """The place and its source line on one line."""
+    gap = " " * (edge - cell_len(left))
+    return clip(f"  {left}{gap}    {source}".rstrip(), width)
+
+
+def _below(left: str, source: str, edge: int, width: int) -> str:
+    """The source line below its place: beside it, one of them would have to be cut."""
+    below = "\n" + clip(f"      {source}", width) if source else ""
+    return clip(f"  {left}", width) + below
 
 
 def _caret(finding: Finding, width: int) -> list[str]:
@@ -136,10 +139,10 @@ def _caret(finding: Finding, width: int) -> list[str]:
 def _seen(finding: Finding, width: int) -> list[str]:
     """How often and in which cases."""
     times = f"{finding.count:,} times" if finding.count > 1 and finding.thread else ""
-    names = list(finding.cases[:CASES])
+    names = [clip(name, 40) for name in map(clean, finding.cases[:CASES])]
     if len(finding.cases) > CASES:
         names.append(f"{len(finding.cases) - CASES} more")
     plural = "cases" if len(finding.cases) > 1 else "case"
     cases = f"in {plural} {', '.join(names)}" if names else ""
     said = " ".join(part for part in (times, cases) if part)
-    return [f"  {line}" for line in wrap(clean(said), width - 2)]
+    return [f"  {line}" for line in wrap(said, width - 2)]

@@ -23,6 +23,10 @@ WORDS = {
 }
 """How a status is said, and its style."""
 
+NAME = 60
+SUMMARY = 200
+"""No file name or summary is shown at greater length, in cells."""
+
 BACKENDS = {"sim": "simulated on the CPU", "gpu": "run on the GPU"}
 
 
@@ -59,10 +63,8 @@ def check_table(checks: tuple[Result, ...], width: int = 80) -> Text:
     names = [clip(clean(check.name), 16) for check in checks]
     left = max(len(name) for name in (*names, "check"))
     text = Text(f"{'check'.ljust(left)}  {'verdict':<10}  {'points':>12}  what was seen", "bold")
-    rows = Text("\n").join(
-        [text, *(_row(c, n, left, width) for c, n in zip(checks, names, strict=True))]
-    )
-    return rows
+    rows = [_row(c, n, left, width) for c, n in zip(checks, names, strict=True)]
+    return Text("\n").join([text, *rows])
 
 
 def _row(check: Result, name: str, left: int, width: int) -> Text:
@@ -71,7 +73,7 @@ def _row(check: Result, name: str, left: int, width: int) -> Text:
     row.append(f"{word:<10}", style)
     row.append(f"  {points(check):>12}  ")
     edge = len(row)
-    summary = wrap(clean(check.summary), max(width - edge, 16))
+    summary = wrap(clip(clean(check.summary), SUMMARY), max(width - edge, 16))
     row.append(("\n" + " " * edge).join(summary))
     return row
 
@@ -130,24 +132,33 @@ def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int
     rows += [f"{n:<{width - 16}} {number(v):>14}" for n, v in taken.items() if v is not None]
     files = [clip(f"argument {index} saved to {clean(f)}", width) for index, f in outputs.items()]
     clean_run = trace.verdict == "clean"
-    said = "clean: nothing found" if clean_run else f"{errors} errors, {warnings} warnings"
+    said = (
+        "clean: nothing found"
+        if clean_run
+        else f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+    )
     head = Text(clip(f"{clean(kernel)}, {BACKENDS[trace.backend]}", width), "bold")
     sections = [
         head,
         *([findings_text(trace.findings, width, most=20)] if trace.findings else []),
         *([Text("\n".join(clip(row, width) for row in rows))] if rows else []),
         *([Text("\n".join(files))] if files else []),
-        Text(said, "bold green" if clean_run else "bold red"),
+        Text("clean: nothing found", "bold green") if clean_run else Text(said, "bold red"),
     ]
     return Text("\n\n").join(sections)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _header(grade: Grade, width: int) -> Text:
     title = f"{clean(grade.lab)}: {clean(grade.title)}"
     tools = ", ".join(f"{clean(k)} {clean(v)}" for k, v in grade.provenance.toolchain.items())
-    who = f" by {clean(grade.student)}" if grade.student else ""
+    who = f" by {clip(clean(grade.student), NAME)}" if grade.student else ""
     digest = f" (sha256 {grade.submission_sha256[:12]})" if grade.submission_sha256 else ""
-    what = f"{clean(grade.file)}{who}{digest}, {BACKENDS.get(grade.backend, grade.backend)}"
+    where = BACKENDS.get(grade.backend, grade.backend)
+    what = f"{clip(clean(grade.file), NAME)}{who}{digest}, {where}"
     text = Text("\n".join(wrap(title, width, "  ")), "bold")
     text.append("\n" + "\n".join(wrap(what, width, "  ")), "not bold")
     if tools:

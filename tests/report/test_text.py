@@ -41,21 +41,24 @@ OUT_OF_BOUNDS = Finding(
 
 
 def test_a_hazard_reads_as_in_compute_sanitizer() -> None:
-    assert plain(finding_text(RACE)).splitlines() == [
-        "race: read-after-write hazard on shared `As` (4 bytes at offset 0x44) in block",
-        "  (0,0,0)",
-        "  write by thread (1,1,0) at tiled.cu:6    As[threadIdx.y][threadIdx.x] = A[r...",
-        "  read  by thread (0,1,0) at tiled.cu:7    float sum = As[threadIdx.y][0] * B...",
+    other = replace(RACE.other or Other(0, (0, 0, 0), (0, 0, 0)), text="As[ty][tx] = A[row];")
+    short = replace(RACE, text="  sum += As[ty][i] * Bs[i][tx];", other=other, line=14)
+    assert plain(finding_text(short)).splitlines() == [
+        "race: read-after-write hazard on shared `As` (4 bytes at offset 0x44) in",
+        "  block (0,0,0)",
+        "  write by thread (1,1,0) at tiled.cu:6     As[ty][tx] = A[row];",
+        "  read  by thread (0,1,0) at tiled.cu:14    sum += As[ty][i] * Bs[i][tx];",
         "  3,200 times",
         "  no barrier orders them: put __syncthreads() between line 6 and line 7",
     ]
 
 
-def test_an_access_out_of_bounds_names_its_cases() -> None:
+def test_long_source_lines_stand_below_their_place() -> None:
     assert plain(finding_text(OUT_OF_BOUNDS)).splitlines() == [
         "invalid-access: read of 4 bytes, 4 bytes past the end of A (50 x 37 float32) in",
         "  block (3,0,0)",
-        "  read by thread (5,1,0) at tiled.cu:6    As[threadIdx.y][threadIdx.x] = A[ro...",
+        "  read by thread (5,1,0) at tiled.cu:6",
+        "      As[threadIdx.y][threadIdx.x] = A[row * k + threadIdx.x];",
         "  74 times in cases primes, ragged, one-row, 1 more",
         "  guard the load with row < m and column < k",
     ]
@@ -207,7 +210,7 @@ def test_one_launch_of_any_kernel() -> None:
     assert any(line.split() == ["smsp__sass_data_bytes_mem_global_op_ld.sum", "12,345"]
                for line in lines)  # fmt: skip
     assert "argument 2 saved to c.npy" in lines
-    assert lines[-1] == "1 errors, 0 warnings"
+    assert lines[-1] == "1 error, 0 warnings"
     assert max(map(len, lines)) <= 80
 
 
