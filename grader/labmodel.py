@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
 
-Expression = Annotated[StrictInt | str, Field(description="a number or arithmetic over the case's dims")]
+Expression = Annotated[
+    StrictInt | str, Field(description="a number, or arithmetic over the case's dims")
+]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Label = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 Dtype = Literal["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
@@ -40,7 +42,9 @@ class Argument(Strict):
     in_: Dtype | None = Field(None, alias="in", description="dtype of an array that is read")
     inout: Dtype | None = Field(None, description="dtype of an array that is read and written")
     out: Dtype | None = Field(None, description="dtype of an array that starts uninitialised")
-    value: StrictInt | StrictFloat | str | None = Field(None, description="a number passed by value")
+    value: StrictInt | StrictFloat | str | None = Field(
+        None, description="a number passed by value"
+    )
     dtype: Dtype | None = Field(None, description="dtype of a value")
     shape: tuple[Expression, ...] | None = Field(None, description="elements along each axis")
 
@@ -52,9 +56,7 @@ class Argument(Strict):
         if self.value is not None and (self.dtype is None or self.shape is not None):
             raise ValueError("a value needs `dtype` and takes no `shape`")
         if self.value is None and (self.shape is None or self.dtype is not None):
-            raise ValueError(
-                "an array needs `shape`; its dtype stands after `in`, `inout` or `out`"
-            )
+            raise ValueError("an array needs `shape`; its dtype stands after its role")
         return self
 
 

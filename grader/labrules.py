@@ -1,4 +1,4 @@
-"""What a lab.yaml must hold together that no single key shows: names that meet, cases that launch."""
+"""What no single key of a lab.yaml shows: that names meet, and that every case has a launch."""
 
 from __future__ import annotations
 

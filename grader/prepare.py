@@ -69,7 +69,8 @@ def _prepare(
 ) -> Prepared:
     lacking = [name for name in case.derived.values() if name not in derived]
     if lacking:
-        raise LabFault(f"case {case.name} needs the answer of {lacking[0]}", where=lab.place("derive"))
+        what = f"case {case.name} needs the answer of {lacking[0]}"
+        raise LabFault(what, where=lab.place("derive"))
     case = case.resolved(derived)
     module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
@@ -128,6 +129,4 @@ def _scalar(lab: Lab, case: Case, spec: ArgumentSpec) -> Scalar:
 
 
 def _at(lab: Lab, case: Case, key: str, fault: LabFault) -> LabFault:
-    return LabFault(
-        f"{fault.what} (case {case.name})", where=lab.place(key), mend=fault.mend
-    )
+    return LabFault(f"{fault.what} (case {case.name})", where=lab.place(key), mend=fault.mend)

@@ -70,8 +70,6 @@ def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
 
 def _nearest(path: Path) -> str:
     """The .cu file in the same folder whose name comes closest, or nothing."""
-    import difflib
-
     try:
         names = [name for name in os.listdir(path.parent) if name.endswith(".cu")]
     except OSError:

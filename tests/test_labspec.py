@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from grader.fault import LabFault
-from grader.launch import Array, Scalar
 from grader.labspec import json_schema, lab_roots, list_labs, load_lab, prepare, prepare_baseline
+from grader.launch import Array, Scalar
 
 SPEC = """\
 title: Scale a vector
@@ -134,9 +134,7 @@ def test_derived_dims_come_from_the_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("answer", "right"), [(31, False), (32, True), (64, True), (65, False)])
-def test_an_answer_outside_its_range_is_a_problem(
-    tmp_path: Path, answer: int, right: bool
-) -> None:
+def test_an_answer_outside_its_range_is_a_problem(tmp_path: Path, answer: int, right: bool) -> None:
     (derivation,) = load_lab("scale", write_lab(tmp_path)).derivations
     problem = derivation.problem(answer)
     if right:
@@ -209,9 +207,7 @@ BROKEN_SPECS = [
     [row[1:] for row in BROKEN_SPECS],
     ids=[row[0] for row in BROKEN_SPECS],
 )
-def test_broken_spec(
-    tmp_path: Path, old: str, new: str, where: str, what: str, mend: str
-) -> None:
+def test_broken_spec(tmp_path: Path, old: str, new: str, where: str, what: str, mend: str) -> None:
     assert SPEC.count(old) == 1
     roots = write_lab(tmp_path, SPEC.replace(old, new))
     with pytest.raises(LabFault) as caught:
@@ -233,7 +229,7 @@ BROKEN_REFERENCES = [
     ("no dict", '    return {"x"', '    return [] and {"x"', 0, "must return a dict"),
     ("wrong shape", 'dims["n"])', 'dims["n"] + 1)', 0, "is float32 (6,), lab.yaml says float32"),
     ("wrong dtype", "np.float32", "np.float16", 0, "is float16 (5,)"),
-    ("no array", "rng.uniform(-1, 1, dims[\"n\"]).astype(np.float32)", "3", 0, "is a int"),
+    ("no array", 'rng.uniform(-1, 1, dims["n"]).astype(np.float32)', "3", 0, "is a int"),
     ("no bound", "Expected(value, 0 * value)", "value", 0, "is a ndarray"),
     ("bound's shape", "0 * value", "np.zeros(3)", 0, "its bound has shape (3,), not (5,)"),
     ("infinite bound", "0 * value", "np.inf + value", 0, "must be finite"),
