@@ -10,6 +10,7 @@ from grader.check.findings import at_line, cure, fold_apart, kernel_line
 from grader.check.mismatch import Cause, Mismatch, compare, explain
 from grader.check.result import CaseRun, CheckOptions, Dependency, Evidence, Status, Verdict
 from grader.compile.program import Program
+from grader.fault import MachineFault
 from grader.launch import Finding
 
 STORES = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
@@ -51,7 +52,9 @@ def examine(run: CaseRun, program: Program) -> tuple[Finding, ...]:
     line = stored_at(run, program)
     for index, right in run.prepared.expected.items():
         launch = run.prepared.launch
-        name, actual = launch.args[index].name, run.trace.outputs[index]
+        name, actual = launch.args[index].name, run.trace.outputs.get(index)
+        if actual is None:
+            raise MachineFault(f"the backend gave no contents of {name} back", where=run.case.name)
         blank = run.trace.unwritten.get(index)
         mismatch = compare(name, actual, right, blank, launch.block)
         if mismatch is not None:

@@ -109,6 +109,17 @@ class Evidence:
         the first of equals; a hidden one only when no case is public."""
         return largest(self.runs, self.lab.kernels[0].name)
 
+    @property
+    def has_right_case(self) -> bool:
+        """Whether the graded kernel itself (not one that answers a derivation) is right once."""
+        kernel = self.lab.kernels[0].name
+        return any(
+            run.prepared is not None
+            and run.prepared.launch.kernel == kernel
+            and self.is_right(run.case.name)
+            for run in self.runs
+        )
+
     def is_right(self, case: str) -> bool:
         """Whether the output of that case is known to be right; True when nobody judged it."""
         verdict = self.settled.get("output")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -121,7 +121,7 @@ def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]
 
 def judge_one(check: Check, evidence: Evidence) -> Verdict:
     """One check's verdict, its dependency (in `evidence.settled`) taken into account."""
-    reason = _unmet(check.depends, evidence.settled)
+    reason = _unmet(check.depends, evidence)
     if reason and check.depends and not check.depends.runs_anyway:
         return Verdict("blocked", reason)
     verdict = check.judge(check.options, evidence)
@@ -130,16 +130,14 @@ def judge_one(check: Check, evidence: Evidence) -> Verdict:
     return verdict
 
 
-def _unmet(depends: Dependency | None, settled: Mapping[str, Verdict]) -> str:
+def _unmet(depends: Dependency | None, evidence: Evidence) -> str:
     """Why the dependency does not hold, or "" when it does (or the lab does not judge it)."""
-    first = settled.get(depends.on) if depends else None
+    first = evidence.settled.get(depends.on) if depends else None
     if depends is None or first is None or first.status in ("pass", "unjudged"):
         return ""
     if depends.need == "all":
         return f"waits for `{depends.on}` to pass"
-    if "pass" in first.cases.values():
-        return ""
-    return f"waits for `{depends.on}`: no case is right yet"
+    return "" if evidence.has_right_case else f"waits for `{depends.on}`: no case is right yet"
 
 
 def award(check: Check, verdict: Verdict) -> Result:

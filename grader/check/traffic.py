@@ -91,7 +91,7 @@ def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> Part | N
         f"{loaded:,.0f} bytes loaded from global memory, {ratio / most:.1f} times the "
         f"{most * naive:,.0f} that this lab allows (the baseline loads {naive:,.0f})",
         space="global",
-        hint="load each element once a block into shared memory, then let all threads read it there",
+        hint="load each element into shared memory once a block, and let all its threads read it",
     )
     return Part(summary, measured, fault, _heaviest(run, LOAD_BYTES))
 

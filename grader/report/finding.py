@@ -32,9 +32,12 @@ def findings_text(findings: Iterable[Finding], width: int = 80, most: int = SHOW
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Each finding once, errors first, in the order of KINDS: a race before the wrong output that
     it makes."""
-    severities = tuple(STYLES)
-    unique = dict.fromkeys(findings)
-    return sorted(unique, key=lambda f: (severities.index(f.severity), KINDS.index(f.kind)))
+    return sorted(dict.fromkeys(findings), key=_rank)
+
+
+def _rank(finding: Finding) -> tuple[int, int]:
+    kind = KINDS.index(finding.kind) if finding.kind in KINDS else len(KINDS)
+    return list(STYLES).index(finding.severity), kind
 
 
 def finding_text(finding: Finding, width: int = 80) -> Text:

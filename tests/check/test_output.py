@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grader.check.output import Options, judge
+from grader.fault import MachineFault
 from grader.launch import Finding
 from tests.made import a_case, a_run, counters, evidence, right_answer
 
@@ -118,3 +119,8 @@ def test_digits_are_not_blamed_when_other_cases_fail_too() -> None:
 
 def test_no_case_is_no_pass_for_free() -> None:
     assert judge(Options(), evidence()).share == 0.0
+
+
+def test_a_backend_that_returns_nothing_is_the_machine_s_fault() -> None:
+    with pytest.raises(MachineFault, match="no contents of C"):
+        judge(Options(), evidence(a_run(SQUARE, outputs={})))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,3 +131,16 @@ def test_all_blocked_and_all_in_error() -> None:
     for made, status in ((blocked_all, "blocked"), (error_all, "error")):
         results = made(checks, "why")
         assert {(r.status, r.points, r.summary) for r in results} == {(status, 0, "why")}
+
+
+def test_a_derived_number_alone_is_no_right_case() -> None:
+    run = ran(GOOD)
+    asked = run.prepared.launch.__class__("choose_tile", (1, 1, 1), (1, 1, 1), ())
+    answer = replace(
+        run,
+        case=a_case("choose_tile(1)"),
+        prepared=replace(run.prepared, launch=asked, expected={}),
+    )
+    results = judged(answer, ran(BAD, right=False))
+    assert results["output"].points == 20
+    assert results["sync"].status == results["resources"].status == "blocked"
