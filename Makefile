@@ -1,0 +1,91 @@
+# Every target sets up what it needs in .venv, from PyPI; a second run starts at once.
+# Needs python3 >= 3.11 with venv, a C compiler and make. No root, no GPU, no CUDA toolkit.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+CORE := $(wildcard grader/sim/core/*.c grader/sim/core/*.h)
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
+
+.PHONY: help demo test test-gpu test-fuzz labs bench lint clean
+
+help:
+	@echo 'make demo       grade a sample class of 12 on this machine and show the reports'
+	@echo 'make test       lint, type check and test'
+	@echo 'make labs       prove that every lab is sound'
+	@echo 'make bench      time the simulator and the command'
+	@echo 'make test-gpu   the tests that need an NVIDIA GPU'
+	@echo 'make test-fuzz  fuzz the simulator for a minute'
+	@echo 'make clean      remove what the other targets made'
+
+demo: $(VENV)/core
+	@$(BIN)/python -m tests.classes.demo
+
+test: lint
+	@echo '== pytest'
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/dev $(VENV)/core
+	@echo '== ruff'
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet . || { $(BIN)/ruff format --check .; exit 1; }
+	@echo '== mypy'
+	@$(BIN)/mypy grader
+
+test-gpu: $(VENV)/dev $(VENV)/core
+	@ls /dev/nvidia[0-9]* >/dev/null 2>&1 || { \
+	  echo 'make test-gpu: no NVIDIA GPU here (there is no /dev/nvidia0): nothing was tested.' >&2; \
+	  echo '  Run it on a machine with a GPU and its driver; "grader doctor" says what is seen.' >&2; \
+	  exit 1; }
+	@$(BIN)/python -m pytest -m gpu
+
+test-fuzz: $(VENV)/dev $(VENV)/core
+	@$(BIN)/python -m tests.fuzz --seconds 60
+
+labs: $(VENV)/core
+	@$(BIN)/grader labs check
+
+bench: $(VENV)/core
+	@$(BIN)/python -m bench.matmul
+	@$(BIN)/python -m bench.check
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f grader/sim/_core*.so grader/sim/_core*.part
+
+# -- setting up ----------------------------------------------------------------------------------
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'make: $(PYTHON) is missing or older than 3.11. Install Python 3.11 or newer, or name one:' >&2; \
+	  echo '  make PYTHON=python3.12 $(MAKECMDGOALS)' >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo 'make: $(PYTHON) has no venv module. Debian, Ubuntu: sudo apt-get install python3-venv' >&2; \
+	  exit 1; }
+	@c=$${CC:-cc}; command -v "$${c%% *}" >/dev/null || { \
+	  echo "make: no C compiler \`$$c\`. Debian, Ubuntu: sudo apt-get install gcc libc6-dev" >&2; \
+	  exit 1; }
+	@echo 'Making a Python environment in $(VENV) ...'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/run: $(VENV)/made pyproject.toml setup.py
+	@echo 'Installing warpgrade from this folder, its dependencies from PyPI, and building its C core'
+	@echo '(one to two minutes the first time) ...'
+	@$(PIP) 'setuptools>=77'
+	@$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/run
+	@echo 'Installing what the tests need from PyPI ...'
+	@$(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+# The editable install has just built it; after that, only a newer source does.
+$(VENV)/core: $(CORE) setup.py | $(VENV)/run
+	@$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
