@@ -22,7 +22,8 @@ Judge = Callable[[CheckOptions, Evidence], Verdict]
 
 @dataclass(frozen=True)
 class Check:
-    """One check of one lab, ready to judge. `title` is the line that the student reads."""
+    """One check of one lab, ready to judge. `title` is the line that the student reads, `where`
+    the lab file's line."""
 
     name: str
     points: float
@@ -30,6 +31,7 @@ class Check:
     depends: Dependency | None
     judge: Judge
     title: str
+    where: str = ""
 
 
 def check_names() -> tuple[str, ...]:
@@ -53,7 +55,7 @@ def find_check(spec: CheckSpec) -> Check:
     judge: Judge = module.judge
     title = (judge.__doc__ or "").strip().splitlines()[0]
     options = read_options(spec, module.Options)
-    return Check(spec.name, spec.points, options, module.DEPENDS, judge, title)
+    return Check(spec.name, spec.points, options, module.DEPENDS, judge, title, _where(spec))
 
 
 def _where(spec: CheckSpec, option: str = "") -> str:
@@ -124,7 +126,10 @@ def judge_one(check: Check, evidence: Evidence) -> Verdict:
     reason = _unmet(check.depends, evidence)
     if reason and check.depends and not check.depends.runs_anyway:
         return Verdict("blocked", reason)
-    verdict = check.judge(check.options, evidence)
+    try:
+        verdict = check.judge(check.options, evidence)
+    except LabFault as fault:
+        raise LabFault(fault.what, where=fault.where or check.where, mend=fault.mend) from None
     if reason and verdict.status == "pass":
         return replace(verdict, status="blocked", share=0.0, summary=reason)
     return verdict

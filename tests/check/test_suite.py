@@ -10,6 +10,7 @@ import pytest
 from grader.check.result import Result
 from grader.check.suite import blocked_all, check_names, error_all, judge_all, plan
 from grader.fault import LabFault
+from grader.launch import Trace
 from tests.made import RACE, a_case, a_lab, a_run, counters, evidence, right_answer
 
 FULL = {
@@ -144,3 +145,13 @@ def test_a_derived_number_alone_is_no_right_case() -> None:
     results = judged(answer, ran(BAD, right=False))
     assert results["output"].points == 20
     assert results["sync"].status == results["resources"].status == "blocked"
+
+
+def test_an_expression_that_no_case_can_answer_is_placed_in_the_lab_file() -> None:
+    checks = {"output": (1, {}), "traffic": (1, {"max_global_bytes_ratio": "1 / tile"})}
+    lab = a_lab(checks)
+    base = {"good": Trace("sim", counters=counters(ld_bytes=64))}
+    with pytest.raises(LabFault) as caught:
+        judge_all(plan(lab), evidence(ran(GOOD), lab=lab, baseline=base))
+    assert caught.value.where == "labs/tiled/lab.yaml:30: checks.traffic"
+    assert "`tile`" in caught.value.what
