@@ -45,13 +45,15 @@ class Dependency:
 
 @dataclass(frozen=True)
 class CaseRun:
-    """One case and what its launch did. `prepared` is None when the case could not be made ready
-    because of the student's own answer (a tile width that no device can launch); `trace` says so.
+    """One case and what its launch did. `prepared` is None when the student's own derived number
+    is wrong; `trace` says so. `launched` is False for a case that needed such a number: nothing
+    ran, and its trace repeats why.
     """
 
     case: Case
     prepared: Prepared | None
     trace: Trace
+    launched: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.check import memory, sync
@@ -68,3 +70,12 @@ def test_a_flood_of_findings_is_cut() -> None:
     many = tuple(Finding("race", "error", "seen", line=n) for n in range(1, 60))
     verdict = sync.judge(sync.Options(), evidence(a_run(a_case(), findings=many)))
     assert len(verdict.findings) == 20
+
+
+@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+def test_a_case_that_was_never_launched_says_nothing_of_safety(module: object) -> None:
+    wrong = Finding("wrong-output", "error", "choose_tile(512) answered tile = 33")
+    unready = replace(a_run(a_case("unready"), ended=False, findings=(wrong,)), launched=False)
+    runs = a_run(a_case()), unready
+    verdict = module.judge(module.Options(), evidence(*runs))  # type: ignore[attr-defined]
+    assert verdict.status == "pass"
