@@ -1,4 +1,4 @@
-// What lies outside A is skipped, so the tile keeps whatever was there.
+// What lies outside is skipped, so the tile keeps whatever was there.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k,
                                   int tile)
@@ -19,7 +19,9 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
         if (row < m && a_col < k) {
             As[ty * tile + tx] = A[row * k + a_col];
         }
-        Bs[ty * tile + tx] = (b_row < k && col < n) ? B[b_row * n + col] : 0.0f;
+        if (b_row < k && col < n) {
+            Bs[ty * tile + tx] = B[b_row * n + col];
+        }
         __syncthreads();
 
         for (int i = 0; i < tile; ++i) {

@@ -1,9 +1,9 @@
-// A loop over the elements that never moves on.
+// The stride comes out as zero: a division where a product is due.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    int stride = 0;
+    int stride = gridDim.x / blockDim.x;
     while (i < n) {
         c[i] = a[i] + b[i];
         i += stride;
