@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from grader.check.suite import plan
+from grader.expression import evaluate
 from grader.lab import Case, Expected, Lab, Prepared
 from grader.labspec import lab_roots, list_labs, load_lab, prepare
 from grader.launch import KINDS, Array
@@ -174,3 +176,20 @@ def test_every_lab_has_its_files_and_a_handout(name: str) -> None:
     assert f"grader check {name} {name}.cu" in handout
     for check in lab.checks:
         assert f"| {check.name} | {check.points:g} |" in handout
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_the_checks_take_the_options_that_the_labs_give(name: str) -> None:
+    lab = load_lab(name)
+    checks = plan(lab)
+    assert [(c.name, c.points) for c in checks] == [(c.name, c.points) for c in lab.checks]
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_thresholds_are_expressions_over_every_case(name: str) -> None:
+    lab = load_lab(name)
+    for check in lab.checks:
+        ratio = check.options.get("max_global_bytes_ratio")
+        for case in lab.cases if ratio is not None else ():
+            resolved = case.resolved({d.name: d.maximum for d in lab.derivations})
+            assert 0 < evaluate(ratio, resolved.dims) <= 1.15
