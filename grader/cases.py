@@ -110,6 +110,5 @@ def judge_answer(
 def _unready(case: Case, asked: Mapping[str, CaseRun]) -> CaseRun:
     """A case whose derived number is wrong: not launched, for the reason its derivation gave."""
     sources = [asked[name] for name in case.derived.values() if asked[name].prepared is None]
-    return CaseRun(
-        case, None, Trace(sources[0].trace.backend, sources[0].trace.errors, ended=False)
-    )
+    why = sources[0].trace
+    return CaseRun(case, None, Trace(why.backend, why.errors, ended=False), launched=False)

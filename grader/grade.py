@@ -69,7 +69,7 @@ def grade(
         results = (_compiled(program), *results)
         lines = _case_lines(runs, results)
     except StudentFault as fault:
-        results, lines = _refused(checks, cases, fault)
+        results, lines = _refused(checks, cases, fault, on)
     except MachineFault as fault:
         results, lines = _failed(checks, cases, fault)
     return Grade(
@@ -92,7 +92,7 @@ def refusal(
 ) -> Grade:  # fmt: skip
     """The grade of a file that could not even be read as source: 0 points, and why."""
     started = _Start(datetime.now(UTC), time.monotonic())
-    results, lines = _refused(plan(lab), chosen(lab, "public"), fault)
+    results, lines = _refused(plan(lab), chosen(lab, "public"), fault, on)
     provenance = started.provenance(b"", {})
     score = total(results)
     return Grade(lab.name, lab.title, name, student, sha256, on, score, results, lines, provenance)
@@ -132,10 +132,10 @@ def _compiled(program: Program) -> Result:
 
 
 def _refused(
-    checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault
+    checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault, on: Backend
 ) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:
     compile_result = Result("compile", "fail", 0, 0, fault.what, findings=fault.findings)
-    blocked = blocked_all(checks, "waits for `compile`")
+    blocked = blocked_all(checks, "waits for `compile`", on)
     return (compile_result, *blocked), _unrun(cases, "blocked")
 
 

@@ -4,6 +4,7 @@ A check's file has
 
     Options                         a CheckOptions model: what a lab may set
     DEPENDS                         a Dependency on another check, or None
+    ONLY_ON                         the one backend that can judge it (may be absent: any can)
     judge(options, evidence)        -> Verdict; its docstring is the line that the student reads
 
 `grader.check.suite` finds them, orders them and turns their verdicts into Results.

@@ -66,10 +66,11 @@ def describe(m: Mismatch) -> Finding:
     """A mismatch as a finding: how many, which pattern, and a few elements; no place yet."""
     missing = int(m.unwritten.sum())
     also = m.count - missing
-    head = f"{m.count} of {m.wrong.size} elements of {m.name} are wrong"
+    of = f"of {m.wrong.size} element{'s' * (m.wrong.size > 1)} of {m.name}"
+    head = f"{m.count} {of} {'is' if m.count == 1 else 'are'} wrong"
     if missing:
-        head = f"{missing} of {m.wrong.size} elements of {m.name} were never written"
-        head += f" and {also} more are wrong" if also else ""
+        head = f"{missing} {of} {'was' if missing == 1 else 'were'} never written"
+        head += f" and {also} more {'is' if also == 1 else 'are'} wrong" if also else ""
     cause = explain(m)
     return Finding(
         kind="unwritten-output" if missing else "wrong-output",

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from grader.check.result import CheckOptions, Dependency, Evidence, Verdict
 
 DEPENDS: Dependency | None = Dependency("output", "all")
+ONLY_ON = "gpu"
 
 
 class Options(CheckOptions):
@@ -29,6 +30,4 @@ class Options(CheckOptions):
 
 def judge(options: Options, evidence: Evidence) -> Verdict:
     """The kernel is faster than the baseline."""
-    if evidence.backend == "sim":
-        return Verdict("unjudged", "speed is judged on a GPU only")
     return Verdict("unjudged", "this version does not time kernels yet")

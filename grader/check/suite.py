@@ -32,6 +32,17 @@ class Check:
     judge: Judge
     title: str
     where: str = ""
+    only_on: str = ""
+
+    def is_judged_on(self, backend: str) -> bool:
+        """Whether that backend can judge it at all."""
+        return self.only_on in ("", backend)
+
+    @property
+    def unjudged(self) -> Verdict:
+        """The verdict of a backend that cannot judge it, whatever else is wrong."""
+        device = {"gpu": "a GPU", "sim": "the simulator"}[self.only_on]
+        return Verdict("unjudged", f"{self.name} is judged on {device} only")
 
 
 def check_names() -> tuple[str, ...]:
@@ -55,7 +66,16 @@ def find_check(spec: CheckSpec) -> Check:
     judge: Judge = module.judge
     title = (judge.__doc__ or "").strip().splitlines()[0]
     options = read_options(spec, module.Options)
-    return Check(spec.name, spec.points, options, module.DEPENDS, judge, title, _where(spec))
+    return Check(
+        name=spec.name,
+        points=spec.points,
+        options=options,
+        depends=module.DEPENDS,
+        judge=judge,
+        title=title,
+        where=_where(spec),
+        only_on=getattr(module, "ONLY_ON", ""),
+    )
 
 
 def _where(spec: CheckSpec, option: str = "") -> str:
@@ -123,6 +143,8 @@ def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]
 
 def judge_one(check: Check, evidence: Evidence) -> Verdict:
     """One check's verdict, its dependency (in `evidence.settled`) taken into account."""
+    if not check.is_judged_on(evidence.backend):
+        return check.unjudged
     reason = _unmet(check.depends, evidence)
     if reason and check.depends and not check.depends.runs_anyway:
         return Verdict("blocked", reason)
@@ -160,9 +182,10 @@ def award(check: Check, verdict: Verdict) -> Result:
     )
 
 
-def blocked_all(checks: Sequence[Check], summary: str) -> tuple[Result, ...]:
-    """Every check blocked for one reason: the submission did not compile."""
-    return tuple(award(check, Verdict("blocked", summary)) for check in checks)
+def blocked_all(checks: Sequence[Check], summary: str, backend: str) -> tuple[Result, ...]:
+    """Every check that `backend` can judge blocked for one reason: nothing compiled."""
+    blocked = Verdict("blocked", summary)
+    return tuple(award(c, blocked if c.is_judged_on(backend) else c.unjudged) for c in checks)
 
 
 def error_all(checks: Sequence[Check], summary: str) -> tuple[Result, ...]:

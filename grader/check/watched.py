@@ -12,14 +12,15 @@ def watched(evidence: Evidence, kinds: Collection[str], clean: str) -> Verdict:
     """`fail` with the findings when any case drew an error of `kinds`, or did not run to its end
     (nothing then shows that the rest of it is sound); else `pass`, with what is worth a warning.
     """
-    findings = of_kinds(evidence.runs, kinds)
-    total = len(evidence.runs)
-    struck = [r for r in evidence.runs if any(f.kind in kinds for f in r.trace.errors)]
+    runs = [run for run in evidence.runs if run.launched]
+    findings = of_kinds(runs, kinds)
+    total = len(runs)
+    struck = [r for r in runs if any(f.kind in kinds for f in r.trace.errors)]
     if struck:
         seen = {f.kind for r in struck for f in r.trace.errors}
         found = ", ".join(kind for kind in kinds if kind in seen)
         return Verdict("fail", f"{found} in {len(struck)} of {total} cases", findings=findings)
-    stopped = sum(not run.trace.ended for run in evidence.runs)
+    stopped = sum(not run.trace.ended for run in runs)
     if stopped or not total:
         what = f"{stopped} of {total} cases did not run to the end: cannot be judged clean"
         return Verdict("fail", what, findings=findings)

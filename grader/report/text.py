@@ -23,6 +23,7 @@ WORDS = {
 }
 """How a status is said, and its style."""
 
+CASES = 6
 NAME = 60
 SUMMARY = 200
 """No file name or summary is shown at greater length, in cells."""
@@ -172,6 +173,8 @@ def _cases(grade: Grade, width: int) -> Text:
     good = sum(case.status == "pass" for case in grade.cases)
     said = f"cases: {good} of {len(grade.cases)} without a fault"
     if bad:
-        names = [clean(c.name) + (f" ({clean(c.size)})" if c.size else "") for c in bad]
+        names = [clean(c.name) + (f" ({clean(c.size)})" if c.size else "") for c in bad[:CASES]]
+        names = [clip(name, NAME) for name in names]
+        names += [f"{len(bad) - CASES} more"] if len(bad) > CASES else []
         said += f"; at fault: {', '.join(names)}"
     return Text("\n".join(wrap(said, width, "  ")))

@@ -91,7 +91,7 @@ def test_a_right_kernel_gets_all_that_can_be_judged() -> None:
 def test_a_kernel_that_does_nothing_earns_nothing() -> None:
     results = judged(ran(GOOD, right=False), ran(BAD, right=False))
     assert results["output"].status == "fail"
-    assert {results[n].status for n in FULL if n != "output"} == {"blocked"}
+    assert {results[n].status for n in ("sync", "memory", "resources")} == {"blocked"}
     assert sum(r.points for r in results.values()) == 0
     assert results["sync"].summary == "waits for `output`: no case is right yet"
 
@@ -107,8 +107,6 @@ def test_one_right_case_is_enough_for_safety_and_not_for_speed() -> None:
     results = judged(ran(GOOD), ran(BAD, right=False))
     assert results["output"].points == 20
     assert results["sync"].status == results["memory"].status == "pass"
-    assert results["speed"].status == "blocked"
-    assert results["speed"].summary == "waits for `output` to pass"
 
 
 def test_a_dependency_that_comes_later_in_the_lab_is_judged_first() -> None:
@@ -129,9 +127,25 @@ def test_points_are_rounded_to_hundredths() -> None:
 
 def test_all_blocked_and_all_in_error() -> None:
     checks = plan(a_lab(FULL))
-    for made, status in ((blocked_all, "blocked"), (error_all, "error")):
-        results = made(checks, "why")
-        assert {(r.status, r.points, r.summary) for r in results} == {(status, 0, "why")}
+    told = {(r.status, r.points, r.summary) for r in error_all(checks, "why")}
+    assert told == {("error", 0, "why")}
+    *rest, speed = blocked_all(checks, "why", "sim")
+    assert {(r.status, r.points, r.summary) for r in rest} == {("blocked", 0, "why")}
+    assert (speed.status, speed.summary) == ("unjudged", "speed is judged on a GPU only")
+    assert {r.status for r in blocked_all(checks, "why", "gpu")} == {"blocked"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "right", "status"),
+    [("sim", True, "unjudged"), ("sim", False, "unjudged"), ("gpu", False, "blocked")],
+)
+def test_speed_is_never_counted_where_it_cannot_be_judged(
+    backend: Any, right: bool, status: str
+) -> None:
+    lab = a_lab(FULL)
+    seen = evidence(ran(GOOD), ran(BAD, right=right), lab=lab, backend=backend)
+    results = {r.name: r for r in judge_all(plan(lab), seen)}
+    assert results["speed"].status == status
 
 
 def test_a_derived_number_alone_is_no_right_case() -> None:
