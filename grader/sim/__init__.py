@@ -1,0 +1,1 @@
+"""The simulator: runs PTX on the CPU, watching every access."""

@@ -1,0 +1,136 @@
+"""Decoding what touches memory: ld, st, parameters; and instructions without effect here."""
+
+from __future__ import annotations
+
+from grader.sim.opcode import Code, Known, NotSimulated
+from grader.sim.operands import OperandError, Operands, address, vector
+from grader.sim.ptx import TYPE_BYTES
+
+SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
+GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
+SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED = 1, 2, 4, 8, 16
+_STRONG = {"volatile": VOLATILE, "relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE, "mmio": VOLATILE}
+
+
+def space_of(parts: list[str]) -> int:
+    for part in parts[1:]:
+        space, _, scope = part.partition("::")
+        if space in SPACES:
+            if scope == "cluster":
+                raise NotSimulated(f"{'.'.join(parts)} (thread block clusters)")
+            return SPACES[space]
+    return GENERIC
+
+
+def _shape(parts: list[str]) -> tuple[str, int]:
+    kind = parts[-1]
+    if kind not in TYPE_BYTES or kind == "pred":
+        raise OperandError(f"{'.'.join(parts)}: unknown type")
+    count = next((int(p[1:]) for p in parts if p in ("v2", "v4", "v8")), 1)
+    if count > 4 or kind == "b128":
+        raise NotSimulated(".".join(parts))
+    return kind, count
+
+
+def _base(o: Operands, text: str, space: int) -> tuple[int, int, int]:
+    """Reference, displacement and width of an address."""
+    base, add = address(text)
+    if base == "":
+        return o.source("0", 8), add, 8
+    width = o.width(base)
+    if width is None:
+        return o.source(base, 8), add, 8
+    if width not in (4, 8):
+        raise OperandError(f"address in {base}")
+    return o.register(base), add, width
+
+
+def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int], int]:
+    """References of the elements and the bytes of their registers."""
+    names = vector(text)
+    if len(names) != count:
+        raise OperandError(f"{text} where {count} elements are moved")
+    widths = {w for n in names if (w := o.width(n)) is not None}
+    if len(widths) > 1 or widths & {0}:
+        raise OperandError(f"elements of different widths in {text}")
+    width = max(2, widths.pop() if widths else stores)
+    if width < stores:
+        raise OperandError(f"{text} is narrower than {stores} bytes")
+    refs = [o.source(n, width) if o.width(n) is not None or n != "_" else o.registers.bytes for n in names]
+    return refs + [0] * (4 - len(refs)), width
+
+
+def op_ld(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return _move(op, operands[0], operands[1], o, "ld")
+
+
+def op_ldu(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return _move(op, operands[0], operands[1], o, "ld")
+
+
+def op_st(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return _move(op, operands[1], operands[0], o, "st")
+
+
+def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code]:
+    parts = op.split(".")
+    kind, count = _shape(parts)
+    size, space = TYPE_BYTES[kind], space_of(parts)
+    if what == "ld" and any(o.width(v) is None for v in vector(values)):
+        raise OperandError(f"{op} into {values}")
+    (d, b, c, e), width = _elements(o, values, count, size)
+    base, add = address(where)
+    signed = SIGN if kind[0] == "s" else 0
+    if space == PARAM and base in o.entry and what == "ld":
+        return _entry_parameter(o, [d, b, c, e][:count], o.entry[base] + add, size, width, bool(signed))
+    if space == PARAM and base in o.frame.places:
+        at = o.frame.places[base] + add
+        if at < 0 or at + size * count > o.frame.bytes:
+            raise OperandError(f"{where} is outside its parameter")
+        return [Code(f"{what}_param", d, 0, b, c, e, imm=at, size=size, count=count, width=width, flag=signed)]
+    a, add, mode = _base(o, where, space)
+    strength = sum({_STRONG[p] for p in parts if p in _STRONG})
+    word = size == 4 and count == 1 and width == 4
+    return [Code(f"{what}_word" if word else what, d, a, b, c, e, imm=add, size=size, count=count,
+                 space=space, width=width, flag=signed | strength, mode=mode)]  # fmt: skip
+
+
+def _entry_parameter(o: Operands, targets: list[int], at: int, size: int, width: int, signed: bool) -> list[Code]:
+    """A kernel's parameter at a fixed place is a constant of the launch."""
+    codes = []
+    for k, d in enumerate(targets):
+        what = f"param{'s' if signed else ''}{size}"
+        codes.append(Code(f"mov_b{8 * width}", d, o.constants.place((what, width, "", at + k * size))))
+    return codes
+
+
+def parameter_value(data: bytes, what: str, at: int) -> int:
+    """The value that a ("param4", ...) or ("params2", ...) constant stands for."""
+    signed, size = what[5] == "s", int(what.lstrip("params"))
+    if at < 0 or at + size > len(data):
+        raise OperandError(f"a parameter is read at {at}, past their {len(data)} bytes")
+    return int.from_bytes(data[at : at + size], "little", signed=signed)
+
+
+def nothing(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    """Hints that change no result: prefetches, cache policies, sleeping."""
+    return [Code("nop")]
+
+
+op_prefetch = op_prefetchu = op_applypriority = op_discard = op_nanosleep = op_pmevent = nothing
+
+
+def op_isspacep(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    space = op.split(".")[1].partition("::")[0]
+    if space not in SPACES:
+        raise NotSimulated(op)
+    return [Code(f"isspacep_{space}", o.predicate(operands[0]), o.source(operands[1], 8))]
+
+
+def op_activemask(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return [Code("activemask_b32", o.register(operands[0]))]
+
+
+def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return [Code("nop")]
+

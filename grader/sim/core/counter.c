@@ -1,0 +1,67 @@
+/* The counters' watcher: what the load/store unit would do with one warp's access.
+ *
+ * Global: one request an instruction, and as many sectors as distinct aligned 32-byte pieces.
+ * Shared: 32 banks of 4 bytes; accesses of 8 and 16 bytes go by half and quarter warps; a pass
+ * (wavefront) serves one word of each bank, to any number of lanes. */
+#include "core.h"
+
+static u32 distinct(const u64 *key, u32 mask) {
+  u64 seen[LANES];
+  u32 n = 0;
+  for (u32 left = mask; left; left &= left - 1) {
+    u64 k = key[__builtin_ctz(left)];
+    u32 j = n;
+    while (j > 0 && seen[j - 1] > k) j--;
+    if (j > 0 && seen[j - 1] == k) continue;
+    for (u32 m = n; m > j; m--) seen[m] = seen[m - 1];
+    seen[j] = k;
+    n++;
+  }
+  return n;
+}
+
+void count_global(Warp *w, const Insn *i, const u64 *address, u32 bytes) {
+  Counter *c = &w->worker->counter[i->pc];
+  u64 sector[LANES];
+  EACH_LANE { sector[l] = address[l] >> 5; }
+  c->requests++;
+  c->bytes += (u64)bytes * (u32)__builtin_popcount(w->mask);
+  c->sectors += distinct(sector, w->mask);
+}
+
+/* The most words that one bank must serve among the lanes of `mask`. */
+static u32 passes(const u32 *offset, u32 words, u32 mask) {
+  u32 word[4 * LANES], bank_words[LANES] = {0}, n = 0, most = 0;
+  for (u32 left = mask; left; left &= left - 1)
+    for (u32 k = 0; k < words; k++) {
+      u32 x = (offset[__builtin_ctz(left)] >> 2) + k, j = 0;
+      while (j < n && word[j] != x) j++;
+      if (j < n) continue;
+      word[n++] = x;
+      u32 b = ++bank_words[x & 31];
+      if (b > most) most = b;
+    }
+  return most;
+}
+
+void count_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
+  Counter *c = &w->worker->counter[i->pc];
+  u32 words = bytes < 4 ? 1 : bytes / 4, group = LANES / words, low = offset[0], high = offset[0];
+  EACH_LANE {
+    low = offset[l] < low ? offset[l] : low;
+    high = offset[l] > high ? offset[l] : high;
+  }
+  c->requests++;
+  c->bytes += (u64)bytes * (u32)__builtin_popcount(w->mask);
+  if (words == 1 && (high >> 2) - (low >> 2) < LANES) {
+    c->wavefronts++;
+    c->ideal++;
+    return;
+  }
+  for (u32 from = 0; from < LANES; from += group) {
+    u32 part = w->mask & (group == LANES ? FULL : ((1u << group) - 1) << from);
+    if (!part) continue;
+    c->wavefronts += passes(offset, words, part);
+    c->ideal++;
+  }
+}

@@ -1,0 +1,251 @@
+/* PTX ISA, "Data Movement": ld and st. Every access is resolved lane by lane to the region that
+ * holds it; lanes that share a region go on together. What strays is announced and dropped: a
+ * stray load gives 0. There is no unchecked way to memory. */
+#include <string.h>
+#include "memory.h"
+
+enum { SIGN = 1 };
+
+static inline u32 result_operand(const Insn *i, u32 k) {
+  return k == 0 ? i->d : k == 1 ? i->b : k == 2 ? i->c : i->e;
+}
+
+/* Addresses of all lanes; inactive ones repeat the first active lane's. */
+static inline void addresses(const Warp *w, const Insn *i, u64 *at) {
+  if (i->mode == 4) {
+    const u32 *p = SRC(u32, i->a);
+    EACH_LANE { at[l] = (u64)p[l] + (u64)i->imm; }
+  } else {
+    const u64 *p = SRC(u64, i->a);
+    EACH_LANE { at[l] = p[l] + (u64)i->imm; }
+  }
+  if (w->mask == FULL) return;
+  u64 first = at[__builtin_ctz(w->mask)];
+  EACH_LANE { at[l] = w->lane[l] ? at[l] : first; }
+}
+
+Region region_of(const Warp *w, u32 space, u64 at) {
+  const Launch *n = w->launch;
+  const Frame *f = &w->frame[w->top];
+  u32 stack = f->local + n->function[f->function].local;
+  Region none = {.space = GENERIC};
+  if (space == SHARED || at - SHARED_BASE < WINDOW)
+    return (Region){SHARED, space == SHARED ? 0 : SHARED_BASE, n->shared_bytes, w->cta->shared, NULL};
+  if (space == LOCAL || at - LOCAL_BASE < WINDOW)
+    return (Region){LOCAL, space == LOCAL ? 0 : LOCAL_BASE, stack, w->local, NULL};
+  if (space == PARAM || at - PARAM_BASE < WINDOW)
+    return (Region){PARAM, space == PARAM ? 0 : PARAM_BASE, n->param_bytes, (u8 *)n->params, NULL};
+  u64 slot = (at - GLOBAL_BASE) >> SLOT_BITS;
+  if (at < GLOBAL_BASE || slot >= n->buffers) return none;
+  Buffer *b = &n->buffer[slot];
+  if (b->dead) return none;
+  return (Region){b->readonly ? CONST : GLOBAL, b->base, b->size, b->data, b};
+}
+
+u32 lanes_inside(const Region *r, const u64 *at, u32 mask, u32 bytes) {
+  if (r->space == GENERIC || r->size < bytes) return 0;
+  u64 most = r->size - bytes;
+  u32 in = 0;
+  for (int l = 0; l < LANES; l++) in |= (u32)(at[l] - r->base <= most) << l;
+  return in & mask;
+}
+
+/* The lanes that miss their natural alignment are announced and dropped. */
+u32 drop_misaligned(Warp *w, const Insn *i, const u64 *at, u32 mask, u32 bytes, u32 flags) {
+  u64 low = 0;
+  EACH_LANE { low |= at[l]; }
+  if (!(low & (bytes - 1))) return mask;
+  for (u32 left = mask; left; left &= left - 1) {
+    u32 l = (u32)__builtin_ctz(left);
+    if (!(at[l] & (bytes - 1))) continue;
+    watch_invalid(w, i, l, at[l], bytes, flags | MISALIGNED);
+    mask &= ~(1u << l);
+  }
+  return mask;
+}
+
+/* The next group of lanes in one region: its mask, 0 when the first lane strays (announced and
+ * taken from *left). The caller's mask is set to the group's. */
+u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 flags, Region *r,
+               u32 *offset) {
+  u32 first = (u32)__builtin_ctz(*left);
+  *r = region_of(w, i->space, at[first]);
+  u32 group = lanes_inside(r, at, *left, bytes);
+  bool frozen = (r->space == CONST || r->space == PARAM) && flags & STORE;
+  if (!(group >> first & 1) || frozen) {
+    watch_invalid(w, i, first, at[first], bytes, flags | (frozen ? READONLY : 0));
+    *left &= ~(1u << first);
+    return 0;
+  }
+  *left &= ~group;
+  u32 fill = (u32)(at[first] - r->base);
+  if (group == FULL) {
+    EACH_LANE { offset[l] = (u32)(at[l] - r->base); }
+  } else {
+    for (u32 l = 0; l < LANES; l++) offset[l] = group >> l & 1 ? (u32)(at[l] - r->base) : fill;
+  }
+  if (group != w->mask) set_mask(w, group);
+  return group;
+}
+
+static inline u8 *lane_data(const Warp *w, const Region *r, u32 l) {
+  return r->space == LOCAL ? r->data + (size_t)l * w->local_room : r->data;
+}
+
+static inline u64 fetch(const u8 *p, u32 size, bool sign) {
+  u64 x = 0;
+  memcpy(&x, p, size);
+  u32 up = 64 - 8 * size;
+  return sign ? (u64)((s64)(x << up) >> up) : x;
+}
+
+static void load_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
+  for (u32 k = 0; k < i->count; k++) {
+    u32 ref = result_operand(i, k);
+    for (u32 l = 0; l < LANES; l++) {
+      if (!w->lane[l]) continue;
+      u64 x = fetch(lane_data(w, r, l) + offset[l] + k * i->size, i->size, i->flag & SIGN);
+      if (i->width == 2) DST(u16, ref)[l] = (u16)x;
+      else if (i->width == 4) DST(u32, ref)[l] = (u32)x;
+      else DST(u64, ref)[l] = x;
+    }
+  }
+}
+
+static void clear_result(Warp *w, const Insn *i, u32 mask) {
+  for (u32 k = 0; k < i->count; k++) {
+    u32 ref = result_operand(i, k);
+    for (u32 l = 0; l < LANES; l++) {
+      if (!(mask >> l & 1)) continue;
+      if (i->width == 2) DST(u16, ref)[l] = 0;
+      else if (i->width == 4) DST(u32, ref)[l] = 0;
+      else DST(u64, ref)[l] = 0;
+    }
+  }
+}
+
+static inline void announce_read(Warp *w, const Insn *i, const Region *r, const u64 *at,
+                                 const u32 *offset, u32 bytes) {
+  if (r->space == SHARED) {
+    watch_shared_read(w, i, offset, bytes);
+    if (w->launch->counter) count_shared(w, i, offset, bytes);
+  } else if (r->space == GLOBAL) {
+    watch_global_read(w, i, r->buffer, offset, bytes);
+    if (w->launch->counter) count_global(w, i, at, bytes);
+  }
+}
+
+static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
+  u32 whole = w->mask, offset[LANES] __attribute__((aligned(32)));
+  u64 at[LANES] __attribute__((aligned(32)));
+  addresses(w, i, at);
+  u32 left = drop_misaligned(w, i, at, whole, bytes, 0), done = 0;
+  while (left) {
+    Region r;
+    u32 group = next_group(w, i, at, &left, bytes, 0, &r, offset);
+    if (!group) continue;
+    done |= group;
+    announce_read(w, i, &r, at, offset, bytes);
+    if (word && r.space != LOCAL) {
+      u32 *d = DST(u32, i->d);
+      const u8 *data = r.data;
+      if (group == FULL) {
+        EACH_LANE { d[l] = *(const u32 *)(data + offset[l]); }
+      } else {
+        EACH_LANE { u32 x = *(const u32 *)(data + offset[l]); d[l] = w->lane[l] ? x : d[l]; }
+      }
+    } else {
+      load_any(w, i, &r, offset);
+    }
+  }
+  if (w->mask != whole) set_mask(w, whole);
+  if (done != whole) clear_result(w, i, whole & ~done);
+}
+
+void ptx_ld(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
+void ptx_ld_word(Warp *w, const Insn *i) { load(w, i, 4, true); }
+
+static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
+  for (u32 k = 0; k < i->count; k++) {
+    u32 ref = result_operand(i, k);
+    for (u32 l = 0; l < LANES; l++) {
+      if (!w->lane[l]) continue;
+      u64 x = i->width == 2 ? SRC(u16, ref)[l] : i->width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
+      memcpy(lane_data(w, r, l) + offset[l] + k * i->size, &x, i->size);
+    }
+  }
+}
+
+static inline void store(Warp *w, const Insn *i, u32 bytes, bool word) {
+  u32 whole = w->mask, offset[LANES] __attribute__((aligned(32)));
+  u64 at[LANES] __attribute__((aligned(32)));
+  addresses(w, i, at);
+  u32 left = drop_misaligned(w, i, at, whole, bytes, STORE);
+  while (left) {
+    Region r;
+    if (!next_group(w, i, at, &left, bytes, STORE, &r, offset)) continue;
+    if (r.space == SHARED) {
+      watch_shared_write(w, i, offset, bytes, false);
+      if (w->launch->counter) count_shared(w, i, offset, bytes);
+    } else if (r.space == GLOBAL) {
+      watch_global_write(w, i, r.buffer, offset, bytes, false);
+      if (w->launch->counter) count_global(w, i, at, bytes);
+    }
+    if (word && r.space != LOCAL) {
+      const u32 *v = SRC(u32, i->d);
+      for (u32 l = 0; l < LANES; l++)
+        if (w->lane[l]) *(u32 *)(r.data + offset[l]) = v[l];
+    } else {
+      store_any(w, i, &r, offset);
+    }
+  }
+  if (w->mask != whole) set_mask(w, whole);
+}
+
+void ptx_st(Warp *w, const Insn *i) { store(w, i, (u32)i->size * i->count, false); }
+void ptx_st_word(Warp *w, const Insn *i) { store(w, i, 4, true); }
+
+/* Whether a lane would store what memory already holds: said of write-after-write hazards. */
+bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory) {
+  for (u32 k = 0; k < i->count; k++) {
+    u32 ref = result_operand(i, k);
+    u64 x = i->width == 2 ? SRC(u16, ref)[lane] : i->width == 4 ? SRC(u32, ref)[lane] : SRC(u64, ref)[lane];
+    if (memcmp(memory + k * i->size, &x, i->size)) return false;
+  }
+  return true;
+}
+bool lanes_store_same(const Warp *w, const Insn *i, u32 a, u32 b) {
+  u8 bytes[64] = {0};
+  for (u32 k = 0; k < i->count; k++) {
+    u32 ref = result_operand(i, k);
+    u64 x = i->width == 2 ? SRC(u16, ref)[b] : i->width == 4 ? SRC(u32, ref)[b] : SRC(u64, ref)[b];
+    memcpy(bytes + k * i->size, &x, i->size);
+  }
+  return stores_same(w, i, a, bytes);
+}
+
+/* Parameters of device functions lie in each lane's own area at fixed places. */
+void ptx_ld_param(Warp *w, const Insn *i) {
+  u32 base = w->frame[w->top].params + (u32)i->imm;
+  for (u32 k = 0; k < i->count; k++) {
+    u32 ref = result_operand(i, k);
+    for (u32 l = 0; l < LANES; l++) {
+      if (!w->lane[l]) continue;
+      u64 x = fetch(w->params + (size_t)l * w->params_room + base + k * i->size, i->size, i->flag & SIGN);
+      if (i->width == 2) DST(u16, ref)[l] = (u16)x;
+      else if (i->width == 4) DST(u32, ref)[l] = (u32)x;
+      else DST(u64, ref)[l] = x;
+    }
+  }
+}
+void ptx_st_param(Warp *w, const Insn *i) {
+  u32 base = w->frame[w->top].params + (u32)i->imm;
+  for (u32 k = 0; k < i->count; k++) {
+    u32 ref = result_operand(i, k);
+    for (u32 l = 0; l < LANES; l++) {
+      if (!w->lane[l]) continue;
+      u64 x = i->width == 2 ? SRC(u16, ref)[l] : i->width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
+      memcpy(w->params + (size_t)l * w->params_room + base + k * i->size, &x, i->size);
+    }
+  }
+}

@@ -1,0 +1,210 @@
+"""Decoding: a parsed module becomes the flat arrays that the core executes.
+
+Program counters number the PTX instructions of all functions in turn; several machine
+instructions may share one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from grader.sim import access, opcode
+from grader.sim.access import GENERIC, GLOBAL, SHARED
+from grader.sim.cfg import preferred_order
+from grader.sim.flow import ARRIVE, BARRIER, BRANCH, COUNTED, EXIT, FALL, RETURN, TABLE, TRAP, WARPSYNC, End
+from grader.sim.flow import meeting, parameter_frame, terminator, without_effect
+from grader.sim.opcode import Code, Known, NotSimulated
+from grader.sim.operands import ConstantBank, Frame, OperandError, Operands, RegisterFile
+from grader.sim.ptx import Function, Instruction, Location, Module, PtxError
+
+
+@dataclass(slots=True)
+class Block:
+    """A basic block: its machine instructions, and its terminator with successors resolved to
+    block numbers of the same function."""
+
+    codes: list[Code]
+    end: End
+    next: int = 0
+    target: int = 0
+    table: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Decoded:
+    """A function ready to run, blocks in the preferred order."""
+
+    name: str
+    blocks: list[Block]
+    registers: int
+    local: int
+    params: int
+
+
+@dataclass(slots=True)
+class Image:
+    """A whole module, decoded. `locations` and `ops` are by program counter; `functions` in the
+    order of their numbers; `entry` maps the kernel's parameters to offsets."""
+
+    functions: list[Decoded]
+    constants: ConstantBank
+    locations: list[Location]
+    ops: list[str]
+    owner: list[int]
+    parameter_bytes: int
+    local_places: dict[str, int]
+    smallest: dict[int, int]
+    waits: bool
+    finer: bool
+
+
+_LAUNCH_ORDER = ("atom", "red")
+_FINER = {"atom", "red", "membar", "fence", "cp", "mbarrier"}
+
+
+def decode(module: Module, kernel: str, known: Known) -> Image:
+    """The image of `kernel` and every function that it may call.
+
+    Raises NotSimulated or PtxError; their line is the source's."""
+    entry = module.functions.get(kernel)
+    if entry is None or not entry.entry or not entry.has_body:
+        raise PtxError(f"no kernel {kernel} in the PTX")
+    constants = ConstantBank()
+    image = Image([], constants, [], [], [], 0, {}, {}, False, False)
+    names = [kernel, *(n for n, f in module.functions.items() if not f.entry and f.has_body)]
+    for number, name in enumerate(names):
+        image.functions.append(_Decoder(module, image, number, known).function(module.functions[name]))
+    return image
+
+
+class _Decoder:
+    def __init__(self, module: Module, image: Image, number: int, known: Known) -> None:
+        self.module, self.image, self.number, self.known = module, image, number, known
+
+    def function(self, f: Function) -> Decoded:
+        entry: dict[str, int] = {}
+        if f.entry:
+            places = parameter_frame(f)
+            entry, self.image.parameter_bytes = dict(places.places), places.bytes
+            frame = Frame()
+        else:
+            frame = parameter_frame(f)
+        local = 0
+        for v in f.variables:
+            if v.space == "param":
+                frame.add(v.name, v.bytes, max(v.align, 1))
+            elif v.space == "local":
+                local = (local + v.align - 1) // v.align * v.align
+                self.image.local_places[v.name] = local
+                local += v.bytes
+        registers = RegisterFile(f)
+        operands = Operands(registers, self.image.constants, entry, frame)
+        blocks = self.blocks(f, operands)
+        return Decoded(f.name, blocks, registers.bytes, (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16)
+
+    def blocks(self, f: Function, o: Operands) -> list[Block]:
+        by_index: dict[int, list[str]] = {}
+        for label, at in f.labels.items():
+            by_index.setdefault(at, []).append(label)
+        raw, where = [Block([], End())], {}
+        for at, i in enumerate(f.body):
+            if at in by_index and (raw[-1].codes or at == 0 or raw[-1].end.kind != FALL):
+                raw.append(Block([], End()))
+            for label in by_index.get(at, ()):
+                where[label] = len(raw) - 1
+            self.add(f, i, o, raw)
+        for label in by_index.get(len(f.body), ()):
+            where[label] = len(raw)
+        raw.append(Block([], End(EXIT if f.entry else RETURN, pc=len(self.image.ops) - 1)))
+        return _arranged(raw, where)
+
+    def add(self, f: Function, i: Instruction, o: Operands, raw: list[Block]) -> None:
+        pc = len(self.image.ops)
+        self.image.ops.append(i.op)
+        self.image.locations.append(i.location)
+        self.image.owner.append(self.number)
+        try:
+            if (meet := meeting(i, o)) is not None:
+                meet.pc = pc
+                raw[-1].end = meet
+                raw.append(Block([], End()))
+            end = terminator(i, f, o, self.module.functions)
+            if end is None:
+                raw[-1].codes += self.codes(i, o, pc)
+                return
+        except NotSimulated as refusal:
+            refusal.args = (str(refusal), i.location)
+            raise
+        except (OperandError, ValueError, StopIteration, IndexError, KeyError, TypeError) as error:
+            raise PtxError(f"{i.op}: {error or 'operands not understood'}", i.location.line) from error
+        end.pc = pc
+        if end.kind == WARPSYNC or (end.kind == BARRIER and end.flag & (COUNTED | ARRIVE)):
+            self.image.finer = True
+        if end.call is not None and end.call.callee is None and raw[-1].codes:
+            raw.append(Block([], End()))  # an indirect call is executed again for other targets
+        raw[-1].end = end
+        raw.append(Block([], End()))
+
+    def codes(self, i: Instruction, o: Operands, pc: int) -> list[Code]:
+        parts = i.op.split(".")
+        self.note(i.op, parts)
+        code = without_effect(i, self.known)
+        if code is not None:
+            codes = [code]
+        else:
+            rule = getattr(opcode, f"op_{parts[0]}", None) or getattr(access, f"op_{parts[0]}", opcode.plain)
+            codes = rule(i.op, i.operands, o, self.known)
+        for code in codes:
+            if not self.known(code.exec) or (code.inner and not self.known(code.inner)):
+                raise NotSimulated(i.op)
+            code.pc = pc
+            if i.guard is not None:
+                code.guard, code.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
+        return codes
+
+    def note(self, op: str, parts: list[str]) -> None:
+        """What the launch must know before it starts: see core.h's Launch."""
+        image = self.image
+        if parts[0] in _FINER:
+            image.finer = True
+        if parts[0] in ("ld", "st", "atom", "red"):
+            space = access.space_of(parts)
+            size = opcode.TYPE_BYTES.get(parts[-1], 4)
+            for reached in (SHARED, GLOBAL) if space == GENERIC else (space,):
+                image.smallest[reached] = min(image.smallest.get(reached, 4), size)
+            strong = parts[0] in _LAUNCH_ORDER or {"volatile", "relaxed", "acquire", "release"} & set(parts)
+            if strong and space in (GENERIC, GLOBAL):
+                image.waits = True
+
+
+def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:
+    """Blocks in the preferred order, unreachable ones dropped, successors renumbered."""
+    last = len(raw) - 1
+
+    def label(name: str) -> int:
+        if name not in where:
+            raise PtxError(f"a branch to {name}, which is no label")
+        return where[name]
+
+    successors: list[list[int]] = []
+    for number, block in enumerate(raw):
+        end = block.end
+        out: list[int] = []
+        if end.kind == BRANCH:
+            block.target = label(end.target)
+            out.append(block.target)
+        if end.kind == TABLE:
+            block.table = [label(name) for name in end.table]
+            out += block.table
+        block.next = min(number + 1, last)
+        if end.guard or end.kind not in (BRANCH, TABLE, RETURN, EXIT, TRAP):
+            out.append(block.next)
+        successors.append(out)
+    order = preferred_order(successors)
+    renumber = {old: new for new, old in enumerate(order)}
+    blocks = [raw[old] for old in order]
+    for block in blocks:
+        block.next = renumber.get(block.next, 0)
+        block.target = renumber.get(block.target, 0)
+        block.table = [renumber[t] for t in block.table]
+    return blocks
