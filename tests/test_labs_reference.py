@@ -193,3 +193,12 @@ def test_thresholds_are_expressions_over_every_case(name: str) -> None:
         for case in lab.cases if ratio is not None else ():
             resolved = case.resolved({d.name: d.maximum for d in lab.derivations})
             assert 0 < evaluate(ratio, resolved.dims) <= 1.15
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_every_file_has_the_signature_that_the_lab_asks_for(name: str) -> None:
+    lab = load_lab(name)
+    for kernel in lab.kernels:
+        for file in (lab.skeleton, lab.solution):
+            assert kernel.signature in " ".join(file.read_text().split())
+    assert lab.kernels[0].signature in " ".join(lab.baseline.read_text().split())
