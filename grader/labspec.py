@@ -61,6 +61,7 @@ def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
         if name in names and (root / name / "lab.yaml").is_file():
             return _build(root / name)
     near = difflib.get_close_matches(name.lower(), names, n=1)
+    near = near or [known for known in names if name and name.lower() in known]
     places = ", ".join(str(root) for root in roots or lab_roots())
     known = f"labs: {', '.join(names)}" if names else f"no labs in {places}"
     guess = f"did you mean {near[0]}? " if near else ""
