@@ -15,6 +15,7 @@ from grader.sim import core as c
 from grader.sim.access import GLOBAL, SHARED, parameter_value
 from grader.sim.decode import Image
 from grader.sim.layout import POISON, Buffer, SharedWindow, address_of, module_buffer, shared_window, table
+from grader.sim.names import plain_name
 from grader.sim.opcode import Code
 from grader.sim.operands import Constant, OperandError
 from grader.sim.ptx import Module, PtxError, Variable
@@ -121,14 +122,14 @@ class Machine:
                 pointers[index] = address_of(len(buffers))
                 buffers.append(_argument_buffer(index, argument))
         numbers = {v.name: len(buffers) + k for k, v in enumerate(self.globals)}
-        given = {_plain(v.name): v for v in self.globals}
+        given = {plain_name(v.name): v for v in self.globals}
         for name in launch.globals:
             if name not in given:
                 raise LabFault(f"the kernel's file has no __constant__ or __device__ variable `{name}`")
         for v in self.globals:
-            content = launch.globals.get(_plain(v.name))
+            content = launch.globals.get(plain_name(v.name))
             if content is not None and content.nbytes != v.bytes:
-                raise LabFault(f"`{_plain(v.name)}` has {v.bytes} bytes, the array given for it {content.nbytes}")
+                raise LabFault(f"`{plain_name(v.name)}` has {v.bytes} bytes, the array given for it {content.nbytes}")
             data = None if content is None else np.ascontiguousarray(content).tobytes()
             buffers.append(module_buffer(v, data, lambda name: self._symbol(name, numbers)))
         return buffers, pointers
@@ -165,9 +166,6 @@ class Machine:
             return parameter_value(params, what, add)
         if (offset := window.offset(str(name))) is not None:
             return offset + add
-        for function in self.image.functions:
-            if function.name == self.kernel.name and str(name) in self.image.local_places:
-                break
         if str(name) in self.image.local_places:
             return self.image.local_places[str(name)] + add
         return self._symbol(str(name), {b.name: n for n, b in enumerate(buffers) if b.argument is None}) + add
@@ -182,22 +180,6 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
     values = {"nwarpid": (threads + 31) // 32, "nsmid": 1, "dynamic_smem_size": launch.shared,
               "total_smem_size": window.used, "ARP_SZ": 32, "cluster_nctarank": 1}  # fmt: skip
     return values.get(register, 0)
-
-
-def _plain(symbol: str) -> str:
-    """A variable's own name: `_ZZ6matmulE2As` is As, `_ZN2ns1xE` is x."""
-    import re
-
-    if not symbol.startswith("_Z"):
-        return symbol
-    at, name = 0, symbol
-    while (match := re.compile(r"(\d+)").search(symbol, at)) is not None:
-        length, start = int(match[1]), match.end()
-        if start + length > len(symbol) or not symbol[start : start + 1].isidentifier():
-            at = match.end()
-            continue
-        name, at = symbol[start : start + length], start + length
-    return name
 
 
 def _argument_buffer(index: int, argument: Array) -> Buffer:

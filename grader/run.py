@@ -1,0 +1,75 @@
+"""Runs a program's launches on one of the two backends: the same call, the same Trace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from math import prod
+from typing import Literal
+
+import numpy as np
+
+from grader.box import BoxDeath, Limits, call
+from grader.compile.program import Program
+from grader.fault import LabFault, MachineFault
+from grader.launch import Array, Finding, Launch, Trace
+from grader.sim.exchange import pack_launches, pack_program, unpack_traces
+from grader.sim.simulate import MAX_BYTES, refusal
+
+SHADOW = 40
+"""Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""
+
+
+def run_all(
+    program: Program,
+    launches: Sequence[Launch],
+    *,
+    on: Literal["sim", "gpu"] = "sim",
+    threads: int | None = None,
+    limit: float = 20.0,
+    steps: int = 0,
+) -> tuple[Trace, ...]:
+    """One trace a launch, in order; all launches of an attempt share one confined child.
+
+    `threads` is the simulator's (None: all cores), `limit` seconds of wall clock a launch, `steps`
+    warp instructions a block (0: the simulator's default). A child that a launch kills is a
+    finding of that attempt. Raises MachineFault and LabFault.
+    """
+    if on == "gpu":
+        raise LabFault("the GPU backend is not in this version", mend="use --on sim")
+    if not launches:
+        return ()
+    rows, arrays = pack_launches([_bare(program, launch) for launch in launches])
+    request = {"program": pack_program(program), "launches": rows, "limit": limit, "steps": steps,
+               "threads": threads or os.cpu_count() or 1}  # fmt: skip
+    wall = (limit * 2 + 5) * len(launches) + 10
+    limits = Limits(wall=wall, cpu=wall * request["threads"], memory=_memory(launches), output=1 << 30)
+    try:
+        reply = call("grader.sim.step:run", request, arrays, limits=limits)
+    except BoxDeath as death:
+        return tuple(_dead(death) for _ in launches)
+    return unpack_traces(reply.value, reply.arrays)
+
+
+def _bare(program: Program, launch: Launch) -> Launch:
+    """A launch that will be refused takes no arrays along."""
+    kernel = program.kernel(launch.kernel)
+    if kernel is None or refusal(launch, kernel) is None:
+        return launch
+    args = tuple(Array(a.name, a.shape, a.dtype) if isinstance(a, Array) else a for a in launch.args)
+    return Launch(launch.kernel, launch.grid, launch.block, args, launch.shared, name=launch.name)
+
+
+def _memory(launches: Sequence[Launch]) -> int:
+    """Address space for the child, in bytes."""
+    sizes = [
+        sum(prod(a.shape) * np.dtype(a.dtype).itemsize for a in launch.args if isinstance(a, Array))
+        for launch in launches
+    ]
+    return (2 << 30) + SHADOW * min(max(sizes), MAX_BYTES) + 2 * min(sum(sizes), MAX_BYTES)
+
+
+def _dead(death: BoxDeath) -> Trace:
+    if death.reason == "timeout":
+        return Trace("sim", (Finding("timeout", "error", "the simulation was ended: its time was up"),), ended=False)
+    raise MachineFault(f"the simulator's process died: {death.reason}", mend=death.detail) from death

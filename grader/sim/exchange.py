@@ -1,0 +1,106 @@
+"""Launches and traces as JSON and arrays: how they cross into the simulator's process and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.compile.program import Kernel, Parameter, Program
+from grader.launch import Argument, Array, Finding, Launch, LineCounters, Other, Resources, Scalar, Trace
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def pack_launches(launches: Sequence[Launch]) -> tuple[list[Any], Arrays]:
+    """The launches as JSON, arrays apart; equal arrays of several launches travel once."""
+    rows, arrays = [], {}
+    for k, launch in enumerate(launches):
+        args: list[dict[str, Any]] = []
+        for j, a in enumerate(launch.args):
+            if isinstance(a, Scalar):
+                args.append({"name": a.name, "value": a.value, "dtype": a.dtype})
+                continue
+            key = f"{k}.{j}" if a.data is not None else ""
+            if a.data is not None:
+                arrays[key] = np.ascontiguousarray(a.data, a.dtype)
+            args.append({"name": a.name, "shape": list(a.shape), "dtype": a.dtype, "data": key,
+                         "read_back": a.read_back})  # fmt: skip
+        for name, value in launch.globals.items():
+            arrays[f"{k}.g.{name}"] = np.ascontiguousarray(value)
+        rows.append({"kernel": launch.kernel, "grid": list(launch.grid), "block": list(launch.block), "args": args,
+                     "shared": launch.shared, "globals": list(launch.globals), "name": launch.name})  # fmt: skip
+    return rows, arrays
+
+
+def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> list[Launch]:
+    out = []
+    for k, row in enumerate(rows):
+        args: list[Argument] = []
+        for a in row["args"]:
+            if "value" in a:
+                args.append(Scalar(a["name"], a["value"], a["dtype"]))
+            else:
+                data = arrays[a["data"]] if a["data"] else None
+                args.append(Array(a["name"], tuple(a["shape"]), a["dtype"], data, a["read_back"]))
+        values = {name: arrays[f"{k}.g.{name}"] for name in row["globals"]}
+        grid, block = row["grid"], row["block"]
+        out.append(Launch(row["kernel"], (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), tuple(args),
+                          row["shared"], values, row["name"]))  # fmt: skip
+    return out
+
+
+def pack_program(program: Program) -> dict[str, Any]:
+    return {**asdict(program), "warnings": [], "seconds": 0.0}
+
+
+def unpack_program(row: Mapping[str, Any]) -> Program:
+    kernels = tuple(
+        Kernel(k["name"], k["symbol"], k["line"], tuple(Parameter(**p) for p in k["parameters"]),
+               Resources(**k["resources"]))
+        for k in row["kernels"]
+    )  # fmt: skip
+    return Program(row["file"], row["source"], kernels, row["debug_ptx"], row["ptx"], row["architecture"],
+                   (), row["toolchain"])  # fmt: skip
+
+
+def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
+    rows, arrays = [], {}
+    for k, t in enumerate(traces):
+        for index, value in t.outputs.items():
+            arrays[f"{k}.o.{index}"] = value
+        for index, mask in t.unwritten.items():
+            arrays[f"{k}.u.{index}"] = mask
+        rows.append({"findings": [asdict(f) for f in t.findings], "outputs": list(t.outputs),
+                     "unwritten": list(t.unwritten), "counters": dict(t.counters),
+                     "lines": [[line.line, dict(line.counters)] for line in t.lines],
+                     "resources": asdict(t.resources), "seconds": dict(t.seconds),
+                     "toolchain": dict(t.toolchain), "ended": t.ended, "printed": t.printed})  # fmt: skip
+    return rows, arrays
+
+
+def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tuple[Trace, ...]:
+    return tuple(
+        Trace("sim", tuple(finding_of(f) for f in row["findings"]),
+              {i: arrays[f"{k}.o.{i}"] for i in row["outputs"]},
+              {i: arrays[f"{k}.u.{i}"].astype(np.bool_) for i in row["unwritten"]},
+              row["counters"], tuple(LineCounters(line, held) for line, held in row["lines"]),
+              Resources(**row["resources"]), row["seconds"], row["toolchain"], row["ended"], row["printed"])
+        for k, row in enumerate(rows)
+    )  # fmt: skip
+
+
+def finding_of(row: Mapping[str, Any]) -> Finding:
+    """A Finding from its JSON fields."""
+    held = dict(row)
+    for key in ("block", "thread"):
+        held[key] = tuple(held[key]) if held.get(key) else None
+    if (other := held.get("other")) is not None:
+        held["other"] = Other(**{**other, "thread": tuple(other["thread"]), "block": tuple(other["block"])})
+    for key in ("cases", "excerpt"):
+        if key in held and isinstance(held[key], list):
+            held[key] = tuple(held[key])
+    return Finding(**held)

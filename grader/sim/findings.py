@@ -1,0 +1,192 @@
+"""From the core's raw reports to findings: what, where, and how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grader.launch import Array, Dim3, Finding, Launch, Other
+from grader.sim import core as c
+from grader.sim.access import GLOBAL, LOCAL, SHARED
+from grader.sim.decode import Image
+from grader.sim.machine import Raw
+from grader.sim.messages import barriers, hazards, memory, stops
+from grader.sim.names import Shape, declared_shape, element_bytes, plain_name
+from grader.sim.order import ProgramOrder
+
+SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 16
+MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (1 << k for k in range(5, 12))
+SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
+MOST_FINDINGS = 20
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an access hit: the student's name for it, the element, and its extent in words."""
+
+    space: str
+    name: str
+    element: str
+    extent: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """One raw report with its numbers made into places."""
+
+    kind: int
+    flags: int
+    pc: int
+    pc2: int
+    line: int
+    line2: int
+    count: int
+    bytes: int
+    extra: int
+    address: int
+    target: Target
+    block: Dim3
+    thread: Dim3
+    block2: Dim3
+    thread2: Dim3
+
+    def has(self, flag: int) -> bool:
+        return bool(self.flags & flag)
+
+
+class Explainer:
+    """Turns the raw reports of one launch into findings, with the student's own words."""
+
+    def __init__(self, image: Image, launch: Launch, raw: Raw, source: str, file: str, names: tuple[str, ...]) -> None:
+        self.image, self.launch, self.raw = image, launch, raw
+        self.source, self.file, self.names = source, file, names
+        self.lines = source.splitlines()
+        self.order = ProgramOrder(image)
+        self.line_of = _lines(image)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Alike ones folded; errors first, then by line."""
+        reports = [self.report(r) for r in self.raw.reports]
+        found = [self.finding(r) for r in reports if not self.explained(r, reports)]
+        return fold(found)
+
+    def report(self, r: Any) -> Report:
+        pc, pc2, flags = int(r["pc"]), int(r["pc2"]), int(r["flags"])
+        return Report(
+            int(r["kind"]), flags, pc, pc2, self.line(pc), self.line(pc2), int(r["count"]), int(r["size"]),
+            int(r["extra"]), int(r["address"]), self.target(r),
+            _unravel(int(r["block"]), self.launch.grid), _unravel(int(r["thread"]), self.launch.block),
+            _unravel(int(r["block2"]), self.launch.grid), _unravel(int(r["thread2"]), self.launch.block),
+        )  # fmt: skip
+
+    def line(self, pc: int) -> int:
+        return self.line_of[pc] if pc < len(self.line_of) else 0
+
+    def text(self, line: int) -> str:
+        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+
+    def target(self, r: Any) -> Target:
+        space, offset = int(r["space"]), int(r["address"])
+        if offset >= 1 << 63:
+            offset -= 1 << 64
+        if space == SHARED:
+            return self.shared(offset)
+        if space == GLOBAL and not int(r["flags"]) & UNKNOWN_BUFFER and int(r["buffer"]) < len(self.raw.buffers):
+            return self.buffer(int(r["buffer"]), offset)
+        return Target(SPACE_NAMES.get(space, ""), "", "", "", offset, 0)
+
+    def shared(self, offset: int) -> Target:
+        held = self.raw.shared.at(offset)
+        if held is None:
+            return Target("shared", "", "", "", offset, 0)
+        name, at = plain_name(held.name), offset - held.offset
+        shape = declared_shape(self.source, name, held.bytes)
+        element = element_bytes(self.source, name) or 4
+        shape = shape or Shape((max(held.bytes // element, 1),), element)
+        size = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
+        return Target("shared", name, name + shape.index(at), size, at, held.bytes)
+
+    def buffer(self, number: int, offset: int) -> Target:
+        buffer = self.raw.buffers[number]
+        if buffer.argument is None:
+            name = plain_name(buffer.name)
+            return Target("global", name, name, f"{buffer.data.nbytes} bytes", offset, buffer.data.nbytes)
+        array = self.launch.args[buffer.argument]
+        assert isinstance(array, Array)
+        name = self.names[buffer.argument] if buffer.argument < len(self.names) else array.name
+        item = buffer.data.nbytes // max(1, _count(array.shape)) or 1
+        shape = Shape(array.shape or (1,), item)
+        return Target("global", name, f"{name}[{offset // item}]",
+                      f"{' x '.join(map(str, array.shape))} {array.dtype}", offset, buffer.data.nbytes)  # fmt: skip
+
+    def explained(self, r: Report, all_reports: list[Report]) -> bool:
+        """A read of nothing that a race on the same variable and line accounts for."""
+        if r.kind != c.UNINIT:
+            return False
+        return any(
+            o.kind == c.RACE and o.target.name == r.target.name and o.target.space == r.target.space
+            and r.line in (o.line, o.line2) and not o.has(SAME_VALUE)
+            for o in all_reports
+        )  # fmt: skip
+
+    def finding(self, r: Report) -> Finding:
+        if r.kind == c.RACE:
+            found = self.race(r)
+        elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
+            found = memory(r)
+        elif r.kind in (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK):
+            found = barriers(r)
+        else:
+            found = stops(r)
+        other = found.other and replace(found.other, text=self.text(found.other.line))
+        return replace(found, file=self.file, line=r.line, text=self.text(r.line), count=r.count, block=r.block,
+                       thread=r.thread, other=other)  # fmt: skip
+
+    def race(self, r: Report) -> Finding:
+        if r.has(STORE) and r.has(OTHER_STORE):
+            hazard = "WAW"
+        elif r.has(STORE):
+            hazard = self.order.hazard(r.pc, r.pc2)
+        else:
+            hazard = self.order.hazard(r.pc2, r.pc)
+        return hazards(r, hazard)
+
+
+def _lines(image: Image) -> list[int]:
+    """The source line of each program counter; where the compiler gives none, the last one."""
+    out, last, owner = [], 0, -1
+    for location, number in zip(image.locations, image.owner, strict=True):
+        last = 0 if number != owner else last
+        owner = number
+        at = location
+        while at.file != 1 and at.inlined is not None:
+            at = at.inlined
+        last = at.line or last
+        out.append(last)
+    return out
+
+
+def _unravel(number: int, dims: Dim3) -> Dim3:
+    return number % dims[0], number // dims[0] % dims[1], number // dims[0] // dims[1]
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    out = 1
+    for n in shape:
+        out *= n
+    return out
+
+
+def fold(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One finding for each kind, place, partner and variable, with the sum of the counts."""
+    kept: dict[object, Finding] = {}
+    for f in found:
+        partner = (f.other.line, f.other.access) if f.other else None
+        key = (f.kind, f.severity, f.line, partner, f.variable, f.hazard, f.access, f.space)
+        old = kept.get(key)
+        kept[key] = f if old is None else replace(old, count=old.count + f.count)
+    rank = {"error": 0, "warning": 1, "info": 2}
+    return tuple(sorted(kept.values(), key=lambda f: (rank[f.severity], f.line)))

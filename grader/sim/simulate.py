@@ -1,0 +1,178 @@
+"""One program, its launches, one Trace each: the simulator's whole job on one screen.
+
+Both PTX variants run. The debug one has every access with its line, the optimised one is what
+the hardware would do: findings come from both, counters and outputs from the optimised one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.compile.program import Kernel, Program
+from grader.launch import Array, Finding, Launch, LineCounters, Trace
+from grader.sim.core import core
+from grader.sim.decode import decode
+from grader.sim.findings import Explainer
+from grader.sim.machine import Limits, Machine, Raw
+from grader.sim.metrics import launch_counters, line_counters
+from grader.sim.occupancy import theoretical_occupancy
+from grader.sim.opcode import NotSimulated
+from grader.sim.ptx import Location, PtxError, parse
+
+MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
+MAX_SHARED = 48 << 10
+MAX_BLOCKS = 1 << 24
+MAX_BYTES = 1 << 30
+Many = dict[int, "NDArray[np.bool_]"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One PTX variant of one kernel, decoded."""
+
+    machine: Machine
+    counts: bool
+
+
+def simulate(
+    program: Program, launches: Sequence[Launch], *, threads: int = 1, limit: float = 20.0, steps: int = 0
+) -> tuple[Trace, ...]:
+    """The traces of the launches, in order. `limit` is in seconds a launch, `steps` in warp
+    instructions a block (0: the default). Raises MachineFault and LabFault."""
+    made: dict[str, tuple[Variant, ...] | Finding] = {}
+    out = []
+    for launch in launches:
+        started = time.perf_counter()
+        trace = _one(program, launch, made, Limits(steps or Limits.steps, limit, max(1, threads)))
+        out.append(replace(trace, seconds={"run": time.perf_counter() - started}))
+    return tuple(out)
+
+
+def _one(program: Program, launch: Launch, made: dict[str, tuple[Variant, ...] | Finding], limits: Limits) -> Trace:
+    kernel = program.kernel(launch.kernel)
+    if kernel is None:
+        return _aborted(Finding("launch-failure", "error", f"no kernel `{launch.kernel}` (cudaErrorInvalidDeviceFunction)"))
+    if (refused := refusal(launch, kernel)) is not None:
+        return _aborted(replace(refused, file=program.file, line=kernel.line))
+    if kernel.symbol not in made:
+        made[kernel.symbol] = _decoded(program, kernel)
+    variants = made[kernel.symbol]
+    if isinstance(variants, Finding):
+        return _aborted(variants)
+    names = tuple(p.name for p in kernel.parameters)
+    findings: tuple[Finding, ...] = ()
+    for variant in variants:
+        try:
+            raw = variant.machine.run(launch, limits, variant.counts)
+        except PtxError as error:
+            return _aborted(_unreadable(program, error))
+        explainer = Explainer(variant.machine.image, launch, raw, program.source, program.file, names)
+        findings = merged(findings, explainer.findings())
+        if not raw.ended:
+            return Trace("sim", findings, ended=False, toolchain=program.toolchain)
+    return _trace(program, kernel, launch, variants[-1].machine, raw, findings, explainer.line_of)
+
+
+def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
+    variants = []
+    for text, counts in ((program.debug_ptx, False), (program.ptx, True)):
+        try:
+            module = parse(text)
+            variants.append(Variant(Machine(module, decode(module, kernel.symbol, core().known)), counts))
+        except NotSimulated as refusal:
+            location = next((a for a in refusal.args[1:] if isinstance(a, Location)), Location())
+            return _not_simulated(program, str(refusal.args[0]), location)
+        except PtxError as error:
+            return _unreadable(program, error)
+    return tuple(variants)
+
+
+def _not_simulated(program: Program, what: str, location: Location) -> Finding:
+    return Finding("missing-feature", "error", f"not simulated: {what}", program.file, location.line,
+                   text=_text(program, location.line), hint="run it on a GPU: grader check ... --on gpu")  # fmt: skip
+
+
+def _unreadable(program: Program, error: PtxError) -> Finding:
+    return Finding("launch-failure", "error", f"invalid PTX: {error}", program.file, error.line,
+                   text=_text(program, error.line),
+                   hint="inline asm on this line is not PTX that the hardware takes")  # fmt: skip
+
+
+def _text(program: Program, line: int) -> str:
+    lines = program.source.splitlines()
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def _aborted(finding: Finding) -> Trace:
+    return Trace("sim", (finding,), ended=False)
+
+
+def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
+    """Why CUDA would refuse this launch, with its own error's name; None when it would not."""
+    threads = prod(launch.block)
+    static = kernel.resources.static_shared_bytes or 0
+    if any(not 1 <= n <= most for n, most in zip(launch.block, MAX_BLOCK, strict=True)) or threads > MAX_THREADS:
+        return _refused(f"a block of {_times(launch.block)} = {threads} threads (cudaErrorInvalidConfiguration)",
+                        f"a block has 1 to {MAX_THREADS} threads, at most {_times(MAX_BLOCK)}")  # fmt: skip
+    if any(not 1 <= n <= most for n, most in zip(launch.grid, MAX_GRID, strict=True)):
+        return _refused(f"a grid of {_times(launch.grid)} blocks (cudaErrorInvalidConfiguration)",
+                        f"a grid has at least one block and at most {_times(MAX_GRID)}")  # fmt: skip
+    if static + launch.shared > MAX_SHARED:
+        return _refused(f"{static} bytes of static and {launch.shared} of dynamic shared memory "
+                        "(cudaErrorInvalidValue)", f"a block has {MAX_SHARED} bytes of shared memory in all")  # fmt: skip
+    if prod(launch.grid) > MAX_BLOCKS:
+        return _refused(f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate",
+                        f"launch at most {MAX_BLOCKS} blocks here, or run on a GPU")  # fmt: skip
+    size = sum(prod(a.shape) * np.dtype(a.dtype).itemsize for a in launch.args if isinstance(a, Array))
+    if size > MAX_BYTES:
+        return _refused(f"{size >> 20} MiB of arrays: too much to simulate",
+                        f"launch with at most {MAX_BYTES >> 20} MiB here, or run on a GPU")  # fmt: skip
+    if len(launch.args) != len(kernel.parameters):
+        return _refused(f"{len(launch.args)} arguments for {len(kernel.parameters)} parameters (cudaErrorInvalidValue)",
+                        f"the kernel is {kernel.signature}")  # fmt: skip
+    return None
+
+
+def _refused(what: str, hint: str) -> Finding:
+    return Finding("launch-failure", "error", f"the launch is refused: {what}", hint=hint)
+
+
+def _times(numbers: tuple[int, ...]) -> str:
+    return " x ".join(map(str, numbers))
+
+
+def merged(first: tuple[Finding, ...], second: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The debug variant's findings, and those of the optimised one that it did not show."""
+    shown = {(f.kind, f.severity, f.variable) for f in first}
+    return first + tuple(f for f in second if (f.kind, f.severity, f.variable) not in shown)
+
+
+def _trace(
+    program: Program, kernel: Kernel, launch: Launch, machine: Machine, raw: Raw,
+    findings: tuple[Finding, ...], lines: list[int],
+) -> Trace:  # fmt: skip
+    outputs, unwritten = {}, {}
+    for b in raw.buffers:
+        if b.argument is None:
+            continue
+        array = launch.args[b.argument]
+        if not isinstance(array, Array) or not array.read_back:
+            continue
+        outputs[b.argument] = b.data.view(array.dtype).reshape(array.shape)
+        if not b.initialised:
+            item = np.dtype(array.dtype).itemsize
+            holes = b.unwritten(raw.global_shift).reshape(-1, item).any(axis=1) if b.data.nbytes else np.zeros(0, bool)
+            unwritten[b.argument] = holes.reshape(array.shape)
+    capability = tuple(int(x) for x in (program.architecture[3:-1], program.architecture[-1]))
+    resources = replace(kernel.resources, theoretical_occupancy=theoretical_occupancy(
+        (capability[0], capability[1]), prod(launch.block), kernel.resources.registers or 0,
+        (kernel.resources.static_shared_bytes or 0) + launch.shared))  # fmt: skip
+    counts: tuple[LineCounters, ...] = line_counters(machine.image, raw, lines)
+    return Trace("sim", findings, outputs, unwritten, launch_counters(machine.image, raw), counts, resources,
+                 toolchain=program.toolchain)  # fmt: skip
