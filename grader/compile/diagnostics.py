@@ -1,0 +1,199 @@
+"""The compiler's log as Findings: the student's own line, column and text, and no path of ours.
+
+The compiler's front end (EDG) writes
+
+    tiled.cu(9): error: identifier "x" is undefined
+      float y = x;
+                ^
+              detected during instantiation of ... at line 20
+
+and its assembler (ptxas) one line, about the PTX and not the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from grader.fault import StudentFault
+from grader.launch import Finding, Severity
+
+MAX_ERRORS = 20
+MAX_CONTEXT = 4
+
+_HEAD = re.compile(
+    r"^(?:(?P<file>.+?)\((?P<line>\d+)\)|(?P<end>At end of source)): "
+    r"(?P<severity>catastrophic error|error|warning|remark|note)(?: #[\w-]+)?: (?P<message>.*)$"
+)
+_ASSEMBLER = re.compile(r"^ptxas (?:[^;]*; )?(?P<severity>error|fatal)\s*: (?P<message>.*)$")
+_OPTION = re.compile(r"^nvrtc: error: (?P<message>.*)$")
+_CARET = re.compile(r"^(\s*)\^\s*$")
+_AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
+_PATH = re.compile(r"(?:/[\w.+-]+){2,}/([\w.+-]+)")
+_MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
+
+_HOST = "host functions are not allowed in JIT mode"
+_HOST_DATA = "host variables are not allowed in JIT mode"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One diagnostic as the log has it; `below` are the lines up to the next one."""
+
+    file: str
+    line: int
+    severity: str
+    message: str
+    below: tuple[str, ...] = ()
+
+
+def findings(log: str, file: str, text: str) -> tuple[Finding, ...]:
+    """The log's errors (at most MAX_ERRORS) and the warnings about the student's own lines.
+
+    `file` is the name that the source was compiled under, `text` the source."""
+    found = []
+    for entry in _entries(log):
+        own = entry.file == file
+        if entry.severity in ("remark", "note") or (entry.severity == "warning" and not own):
+            continue
+        found.append(_finding(entry, file, text))
+    unique = list(dict.fromkeys(found))
+    errors = [f for f in unique if f.severity == "error"]
+    return (*errors[:MAX_ERRORS], *(f for f in unique if f.severity != "error"))
+
+
+def missing_header(log: str) -> str:
+    """The header that was included and is not there; empty when that is not the problem."""
+    found = _MISSING_HEADER.search(log)
+    return found[1] if found else ""
+
+
+def located(
+    message: str,
+    file: str,
+    line: int,
+    text: str,
+    *,
+    column: int = 0,
+    hint: str = "",
+    kind: str = "compile-error",
+) -> Finding:
+    """An error at a line of `text`, the whole source."""
+    return Finding(
+        kind,
+        "error",
+        message,
+        file=file,
+        line=line,
+        column=column,
+        text=line_of(text, line),
+        hint=hint,
+    )
+
+
+def line_of(text: str, line: int) -> str:
+    """The text of a 1-based line, without its end; empty when there is no such line."""
+    lines = text.split("\n")
+    return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+
+
+def fault(found: tuple[Finding, ...], what: str) -> StudentFault:
+    """The StudentFault that shows these findings, at the first one's place."""
+    first = next(f for f in found if f.severity == "error")
+    where = f"{first.file}:{first.line}" if first.line else first.file
+    return StudentFault(what, where=where, mend=first.hint, findings=found)
+
+
+def _entries(log: str) -> Iterator[_Entry]:
+    """The diagnostics in the log's order; a note belongs to the one before it."""
+    pending: _Entry | None = None
+    for line in log.splitlines():
+        started = _started(line)
+        if started is None:
+            if pending and line.strip():
+                pending = replace(pending, below=(*pending.below, line))
+            continue
+        if pending:
+            yield pending
+        pending = started
+    if pending:
+        yield pending
+
+
+def _started(line: str) -> _Entry | None:
+    if head := _HEAD.match(line):
+        at = int(head["line"] or 0)
+        return _Entry(head["file"] or "", at, head["severity"], head["message"])
+    if head := _ASSEMBLER.match(line) or _OPTION.match(line):
+        return _Entry("", 0, "error", head["message"])
+    return None
+
+
+def _finding(entry: _Entry, file: str, text: str) -> Finding:
+    column = 0
+    context: list[str] = []
+    for below in entry.below:
+        if caret := _CARET.match(below):
+            column = len(caret[1]) - 1  # the log indents the line by two
+            context = context[:-1]  # the line above the caret is the source's
+        elif below[:2] == "  ":
+            context.append(below.strip())
+    line = entry.line
+    if entry.file != file:
+        line, column = _used_at(context, file), 0
+        context = [f"in {_base(entry.file)}, line {entry.line}", *context] if entry.file else []
+    if not line and entry.severity != "warning" and not entry.file and "end of" in entry.message:
+        line = text.count("\n") + 1
+    severity: Severity = "warning" if entry.severity == "warning" else "error"
+    kind = "compile-warning" if severity == "warning" else "compile-error"
+    message, hint = _told(entry.message)
+    return Finding(
+        kind,
+        severity,
+        _pathless(message),
+        file=file,
+        line=line,
+        column=column,
+        text=line_of(text, line),
+        hint=hint,
+        detail="\n".join(_pathless(c) for c in context[:MAX_CONTEXT]),
+    )
+
+
+def _used_at(context: list[str], file: str) -> int:
+    """The student's line from which an error inside a header was reached; 0 when not told."""
+    for row in reversed(context):
+        found = _AT_LINE.search(row)
+        if found and (found[2] or file) == file:
+            return int(found[1])
+    return 0
+
+
+def _told(message: str) -> tuple[str, str]:
+    """The compiler's sentence, and what to do about it where we know better."""
+    if _HOST in message:
+        return (
+            "a function without __device__ or __global__ is host code",
+            "put __device__ before it when the kernel calls it, else delete it",
+        )
+    if _HOST_DATA in message:
+        return (
+            "a global variable without __device__, __constant__ or __shared__ is host data",
+            "say in which memory it lies, or make it a constant with #define or constexpr",
+        )
+    if missing := _MISSING_HEADER.search(message):
+        return (
+            f"there is no header {missing[1]} in device code",
+            "delete the #include: kernels use CUDA's headers only, not the host's libraries",
+        )
+    return message, ""
+
+
+def _base(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
+
+
+def _pathless(text: str) -> str:
+    """The text with every path of this machine shortened to the file's name."""
+    return _PATH.sub(r"\1", text)

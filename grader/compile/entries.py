@@ -1,0 +1,104 @@
+"""Kernels from the compiler's results: PTX entries, demangled names, the assembler's report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from grader.compile.declarations import Declaration
+from grader.compile.lexical import split
+from grader.compile.program import Kernel, Parameter
+from grader.launch import Resources
+
+_ENTRY = re.compile(
+    r"^(?:\.visible |\.weak |\.extern )*\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.M
+)
+_PARAM = re.compile(
+    r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(?P<bits>\d+)\b[^\[]*?(?:\[(?P<count>\d+)\])?\s*$"
+)
+_EAST_CONST = re.compile(r"^(?P<base>[^*&]*?) (?P<cv>const volatile|const|volatile)(?=[*&]|$)")
+_FUNCTION = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)'")
+_STACK = re.compile(r"(\d+) bytes stack frame")
+_USED = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+def kernels(
+    ptx: str, names: Mapping[str, str], declared: tuple[Declaration, ...], log: str
+) -> tuple[Kernel, ...]:
+    """The kernels of a PTX text in its order.
+
+    `names` maps a mangled symbol to its C++ name as a demangler writes it, `declared` is what the
+    source says, `log` the assembler's verbose report."""
+    used = resources(log)
+    found = []
+    for entry in _ENTRY.finditer(ptx):
+        symbol = entry[1]
+        sizes = tuple(_bytes(p) for p in split(entry[2] or ""))
+        name, types = _spelled(names.get(symbol, symbol))
+        told = _declared(declared, name, len(sizes))
+        parameters = tuple(
+            Parameter(_type(types, told, i), _name(told, i), size) for i, size in enumerate(sizes)
+        )
+        line = told.line if told else 0
+        found.append(Kernel(name, symbol, line, parameters, used.get(symbol, Resources())))
+    return tuple(found)
+
+
+def resources(log: str) -> dict[str, Resources]:
+    """What each kernel takes, by symbol, from the log of `--ptxas-options=-v`."""
+    found = {}
+    parts = _FUNCTION.split(log)
+    for symbol, report in zip(parts[1::2], parts[2::2], strict=True):
+        stack, used, shared = (p.search(report) for p in (_STACK, _USED, _SHARED))
+        found[symbol] = Resources(
+            registers=int(used[1]) if used else None,
+            static_shared_bytes=int(shared[1]) if shared else 0,
+            local_bytes=int(stack[1]) if stack else 0,
+        )
+    return found
+
+
+def _bytes(declaration: str) -> int:
+    """A PTX parameter's size: ".param .align 4 .b8 k_param_3[8]" has 8."""
+    found = _PARAM.search(declaration.strip())
+    return int(found["bits"]) // 8 * int(found["count"] or 1) if found else 0
+
+
+def _spelled(demangled: str) -> tuple[str, tuple[str, ...] | None]:
+    """(name, parameter types) of "void f<int>(float const*, int)"; no types for a plain symbol."""
+    if not demangled.endswith(")"):
+        return demangled, None
+    depth, opening = 0, len(demangled)
+    while opening > 0:
+        opening -= 1
+        depth += (demangled[opening] == ")") - (demangled[opening] == "(")
+        if depth == 0:
+            break
+    name = demangled[:opening].replace("(anonymous namespace)::", "")
+    name = re.sub(r"<.*>$", "", name).rsplit(" ", 1)[-1]
+    types = split(demangled[opening + 1 : -1])
+    return name, () if types == ["void"] else tuple(_west(t) for t in types)
+
+
+def _west(demangled: str) -> str:
+    """ "float const*" as people write it: "const float*"."""
+    return _EAST_CONST.sub(r"\g<cv> \g<base>", demangled)
+
+
+def _declared(declared: tuple[Declaration, ...], name: str, count: int) -> Declaration | None:
+    base = name.rsplit("::", 1)[-1]
+    fitting = [d for d in declared if d.name == base]
+    exact = [d for d in fitting if len(d.parameters) == count]
+    return next(iter(exact or fitting), None)
+
+
+def _type(types: tuple[str, ...] | None, told: Declaration | None, index: int) -> str:
+    """The compiler's type where it is in the symbol, else the source's, else nothing."""
+    if types is not None and index < len(types):
+        return types[index]
+    return told.parameters[index][0] if told and index < len(told.parameters) else ""
+
+
+def _name(told: Declaration | None, index: int) -> str:
+    return told.parameters[index][1] if told and index < len(told.parameters) else ""

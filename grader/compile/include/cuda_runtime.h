@@ -1,0 +1,13 @@
+// What nvcc gives every .cu file without being asked, as far as device code can use it.
+// The vector types, dim3, the built-in variables and the math functions are the compiler's own.
+#pragma once
+#include "float.h"
+#include "limits.h"
+#include "math.h"
+#include "stddef.h"
+#include "stdint.h"
+
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;

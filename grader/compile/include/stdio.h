@@ -1,0 +1,3 @@
+// printf is the compiler's own; a kernel has no files.
+#pragma once
+#include "stddef.h"

@@ -1,0 +1,2 @@
+// clock and clock_t are the compiler's own: they count the multiprocessor's cycles.
+#pragma once

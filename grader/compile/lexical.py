@@ -1,0 +1,104 @@
+"""A C++ source as text that is safe to search: comments and literals blanked, lines kept.
+
+This is no parser. It is exact about what may hide a word (comments, string, character and raw
+string literals, spliced lines) and leaves the meaning to the compiler.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_SPLICED = re.compile(r"[^\n]*(?:\\[ \t]*\n[^\n]*)+")
+_SPLICE = re.compile(r"\\[ \t]*\n")
+_HIDING = re.compile(
+    r"""
+      (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
+    | R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
+    | "(?:\\.|[^"\\\n])*"?
+    | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])*'?    # not the separator in 1'000'000
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_DIRECTIVE = re.compile(r"^[ \t]*(?:\#|%:|\?\?=)[ \t]*(\w*)[ \t]*([^\n]*)$", re.MULTILINE)
+_IF = ("if", "ifdef", "ifndef")
+
+
+@dataclass(frozen=True)
+class Directive:
+    """A preprocessor directive: `#name text` at `line`, inside `depth` conditionals."""
+
+    name: str
+    text: str
+    line: int
+    depth: int
+
+
+def without_comments(source: str) -> str:
+    """The source with its spliced lines joined and its comments blanked; literals stay."""
+    return _HIDING.sub(lambda m: _blank(m[0]) if m["comment"] else m[0], _joined(source))
+
+
+def code(source: str) -> str:
+    """The source without comments, contents of literals and directives: what is compiled."""
+    bare = _HIDING.sub(_emptied, _joined(source))
+    return _DIRECTIVE.sub(lambda m: _blank(m[0]), bare)
+
+
+def directives(source: str) -> Iterator[Directive]:
+    """The preprocessor directives in order, digraph and trigraph spellings included."""
+    text = without_comments(source)
+    depth = 0
+    for found in _DIRECTIVE.finditer(text):
+        if found[1] == "endif":
+            depth -= 1
+        yield Directive(found[1], found[2].strip(), line_at(text, found.start()), depth)
+        if found[1] in _IF:
+            depth += 1
+
+
+def line_at(text: str, position: int) -> int:
+    """The 1-based line of a position."""
+    return text.count("\n", 0, position) + 1
+
+
+def closing(text: str, opening: int) -> int:
+    """The position of the bracket that closes the one at `opening`; the text's length if none."""
+    pair = {"(": "()", "{": "{}", "[": "[]", "<": "<>"}[text[opening]]
+    depth = 0
+    for found in re.finditer(f"[{re.escape(pair)}]", text[opening:]):
+        depth += 1 if found[0] == pair[0] else -1
+        if depth == 0:
+            return opening + found.start()
+    return len(text)
+
+
+def split(text: str) -> list[str]:
+    """The parts between commas that stand in no bracket; none for an empty text."""
+    parts, depth, start = [], 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter in "([{<") - (letter in ")]}>")
+        if letter == "," and depth == 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    last = text[start:].strip()
+    return [*parts, last] if parts or last else []
+
+
+def _joined(source: str) -> str:
+    """Spliced lines as one, followed by the line ends that they lost, so that the lines after
+    them keep their numbers."""
+
+    def join(found: re.Match[str]) -> str:
+        return _SPLICE.sub("", found[0]) + "\n" * len(_SPLICE.findall(found[0]))
+
+    return _SPLICED.sub(join, source)
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _emptied(found: re.Match[str]) -> str:
+    return _blank(found[0]) if found["comment"] else f'"{_blank(found[0][1:-1])}"'

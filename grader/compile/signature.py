@@ -1,0 +1,172 @@
+"""Whether a program has the kernel that a lab asks for: name, count, order and types."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from grader.compile.declarations import declarations, function_line
+from grader.compile.diagnostics import fault, line_of
+from grader.compile.lexical import code
+from grader.compile.program import Kernel, Parameter, Program
+from grader.fault import StudentFault
+from grader.lab import KernelSpec
+from grader.launch import Finding
+
+_SPELLINGS = {
+    "unsigned": "unsigned int",
+    "signed": "int",
+    "signed int": "int",
+    "uint": "unsigned int",
+    "int32_t": "int",
+    "uint32_t": "unsigned int",
+    "short int": "short",
+    "int16_t": "short",
+    "uint16_t": "unsigned short",
+    "int8_t": "signed char",
+    "uint8_t": "unsigned char",
+    "uchar": "unsigned char",
+    "long int": "long",
+    "long long int": "long",
+    "long long": "long",
+    "int64_t": "long",
+    "ptrdiff_t": "long",
+    "unsigned long long": "unsigned long",
+    "unsigned long long int": "unsigned long",
+    "uint64_t": "unsigned long",
+    "size_t": "unsigned long",
+    "half": "__half",
+}
+_BYTES = {
+    "bool": 1,
+    "char": 1,
+    "signed char": 1,
+    "unsigned char": 1,
+    "short": 2,
+    "unsigned short": 2,
+    "__half": 2,
+    "__nv_bfloat16": 2,
+    "int": 4,
+    "unsigned int": 4,
+    "float": 4,
+    "long": 8,
+    "unsigned long": 8,
+    "double": 8,
+}
+_FLOATING = ("float", "double", "__half", "__nv_bfloat16")
+_POINTER_BYTES = 8
+
+
+def check_kernel(program: Program, spec: KernelSpec) -> Kernel:
+    """The program's kernel that fits `spec`. StudentFault with one message otherwise: there is no
+    such kernel, or its parameters differ; const, __restrict__ and the names may."""
+    named = [k for k in program.kernels if k.name == spec.name]
+    if not named:
+        raise _missing(program, spec)
+    problems = [_misfit(kernel, spec) for kernel in named]  # more than one: overloads
+    if "" in problems:
+        return named[problems.index("")]
+    kernel, problem = named[0], problems[0]
+    raise _refused(
+        program, spec, f"kernel `{spec.name}` {problem}", kernel.line, found=kernel.signature
+    )
+
+
+def _misfit(kernel: Kernel, spec: KernelSpec) -> str:
+    """What is wrong with the kernel's parameters, to follow its name; empty when they fit."""
+    count, due = len(kernel.parameters), len(spec.parameters)
+    if count != due:
+        return f"takes {count} parameter{'s' * (count != 1)}, the lab asks for {due}"
+    names = [p.name for p in kernel.parameters]
+    wanted = [name for _, name in spec.parameters]
+    if names != wanted and sorted(names) == sorted(wanted):
+        return "takes its parameters in another order: " + ", ".join(names)
+    for index, ((type_, name), own) in enumerate(
+        zip(spec.parameters, kernel.parameters, strict=True), 1
+    ):
+        if problem := _differs(own, type_):
+            return f"has a wrong parameter {index}, `{own.name or name}`: {problem}"
+    return ""
+
+
+def _differs(own: Parameter, wanted: str) -> str:
+    """Why a value of type `wanted` cannot be passed for the parameter; empty when it can.
+
+    An unknown type, say a typedef of an extern "C" kernel, is judged by its size alone."""
+    base, stars = _shape(wanted)
+    own_base, own_stars = _shape(own.type)
+    due = _POINTER_BYTES if stars else _BYTES.get(base, own.bytes)
+    known = own_stars or own_base in _BYTES
+    if known and bool(stars) != bool(own_stars):
+        kinds = ("a value", "a pointer")
+        is_, must = kinds[own_stars > 0], kinds[stars > 0]
+        return f"it is {is_}, `{own.type}`, and must be {must}, `{wanted}`"
+    if own.bytes != due:
+        return f"`{own.type}` has {own.bytes} bytes, `{wanted}` has {due}"
+    if known and (own_stars != stars or not _alike(own_base, base)):
+        return f"it is `{own.type}` and must be `{wanted}`"
+    return ""
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two types hold the same bytes in the same way, signs aside; unknown ones may."""
+    if "void" in (one, other) or one not in _BYTES or other not in _BYTES:
+        return one == other or "void" in (one, other) or not _builtin(one) or not _builtin(other)
+    floating = (one in _FLOATING, other in _FLOATING)
+    return _BYTES[one] == _BYTES[other] and (one == other or floating == (False, False))
+
+
+def _builtin(base: str) -> bool:
+    """Whether the type's meaning is known: a number, or one of CUDA's vector types."""
+    return base in _BYTES or bool(re.fullmatch(r"u?[a-z]+[1-4]|dim3", base))
+
+
+def _shape(text: str) -> tuple[str, int]:
+    """(element type in one spelling, how many pointers deep)."""
+    stars = text.count("*") + text.count("&") + text.count("[")
+    words = re.sub(r"\[[^\]]*\]|[*&]|\b(?:const|volatile|struct|enum|__restrict__)\b", " ", text)
+    base = " ".join(words.split()).removeprefix("std::").removeprefix("::")
+    return _SPELLINGS.get(base, base), stars
+
+
+def _missing(program: Program, spec: KernelSpec) -> StudentFault:
+    bare = code(program.source)
+    head = f"there is no kernel `{spec.name}`"
+    declared = next((d for d in declarations(bare) if d.name == spec.name), None)
+    if declared and declared.template:
+        what = f"kernel `{spec.name}` is a template"
+        return _refused(program, spec, what, declared.line, "write it for the lab's types")
+    if declared and not declared.defined:
+        what = f"kernel `{spec.name}` is declared, not defined"
+        return _refused(program, spec, what, declared.line, "write its body")
+    if line := function_line(bare, spec.name):
+        what = f"function `{spec.name}` is not a kernel"
+        return _refused(program, spec, what, line, "put __global__ before it")
+    names = [k.name for k in program.kernels]
+    if not names:
+        return _refused(program, spec, head + ": the file has no __global__ function", 0)
+    near = difflib.get_close_matches(spec.name, names, 1, 0.5) or names[:1] * (len(names) == 1)
+    if not near:
+        return _refused(program, spec, f"{head}, only {', '.join(names)}", 0)
+    kernel = next(k for k in program.kernels if k.name == near[0])
+    mend = f"rename `{kernel.name}` to `{spec.name}`"
+    return _refused(program, spec, head, kernel.line, mend, kernel.signature)
+
+
+def _refused(
+    program: Program, spec: KernelSpec, what: str, line: int, mend: str = "", found: str = ""
+) -> StudentFault:
+    detail = f"expected: {spec.signature}"
+    if found:
+        detail += f"\nfound:    {found}" + (f"  (line {line})" if line else "")
+    finding = Finding(
+        "compile-error",
+        "error",
+        what,
+        file=program.file,
+        line=line,
+        text=line_of(program.source, line),
+        hint=mend or f"declare it as {spec.signature}",
+        detail=detail,
+    )
+    return fault((finding,), what)

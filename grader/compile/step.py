@@ -1,0 +1,65 @@
+"""What runs in the compiling child: NVRTC on the variants asked for, and the names' demangling.
+
+It returns plain text and decides nothing. It imports neither NumPy nor anything of ours that
+does: a child starts for every submission.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from grader.compile.nvrtc import OUT_OF_MEMORY, SUCCESS, Nvrtc
+
+_ENTRY = re.compile(r"\.entry\s+(_Z[\w$]+)")
+_FILE = re.compile(r'^(\s*\.file\s+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
+
+
+def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
+    """Compile `request["source"]` with each list of options in `request["variants"]` until one
+    fails: {variant: {"code", "log", "ptx"}} and {"names": {symbol: C++ name}}."""
+    os.chdir(request["folder"])  # where a quoted #include looks first: our headers
+    nvrtc = Nvrtc(Path(request["libraries"]))
+    source = request["source"].encode()
+    variants: dict[str, dict[str, Any]] = {}
+    for name, options in request["variants"].items():
+        compiled = nvrtc.compile(source, request["file"], options)
+        if compiled.code == OUT_OF_MEMORY:
+            raise MemoryError
+        ptx = _FILE.sub(r"\1\2", compiled.ptx)
+        variants[name] = {"code": compiled.code, "log": compiled.log, "ptx": ptx}
+        if compiled.code != SUCCESS:
+            break
+    symbols = {s for v in variants.values() for s in _ENTRY.findall(v["ptx"])}
+    return {"variants": variants, "names": _demangled(sorted(symbols))}, {}
+
+
+def architectures(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
+    """The compute capabilities that the compiler in `request["libraries"]` knows, times ten."""
+    return Nvrtc(Path(request["libraries"])).architectures(), {}
+
+
+def _demangled(symbols: list[str]) -> dict[str, str]:
+    """C++ names by the C++ runtime's own demangler; none where that library is missing, and then
+    names and types come from the source."""
+    if not symbols:
+        return {}
+    try:
+        runtime = ctypes.CDLL("libstdc++.so.6")
+    except OSError:
+        return {}
+    demangle = runtime["__cxa_demangle"]
+    demangle.restype = ctypes.c_void_p
+    free = ctypes.CDLL(None).free
+    free.argtypes = [ctypes.c_void_p]
+    names = {}
+    for symbol in symbols:
+        status = ctypes.c_int()
+        text = demangle(symbol.encode(), None, None, ctypes.byref(status))
+        if text:
+            names[symbol] = ctypes.string_at(text).decode(errors="replace")
+            free(text)
+    return names
