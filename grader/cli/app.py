@@ -1,0 +1,93 @@
+"""The commands put together, and the one place where a fault becomes words and an exit code."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from grader import __version__
+from grader.cli.check import check
+from grader.cli.doctor import doctor
+from grader.cli.labs import labs
+from grader.cli.run import run as run_kernel
+from grader.cli.terminal import say, silence
+from grader.fault import Fault
+
+INTERRUPTED = 130
+MACHINE = 3
+UsageError = typer.BadParameter.__bases__[0]
+
+app = typer.Typer(
+    name="grader",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command()(check)
+app.command("run")(run_kernel)
+app.add_typer(labs, name="labs")
+app.command()(doctor)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"grader {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def grader(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where in the program an error came up.")
+    ] = False,
+) -> None:
+    """Check and grade CUDA kernels, with or without a GPU.
+
+    Exit codes: 0 everything judged passed, 1 the work fell short, 2 wrong usage or a mistake in a
+    lab, 3 this machine failed.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """One command, from its words to its exit code. No traceback reaches the user, unless
+    `--debug` stands somewhere among the words."""
+    words = [word for word in arguments if word != "--debug"]
+    debug = len(words) < len(arguments)
+    try:
+        return int(app(words, prog_name="grader", standalone_mode=False) or 0)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return _told(error)
+    except KeyboardInterrupt:
+        say("stopped")
+        return INTERRUPTED
+
+
+def _told(error: Exception) -> int:
+    if isinstance(error, Fault):
+        say(str(error))
+        return error.exit_code
+    if isinstance(error, UsageError):
+        error.show()  # type: ignore[attr-defined]
+        return 2
+    if isinstance(error, BrokenPipeError):
+        silence()
+        return MACHINE
+    if isinstance(error, typer.Abort):
+        say("stopped")
+        return INTERRUPTED
+    say(
+        f"grader failed: {type(error).__name__}: {error}\n"
+        "  This is a mistake in grader or of this machine, never the submission's.\n"
+        "  Run the same command with --debug to see where, and `grader doctor` to check the machine."
+    )
+    return MACHINE

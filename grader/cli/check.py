@@ -1,0 +1,69 @@
+"""`grader check`: one submission of one lab, graded on the public cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.options import Backend, Course, Json, Limit, On, Source, Threads, resolved
+from grader.cli.terminal import (
+    check_writable,
+    finished,
+    progress,
+    show,
+    width,
+    write_json,
+)
+from grader.fault import LabFault, StudentFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from grader.cases import How
+    from grader.lab import Lab
+    from grader.record import Grade
+
+LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
+
+
+def check(
+    lab: LabName,
+    file: Source,
+    on: On = Backend.auto,
+    json: Json = None,
+    course: Course = None,
+    threads: Threads = None,
+    limit: Limit = 20.0,
+) -> int:
+    """Grade FILE.cu on the public cases of LAB, and say what to mend."""
+    from grader.cases import How
+    from grader.labspec import lab_roots, load_lab
+
+    how = How(resolved(on), threads=threads, limit=limit)
+    check_writable(json)
+    if lab.endswith(".cu"):
+        raise LabFault("the lab comes first", where=lab, mend="grader check LAB FILE.cu")
+    grade = graded(load_lab(lab, lab_roots(course)), file, how)
+    finished()
+    if json:
+        write_json(grade.to_json(), json)
+    if json != "-":
+        from grader.report.text import grade_report
+
+        show(grade_report(grade, width()))
+    return grade.exit_code
+
+
+def graded(lab: Lab, file: Path, how: How) -> Grade:
+    """The file's grade; one that holds no source text at all has a grade too."""
+    from grader.grade import grade, refusal
+    from grader.submission import read_submission
+
+    try:
+        submission = read_submission(file)
+    except StudentFault as fault:
+        return refusal(lab, file.name, fault, on=how.on)
+    return grade(
+        lab, submission, on=how.on, threads=how.threads, limit=how.limit, progress=progress
+    )

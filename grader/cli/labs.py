@@ -1,0 +1,124 @@
+"""`grader labs`: what labs there are, and what their authors need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.options import Backend, Course, Limit, On, Threads, resolved
+from grader.cli.terminal import doing, finished, say, show, show_line, write_file
+from grader.fault import LabFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from grader.labgate import Line
+
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="[LAB...]", help="The labs; all when none is named.")
+]
+labs = typer.Typer(
+    help="List labs, prove that they are sound, make their skeletons.", no_args_is_help=True
+)
+
+
+@labs.command("list")
+def list_(course: Course = None) -> int:
+    """Every lab with its points and cases."""
+    from rich.text import Text
+
+    from grader.labspec import lab_roots, list_labs, load_lab
+
+    roots = lab_roots(course)
+    names = list_labs(roots)
+    if not names:
+        raise LabFault(
+            f"no labs in {', '.join(map(str, roots))}", mend="name a course: --course DIR"
+        )
+    rows, worst = [], 0
+    for name in names:
+        try:
+            lab = load_lab(name, roots)
+        except LabFault as fault:
+            say(str(fault))
+            worst = fault.exit_code
+            continue
+        public = sum(case.visibility == "public" for case in lab.cases)
+        hidden = f" + {len(lab.cases) - public} hidden" if public < len(lab.cases) else ""
+        rows.append(
+            f"{name:<18} {lab.max_score:>4g} points  {public} cases{hidden:<10}  {lab.title}"
+        )
+    show(Text("\n".join(rows)))
+    return worst
+
+
+@labs.command("check")
+def check(
+    names: Names = None,
+    on: On = Backend.auto,
+    course: Course = None,
+    threads: Threads = None,
+    limit: Limit = 20.0,
+) -> int:
+    """Prove labs sound: the skeleton falls short, the solution passes, wrong twins are caught.
+
+    The exit code is 2 when a lab does not hold.
+    """
+    from grader.cases import How
+    from grader.labgate import check_lab, lab_folder
+    from grader.labspec import lab_roots, list_labs, load_lab
+
+    roots = lab_roots(course)
+    how = How(resolved(on), threads=threads, limit=limit)
+    lines: list[Line] = []
+    for lab in [load_lab(name, roots) for name in names or list_labs(roots)]:
+        for line in check_lab(lab_folder(lab), how, doing):
+            finished()
+            _show_line(line)
+            lines.append(line)
+        finished()
+    broken = [line for line in lines if not line.holds]
+    if not lines:
+        raise LabFault(
+            f"no labs in {', '.join(map(str, roots))}", mend="name a course: --course DIR"
+        )
+    count = len({line.lab for line in lines})
+    bad = len({line.lab for line in broken})
+    verdict = f"{bad} of {count} labs do not hold" if bad else f"{count} labs hold"
+    show_line(f"{verdict}: {len(lines) - len(broken)} of {len(lines)} lines", good=not bad)
+    return LabFault.exit_code if broken else 0
+
+
+def _show_line(line: Line) -> None:
+    mark = "ok  " if line.holds else "FAIL"
+    show_line(f"{mark} {line.lab:<16} {line.what:<50} {line.seen}", good=line.holds)
+
+
+@labs.command("skeleton")
+def skeleton(
+    lab: Annotated[str, typer.Argument(metavar="LAB")],
+    course: Course = None,
+    to_stdout: Annotated[bool, typer.Option("--stdout", help="Print it; write no file.")] = False,
+) -> int:
+    """Make labs/LAB/LAB.cu, what students start from, out of the solution."""
+    from grader.labgate import lab_folder
+    from grader.labspec import lab_roots, load_lab
+    from grader.skeleton import make_skeleton
+
+    folder = lab_folder(load_lab(lab, lab_roots(course)))
+    text = make_skeleton(_read(folder.solution), str(folder.solution))
+    if to_stdout:
+        typer.echo(text, nl=False)
+    elif folder.skeleton.is_file() and _read(folder.skeleton) == text:
+        say(f"{folder.skeleton} is up to date")
+    else:
+        write_file(folder.skeleton, text.encode())
+    return 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabFault(f"cannot read the file: {error}", where=str(path)) from None

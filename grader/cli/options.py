@@ -1,0 +1,55 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from grader.fault import LabFault
+
+
+class Backend(StrEnum):
+    """What runs the kernel; `auto` takes the best that this machine has."""
+
+    sim = "sim"
+    gpu = "gpu"
+    auto = "auto"
+
+
+On = Annotated[
+    Backend, typer.Option("--on", help="What runs the kernel: the CPU simulator or a GPU.")
+]
+Json = Annotated[
+    str | None,
+    typer.Option("--json", metavar="F", help="Write the result as JSON to F; - is stdout."),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", min=1, max=1024, help="The simulator's threads.  [default: all cores]"
+    ),
+]
+Limit = Annotated[
+    float,
+    typer.Option("--limit", min=0.1, max=3600, help="Seconds after which a kernel is stopped."),
+]
+Course = Annotated[
+    Path | None,
+    typer.Option(
+        "--course", metavar="DIR", help="A folder with labs/ (and solutions/) of its own."
+    ),
+]
+Source = Annotated[Path, typer.Argument(metavar="FILE.cu", help="The file with the kernel.")]
+
+
+def resolved(on: Backend) -> Literal["sim"]:
+    """The backend that is meant. Raises LabFault for one that this version lacks."""
+    if on is Backend.gpu:
+        raise LabFault(
+            "`--on gpu` is not in this version of grader: it has the simulator only",
+            mend="leave --on out; speed, the one thing that needs a GPU, is then not judged",
+        )
+    return "sim"

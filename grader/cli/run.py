@@ -1,0 +1,91 @@
+"""`grader run`: any kernel with any launch, no lab: what the simulator sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.options import Backend, Json, Limit, On, Source, Threads, resolved
+from grader.cli.terminal import (
+    check_writable,
+    finished,
+    progress,
+    say,
+    show,
+    width,
+    write_json,
+)
+from grader.fault import Fault, LabFault
+
+if TYPE_CHECKING:
+    from grader.cases import How
+    from grader.onelaunch import Ran
+
+LaunchFile = Annotated[
+    Path, typer.Argument(metavar="LAUNCH.yaml", help="Grid, block and arguments.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Where saved arrays go.  [default: beside LAUNCH.yaml]"
+    ),
+]
+
+
+def run(
+    file: Source,
+    launch: LaunchFile,
+    on: On = Backend.auto,
+    json: Json = None,
+    out: Out = None,
+    threads: Threads = None,
+    limit: Limit = 20.0,
+) -> int:
+    """Launch a kernel of FILE.cu as LAUNCH.yaml says, and report what it did wrong."""
+    from grader.cases import How
+    from grader.report.json import fault_json, run_json
+
+    check_writable(json)
+    try:
+        ran = launched(file, launch, How(resolved(on), threads=threads, limit=limit), out)
+    except Fault as fault:
+        finished()
+        if json:
+            write_json(fault_json(fault, "sim"), json)
+        _show_fault(fault, quiet=json == "-")
+        return fault.exit_code
+    finished()
+    if json:
+        names = {index: path.name for index, path in ran.saved.items()}
+        write_json(run_json(ran.trace, names, ran.compile_seconds), json)
+    if json != "-":
+        from grader.report.text import run_report
+
+        files = {index: str(path) for index, path in ran.saved.items()}
+        show(run_report(ran.kernel, ran.trace, files, width()))
+    return int(ran.trace.verdict != "clean" or not ran.trace.ended)
+
+
+def launched(file: Path, launch: Path, how: How, out: Path | None) -> Ran:
+    """The whole of it: read, compile, launch, save."""
+    from grader.launchfile import read_launch
+    from grader.onelaunch import run_once
+    from grader.submission import read_submission
+
+    if out is not None and not out.is_dir():
+        raise LabFault("there is no such folder", where=str(out), mend="make it before --out")
+    submission = read_submission(file)
+    return run_once(submission, read_launch(launch), how, out or launch.parent, progress)
+
+
+def _show_fault(fault: Fault, quiet: bool) -> None:
+    """What the compiler found goes where findings go; everything else is a message."""
+    findings = getattr(fault, "findings", ())
+    if not findings:
+        say(str(fault))
+    elif not quiet:
+        from grader.report.finding import findings_text
+
+        show(findings_text(findings, width(), most=20))

@@ -1,0 +1,154 @@
+"""What this machine can do for grading: one Sign a thing looked at, each with how to mend it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from grader.fault import Fault
+
+State = Literal["ok", "note", "bad"]
+
+PROBE = b"""\
+extern "C" __global__ void probe(int* out)
+{
+    __shared__ int tile[32];
+    tile[threadIdx.x] = 2 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = tile[31 - threadIdx.x];
+}
+"""
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One thing looked at. `bad` keeps this machine from grading; `note` only from some of it."""
+
+    what: str
+    state: State
+    seen: str
+    mend: str = ""
+
+
+def signs() -> Iterator[Sign]:
+    """Everything that grading needs or can use, looked at in turn; nothing is raised."""
+    looks: tuple[tuple[str, Callable[[], Sign]], ...] = (
+        ("python", python),
+        ("compiler", compiler),
+        ("simulator", simulator),
+        ("probe", probe),
+        ("sandbox", sandbox),
+        ("cache", cache),
+        ("labs", labs),
+        ("gpu", gpu),
+    )
+    for what, look in looks:
+        try:
+            yield look()
+        except Fault as fault:
+            yield Sign(what, "bad", fault.what, fault.mend)
+        except (ImportError, OSError) as error:
+            yield Sign(what, "bad", f"{type(error).__name__}: {error}", "install grader again")
+
+
+def python() -> Sign:
+    """The interpreter, the platform and the package."""
+    seen = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    if sys.platform != "linux":
+        return Sign("python", "bad", seen, "grader runs on Linux; on Windows use WSL 2")
+    return Sign("python", "ok", f"{seen}, {len(os.sched_getaffinity(0))} cores")
+
+
+def compiler() -> Sign:
+    """NVRTC, from its PyPI wheel."""
+    try:
+        return Sign("compiler", "ok", f"NVRTC {version('nvidia-cuda-nvrtc')}")
+    except PackageNotFoundError:
+        mend = "pip install 'nvidia-cuda-nvrtc==13.0.*'"
+        return Sign("compiler", "bad", "the package nvidia-cuda-nvrtc is not installed", mend)
+
+
+def simulator() -> Sign:
+    """The C core that was built with the package."""
+    folder = Path(__file__).parent / "sim"
+    cores = sorted(path.name for path in folder.glob("_core*.so"))
+    if not cores:
+        mend = "install a C compiler, then: pip install . (or make .venv/core in a checkout)"
+        return Sign("simulator", "bad", f"there is no C core in {folder}", mend)
+    for name in cores:
+        ctypes.CDLL(str(folder / name))
+    return Sign("simulator", "ok", ", ".join(cores))
+
+
+def probe() -> Sign:
+    """A kernel of one warp, compiled and simulated."""
+    from grader.compile import compile_source
+    from grader.launch import Array, Launch
+    from grader.run import run_all
+
+    program = compile_source(PROBE, "probe.cu")
+    out = Array("out", (32,), "int32", read_back=True)
+    (trace,) = run_all(program, [Launch("probe", (1, 1, 1), (32, 1, 1), (out,))], on="sim")
+    right = trace.ended and trace.outputs[0].tolist() == [2 * (31 - i) for i in range(32)]
+    if not right or trace.errors:
+        said = trace.errors[0].message if trace.errors else "its numbers are wrong"
+        return Sign("probe", "bad", f"a kernel that is right fails: {said}", "install grader again")
+    return Sign("probe", "ok", "a kernel was compiled and simulated, and is right")
+
+
+def sandbox() -> Sign:
+    """What confines the compiler and the simulator."""
+    from grader.box import confinement, why_unconfined
+
+    walls = confinement()
+    if walls:
+        return Sign("sandbox", "ok", walls)
+    mend = "sudo apt-get install bubblewrap; until then grade only files that you trust"
+    return Sign("sandbox", "note", why_unconfined(), mend)
+
+
+def cache() -> Sign:
+    """The folder that remembers compiled files; grading works without, only slower."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME")
+    if not root:
+        mend = "set HOME or XDG_CACHE_HOME to make a second check of a file quicker"
+        return Sign("cache", "note", "no home folder: nothing is remembered", mend)
+    base = Path(root) if os.environ.get("XDG_CACHE_HOME") else Path(root) / ".cache"
+    folder = base / "warpgrade"
+    nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    if not os.access(nearest, os.W_OK):
+        mend = "make it writable, or point XDG_CACHE_HOME elsewhere"
+        return Sign("cache", "note", f"{nearest} cannot be written", mend)
+    return Sign("cache", "ok", str(folder))
+
+
+def labs() -> Sign:
+    """The labs that are found from here."""
+    from grader.labspec import lab_roots, list_labs
+
+    names, roots = list_labs(), ", ".join(map(str, lab_roots()))
+    if not names:
+        mend = "set WARPGRADE_LABS to a labs folder, or use --course DIR"
+        return Sign("labs", "note", f"none in {roots}", mend)
+    return Sign("labs", "ok", f"{len(names)} in {roots}")
+
+
+def gpu() -> Sign:
+    """NVIDIA GPUs. This version judges on the simulator only."""
+    devices = sorted(path.name for path in Path("/dev").glob("nvidia[0-9]*"))
+    if not devices:
+        return Sign("gpu", "note", "none: speed is not judged, everything else is")
+    driver = Path("/proc/driver/nvidia/version")
+    words = driver.read_text().split() if driver.is_file() else []
+    number = next((word for word in words if word[:1].isdigit() and "." in word), "unknown")
+    package = "" if find_spec("pycuda") else ", PyCUDA is not installed"
+    seen = f"{', '.join(devices)}, driver {number}{package}"
+    return Sign("gpu", "note", seen, "this version grades on the simulator; speed is not judged")

@@ -1,0 +1,178 @@
+"""A lab proves itself: the author's gate, held by `grader labs check`.
+
+The skeleton has a TODO, is the one that the solution makes, and falls short with a reason; the
+solution passes everything that is judged, on public and hidden cases; every wrong twin draws the
+finding that its file name starts with, and loses points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.cases import How
+from grader.fault import LabFault, MachineFault, StudentFault
+from grader.grade import Grade, grade, refusal
+from grader.lab import Lab
+from grader.launch import KINDS, Finding
+from grader.skeleton import make_skeleton
+from grader.submission import read_submission
+
+LEAST_TWINS = 6
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that a lab has to hold: what, whether it does, and what was seen."""
+
+    lab: str
+    what: str
+    holds: bool
+    seen: str
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A lab with the folder of its solution and wrong twins."""
+
+    lab: Lab
+    solutions: Path
+
+    @property
+    def skeleton(self) -> Path:
+        return self.lab.folder / f"{self.lab.name}.cu"
+
+    @property
+    def solution(self) -> Path:
+        return self.solutions / f"{self.lab.name}.cu"
+
+    @property
+    def twins(self) -> tuple[Path, ...]:
+        return tuple(sorted((self.solutions / "wrong").glob("*.cu")))
+
+
+def lab_folder(lab: Lab) -> Folder:
+    """The lab with `solutions/<lab>/` beside the folder `labs/` that it lies in."""
+    return Folder(lab, lab.folder.parent.parent / "solutions" / lab.name)
+
+
+def check_lab(
+    folder: Folder, how: How, announce: Callable[[str], None] = lambda what: None
+) -> Iterator[Line]:
+    """Every line of the gate, as it is worked out; `announce` is told what comes next. A fault of
+    the lab is a line that does not hold; MachineFault is raised."""
+    name = folder.lab.name
+    announce(f"{name}: skeleton")
+    yield _held(name, "skeleton is the solution's", lambda: skeleton_matches(folder))
+    yield _held(name, "skeleton falls short", lambda: skeleton_falls_short(folder, how))
+    announce(f"{name}: solution")
+    yield _held(name, "solution passes", lambda: solution_passes(folder, how))
+    yield _held(name, f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
+    for twin in folder.twins:
+        announce(f"{name}: {twin.stem}")
+        yield _held(name, f"wrong/{twin.name}", lambda twin=twin: twin_draws(folder, twin, how))
+
+
+class Fails(Exception):
+    """A line does not hold; the message says what was seen."""
+
+
+def _held(lab: str, what: str, look: Callable[[], str]) -> Line:
+    try:
+        return Line(lab, what, True, look())
+    except Fails as fails:
+        return Line(lab, what, False, str(fails))
+    except LabFault as fault:
+        return Line(lab, what, False, f"{fault.where}: {fault.what}" if fault.where else fault.what)
+
+
+def wrong_twin_kind(name: str) -> str:
+    """The finding that a wrong twin is named by: the longest of KINDS that its name starts with.
+    Raises Fails when there is none."""
+    kinds = [kind for kind in KINDS if name.startswith(f"{kind}-")]
+    if not kinds:
+        raise Fails("its name starts with no kind of finding")
+    return max(kinds, key=len)
+
+
+def skeleton_matches(folder: Folder) -> str:
+    """The skeleton is the one made from the solution, and says where work is due."""
+    due = make_skeleton(_text(folder.solution), str(folder.solution))
+    if "TODO" not in due:
+        raise Fails("there is no TODO in it")
+    if _text(folder.skeleton) != due:
+        raise Fails(f"it differs: run `grader labs skeleton {folder.lab.name}`")
+    return f"{due.count('TODO')} TODO"
+
+
+def skeleton_falls_short(folder: Folder, how: How) -> str:
+    """The skeleton is told why it is not yet right, and full marks are out of reach."""
+    made = _graded(folder.lab, folder.skeleton, how)
+    errors = _errors(made)
+    if made.exit_code != 1 or not errors:
+        raise Fails(f"{_score(made)}, and {len(errors)} errors are told")
+    return f"{_score(made)}, told {errors[0].kind}"
+
+
+def solution_passes(folder: Folder, how: How) -> str:
+    """The solution passes everything that is judged, and nothing is found in it."""
+    made = _graded(folder.lab, folder.solution, how)
+    if made.exit_code:
+        bad = [f"{c.name}: {c.summary}" for c in made.checks if c.status in ("fail", "blocked")]
+        raise Fails("; ".join(bad))
+    errors = _errors(made)
+    if errors:
+        raise Fails(f"{errors[0].kind} at line {errors[0].line}: {errors[0].message}")
+    return f"{_score(made)}, {len(made.cases)} cases"
+
+
+def enough_twins(folder: Folder) -> str:
+    """There are at least LEAST_TWINS wrong twins."""
+    if len(folder.twins) < LEAST_TWINS:
+        raise Fails(f"{len(folder.twins)} in {folder.solutions / 'wrong'}")
+    return f"{len(folder.twins)}"
+
+
+def twin_draws(folder: Folder, twin: Path, how: How) -> str:
+    """A wrong twin draws the finding that it is named by, and loses points."""
+    kind = wrong_twin_kind(twin.stem)
+    made = _graded(folder.lab, twin, how)
+    drawn = list(dict.fromkeys(finding.kind for finding in _errors(made)))
+    if kind not in drawn:
+        raise Fails(f"draws {', '.join(drawn) or 'nothing'}")
+    if made.score.points >= made.score.judged_max:
+        raise Fails(f"keeps full marks, {_score(made)}")
+    finding = next(f for f in _errors(made) if f.kind == kind)
+    return f"{_score(made)}, line {finding.line}"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Fails(f"cannot read {path}: {error}") from None
+
+
+def _graded(lab: Lab, file: Path, how: How) -> Grade:
+    """The grade on all cases. Raises MachineFault when the machine could not tell."""
+    try:
+        submission = read_submission(file)
+    except StudentFault as fault:
+        return refusal(lab, file.name, fault)
+    made = grade(
+        lab, submission, on=how.on, visibility="all", seed=how.seed,
+        threads=how.threads, limit=how.limit,
+    )  # fmt: skip
+    if made.score.status == "incomplete":
+        why = next(check.summary for check in made.checks if check.status == "error")
+        raise MachineFault(why, where=file.name)
+    return made
+
+
+def _errors(made: Grade) -> list[Finding]:
+    return [f for check in made.checks for f in check.findings if f.severity == "error"]
+
+
+def _score(made: Grade) -> str:
+    return f"{made.score.points:g} of {made.score.judged_max:g}"

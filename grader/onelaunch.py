@@ -1,0 +1,107 @@
+"""`grader run` on one screen: one kernel, one launch, no lab."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from grader.cases import How
+from grader.compile import compile_source
+from grader.compile.program import Kernel, Parameter, Program
+from grader.elementtype import element_type, fits
+from grader.fault import LabFault
+from grader.launch import Argument, Array, Trace
+from grader.launchfile import LaunchFile
+from grader.run import run_all
+from grader.submission import Submission
+from grader.wholefile import write_whole
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one launch did: `saved` maps an argument's index to the file that holds it now."""
+
+    kernel: str
+    trace: Trace
+    saved: Mapping[int, Path]
+    compile_seconds: float
+
+
+def run_once(
+    submission: Submission,
+    asked: LaunchFile,
+    how: How,
+    out: Path,
+    progress: Callable[[str, int, int], None] = lambda step, number, steps: None,
+) -> Ran:
+    """Compile, launch, and save the arrays that the launch file wants kept, into folder `out`.
+
+    Raises StudentFault when it does not compile, LabFault when the launch does not fit the
+    kernel, MachineFault.
+    """
+    progress("compile", 1, 2)
+    program = compile_source(submission.data, submission.name)
+    kernel = chosen(program, asked)
+    match(kernel, asked)
+    progress("run", 2, 2)
+    launch = asked.launch(kernel.name, tuple(parameter.name for parameter in kernel.parameters))
+    (trace,) = run_all(program, [launch], on=how.on, threads=how.threads, limit=how.limit)
+    return Ran(kernel.name, trace, save(trace, asked, out), program.seconds)
+
+
+def chosen(program: Program, asked: LaunchFile) -> Kernel:
+    """The kernel that is meant: the one that is named, else the only one."""
+    names = ", ".join(kernel.name for kernel in program.kernels)
+    if asked.kernel is None and len(program.kernels) == 1:
+        return program.kernels[0]
+    if asked.kernel is None:
+        what = f"{program.file} has {len(program.kernels)} kernels: {names}"
+        raise LabFault(what, where=asked.where(), mend="name one of them: `kernel: ...`")
+    kernel = program.kernel(asked.kernel)
+    if kernel is None:
+        what = f"{program.file} has no kernel `{asked.kernel}`"
+        raise LabFault(what, where=asked.where("kernel"), mend=f"it has {names or 'none'}")
+    return kernel
+
+
+def match(kernel: Kernel, asked: LaunchFile) -> None:
+    """Raises LabFault when the arguments are not what the kernel's parameters take."""
+    due, given = len(kernel.parameters), len(asked.arguments)
+    if due != given:
+        what = f"{kernel.name} takes {due} arguments, and `args` has {given}"
+        raise LabFault(what, where=asked.where("args"), mend=kernel.signature)
+    for index, (parameter, argument) in enumerate(
+        zip(kernel.parameters, asked.arguments, strict=True)
+    ):
+        problem = _mismatch(parameter, argument)
+        if problem:
+            name = f"`{parameter.name}`" if parameter.name else f"parameter {index + 1}"
+            what = f"{name} of {kernel.name} is {problem}"
+            raise LabFault(what, where=asked.where("args", index), mend=kernel.signature)
+
+
+def _mismatch(parameter: Parameter, argument: Argument) -> str:
+    if parameter.is_pointer != isinstance(argument, Array):
+        kind = "a pointer: give it an array" if parameter.is_pointer else "no pointer: give a value"
+        return f"`{parameter.type}`, {kind}"
+    if fits(parameter.type, argument.dtype):
+        return ""
+    due = element_type(parameter.type)
+    given = "this array" if isinstance(argument, Array) else "this value"
+    return f"`{parameter.type}`, which takes {due}; {given} is {argument.dtype}"
+
+
+def save(trace: Trace, asked: LaunchFile, out: Path) -> dict[int, Path]:
+    """Write each array that is to be saved; nothing when the launch did not end."""
+    kept = {}
+    for index, name in asked.saves.items():
+        if index in trace.outputs:
+            held = io.BytesIO()
+            np.save(held, trace.outputs[index], allow_pickle=False)
+            write_whole(out / name, held.getvalue())
+            kept[index] = out / name
+    return kept

@@ -1,0 +1,35 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from grader.fault import LabFault, MachineFault
+
+_MACHINE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write beside and rename, so that a reader never sees half a file; a device or a pipe is
+    written in place.
+
+    Raises MachineFault when the disk is full or broken, else LabFault: the path cannot be written.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        kind = MachineFault if error.errno in _MACHINE else LabFault
+        what = f"cannot write the file: {error.strerror}"
+        raise kind(
+            what, where=str(path), mend="check the folder, its rights and the disk"
+        ) from None
