@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from grader.launch import Array, Dim3, Finding, Launch, Other
+from grader.launch import Array, Dim3, Finding, Launch
 from grader.sim import core as c
 from grader.sim.access import GLOBAL, LOCAL, SHARED
 from grader.sim.decode import Image
@@ -14,47 +14,9 @@ from grader.sim.machine import Raw
 from grader.sim.messages import barriers, hazards, memory, stops
 from grader.sim.names import Shape, declared_shape, element_bytes, plain_name
 from grader.sim.order import ProgramOrder
+from grader.sim.reported import OTHER_STORE, SAME_VALUE, STORE, UNKNOWN_BUFFER, Report, Target
 
-SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 16
-MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (1 << k for k in range(5, 12))
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
-MOST_FINDINGS = 20
-
-
-@dataclass(frozen=True)
-class Target:
-    """What an access hit: the student's name for it, the element, and its extent in words."""
-
-    space: str
-    name: str
-    element: str
-    extent: str
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True)
-class Report:
-    """One raw report with its numbers made into places."""
-
-    kind: int
-    flags: int
-    pc: int
-    pc2: int
-    line: int
-    line2: int
-    count: int
-    bytes: int
-    extra: int
-    address: int
-    target: Target
-    block: Dim3
-    thread: Dim3
-    block2: Dim3
-    thread2: Dim3
-
-    def has(self, flag: int) -> bool:
-        return bool(self.flags & flag)
 
 
 class Explainer:

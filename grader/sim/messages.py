@@ -8,8 +8,6 @@ from grader.launch import Finding, Other, Severity
 from grader.sim import core as c
 
 if TYPE_CHECKING:
-    from grader.sim.findings import Report
-
 Access = Literal["read", "write", "atomic"]
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
 
@@ -20,9 +18,6 @@ def _access(store: bool, atomic: bool) -> Access:
 
 def hazards(r: Report, hazard: str) -> Finding:
     """A race: two accesses that nothing orders."""
-    from grader.sim.findings import ACROSS_BLOCKS, ATOMIC, OTHER_ATOMIC, OTHER_STORE, SAME_INSTRUCTION
-    from grader.sim.findings import SAME_VALUE, STORE, WITHIN_WARP
-
     own, other = _access(r.has(STORE), r.has(ATOMIC)), _access(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
     severity: Severity = "info" if r.has(SAME_VALUE) else "warning" if r.has(SAME_INSTRUCTION) else "error"
     what = f"{_HAZARDS[hazard]} hazard on {r.target.space} `{r.target.element}`"
@@ -58,8 +53,6 @@ def _cure(r: Report, hazard: str, first: int, then: int, warp: bool, blocks: boo
 
 def memory(r: Report) -> Finding:
     """An access that strays, or that reads what nobody wrote."""
-    from grader.sim.findings import ATOMIC, STORE
-
     own = _access(r.has(STORE), r.has(ATOMIC))
     if r.kind == c.STACK:
         return Finding("invalid-access", "error", "stack overflow: calls nest without end", space="local",
@@ -76,8 +69,6 @@ def memory(r: Report) -> Finding:
 
 
 def _stray(r: Report, own: str) -> tuple[str, str]:
-    from grader.sim.findings import FREED, MISALIGNED, READONLY
-
     t = r.target
     whole = f"`{t.name}` ({t.extent})"
     if r.has(MISALIGNED):

@@ -1,0 +1,46 @@
+"""One report of the core with its numbers made into places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.launch import Dim3
+
+SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 16
+MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (1 << k for k in range(5, 12))
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an access hit: the student's name for it, the element, and its extent in words."""
+
+    space: str
+    name: str
+    element: str
+    extent: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """One raw report with its numbers made into places."""
+
+    kind: int
+    flags: int
+    pc: int
+    pc2: int
+    line: int
+    line2: int
+    count: int
+    bytes: int
+    extra: int
+    address: int
+    target: Target
+    block: Dim3
+    thread: Dim3
+    block2: Dim3
+    thread2: Dim3
+
+    def has(self, flag: int) -> bool:
+        return bool(self.flags & flag)
