@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from grader.cases import How
@@ -71,7 +72,7 @@ def check_lab(
     yield _held(name, f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
     for twin in folder.twins:
         announce(f"{name}: {twin.stem}")
-        yield _held(name, f"wrong/{twin.name}", lambda twin=twin: twin_draws(folder, twin, how))
+        yield _held(name, f"wrong/{twin.name}", partial(twin_draws, folder, twin, how))
 
 
 class Fails(Exception):

@@ -88,6 +88,6 @@ def _told(error: Exception) -> int:
     say(
         f"grader failed: {type(error).__name__}: {error}\n"
         "  This is a mistake in grader or of this machine, never the submission's.\n"
-        "  Run the same command with --debug to see where, and `grader doctor` to check the machine."
+        "  Run it again with --debug to see where; `grader doctor` checks the machine."
     )
     return MACHINE

@@ -11,8 +11,10 @@ from grader.cli.terminal import doing, finished, say, show, show_line, write_fil
 from grader.fault import LabFault
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from grader.lab import Lab
     from grader.labgate import Line
 
 Names = Annotated[
@@ -33,9 +35,7 @@ def list_(course: Course = None) -> int:
     roots = lab_roots(course)
     names = list_labs(roots)
     if not names:
-        raise LabFault(
-            f"no labs in {', '.join(map(str, roots))}", mend="name a course: --course DIR"
-        )
+        raise _none(roots)
     rows, worst = [], 0
     for name in names:
         try:
@@ -44,13 +44,20 @@ def list_(course: Course = None) -> int:
             say(str(fault))
             worst = fault.exit_code
             continue
-        public = sum(case.visibility == "public" for case in lab.cases)
-        hidden = f" + {len(lab.cases) - public} hidden" if public < len(lab.cases) else ""
-        rows.append(
-            f"{name:<18} {lab.max_score:>4g} points  {public} cases{hidden:<10}  {lab.title}"
-        )
+        rows.append(_row(lab))
     show(Text("\n".join(rows)))
     return worst
+
+
+def _row(lab: Lab) -> str:
+    public = sum(case.visibility == "public" for case in lab.cases)
+    cases = f"{public} + {len(lab.cases) - public} hidden cases"
+    return f"{lab.name:<16} {lab.max_score:>4g} points  {cases:<21}  {lab.title}"
+
+
+def _none(roots: Sequence[Path]) -> LabFault:
+    places = ", ".join(map(str, roots))
+    return LabFault(f"there are no labs in {places}", mend="name a course: --course DIR")
 
 
 @labs.command("check")
@@ -80,9 +87,7 @@ def check(
         finished()
     broken = [line for line in lines if not line.holds]
     if not lines:
-        raise LabFault(
-            f"no labs in {', '.join(map(str, roots))}", mend="name a course: --course DIR"
-        )
+        raise _none(roots)
     count = len({line.lab for line in lines})
     bad = len({line.lab for line in broken})
     verdict = f"{bad} of {count} labs do not hold" if bad else f"{count} labs hold"
