@@ -15,8 +15,8 @@ from pathlib import Path
 
 import grader
 from grader.cases import How
-from grader.compile import compile_source
 from grader.compile.program import Program
+from grader.compile.source import compile_source
 from grader.fault import LabFault, StudentFault
 from grader.lab import Case, Lab
 from grader.launch import Trace

@@ -14,8 +14,9 @@ from grader.baseline import baseline_trace, cache_folder
 from grader.cases import Backend, How, chosen, run_cases
 from grader.check.result import CaseRun, Evidence, Result, Status, largest
 from grader.check.suite import Check, blocked_all, error_all, judge_all, plan
-from grader.compile import check_kernel, compile_source
 from grader.compile.program import Program
+from grader.compile.signature import check_kernel
+from grader.compile.source import compile_source
 from grader.fault import MachineFault, StudentFault
 from grader.lab import Case, Lab
 from grader.launch import Trace
