@@ -40,10 +40,16 @@ def run_all(
     if not launches:
         return ()
     rows, arrays = pack_launches([_bare(program, launch) for launch in launches])
-    request = {"program": pack_program(program), "launches": rows, "limit": limit, "steps": steps,
-               "threads": threads or os.cpu_count() or 1}  # fmt: skip
+    cores = threads or os.cpu_count() or 1
+    request = {
+        "program": pack_program(program),
+        "launches": rows,
+        "limit": limit,
+        "steps": steps,
+        "threads": cores,
+    }
     wall = (limit * 2 + 5) * len(launches) + 10
-    limits = Limits(wall=wall, cpu=wall * request["threads"], memory=_memory(launches), output=1 << 30)
+    limits = Limits(wall=wall, cpu=wall * cores, memory=_memory(launches), output=1 << 30)
     try:
         reply = call("grader.sim.step:run", request, arrays, limits=limits)
     except BoxDeath as death:
@@ -56,7 +62,9 @@ def _bare(program: Program, launch: Launch) -> Launch:
     kernel = program.kernel(launch.kernel)
     if kernel is None or refusal(launch, kernel) is None:
         return launch
-    args = tuple(Array(a.name, a.shape, a.dtype) if isinstance(a, Array) else a for a in launch.args)
+    args = tuple(
+        Array(a.name, a.shape, a.dtype) if isinstance(a, Array) else a for a in launch.args
+    )
     return Launch(launch.kernel, launch.grid, launch.block, args, launch.shared, name=launch.name)
 
 
@@ -71,5 +79,11 @@ def _memory(launches: Sequence[Launch]) -> int:
 
 def _dead(death: BoxDeath) -> Trace:
     if death.reason == "timeout":
-        return Trace("sim", (Finding("timeout", "error", "the simulation was ended: its time was up"),), ended=False)
-    raise MachineFault(f"the simulator's process died: {death.reason}", mend=death.detail) from death
+        return Trace(
+            "sim",
+            (Finding("timeout", "error", "the simulation was ended: its time was up"),),
+            ended=False,
+        )
+    raise MachineFault(
+        f"the simulator's process died: {death.reason}", mend=death.detail
+    ) from death

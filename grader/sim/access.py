@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grader.sim.opcode import Code, Known, NotSimulated
 from grader.sim.operands import OperandError, Operands, address, vector
 from grader.sim.ptx import TYPE_BYTES
@@ -9,7 +11,13 @@ from grader.sim.ptx import TYPE_BYTES
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
 SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED = 1, 2, 4, 8, 16
-_STRONG = {"volatile": VOLATILE, "relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE, "mmio": VOLATILE}
+_STRONG = {
+    "volatile": VOLATILE,
+    "relaxed": RELAXED,
+    "acquire": ACQUIRE,
+    "release": RELEASE,
+    "mmio": VOLATILE,
+}
 
 
 def space_of(parts: list[str]) -> int:
@@ -56,7 +64,10 @@ def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int
     width = max(2, widths.pop() if widths else stores)
     if width < stores:
         raise OperandError(f"{text} is narrower than {stores} bytes")
-    refs = [o.source(n, width) if o.width(n) is not None or n != "_" else o.registers.bytes for n in names]
+    refs = [
+        o.source(n, width) if o.width(n) is not None or n != "_" else o.registers.bytes
+        for n in names
+    ]
     return refs + [0] * (4 - len(refs)), width
 
 
@@ -82,31 +93,66 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code
     base, add = address(where)
     signed = SIGN if kind[0] == "s" else 0
     if space == PARAM and base in o.entry and what == "ld":
-        return _entry_parameter(o, [d, b, c, e][:count], o.entry[base] + add, size, width, bool(signed))
+        return _entry_parameter(
+            o, [d, b, c, e][:count], o.entry[base] + add, size, width, bool(signed)
+        )
     if space == PARAM and base in o.frame.places:
         at = o.frame.places[base] + add
         if at < 0 or at + size * count > o.frame.bytes:
             raise OperandError(f"{where} is outside its parameter")
-        return [Code(f"{what}_param", d, 0, b, c, e, imm=at, size=size, count=count, width=width, flag=signed)]
+        return [
+            Code(
+                f"{what}_param",
+                d,
+                0,
+                b,
+                c,
+                e,
+                imm=at,
+                size=size,
+                count=count,
+                width=width,
+                flag=signed,
+            )
+        ]
     a, add, mode = _base(o, where, space)
     strength = sum({_STRONG[p] for p in parts if p in _STRONG})
     word = size == 4 and count == 1 and width == 4
-    return [Code(f"{what}_word" if word else what, d, a, b, c, e, imm=add, size=size, count=count,
-                 space=space, width=width, flag=signed | strength, mode=mode)]  # fmt: skip
+    return [
+        Code(
+            f"{what}_word" if word else what,
+            d,
+            a,
+            b,
+            c,
+            e,
+            imm=add,
+            size=size,
+            count=count,
+            space=space,
+            width=width,
+            flag=signed | strength,
+            mode=mode,
+        )
+    ]
 
 
-def _entry_parameter(o: Operands, targets: list[int], at: int, size: int, width: int, signed: bool) -> list[Code]:
+def _entry_parameter(
+    o: Operands, targets: list[int], at: int, size: int, width: int, signed: bool
+) -> list[Code]:
     """A kernel's parameter at a fixed place is a constant of the launch."""
     codes = []
     for k, d in enumerate(targets):
         what = f"param{'s' if signed else ''}{size}"
-        codes.append(Code(f"mov_b{8 * width}", d, o.constants.place((what, width, "", at + k * size))))
+        codes.append(
+            Code(f"mov_b{8 * width}", d, o.constants.place((what, width, "", at + k * size)))
+        )
     return codes
 
 
 def parameter_value(data: bytes, what: str, at: int) -> int:
     """The value that a ("param4", ...) or ("params2", ...) constant stands for."""
-    signed, size = what[5] == "s", int(what.lstrip("params"))
+    signed, size = what[5] == "s", int(re.sub(r"\D", "", what))
     if at < 0 or at + size > len(data):
         raise OperandError(f"a parameter is read at {at}, past their {len(data)} bytes")
     return int.from_bytes(data[at : at + size], "little", signed=signed)
@@ -133,4 +179,3 @@ def op_activemask(op: str, operands: list[str], o: Operands, known: Known) -> li
 
 def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
     return [Code("nop")]
-

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Sequence
 def preferred_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int]:
     """The nodes reachable from `entry`, loops contiguous and exits after them."""
     order: list[int] = []
-    work: list[tuple[list[int], int, frozenset[int]]] = [(reachable(successors, entry), entry, frozenset())]
+    work: list[tuple[list[int], int, frozenset[int]]] = [
+        (reachable(successors, entry), entry, frozenset())
+    ]
     while work:
         nodes, header, cut = work.pop()
         if len(nodes) == 1:
@@ -46,7 +48,9 @@ def _from(component: list[int], head: int) -> list[int]:
     return [head, *(n for n in component if n != head)]
 
 
-def _header(successors: Sequence[Sequence[int]], outside: Iterable[int], component: list[int]) -> int:
+def _header(
+    successors: Sequence[Sequence[int]], outside: Iterable[int], component: list[int]
+) -> int:
     members = set(component)
     for node in outside:
         for s in successors[node]:
@@ -56,7 +60,11 @@ def _header(successors: Sequence[Sequence[int]], outside: Iterable[int], compone
 
 
 def _components(
-    successors: Sequence[Sequence[int]], nodes: list[int], entry: int, inside: set[int], cut: frozenset[int]
+    successors: Sequence[Sequence[int]],
+    nodes: list[int],
+    entry: int,
+    inside: set[int],
+    cut: frozenset[int],
 ) -> list[list[int]]:
     """Strongly connected components without edges into `cut`, sinks first (Tarjan)."""
     index: dict[int, int] = {}
@@ -88,9 +96,14 @@ def _components(
 
 
 def _close(
-    node: int, work: list[tuple[int, int]], index: dict[int, int], low: dict[int, int],
-    stack: list[int], on_stack: set[int], out: list[list[int]],
-) -> None:  # fmt: skip
+    node: int,
+    work: list[tuple[int, int]],
+    index: dict[int, int],
+    low: dict[int, int],
+    stack: list[int],
+    on_stack: set[int],
+    out: list[list[int]],
+) -> None:
     if work:
         parent = work[-1][0]
         low[parent] = min(low[parent], low[node])

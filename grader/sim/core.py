@@ -13,29 +13,108 @@ from grader.fault import MachineFault
 
 INSN = np.dtype(
     {
-        "names": ["exec", "d", "a", "b", "c", "e", "guard", "negate", "pc", "imm", "size", "count",
-                  "space", "width", "flag", "mode"],
+        "names": [
+            "exec",
+            "d",
+            "a",
+            "b",
+            "c",
+            "e",
+            "guard",
+            "negate",
+            "pc",
+            "imm",
+            "size",
+            "count",
+            "space",
+            "width",
+            "flag",
+            "mode",
+        ],
         "formats": ["u8", *["u4"] * 8, "i8", "u2", "u2", "u1", "u1", "u1", "u1"],
         "offsets": [0, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 50, 52, 53, 54, 55],
         "itemsize": 56,
     }
-)  # fmt: skip
-BLOCK = np.dtype([(n, "u4") for n in ("first", "end", "kind", "next", "target", "guard", "negate", "pc",
-                                      "a", "b", "c", "d", "index", "flag")])  # fmt: skip
+)
+BLOCK = np.dtype(
+    [
+        (n, "u4")
+        for n in (
+            "first",
+            "end",
+            "kind",
+            "next",
+            "target",
+            "guard",
+            "negate",
+            "pc",
+            "a",
+            "b",
+            "c",
+            "d",
+            "index",
+            "flag",
+        )
+    ]
+)
 FUNCTION = np.dtype([(n, "u4") for n in ("block", "blocks", "registers", "local", "params")])
 CALL = np.dtype([(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs")])
 COPY = np.dtype([(n, "u4") for n in ("from", "to", "bytes")])
-BUFFER = np.dtype([("base", "u8"), ("size", "u8"), ("data", "u8"), ("hot", "u8"), ("cell", "u8"),
-                   ("readonly", "u4"), ("dead", "u4")])  # fmt: skip
+BUFFER = np.dtype(
+    [
+        ("base", "u8"),
+        ("size", "u8"),
+        ("data", "u8"),
+        ("hot", "u8"),
+        ("cell", "u8"),
+        ("readonly", "u4"),
+        ("dead", "u4"),
+    ]
+)
 CELL_BYTES = 32
-REPORT = np.dtype([*((n, "u4") for n in ("kind", "flags", "pc", "pc2", "space", "buffer", "block", "thread",
-                                         "block2", "thread2", "size", "extra")),
-                   ("address", "u8"), ("count", "u8")])  # fmt: skip
-COUNTER = np.dtype([(n, "u8") for n in ("lanes", "requests", "sectors", "bytes", "wavefronts", "ideal")])
+REPORT = np.dtype(
+    [
+        *(
+            (n, "u4")
+            for n in (
+                "kind",
+                "flags",
+                "pc",
+                "pc2",
+                "space",
+                "buffer",
+                "block",
+                "thread",
+                "block2",
+                "thread2",
+                "size",
+                "extra",
+            )
+        ),
+        ("address", "u8"),
+        ("count", "u8"),
+    ]
+)
+COUNTER = np.dtype(
+    [(n, "u8") for n in ("lanes", "requests", "sectors", "bytes", "wavefronts", "ideal")]
+)
 REPORTS = 1024
 ENDED, ABORTED, NO_MEMORY, AGAIN = range(4)
-(RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK, EARLY_EXIT, LIMIT, WARP_MASK,
- WARP_STUCK, ASSERTION) = range(13)  # fmt: skip
+(
+    RACE,
+    INVALID,
+    UNINIT,
+    DIVERGENCE,
+    TIMEOUT,
+    DEADLOCK,
+    TRAPPED,
+    STACK,
+    EARLY_EXIT,
+    LIMIT,
+    WARP_MASK,
+    WARP_STUCK,
+    ASSERTION,
+) = range(13)
 SHARED_BASE, LOCAL_BASE, PARAM_BASE = 0x020000000000, 0x030000000000, 0x040000000000
 FUNCTION_BASE, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE = 0x050000000000, 0x100000000000, 36, 1 << 35
 
@@ -44,18 +123,51 @@ class CLaunch(ctypes.Structure):
     """core.h's Launch."""
 
     _fields_ = [
-        *((n, c_void_p) for n in ("insn", "block", "function", "call", "copy", "table", "constants", "params",
-                                  "buffer", "shared_init", "reports", "counter", "visits", "visit_lanes")),
+        *(
+            (n, c_void_p)
+            for n in (
+                "insn",
+                "block",
+                "function",
+                "call",
+                "copy",
+                "table",
+                "constants",
+                "params",
+                "buffer",
+                "shared_init",
+                "reports",
+                "counter",
+                "visits",
+                "visit_lanes",
+            )
+        ),
         ("printed", c_char_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
         ("wall_limit", c_double),
         *((n, c_uint32) for n in ("insns", "blocks", "functions", "buffers", "entry")),
-        ("grid", c_uint32 * 3), ("dim", c_uint32 * 3),
-        *((n, c_uint32) for n in ("shared_bytes", "shared_shift", "global_shift", "threads", "ordered",
-                                  "may_wait", "exact", "local_limit", "printed_room", "nreports", "lost",
-                                  "status", "printed_bytes")),
+        ("grid", c_uint32 * 3),
+        ("dim", c_uint32 * 3),
+        *(
+            (n, c_uint32)
+            for n in (
+                "shared_bytes",
+                "shared_shift",
+                "global_shift",
+                "threads",
+                "ordered",
+                "may_wait",
+                "exact",
+                "local_limit",
+                "printed_room",
+                "nreports",
+                "lost",
+                "status",
+                "printed_bytes",
+            )
+        ),
         ("steps", c_uint64),
-    ]  # fmt: skip
+    ]
 
 
 class Core:
@@ -69,11 +181,23 @@ class Core:
         self.library.core_sizes.argtypes = [c_uint32]
         self.library.core_sizes.restype = c_uint32
         self._addresses: dict[str, int | None] = {}
-        mirrors = [INSN.itemsize, BLOCK.itemsize, FUNCTION.itemsize, CALL.itemsize, COPY.itemsize,
-                   BUFFER.itemsize, CELL_BYTES, REPORT.itemsize, COUNTER.itemsize,
-                   ctypes.sizeof(CLaunch), REPORTS]  # fmt: skip
+        mirrors = [
+            INSN.itemsize,
+            BLOCK.itemsize,
+            FUNCTION.itemsize,
+            CALL.itemsize,
+            COPY.itemsize,
+            BUFFER.itemsize,
+            CELL_BYTES,
+            REPORT.itemsize,
+            COUNTER.itemsize,
+            ctypes.sizeof(CLaunch),
+            REPORTS,
+        ]
         if [self.library.core_sizes(k) for k in range(len(mirrors))] != mirrors:
-            raise MachineFault(f"{path.name} was built from other sources", mend="run: make clean, then make demo")
+            raise MachineFault(
+                f"{path.name} was built from other sources", mend="run: make clean, then make demo"
+            )
 
     def address(self, name: str) -> int | None:
         """Where the instruction's C function lies, None when there is none."""
@@ -98,6 +222,8 @@ def core() -> Core:
     here = Path(__file__).parent
     plain, fast = here / "_core.so", here / "_core_v3.so"
     if not plain.exists():
-        raise MachineFault("the simulator's C core is not built", mend="run: make demo  (or pip install .)")
+        raise MachineFault(
+            "the simulator's C core is not built", mend="run: make demo  (or pip install .)"
+        )
     base = Core(plain)
     return Core(fast) if fast.exists() and base.library.core_has_avx2() else base

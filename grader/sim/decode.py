@@ -8,14 +8,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grader.sim import access, opcode
+from grader.sim import access, opcode, transfer
 from grader.sim.access import GENERIC, GLOBAL, SHARED
 from grader.sim.cfg import preferred_order
-from grader.sim.flow import ARRIVE, BARRIER, BRANCH, COUNTED, EXIT, FALL, RETURN, TABLE, TRAP, WARPSYNC, End
-from grader.sim.flow import meeting, parameter_frame, terminator, without_effect
+from grader.sim.flow import (
+    ARRIVE,
+    BARRIER,
+    BRANCH,
+    COUNTED,
+    EXIT,
+    FALL,
+    RETURN,
+    TABLE,
+    TRAP,
+    WARPSYNC,
+    End,
+    meeting,
+    parameter_frame,
+    terminator,
+    without_effect,
+)
 from grader.sim.opcode import Code, Known, NotSimulated
 from grader.sim.operands import ConstantBank, Frame, OperandError, Operands, RegisterFile
-from grader.sim.ptx import Function, Instruction, Location, Module, PtxError
+from grader.sim.ptx import TYPE_BYTES, Function, Instruction, Location, Module, PtxError
 
 
 @dataclass(slots=True)
@@ -73,7 +88,9 @@ def decode(module: Module, kernel: str, known: Known) -> Image:
     image = Image([], constants, [], [], [], 0, {}, {}, False, False)
     names = [kernel, *(n for n, f in module.functions.items() if not f.entry and f.has_body)]
     for number, name in enumerate(names):
-        image.functions.append(_Decoder(module, image, number, known).function(module.functions[name]))
+        image.functions.append(
+            _Decoder(module, image, number, known).function(module.functions[name])
+        )
     return image
 
 
@@ -100,7 +117,9 @@ class _Decoder:
         registers = RegisterFile(f)
         operands = Operands(registers, self.image.constants, entry, frame)
         blocks = self.blocks(f, operands)
-        return Decoded(f.name, blocks, registers.bytes, (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16)
+        return Decoded(
+            f.name, blocks, registers.bytes, (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
+        )
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         by_index: dict[int, list[str]] = {}
@@ -136,7 +155,9 @@ class _Decoder:
             refusal.args = (str(refusal), i.location)
             raise
         except (OperandError, ValueError, StopIteration, IndexError, KeyError, TypeError) as error:
-            raise PtxError(f"{i.op}: {error or 'operands not understood'}", i.location.line) from error
+            raise PtxError(
+                f"{i.op}: {error or 'operands not understood'}", i.location.line
+            ) from error
         end.pc = pc
         if end.kind == WARPSYNC or (end.kind == BARRIER and end.flag & (COUNTED | ARRIVE)):
             self.image.finer = True
@@ -152,7 +173,9 @@ class _Decoder:
         if code is not None:
             codes = [code]
         else:
-            rule = getattr(opcode, f"op_{parts[0]}", None) or getattr(access, f"op_{parts[0]}", opcode.plain)
+            name = f"op_{parts[0]}"
+            rules = (getattr(module, name, None) for module in (opcode, access, transfer))
+            rule = next((r for r in rules if r is not None), opcode.plain)
             codes = rule(i.op, i.operands, o, self.known)
         for code in codes:
             if not self.known(code.exec) or (code.inner and not self.known(code.inner)):
@@ -169,10 +192,15 @@ class _Decoder:
             image.finer = True
         if parts[0] in ("ld", "st", "atom", "red"):
             space = access.space_of(parts)
-            size = opcode.TYPE_BYTES.get(parts[-1], 4)
+            size = TYPE_BYTES.get(parts[-1], 4)
             for reached in (SHARED, GLOBAL) if space == GENERIC else (space,):
                 image.smallest[reached] = min(image.smallest.get(reached, 4), size)
-            strong = parts[0] in _LAUNCH_ORDER or {"volatile", "relaxed", "acquire", "release"} & set(parts)
+            strong = parts[0] in _LAUNCH_ORDER or {
+                "volatile",
+                "relaxed",
+                "acquire",
+                "release",
+            } & set(parts)
             if strong and space in (GENERIC, GLOBAL):
                 image.waits = True
 

@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.compile.program import Kernel, Parameter, Program
-from grader.launch import Argument, Array, Finding, Launch, LineCounters, Other, Resources, Scalar, Trace
+from grader.launch import (
+    Argument,
+    Array,
+    Finding,
+    Launch,
+    LineCounters,
+    Other,
+    Resources,
+    Scalar,
+    Trace,
+)
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -27,12 +37,28 @@ def pack_launches(launches: Sequence[Launch]) -> tuple[list[Any], Arrays]:
             key = f"{k}.{j}" if a.data is not None else ""
             if a.data is not None:
                 arrays[key] = np.ascontiguousarray(a.data, a.dtype)
-            args.append({"name": a.name, "shape": list(a.shape), "dtype": a.dtype, "data": key,
-                         "read_back": a.read_back})  # fmt: skip
+            args.append(
+                {
+                    "name": a.name,
+                    "shape": list(a.shape),
+                    "dtype": a.dtype,
+                    "data": key,
+                    "read_back": a.read_back,
+                }
+            )
         for name, value in launch.globals.items():
             arrays[f"{k}.g.{name}"] = np.ascontiguousarray(value)
-        rows.append({"kernel": launch.kernel, "grid": list(launch.grid), "block": list(launch.block), "args": args,
-                     "shared": launch.shared, "globals": list(launch.globals), "name": launch.name})  # fmt: skip
+        rows.append(
+            {
+                "kernel": launch.kernel,
+                "grid": list(launch.grid),
+                "block": list(launch.block),
+                "args": args,
+                "shared": launch.shared,
+                "globals": list(launch.globals),
+                "name": launch.name,
+            }
+        )
     return rows, arrays
 
 
@@ -48,8 +74,17 @@ def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> 
                 args.append(Array(a["name"], tuple(a["shape"]), a["dtype"], data, a["read_back"]))
         values = {name: arrays[f"{k}.g.{name}"] for name in row["globals"]}
         grid, block = row["grid"], row["block"]
-        out.append(Launch(row["kernel"], (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), tuple(args),
-                          row["shared"], values, row["name"]))  # fmt: skip
+        out.append(
+            Launch(
+                row["kernel"],
+                (grid[0], grid[1], grid[2]),
+                (block[0], block[1], block[2]),
+                tuple(args),
+                row["shared"],
+                values,
+                row["name"],
+            )
+        )
     return out
 
 
@@ -59,12 +94,25 @@ def pack_program(program: Program) -> dict[str, Any]:
 
 def unpack_program(row: Mapping[str, Any]) -> Program:
     kernels = tuple(
-        Kernel(k["name"], k["symbol"], k["line"], tuple(Parameter(**p) for p in k["parameters"]),
-               Resources(**k["resources"]))
+        Kernel(
+            k["name"],
+            k["symbol"],
+            k["line"],
+            tuple(Parameter(**p) for p in k["parameters"]),
+            Resources(**k["resources"]),
+        )
         for k in row["kernels"]
-    )  # fmt: skip
-    return Program(row["file"], row["source"], kernels, row["debug_ptx"], row["ptx"], row["architecture"],
-                   (), row["toolchain"])  # fmt: skip
+    )
+    return Program(
+        row["file"],
+        row["source"],
+        kernels,
+        row["debug_ptx"],
+        row["ptx"],
+        row["architecture"],
+        (),
+        row["toolchain"],
+    )
 
 
 def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
@@ -74,23 +122,40 @@ def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
             arrays[f"{k}.o.{index}"] = value
         for index, mask in t.unwritten.items():
             arrays[f"{k}.u.{index}"] = mask
-        rows.append({"findings": [asdict(f) for f in t.findings], "outputs": list(t.outputs),
-                     "unwritten": list(t.unwritten), "counters": dict(t.counters),
-                     "lines": [[line.line, dict(line.counters)] for line in t.lines],
-                     "resources": asdict(t.resources), "seconds": dict(t.seconds),
-                     "toolchain": dict(t.toolchain), "ended": t.ended, "printed": t.printed})  # fmt: skip
+        rows.append(
+            {
+                "findings": [asdict(f) for f in t.findings],
+                "outputs": list(t.outputs),
+                "unwritten": list(t.unwritten),
+                "counters": dict(t.counters),
+                "lines": [[line.line, dict(line.counters)] for line in t.lines],
+                "resources": asdict(t.resources),
+                "seconds": dict(t.seconds),
+                "toolchain": dict(t.toolchain),
+                "ended": t.ended,
+                "printed": t.printed,
+            }
+        )
     return rows, arrays
 
 
 def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tuple[Trace, ...]:
     return tuple(
-        Trace("sim", tuple(finding_of(f) for f in row["findings"]),
-              {i: arrays[f"{k}.o.{i}"] for i in row["outputs"]},
-              {i: arrays[f"{k}.u.{i}"].astype(np.bool_) for i in row["unwritten"]},
-              row["counters"], tuple(LineCounters(line, held) for line, held in row["lines"]),
-              Resources(**row["resources"]), row["seconds"], row["toolchain"], row["ended"], row["printed"])
+        Trace(
+            "sim",
+            tuple(finding_of(f) for f in row["findings"]),
+            {i: arrays[f"{k}.o.{i}"] for i in row["outputs"]},
+            {i: arrays[f"{k}.u.{i}"].astype(np.bool_) for i in row["unwritten"]},
+            row["counters"],
+            tuple(LineCounters(line, held) for line, held in row["lines"]),
+            Resources(**row["resources"]),
+            row["seconds"],
+            row["toolchain"],
+            row["ended"],
+            row["printed"],
+        )
         for k, row in enumerate(rows)
-    )  # fmt: skip
+    )
 
 
 def finding_of(row: Mapping[str, Any]) -> Finding:
@@ -99,7 +164,9 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
     for key in ("block", "thread"):
         held[key] = tuple(held[key]) if held.get(key) else None
     if (other := held.get("other")) is not None:
-        held["other"] = Other(**{**other, "thread": tuple(other["thread"]), "block": tuple(other["block"])})
+        held["other"] = Other(
+            **{**other, "thread": tuple(other["thread"]), "block": tuple(other["block"])}
+        )
     for key in ("cases", "excerpt"):
         if key in held and isinstance(held[key], list):
             held[key] = tuple(held[key])

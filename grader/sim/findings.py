@@ -22,7 +22,9 @@ SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 class Explainer:
     """Turns the raw reports of one launch into findings, with the student's own words."""
 
-    def __init__(self, image: Image, launch: Launch, raw: Raw, source: str, file: str, names: tuple[str, ...]) -> None:
+    def __init__(
+        self, image: Image, launch: Launch, raw: Raw, source: str, file: str, names: tuple[str, ...]
+    ) -> None:
         self.image, self.launch, self.raw = image, launch, raw
         self.source, self.file, self.names = source, file, names
         self.lines = source.splitlines()
@@ -38,11 +40,22 @@ class Explainer:
     def report(self, r: Any) -> Report:
         pc, pc2, flags = int(r["pc"]), int(r["pc2"]), int(r["flags"])
         return Report(
-            int(r["kind"]), flags, pc, pc2, self.line(pc), self.line(pc2), int(r["count"]), int(r["size"]),
-            int(r["extra"]), int(r["address"]), self.target(r),
-            _unravel(int(r["block"]), self.launch.grid), _unravel(int(r["thread"]), self.launch.block),
-            _unravel(int(r["block2"]), self.launch.grid), _unravel(int(r["thread2"]), self.launch.block),
-        )  # fmt: skip
+            int(r["kind"]),
+            flags,
+            pc,
+            pc2,
+            self.line(pc),
+            self.line(pc2),
+            int(r["count"]),
+            int(r["size"]),
+            int(r["extra"]),
+            int(r["address"]),
+            self.target(r),
+            _unravel(int(r["block"]), self.launch.grid),
+            _unravel(int(r["thread"]), self.launch.block),
+            _unravel(int(r["block2"]), self.launch.grid),
+            _unravel(int(r["thread2"]), self.launch.block),
+        )
 
     def line(self, pc: int) -> int:
         return self.line_of[pc] if pc < len(self.line_of) else 0
@@ -56,7 +69,11 @@ class Explainer:
             offset -= 1 << 64
         if space == SHARED:
             return self.shared(offset)
-        if space == GLOBAL and not int(r["flags"]) & UNKNOWN_BUFFER and int(r["buffer"]) < len(self.raw.buffers):
+        if (
+            space == GLOBAL
+            and not int(r["flags"]) & UNKNOWN_BUFFER
+            and int(r["buffer"]) < len(self.raw.buffers)
+        ):
             return self.buffer(int(r["buffer"]), offset)
         return Target(SPACE_NAMES.get(space, ""), "", "", "", offset, 0)
 
@@ -75,24 +92,34 @@ class Explainer:
         buffer = self.raw.buffers[number]
         if buffer.argument is None:
             name = plain_name(buffer.name)
-            return Target("global", name, name, f"{buffer.data.nbytes} bytes", offset, buffer.data.nbytes)
+            return Target(
+                "global", name, name, f"{buffer.data.nbytes} bytes", offset, buffer.data.nbytes
+            )
         array = self.launch.args[buffer.argument]
         assert isinstance(array, Array)
         name = self.names[buffer.argument] if buffer.argument < len(self.names) else array.name
         item = buffer.data.nbytes // max(1, _count(array.shape)) or 1
-        shape = Shape(array.shape or (1,), item)
-        return Target("global", name, f"{name}[{offset // item}]",
-                      f"{' x '.join(map(str, array.shape))} {array.dtype}", offset, buffer.data.nbytes)  # fmt: skip
+        return Target(
+            "global",
+            name,
+            f"{name}[{offset // item}]",
+            f"{' x '.join(map(str, array.shape))} {array.dtype}",
+            offset,
+            buffer.data.nbytes,
+        )
 
     def explained(self, r: Report, all_reports: list[Report]) -> bool:
         """A read of nothing that a race on the same variable and line accounts for."""
         if r.kind != c.UNINIT:
             return False
         return any(
-            o.kind == c.RACE and o.target.name == r.target.name and o.target.space == r.target.space
-            and r.line in (o.line, o.line2) and not o.has(SAME_VALUE)
+            o.kind == c.RACE
+            and o.target.name == r.target.name
+            and o.target.space == r.target.space
+            and r.line in (o.line, o.line2)
+            and not o.has(SAME_VALUE)
             for o in all_reports
-        )  # fmt: skip
+        )
 
     def finding(self, r: Report) -> Finding:
         if r.kind == c.RACE:
@@ -104,8 +131,16 @@ class Explainer:
         else:
             found = stops(r)
         other = found.other and replace(found.other, text=self.text(found.other.line))
-        return replace(found, file=self.file, line=r.line, text=self.text(r.line), count=r.count, block=r.block,
-                       thread=r.thread, other=other)  # fmt: skip
+        return replace(
+            found,
+            file=self.file,
+            line=r.line,
+            text=self.text(r.line),
+            count=r.count,
+            block=r.block,
+            thread=r.thread,
+            other=other,
+        )
 
     def race(self, r: Report) -> Finding:
         if r.has(STORE) and r.has(OTHER_STORE):

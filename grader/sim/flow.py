@@ -47,7 +47,9 @@ class End:
     pc: int = 0
 
 
-def terminator(i: Instruction, f: Function, o: Operands, functions: dict[str, Function]) -> End | None:
+def terminator(
+    i: Instruction, f: Function, o: Operands, functions: dict[str, Function]
+) -> End | None:
     """What ends a block at this instruction; None when it is an ordinary one."""
     name = i.op.split(".")[0]
     end: End | None = None
@@ -103,8 +105,14 @@ def _reduction(i: Instruction, parts: list[str], aligned: int, o: Operands) -> E
     negated = NEGATED if p.startswith("!") else 0
     target = o.register(d) if kind == RED_POPC else o.predicate(d)
     number = o.source(count[0], 4) if count else o.source("0", 4)
-    return End(BARRIER, a=o.source(barrier, 4), b=number, c=o.predicate(p.lstrip("! ")), d=target,
-               flag=kind | aligned | negated | (COUNTED if count else 0))  # fmt: skip
+    return End(
+        BARRIER,
+        a=o.source(barrier, 4),
+        b=number,
+        c=o.predicate(p.lstrip("! ")),
+        d=target,
+        flag=kind | aligned | negated | (COUNTED if count else 0),
+    )
 
 
 def _names(text: str) -> list[str]:
@@ -142,7 +150,9 @@ def _prototype(f: Function, label: str) -> Function:
 
 def _anonymous(text: str | None) -> list[Variable]:
     parts = [p.strip() for p in (text or "").split(",") if p.strip()]
-    return [variable(re.sub(r"(?<![\w$])_(?![\w$])", f"_{k}", part)) for k, part in enumerate(parts)]
+    return [
+        variable(re.sub(r"(?<![\w$])_(?![\w$])", f"_{k}", part)) for k, part in enumerate(parts)
+    ]
 
 
 def parameter_frame(function: Function) -> Frame:

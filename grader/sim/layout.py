@@ -54,8 +54,15 @@ def table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
     """The core's Buffer array."""
     out = np.zeros(len(buffers) + 1, BUFFER)
     for k, b in enumerate(buffers):
-        out[k] = (address_of(k), b.data.nbytes, b.data.ctypes.data, b.hot.ctypes.data, b.cell.ctypes.data,
-                  b.readonly, 0)  # fmt: skip
+        out[k] = (
+            address_of(k),
+            b.data.nbytes,
+            b.data.ctypes.data,
+            b.hot.ctypes.data,
+            b.cell.ctypes.data,
+            b.readonly,
+            0,
+        )
     return out
 
 
@@ -92,7 +99,9 @@ class SharedWindow:
         return max(before, key=lambda v: v.offset, default=None)
 
 
-def shared_window(static: Sequence[Variable], dynamic: Sequence[Variable], dynamic_bytes: int) -> SharedWindow:
+def shared_window(
+    static: Sequence[Variable], dynamic: Sequence[Variable], dynamic_bytes: int
+) -> SharedWindow:
     """Static variables in turn with gaps, then the dynamic array that all extern names share."""
     placed, end, used = [], FENCE, 0
     for v in static:
@@ -102,7 +111,9 @@ def shared_window(static: Sequence[Variable], dynamic: Sequence[Variable], dynam
         end = _up(end + v.bytes, FENCE) + FENCE
     end = _up(end, max([16, *(v.align for v in dynamic)]))
     placed += [Placed(v.name, end, dynamic_bytes) for v in dynamic]
-    return SharedWindow(tuple(placed), _up(end + dynamic_bytes, FENCE) + FENCE, _up(used, 16) + dynamic_bytes)
+    return SharedWindow(
+        tuple(placed), _up(end + dynamic_bytes, FENCE) + FENCE, _up(used, 16) + dynamic_bytes
+    )
 
 
 def _up(x: int, align: int) -> int:

@@ -14,11 +14,19 @@ from grader.launch import Array, Launch
 from grader.sim import core as c
 from grader.sim.access import GLOBAL, SHARED, parameter_value
 from grader.sim.decode import Image
-from grader.sim.layout import POISON, Buffer, SharedWindow, address_of, module_buffer, shared_window, table
+from grader.sim.flatten import flatten
+from grader.sim.layout import (
+    POISON,
+    Buffer,
+    SharedWindow,
+    address_of,
+    module_buffer,
+    shared_window,
+    table,
+)
 from grader.sim.names import plain_name
-from grader.sim.opcode import Code
 from grader.sim.operands import Constant, OperandError
-from grader.sim.ptx import Module, PtxError, Variable
+from grader.sim.ptx import Module, PtxError
 
 LOCAL_LIMIT = 512 << 10
 """Bytes of local memory a thread may have, the hardware's limit."""
@@ -54,14 +62,19 @@ class Machine:
 
     def __init__(self, module: Module, image: Image) -> None:
         self.module, self.image, self.core = module, image, c.core()
-        self.arrays = _flatten(image, self.core)
+        self.arrays = flatten(image, self.core)
         kernel = module.functions[image.functions[0].name]
         inside = [v for f in module.functions.values() for v in f.variables if v.space == "shared"]
         shared = [*(v for v in module.variables if v.space == "shared"), *inside]
         self.static = [v for v in shared if not v.extern]
         self.dynamic = [v for v in shared if v.extern]
         self.globals = [v for v in module.variables if v.space in ("global", "const")]
-        self.globals += [v for f in module.functions.values() for v in f.variables if v.space in ("global", "const")]
+        self.globals += [
+            v
+            for f in module.functions.values()
+            for v in f.variables
+            if v.space in ("global", "const")
+        ]
         self.kernel = kernel
 
     def shift(self, space: int) -> int:
@@ -80,7 +93,9 @@ class Machine:
         buffers, pointers = self._buffers(launch)
         params = self._parameters(launch, pointers)
         try:
-            bank = self.image.constants.fill(lambda k: self._value(k, launch, window, buffers, params))
+            bank = self.image.constants.fill(
+                lambda k: self._value(k, launch, window, buffers, params)
+            )
         except OperandError as error:
             raise PtxError(str(error)) from error
         for b in buffers:
@@ -90,29 +105,64 @@ class Machine:
         reports = np.zeros(c.REPORTS, c.REPORT)
         rows, initial = table(buffers), window.initial(self.shift(SHARED))
         n = c.CLaunch(
-            entry=0, shared_bytes=window.bytes, shared_shift=self.shift(SHARED), global_shift=self.shift(GLOBAL),
-            threads=limits.threads, ordered=ordered, may_wait=self.image.waits, exact=self.image.finer,
-            local_limit=LOCAL_LIMIT, step_limit=limits.steps, wall_limit=limits.seconds,
+            entry=0,
+            shared_bytes=window.bytes,
+            shared_shift=self.shift(SHARED),
+            global_shift=self.shift(GLOBAL),
+            threads=limits.threads,
+            ordered=ordered,
+            may_wait=self.image.waits,
+            exact=self.image.finer,
+            local_limit=LOCAL_LIMIT,
+            step_limit=limits.steps,
+            wall_limit=limits.seconds,
             block_count=launch.grid[0] * launch.grid[1] * launch.grid[2],
-            grid=(ctypes.c_uint32 * 3)(*launch.grid), dim=(ctypes.c_uint32 * 3)(*launch.block),
-            insns=len(self.image.ops), blocks=len(self.arrays.blocks), functions=len(self.arrays.functions),
-            buffers=len(buffers), param_bytes=len(params), constant_bytes=bank.nbytes,
-        )  # fmt: skip
+            grid=(ctypes.c_uint32 * 3)(*launch.grid),
+            dim=(ctypes.c_uint32 * 3)(*launch.block),
+            insns=len(self.image.ops),
+            blocks=len(self.arrays.blocks),
+            functions=len(self.arrays.functions),
+            buffers=len(buffers),
+            param_bytes=len(params),
+            constant_bytes=bank.nbytes,
+        )
         held = np.frombuffer(params + bytes(64), np.uint8)
-        for name, array in (("insn", self.arrays.insns), ("block", self.arrays.blocks), ("copy", self.arrays.copies),
-                            ("function", self.arrays.functions), ("call", self.arrays.calls), ("params", held),
-                            ("table", self.arrays.tables), ("constants", bank), ("buffer", rows),
-                            ("shared_init", initial), ("reports", reports), ("visits", visits[0]),
-                            ("visit_lanes", visits[1])):  # fmt: skip
+        for name, array in (
+            ("insn", self.arrays.insns),
+            ("block", self.arrays.blocks),
+            ("copy", self.arrays.copies),
+            ("function", self.arrays.functions),
+            ("call", self.arrays.calls),
+            ("params", held),
+            ("table", self.arrays.tables),
+            ("constants", bank),
+            ("buffer", rows),
+            ("shared_init", initial),
+            ("reports", reports),
+            ("visits", visits[0]),
+            ("visit_lanes", visits[1]),
+        ):
             setattr(n, name, array.ctypes.data)
         n.counter = counters.ctypes.data if count else None
         status = self.core.run(n)
         if status == c.AGAIN:
             return None
         if status == c.NO_MEMORY:
-            raise MachineFault("the simulator ran out of memory", mend="use a smaller launch, or a larger machine")
-        return Raw(status == c.ENDED, reports[: n.nreports], n.lost, counters if count else None, visits[0],
-                   visits[1], tuple(buffers), window, self.shift(GLOBAL), n.steps)  # fmt: skip
+            raise MachineFault(
+                "the simulator ran out of memory", mend="use a smaller launch, or a larger machine"
+            )
+        return Raw(
+            status == c.ENDED,
+            reports[: n.nreports],
+            n.lost,
+            counters if count else None,
+            visits[0],
+            visits[1],
+            tuple(buffers),
+            window,
+            self.shift(GLOBAL),
+            n.steps,
+        )
 
     def _buffers(self, launch: Launch) -> tuple[list[Buffer], dict[int, int]]:
         buffers: list[Buffer] = []
@@ -125,11 +175,16 @@ class Machine:
         given = {plain_name(v.name): v for v in self.globals}
         for name in launch.globals:
             if name not in given:
-                raise LabFault(f"the kernel's file has no __constant__ or __device__ variable `{name}`")
+                raise LabFault(
+                    f"the kernel's file has no __constant__ or __device__ variable `{name}`"
+                )
         for v in self.globals:
             content = launch.globals.get(plain_name(v.name))
             if content is not None and content.nbytes != v.bytes:
-                raise LabFault(f"`{plain_name(v.name)}` has {v.bytes} bytes, the array given for it {content.nbytes}")
+                raise LabFault(
+                    f"`{plain_name(v.name)}` has {v.bytes} bytes, "
+                    f"the array given for it {content.nbytes}"
+                )
             data = None if content is None else np.ascontiguousarray(content).tobytes()
             buffers.append(module_buffer(v, data, lambda name: self._symbol(name, numbers)))
         return buffers, pointers
@@ -155,7 +210,14 @@ class Machine:
                 out += pointers.get(index, 0).to_bytes(8, "little")[: v.bytes].ljust(v.bytes, b"\0")
         return bytes(out)
 
-    def _value(self, k: Constant, launch: Launch, window: SharedWindow, buffers: list[Buffer], params: bytes) -> int:
+    def _value(
+        self,
+        k: Constant,
+        launch: Launch,
+        window: SharedWindow,
+        buffers: list[Buffer],
+        params: bytes,
+    ) -> int:
         what, _, name, add = k
         if what == "bits":
             assert isinstance(name, int)
@@ -168,7 +230,12 @@ class Machine:
             return offset + add
         if str(name) in self.image.local_places:
             return self.image.local_places[str(name)] + add
-        return self._symbol(str(name), {b.name: n for n, b in enumerate(buffers) if b.argument is None}) + add
+        return (
+            self._symbol(
+                str(name), {b.name: n for n, b in enumerate(buffers) if b.argument is None}
+            )
+            + add
+        )
 
 
 def _special(name: str, launch: Launch, window: SharedWindow) -> int:
@@ -177,8 +244,14 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
         sizes = launch.block if register == "ntid" else launch.grid
         return sizes["xyz".index(axis)]
     threads = launch.block[0] * launch.block[1] * launch.block[2]
-    values = {"nwarpid": (threads + 31) // 32, "nsmid": 1, "dynamic_smem_size": launch.shared,
-              "total_smem_size": window.used, "ARP_SZ": 32, "cluster_nctarank": 1}  # fmt: skip
+    values = {
+        "nwarpid": (threads + 31) // 32,
+        "nsmid": 1,
+        "dynamic_smem_size": launch.shared,
+        "total_smem_size": window.used,
+        "ARP_SZ": 32,
+        "cluster_nctarank": 1,
+    }
     return values.get(register, 0)
 
 
@@ -188,48 +261,3 @@ def _argument_buffer(index: int, argument: Array) -> Buffer:
         return Buffer(argument.name, np.full(size, POISON, np.uint8), False, argument=index)
     data = np.ascontiguousarray(argument.data, argument.dtype).reshape(-1).view(np.uint8).copy()
     return Buffer(argument.name, data, True, argument=index)
-
-
-@dataclass(frozen=True)
-class Arrays:
-    """The image as the core's arrays."""
-
-    insns: NDArray[np.void]
-    blocks: NDArray[np.void]
-    functions: NDArray[np.void]
-    calls: NDArray[np.void]
-    copies: NDArray[np.void]
-    tables: NDArray[np.uint32]
-
-
-def _flatten(image: Image, core: c.Core) -> Arrays:
-    insns: list[tuple[int, ...]] = []
-    blocks, functions, calls, copies, tables = [], [], [], [], []
-    numbers = {f.name: k for k, f in enumerate(image.functions)}
-    for f in image.functions:
-        functions.append((len(blocks), len(f.blocks), f.registers, f.local, f.params))
-        for b in f.blocks:
-            first = len(insns)
-            insns += [_insn(code, core) for code in b.codes]
-            end, index = b.end, 0
-            if end.table:
-                index = len(tables)
-                tables += b.table
-            if (call := end.call) is not None:
-                index, into = len(calls), len(copies)
-                copies += call.inputs
-                back = len(copies)
-                copies += call.outputs
-                callee = 0 if call.callee is None else numbers[call.callee]
-                calls.append((callee, call.callee is None, call.needs, into, len(call.inputs), back, len(call.outputs)))
-            blocks.append((first, len(insns), end.kind, b.next, b.target, end.guard, end.negate, max(end.pc, 0),
-                           end.a, end.b, end.c, end.d, index, end.flag))  # fmt: skip
-    return Arrays(np.array(insns, c.INSN) if insns else np.zeros(1, c.INSN), np.array(blocks, c.BLOCK),
-                  np.array(functions, c.FUNCTION), np.array([*calls, (0,) * 7], c.CALL),
-                  np.array([*copies, (0, 0, 0)], c.COPY), np.array([*tables, 0], np.uint32))  # fmt: skip
-
-
-def _insn(code: Code, core: c.Core) -> tuple[int, ...]:
-    imm = code.imm if not code.inner else core.address(code.inner) or 0
-    return (core.address(code.exec) or 0, code.d, code.a, code.b, code.c, code.e, code.guard, code.negate,
-            code.pc, imm, code.size, code.count, code.space, code.width, code.flag, code.mode)  # fmt: skip

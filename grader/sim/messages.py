@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from grader.launch import Finding, Other, Severity
 from grader.sim import core as c
+from grader.sim.reported import (
+    ACROSS_BLOCKS,
+    ATOMIC,
+    FREED,
+    MISALIGNED,
+    OTHER_ATOMIC,
+    OTHER_STORE,
+    READONLY,
+    SAME_INSTRUCTION,
+    SAME_VALUE,
+    STORE,
+    WITHIN_WARP,
+    Report,
+)
 
-if TYPE_CHECKING:
 Access = Literal["read", "write", "atomic"]
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
 
@@ -18,8 +31,13 @@ def _access(store: bool, atomic: bool) -> Access:
 
 def hazards(r: Report, hazard: str) -> Finding:
     """A race: two accesses that nothing orders."""
-    own, other = _access(r.has(STORE), r.has(ATOMIC)), _access(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
-    severity: Severity = "info" if r.has(SAME_VALUE) else "warning" if r.has(SAME_INSTRUCTION) else "error"
+    own, other = (
+        _access(r.has(STORE), r.has(ATOMIC)),
+        _access(r.has(OTHER_STORE), r.has(OTHER_ATOMIC)),
+    )
+    severity: Severity = (
+        "info" if r.has(SAME_VALUE) else "warning" if r.has(SAME_INSTRUCTION) else "error"
+    )
     what = f"{_HAZARDS[hazard]} hazard on {r.target.space} `{r.target.element}`"
     if r.has(SAME_VALUE):
         what += " (the same value)"
@@ -29,67 +47,133 @@ def hazards(r: Report, hazard: str) -> Finding:
         what += " within a warp (warp-level programming)"
     elif r.has(ACROSS_BLOCKS):
         what += " between two blocks"
-    first, then = (r.line2, r.line) if (hazard == "RAW") == (not r.has(STORE)) else (r.line, r.line2)
+    first, then = (
+        (r.line2, r.line) if (hazard == "RAW") == (not r.has(STORE)) else (r.line, r.line2)
+    )
     hint = _cure(r, hazard, first, then, bool(r.has(WITHIN_WARP)), bool(r.has(ACROSS_BLOCKS)))
     partner = Other(r.line2, r.thread2, r.block2, other)
-    return Finding("race", severity, what, space=r.target.space, hazard=hazard, access=own,
-                   variable=r.target.name, other=partner, hint=hint)  # fmt: skip
+    return Finding(
+        "race",
+        severity,
+        what,
+        space=r.target.space,
+        hazard=hazard,
+        access=own,
+        variable=r.target.name,
+        other=partner,
+        hint=hint,
+    )
 
 
 def _cure(r: Report, hazard: str, first: int, then: int, warp: bool, blocks: bool) -> str:
     if blocks:
-        return ("no barrier orders blocks: let each element be written by one block only, "
-                "or update it with an atomic such as atomicAdd")  # fmt: skip
+        return (
+            "no barrier orders blocks: let each element be written by one block only, "
+            "or update it with an atomic such as atomicAdd"
+        )
     if hazard == "WAW":
-        return "two threads write one element: check the index, or let one thread write, or use an atomic"
+        return (
+            "two threads write one element: check the index, or let one thread write, "
+            "or use an atomic"
+        )
     barrier = "__syncwarp()" if warp else "__syncthreads()"
     if first == then:
-        return f"no barrier orders them: put {barrier} between the read and the write of line {first}"
+        return (
+            f"no barrier orders them: put {barrier} between the read and the write of line {first}"
+        )
     if first < then:
         return f"no barrier orders them: put {barrier} between line {first} and line {then}"
-    return (f"no barrier orders them: put {barrier} after line {first}, "
-            f"before the next round of the loop comes to line {then}")  # fmt: skip
+    return (
+        f"no barrier orders them: put {barrier} after line {first}, "
+        f"before the next round of the loop comes to line {then}"
+    )
 
 
 def memory(r: Report) -> Finding:
     """An access that strays, or that reads what nobody wrote."""
     own = _access(r.has(STORE), r.has(ATOMIC))
     if r.kind == c.STACK:
-        return Finding("invalid-access", "error", "stack overflow: calls nest without end", space="local",
-                       hint="bound the recursion, or turn it into a loop")  # fmt: skip
+        return Finding(
+            "invalid-access",
+            "error",
+            "stack overflow: calls nest without end",
+            space="local",
+            hint="bound the recursion, or turn it into a loop",
+        )
     if r.kind == c.UNINIT:
         what = f"read of {r.target.space} `{r.target.element}`, which no thread has written"
-        hint = (f"write `{r.target.name}` before this line: load every element that is read, with a 0 where "
-                "there is no data" if r.target.space == "shared" else
-                f"`{r.target.name}` holds garbage before the kernel writes it: assign, do not add to it")  # fmt: skip
-        return Finding("uninitialized-read", "error", what, space=r.target.space, access="read",
-                       variable=r.target.name, hint=hint)  # fmt: skip
+        hint = (
+            f"write `{r.target.name}` before this line: load every element that is read, "
+            "with a 0 where there is no data"
+            if r.target.space == "shared"
+            else f"`{r.target.name}` holds garbage before the kernel writes it: "
+            "assign, do not add to it"
+        )
+        return Finding(
+            "uninitialized-read",
+            "error",
+            what,
+            space=r.target.space,
+            access="read",
+            variable=r.target.name,
+            hint=hint,
+        )
     what, hint = _stray(r, own)
-    return Finding("invalid-access", "error", what, space=r.target.space, access=own, variable=r.target.name, hint=hint)
+    return Finding(
+        "invalid-access",
+        "error",
+        what,
+        space=r.target.space,
+        access=own,
+        variable=r.target.name,
+        hint=hint,
+    )
 
 
 def _stray(r: Report, own: str) -> tuple[str, str]:
     t = r.target
     whole = f"`{t.name}` ({t.extent})"
     if r.has(MISALIGNED):
-        return (f"misaligned {own} of {r.bytes} bytes in {t.space} {whole if t.name else ''}".rstrip(),
-                f"an access of {r.bytes} bytes needs an address that is a multiple of {r.bytes}")  # fmt: skip
+        return (
+            f"misaligned {own} of {r.bytes} bytes in {t.space} {whole if t.name else ''}".rstrip(),
+            f"an access of {r.bytes} bytes needs an address that is a multiple of {r.bytes}",
+        )
     if r.has(READONLY):
-        return f"{own} to {whole if t.name else 'memory'}, which is constant", "write to a pointer parameter instead"
+        return (
+            f"{own} to {whole if t.name else 'memory'}, which is constant",
+            "write to a pointer parameter instead",
+        )
     if r.has(FREED):
-        return f"{own} of {r.bytes} bytes in memory that was freed", "use the pointer only until free()"
+        return (
+            f"{own} of {r.bytes} bytes in memory that was freed",
+            "use the pointer only until free()",
+        )
     if not t.name:
         if t.space == "local":
-            return (f"{own} of {r.bytes} bytes outside the thread's local variables",
-                    "check the index of the local array")  # fmt: skip
+            return (
+                f"{own} of {r.bytes} bytes outside the thread's local variables",
+                "check the index of the local array",
+            )
         if 0 <= t.offset < 4096:
-            return f"{own} of {r.bytes} bytes through a null pointer", "check where the pointer comes from"
-        return (f"{own} of {r.bytes} bytes at {t.offset & (1 << 64) - 1:#x}, which belongs to no buffer",
-                "check where the pointer comes from: an index is added to the wrong one, or twice")  # fmt: skip
+            return (
+                f"{own} of {r.bytes} bytes through a null pointer",
+                "check where the pointer comes from",
+            )
+        return (
+            f"{own} of {r.bytes} bytes at {t.offset & (1 << 64) - 1:#x}, "
+            "which belongs to no buffer",
+            "check where the pointer comes from: an index is added to the wrong one, or twice",
+        )
     past = t.offset + r.bytes - t.size
-    where = f"{_plural(past, 'byte')} past the end of" if t.offset >= 0 else f"{_plural(-t.offset, 'byte')} before"
-    return (f"out-of-bounds {own} of {r.bytes} bytes at `{t.element}`, {where} {t.space} {whole}",
-            "guard the access: compare the row and the column with the sizes before this line")  # fmt: skip
+    where = (
+        f"{_plural(past, 'byte')} past the end of"
+        if t.offset >= 0
+        else f"{_plural(-t.offset, 'byte')} before"
+    )
+    return (
+        f"out-of-bounds {own} of {r.bytes} bytes at `{t.element}`, {where} {t.space} {whole}",
+        "guard the access: compare the row and the column with the sizes before this line",
+    )
 
 
 def _plural(n: int, word: str) -> str:
@@ -100,30 +184,63 @@ def barriers(r: Report) -> Finding:
     """Threads that do not meet."""
     other = Other(r.line2, r.thread2, r.block2, "read")
     if r.kind == c.EARLY_EXIT:
-        return Finding("barrier-divergence", "info", "some threads returned before this barrier; it does not wait "
-                       "for them", hint="legal, but every thread that returns must not be needed later")  # fmt: skip
+        return Finding(
+            "barrier-divergence",
+            "info",
+            "some threads returned before this barrier; it does not wait for them",
+            hint="legal, but every thread that returns must not be needed later",
+        )
     if r.kind == c.WARP_MASK:
-        return Finding("barrier-divergence", "error", f"a thread calls this with a member mask ({r.extra:#010x}) "
-                       "that does not name it", hint="the mask must have the bit of every thread that calls")  # fmt: skip
+        return Finding(
+            "barrier-divergence",
+            "error",
+            f"a thread calls this with a member mask ({r.extra:#010x}) that does not name it",
+            hint="the mask must have the bit of every thread that calls",
+        )
     if r.kind == c.WARP_STUCK:
-        return Finding("barrier-divergence", "error", "lanes named in the member mask never arrive here", other=other,
-                       hint="every lane of the mask must reach the same call; take it out of the branch")  # fmt: skip
+        return Finding(
+            "barrier-divergence",
+            "error",
+            "lanes named in the member mask never arrive here",
+            other=other,
+            hint="every lane of the mask must reach the same call; take it out of the branch",
+        )
     if r.kind == c.DEADLOCK:
-        return Finding("barrier-divergence", "error", "deadlock: threads of the block wait at barriers that the "
-                       "others never reach", other=other,
-                       hint="take the barrier out of the branch, so that all threads of the block reach it")  # fmt: skip
-    return Finding("barrier-divergence", "error", "threads of one block wait at different barriers", other=other,
-                   hint="take __syncthreads() out of the branch or loop that only some threads take")  # fmt: skip
+        return Finding(
+            "barrier-divergence",
+            "error",
+            "deadlock: threads of the block wait at barriers that the others never reach",
+            other=other,
+            hint="take the barrier out of the branch, so that all threads of the block reach it",
+        )
+    return Finding(
+        "barrier-divergence",
+        "error",
+        "threads of one block wait at different barriers",
+        other=other,
+        hint="take __syncthreads() out of the branch or loop that only some threads take",
+    )
 
 
 def stops(r: Report) -> Finding:
     """The launch was aborted."""
     if r.kind in (c.TIMEOUT, c.LIMIT):
-        return Finding("timeout", "error", "the kernel does not end: it was still running here when its limit was up",
-                       hint="check that the loop's condition becomes false for every thread")  # fmt: skip
+        return Finding(
+            "timeout",
+            "error",
+            "the kernel does not end: it was still running here when its limit was up",
+            hint="check that the loop's condition becomes false for every thread",
+        )
     if r.kind == c.ASSERTION:
-        return Finding("launch-failure", "error", "assertion failed (device-side assert triggered)",
-                       hint="see the condition on this line")  # fmt: skip
-    what = {1: "a call through a pointer that is no function", 2: "a switch jumps outside its table",
-            3: "a barrier number or thread count that the hardware does not have"}.get(r.extra, "the kernel trapped")  # fmt: skip
+        return Finding(
+            "launch-failure",
+            "error",
+            "assertion failed (device-side assert triggered)",
+            hint="see the condition on this line",
+        )
+    what = {
+        1: "a call through a pointer that is no function",
+        2: "a switch jumps outside its table",
+        3: "a barrier number or thread count that the hardware does not have",
+    }.get(r.extra, "the kernel trapped")
     return Finding("launch-failure", "error", what, hint="the launch was aborted here")

@@ -25,8 +25,11 @@ FLOPS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 
 def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
     """All counters of the launch; those of this list are there even when 0."""
-    out = {name.format(op): 0.0 for op in ("ld", "st") for name in
-           (REQUESTS, SECTORS, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)}  # fmt: skip
+    out = {
+        name.format(op): 0.0
+        for op in ("ld", "st")
+        for name in (REQUESTS, SECTORS, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
+    }
     out |= {FLOPS.format(p + op): 0.0 for p in "fd" for op in ("add", "mul", "fma")}
     for _, name, value in _values(image, raw):
         out[name] = out.get(name, 0.0) + value

@@ -16,10 +16,29 @@ _SHARED = re.compile(
     r"(?P<type>[\w:]+(?:\s*\*)?)\s+(?:__align__\s*\([^)]*\)\s*)?(?P<name>\w+)\s*(?P<dims>(?:\[[^\]]*\]\s*)+)\s*[;,=]"
 )
 TYPE_SIZES = {
-    "char": 1, "int8_t": 1, "uint8_t": 1, "bool": 1, "short": 2, "half": 2, "int": 4, "unsigned": 4,
-    "float": 4, "long": 8, "double": 8, "float2": 8, "int2": 8, "float4": 16, "int4": 16,
-    "uint32_t": 4, "int32_t": 4, "uint64_t": 8, "int64_t": 8, "size_t": 8, "uchar": 1, "uint": 4,
-}  # fmt: skip
+    "char": 1,
+    "int8_t": 1,
+    "uint8_t": 1,
+    "bool": 1,
+    "short": 2,
+    "half": 2,
+    "int": 4,
+    "unsigned": 4,
+    "float": 4,
+    "long": 8,
+    "double": 8,
+    "float2": 8,
+    "int2": 8,
+    "float4": 16,
+    "int4": 16,
+    "uint32_t": 4,
+    "int32_t": 4,
+    "uint64_t": 8,
+    "int64_t": 8,
+    "size_t": 8,
+    "uchar": 1,
+    "uint": 4,
+}
 
 
 def plain_name(symbol: str) -> str:

@@ -57,4 +57,6 @@ def theoretical_occupancy(
     if device is None or threads < 1:
         return None
     warps = -(-threads // WARP)
-    return min(1.0, blocks_per_multiprocessor(device, threads, registers, shared) * warps / device.warps)
+    return min(
+        1.0, blocks_per_multiprocessor(device, threads, registers, shared) * warps / device.warps
+    )

@@ -7,11 +7,10 @@ instruction is looked up in the core by its name: `mul.hi.u32` is the C function
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from grader.sim.operands import OperandError, Operands, vector
+from grader.sim.operands import OperandError, Operands
 from grader.sim.ptx import TYPE_BYTES
 
 
@@ -42,10 +41,41 @@ class Code:
     pc: int = 0
 
 
+def coded(
+    name: str,
+    d: int,
+    sources: Iterable[int],
+    *,
+    imm: int = 0,
+    width: int = 0,
+    flag: int = 0,
+    mode: int = 0,
+    inner: str = "",
+) -> Code:
+    """A Code with its source operands in the order a, b, c, e."""
+    a, b, c, e = [*sources, 0, 0, 0, 0][:4]
+    return Code(name, d, a, b, c, e, imm, width=width, flag=flag, mode=mode, inner=inner)
+
+
 Known = Callable[[str], bool]
 ROUNDINGS = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
 FTZ, SAT = 1, 2
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
+COMPARISONS = (
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "equ",
+    "neu",
+    "ltu",
+    "leu",
+    "gtu",
+    "geu",
+    "num",
+    "nan",
+)
 _UNSIGNED_NAMES = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _BOOLEANS = {"and": 1, "or": 2, "xor": 3}
 _SHIFTS = {"shl", "shr"}
@@ -90,7 +120,9 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]
     kinds = types_of(op)
     if not kinds:
         raise NotSimulated(op)
-    flag = (FTZ if "ftz" in parts else 0) | (SAT if "sat" in parts and kinds[-1] in ("f32", "f64") else 0)
+    flag = (FTZ if "ftz" in parts else 0) | (
+        SAT if "sat" in parts and kinds[-1] in ("f32", "f64") else 0
+    )
     mode = next((ROUNDINGS[p] for p in parts if p in ROUNDINGS), 0)
     name = ".".join(p for p in parts if p not in ROUNDINGS)
     found = symbol(name, known)
@@ -103,13 +135,14 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]
         raise NotSimulated(op)
     width = TYPE_BYTES[kinds[0]]
     d, *sources = operands
-    refs = [o.source(s, w) for s, w in zip(sources, _widths(op, kinds[-1], len(sources)), strict=False)]
+    refs = [
+        o.source(s, w) for s, w in zip(sources, _widths(op, kinds[-1], len(sources)), strict=False)
+    ]
     if len(refs) != len(sources) or not 1 <= len(refs) <= 4:
         raise OperandError(f"{op} with {len(operands)} operands")
-    refs += [0] * (4 - len(refs))
-    code = Code(found, o.register(d), *refs, width=width)
+    code = coded(found, o.register(d), refs, width=width)
     if mode or flag:
-        return [Code("modified", *_refs(code), width=width, flag=flag, mode=mode, inner=found)]
+        return [coded("modified", code.d, refs, width=width, flag=flag, mode=mode, inner=found)]
     return [code]
 
 
@@ -121,14 +154,22 @@ def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     if "BoolOp" in op or len(operands) != 5:
         raise NotSimulated(op)
     d, a, b, c, table = operands
-    return [Code("lop3_b32", o.register(d), *(o.source(x, 4) for x in (a, b, c)), imm=int(table, 0) & 255)]
+    return [
+        coded(
+            "lop3_b32", o.register(d), [o.source(x, 4) for x in (a, b, c)], imm=int(table, 0) & 255
+        )
+    ]
 
 
 def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
     modes = ("b32", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
     mode = op.split(".")[-1]
     d, a, b, c = operands
-    return [Code("prmt_b32", o.register(d), *(o.source(x, 4) for x in (a, b, c)), mode=modes.index(mode))]
+    return [
+        coded(
+            "prmt_b32", o.register(d), [o.source(x, 4) for x in (a, b, c)], mode=modes.index(mode)
+        )
+    ]
 
 
 def op_slct(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
@@ -155,7 +196,9 @@ def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     comparison = _UNSIGNED_NAMES.get(parts[1], parts[1])
     first, _, second = operands[0].partition("|")
     width = TYPE_BYTES[kind]
-    code = Code("", o.predicate(first.strip()), o.source(operands[1], width), o.source(operands[2], width))
+    code = Code(
+        "", o.predicate(first.strip()), o.source(operands[1], width), o.source(operands[2], width)
+    )
     if second and second.strip() != "_":
         code.e, code.flag = o.predicate(second.strip()), 1
     boolean = next((p for p in parts[2:-1] if p in _BOOLEANS), None)
@@ -214,87 +257,3 @@ def _with_carry(op: str, operands: list[str], o: Operands, known: Known) -> list
 
 
 op_add = op_sub = op_addc = op_subc = op_madc = _with_carry
-
-
-def op_mov(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    d, a = operands
-    width = TYPE_BYTES[op.split(".")[-1]]
-    if d.startswith("{"):
-        return _unpack(vector(d), a, width, o)
-    if a.startswith("{"):
-        parts = vector(a)
-        refs = [o.source(p, width // len(parts)) for p in parts]
-        name = f"pack_{len(parts)}x{8 * width // len(parts)}"
-        if not known(name):
-            raise NotSimulated(f"{op} of {len(parts)} elements")
-        return [Code(name, o.register(d), *refs)]
-    if a in ("%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"):
-        return [Code("mov_clock64" if width == 8 else "mov_clock32", o.register(d))]
-    if width == 0:
-        return [Code("mov_pred", o.predicate(d), o.predicate(a))]
-    if (have := o.width(d)) is None or have != max(width, 2):
-        raise OperandError(f"{op} into {d}")
-    return [Code(f"mov_b{8 * max(width, 2)}", o.register(d), o.source(a, width))]
-
-
-def _unpack(parts: list[str], a: str, width: int, o: Operands) -> list[Code]:
-    each = width // len(parts)
-    names = {2: ("lo", "hi"), 4: ("0", "1", "2", "3")}.get(len(parts), ())
-    if not names or each not in (2, 4):
-        raise NotSimulated(f"mov into {len(parts)} elements")
-    source = o.source(a, width)
-    codes = [Code(f"unpack_{n}_{len(parts)}x{8 * each}", o.register(p), source)
-             for n, p in zip(names, parts, strict=True) if p != "_"]  # fmt: skip
-    codes.sort(key=lambda code: code.d == source)
-    return codes
-
-
-def op_cvta(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    parts, (d, a) = op.split("."), operands
-    space = next(p for p in parts[1:] if p.partition("::")[0] in ("global", "shared", "local", "const", "param"))
-    space = space.partition("::")[0]
-    width = TYPE_BYTES[parts[-1]]
-    if space in ("global", "const"):
-        return [Code(f"mov_b{8 * width}", o.register(d), o.source(a, width))]
-    if width != 8:
-        raise NotSimulated(f"{op} (32-bit generic addresses)")
-    return [Code(f"cvta{'_to' if 'to' in parts else ''}_{space}_u64", o.register(d), o.source(a, 8))]
-
-
-_CLASS = {"u": 0, "b": 0, "s": 1, "f": 2}
-
-
-def _type_code(kind: str) -> int:
-    return (3 if kind == "bf16" else _CLASS[kind[0]]) << 4 | TYPE_BYTES[kind]
-
-
-def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    parts = op.split(".")
-    kinds = types_of(op)
-    if len(kinds) == 1 and "pack" in parts or len(kinds) != 2 or "e4m3x2" in op or "e5m2x2" in op:
-        raise NotSimulated(op)
-    to, source = kinds
-    if found := (f"cvt_{to}_{source}" if known(f"cvt_{to}_{source}") and _simple(parts) else None):
-        a = o.source(operands[1], TYPE_BYTES[source])
-        if o.width(operands[0]) == TYPE_BYTES[to]:
-            return [Code(found, o.register(operands[0]), a)]
-    rounding = next((p for p in parts if re.fullmatch(r"r[nzmp]i?", p)), "rn")
-    mode = ("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi").index(rounding)
-    mods = ("sat" in parts) | ("ftz" in parts) << 1 | ("relu" in parts) << 2
-    if to in ("f16x2", "bf16x2"):
-        d, a, b = operands
-        half = _type_code(to.removesuffix("x2"))
-        return [Code("convert_pair", o.register(d), o.source(a, 4), o.source(b, 4), count=half, mode=mode, imm=mods)]
-    d, a = operands
-    have_d, have_a = o.width(d), o.width(a)
-    if not have_d or have_d < TYPE_BYTES[to]:
-        raise OperandError(f"{op} into {d}")
-    width_a = have_a or max(2, TYPE_BYTES[source])
-    if width_a < TYPE_BYTES[source]:
-        raise OperandError(f"{op} from {a}")
-    return [Code("convert", o.register(d), o.source(a, width_a), size=_type_code(source), count=_type_code(to),
-                 flag=width_a, width=have_d, mode=mode, imm=mods)]  # fmt: skip
-
-
-def _simple(parts: list[str]) -> bool:
-    return not {"sat", "ftz", "rz", "rm", "rp", "relu", "rni", "rzi", "rmi", "rpi"} & set(parts)

@@ -19,18 +19,36 @@ from grader.sim.ptx import TYPE_BYTES, Function, float_bits
 LANES = 32
 CONSTANTS, SPECIAL = 1, 2
 WARP_SPECIAL = {
-    "%tid.x": 0, "%tid.y": 1, "%tid.z": 2, "%laneid": 3, "%warpid": 4, "%lanemask_eq": 5,
-    "%lanemask_lt": 6, "%lanemask_le": 7, "%lanemask_gt": 8, "%lanemask_ge": 9,
-    "%ctaid.x": 10, "%ctaid.y": 11, "%ctaid.z": 12,
-}  # fmt: skip
+    "%tid.x": 0,
+    "%tid.y": 1,
+    "%tid.z": 2,
+    "%laneid": 3,
+    "%warpid": 4,
+    "%lanemask_eq": 5,
+    "%lanemask_lt": 6,
+    "%lanemask_le": 7,
+    "%lanemask_gt": 8,
+    "%lanemask_ge": 9,
+    "%ctaid.x": 10,
+    "%ctaid.y": 11,
+    "%ctaid.z": 12,
+}
 """Slots of launch.c's special registers, which differ by thread or block."""
 
 LAUNCH_SPECIAL = frozenset(
     f"%{name}{axis}" for name in ("ntid", "nctaid") for axis in (".x", ".y", ".z")
 ) | {
-    "%nwarpid", "%nsmid", "%smid", "%gridid", "%dynamic_smem_size", "%total_smem_size",
-    "%is_explicit_cluster", "%cluster_nctarank", "%cluster_ctarank", "WARP_SZ",
-}  # fmt: skip
+    "%nwarpid",
+    "%nsmid",
+    "%smid",
+    "%gridid",
+    "%dynamic_smem_size",
+    "%total_smem_size",
+    "%is_explicit_cluster",
+    "%cluster_nctarank",
+    "%cluster_ctarank",
+    "WARP_SZ",
+}
 """Special registers with one value for the whole launch."""
 
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
@@ -110,7 +128,11 @@ class Operands:
     """Resolves the operands of one function."""
 
     def __init__(
-        self, registers: RegisterFile, constants: ConstantBank, entry: Mapping[str, int], frame: Frame
+        self,
+        registers: RegisterFile,
+        constants: ConstantBank,
+        entry: Mapping[str, int],
+        frame: Frame,
     ) -> None:
         self.registers = registers
         self.constants = constants

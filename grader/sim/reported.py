@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from grader.launch import Dim3
 
 SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 16
-MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (1 << k for k in range(5, 12))
+MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (
+    1 << k for k in range(5, 12)
+)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.compile.program import Kernel, Program
-from grader.launch import Array, Finding, Launch, LineCounters, Trace
+from grader.launch import Array, Finding, Launch, Trace
 from grader.sim.core import core
 from grader.sim.decode import decode
 from grader.sim.findings import Explainer
@@ -23,13 +24,13 @@ from grader.sim.machine import Limits, Machine, Raw
 from grader.sim.metrics import launch_counters, line_counters
 from grader.sim.occupancy import theoretical_occupancy
 from grader.sim.opcode import NotSimulated
-from grader.sim.ptx import Location, PtxError, parse
+from grader.sim.parser import parse
+from grader.sim.ptx import Location, PtxError
 
 MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
 MAX_SHARED = 48 << 10
 MAX_BLOCKS = 1 << 24
 MAX_BYTES = 1 << 30
-Many = dict[int, "NDArray[np.bool_]"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,12 @@ class Variant:
 
 
 def simulate(
-    program: Program, launches: Sequence[Launch], *, threads: int = 1, limit: float = 20.0, steps: int = 0
+    program: Program,
+    launches: Sequence[Launch],
+    *,
+    threads: int = 1,
+    limit: float = 20.0,
+    steps: int = 0,
 ) -> tuple[Trace, ...]:
     """The traces of the launches, in order. `limit` is in seconds a launch, `steps` in warp
     instructions a block (0: the default). Raises MachineFault and LabFault."""
@@ -54,10 +60,18 @@ def simulate(
     return tuple(out)
 
 
-def _one(program: Program, launch: Launch, made: dict[str, tuple[Variant, ...] | Finding], limits: Limits) -> Trace:
+def _one(
+    program: Program, launch: Launch, made: dict[str, tuple[Variant, ...] | Finding], limits: Limits
+) -> Trace:
     kernel = program.kernel(launch.kernel)
     if kernel is None:
-        return _aborted(Finding("launch-failure", "error", f"no kernel `{launch.kernel}` (cudaErrorInvalidDeviceFunction)"))
+        return _aborted(
+            Finding(
+                "launch-failure",
+                "error",
+                f"no kernel `{launch.kernel}` (cudaErrorInvalidDeviceFunction)",
+            )
+        )
     if (refused := refusal(launch, kernel)) is not None:
         return _aborted(replace(refused, file=program.file, line=kernel.line))
     if kernel.symbol not in made:
@@ -72,7 +86,9 @@ def _one(program: Program, launch: Launch, made: dict[str, tuple[Variant, ...] |
             raw = variant.machine.run(launch, limits, variant.counts)
         except PtxError as error:
             return _aborted(_unreadable(program, error))
-        explainer = Explainer(variant.machine.image, launch, raw, program.source, program.file, names)
+        explainer = Explainer(
+            variant.machine.image, launch, raw, program.source, program.file, names
+        )
         findings = merged(findings, explainer.findings())
         if not raw.ended:
             return Trace("sim", findings, ended=False, toolchain=program.toolchain)
@@ -84,7 +100,9 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
     for text, counts in ((program.debug_ptx, False), (program.ptx, True)):
         try:
             module = parse(text)
-            variants.append(Variant(Machine(module, decode(module, kernel.symbol, core().known)), counts))
+            variants.append(
+                Variant(Machine(module, decode(module, kernel.symbol, core().known)), counts)
+            )
         except NotSimulated as refusal:
             location = next((a for a in refusal.args[1:] if isinstance(a, Location)), Location())
             return _not_simulated(program, str(refusal.args[0]), location)
@@ -94,14 +112,27 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
 
 
 def _not_simulated(program: Program, what: str, location: Location) -> Finding:
-    return Finding("missing-feature", "error", f"not simulated: {what}", program.file, location.line,
-                   text=_text(program, location.line), hint="run it on a GPU: grader check ... --on gpu")  # fmt: skip
+    return Finding(
+        "missing-feature",
+        "error",
+        f"not simulated: {what}",
+        program.file,
+        location.line,
+        text=_text(program, location.line),
+        hint="run it on a GPU: grader check ... --on gpu",
+    )
 
 
 def _unreadable(program: Program, error: PtxError) -> Finding:
-    return Finding("launch-failure", "error", f"invalid PTX: {error}", program.file, error.line,
-                   text=_text(program, error.line),
-                   hint="inline asm on this line is not PTX that the hardware takes")  # fmt: skip
+    return Finding(
+        "launch-failure",
+        "error",
+        f"invalid PTX: {error}",
+        program.file,
+        error.line,
+        text=_text(program, error.line),
+        hint="inline asm on this line is not PTX that the hardware takes",
+    )
 
 
 def _text(program: Program, line: int) -> str:
@@ -117,25 +148,45 @@ def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
     """Why CUDA would refuse this launch, with its own error's name; None when it would not."""
     threads = prod(launch.block)
     static = kernel.resources.static_shared_bytes or 0
-    if any(not 1 <= n <= most for n, most in zip(launch.block, MAX_BLOCK, strict=True)) or threads > MAX_THREADS:
-        return _refused(f"a block of {_times(launch.block)} = {threads} threads (cudaErrorInvalidConfiguration)",
-                        f"a block has 1 to {MAX_THREADS} threads, at most {_times(MAX_BLOCK)}")  # fmt: skip
+    if (
+        any(not 1 <= n <= most for n, most in zip(launch.block, MAX_BLOCK, strict=True))
+        or threads > MAX_THREADS
+    ):
+        return _refused(
+            f"a block of {_times(launch.block)} = {threads} threads "
+            "(cudaErrorInvalidConfiguration)",
+            f"a block has 1 to {MAX_THREADS} threads, at most {_times(MAX_BLOCK)}",
+        )
     if any(not 1 <= n <= most for n, most in zip(launch.grid, MAX_GRID, strict=True)):
-        return _refused(f"a grid of {_times(launch.grid)} blocks (cudaErrorInvalidConfiguration)",
-                        f"a grid has at least one block and at most {_times(MAX_GRID)}")  # fmt: skip
+        return _refused(
+            f"a grid of {_times(launch.grid)} blocks (cudaErrorInvalidConfiguration)",
+            f"a grid has at least one block and at most {_times(MAX_GRID)}",
+        )
     if static + launch.shared > MAX_SHARED:
-        return _refused(f"{static} bytes of static and {launch.shared} of dynamic shared memory "
-                        "(cudaErrorInvalidValue)", f"a block has {MAX_SHARED} bytes of shared memory in all")  # fmt: skip
+        return _refused(
+            f"{static} bytes of static and {launch.shared} of dynamic shared memory "
+            "(cudaErrorInvalidValue)",
+            f"a block has {MAX_SHARED} bytes of shared memory in all",
+        )
     if prod(launch.grid) > MAX_BLOCKS:
-        return _refused(f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate",
-                        f"launch at most {MAX_BLOCKS} blocks here, or run on a GPU")  # fmt: skip
-    size = sum(prod(a.shape) * np.dtype(a.dtype).itemsize for a in launch.args if isinstance(a, Array))
+        return _refused(
+            f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate",
+            f"launch at most {MAX_BLOCKS} blocks here, or run on a GPU",
+        )
+    size = sum(
+        prod(a.shape) * np.dtype(a.dtype).itemsize for a in launch.args if isinstance(a, Array)
+    )
     if size > MAX_BYTES:
-        return _refused(f"{size >> 20} MiB of arrays: too much to simulate",
-                        f"launch with at most {MAX_BYTES >> 20} MiB here, or run on a GPU")  # fmt: skip
+        return _refused(
+            f"{size >> 20} MiB of arrays: too much to simulate",
+            f"launch with at most {MAX_BYTES >> 20} MiB here, or run on a GPU",
+        )
     if len(launch.args) != len(kernel.parameters):
-        return _refused(f"{len(launch.args)} arguments for {len(kernel.parameters)} parameters (cudaErrorInvalidValue)",
-                        f"the kernel is {kernel.signature}")  # fmt: skip
+        return _refused(
+            f"{len(launch.args)} arguments for {len(kernel.parameters)} parameters "
+            "(cudaErrorInvalidValue)",
+            f"the kernel is {kernel.signature}",
+        )
     return None
 
 
@@ -154,10 +205,16 @@ def merged(first: tuple[Finding, ...], second: tuple[Finding, ...]) -> tuple[Fin
 
 
 def _trace(
-    program: Program, kernel: Kernel, launch: Launch, machine: Machine, raw: Raw,
-    findings: tuple[Finding, ...], lines: list[int],
-) -> Trace:  # fmt: skip
-    outputs, unwritten = {}, {}
+    program: Program,
+    kernel: Kernel,
+    launch: Launch,
+    machine: Machine,
+    raw: Raw,
+    findings: tuple[Finding, ...],
+    lines: list[int],
+) -> Trace:
+    outputs: dict[int, NDArray[Any]] = {}
+    unwritten: dict[int, NDArray[np.bool_]] = {}
     for b in raw.buffers:
         if b.argument is None:
             continue
@@ -167,12 +224,29 @@ def _trace(
         outputs[b.argument] = b.data.view(array.dtype).reshape(array.shape)
         if not b.initialised:
             item = np.dtype(array.dtype).itemsize
-            holes = b.unwritten(raw.global_shift).reshape(-1, item).any(axis=1) if b.data.nbytes else np.zeros(0, bool)
-            unwritten[b.argument] = holes.reshape(array.shape)
+            holes = (
+                b.unwritten(raw.global_shift).reshape(-1, item).any(axis=1)
+                if b.data.nbytes
+                else np.zeros(0, bool)
+            )
+            unwritten[b.argument] = np.asarray(holes).reshape(array.shape)
     capability = tuple(int(x) for x in (program.architecture[3:-1], program.architecture[-1]))
-    resources = replace(kernel.resources, theoretical_occupancy=theoretical_occupancy(
-        (capability[0], capability[1]), prod(launch.block), kernel.resources.registers or 0,
-        (kernel.resources.static_shared_bytes or 0) + launch.shared))  # fmt: skip
-    counts: tuple[LineCounters, ...] = line_counters(machine.image, raw, lines)
-    return Trace("sim", findings, outputs, unwritten, launch_counters(machine.image, raw), counts, resources,
-                 toolchain=program.toolchain)  # fmt: skip
+    resources = replace(
+        kernel.resources,
+        theoretical_occupancy=theoretical_occupancy(
+            (capability[0], capability[1]),
+            prod(launch.block),
+            kernel.resources.registers or 0,
+            (kernel.resources.static_shared_bytes or 0) + launch.shared,
+        ),
+    )
+    return Trace(
+        "sim",
+        findings,
+        outputs,
+        unwritten,
+        launch_counters(machine.image, raw),
+        line_counters(machine.image, raw, lines),
+        resources,
+        toolchain=program.toolchain,
+    )

@@ -13,6 +13,11 @@ from grader.sim.simulate import simulate
 
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:
     """The traces of a request's launches, as JSON and arrays."""
-    traces = simulate(unpack_program(request["program"]), unpack_launches(request["launches"], arrays),
-                      threads=request["threads"], limit=request["limit"], steps=request["steps"])  # fmt: skip
+    traces = simulate(
+        unpack_program(request["program"]),
+        unpack_launches(request["launches"], arrays),
+        threads=request["threads"],
+        limit=request["limit"],
+        steps=request["steps"],
+    )
     return pack_traces(traces)
