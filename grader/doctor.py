@@ -90,7 +90,7 @@ def simulator() -> Sign:
 
 def probe() -> Sign:
     """A kernel of one warp, compiled and simulated."""
-    from grader.compile import compile_source
+    from grader.compile.source import compile_source
     from grader.launch import Array, Launch
     from grader.run import run_all
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from grader.cases import How
-from grader.compile import compile_source
+from grader.compile.source import compile_source
 from grader.compile.program import Kernel, Parameter, Program
 from grader.elementtype import element_type, fits
 from grader.fault import LabFault

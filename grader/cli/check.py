@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grader.cases import How
+    from grader.grade import Progress
     from grader.lab import Lab
     from grader.record import Grade
 
@@ -55,7 +56,7 @@ def check(
     return grade.exit_code
 
 
-def graded(lab: Lab, file: Path, how: How) -> Grade:
+def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:
     """The file's grade; one that holds no source text at all has a grade too."""
     from grader.grade import grade, refusal
     from grader.submission import read_submission
@@ -64,6 +65,5 @@ def graded(lab: Lab, file: Path, how: How) -> Grade:
         submission = read_submission(file)
     except StudentFault as fault:
         return refusal(lab, file.name, fault, on=how.on)
-    return grade(
-        lab, submission, on=how.on, threads=how.threads, limit=how.limit, progress=progress
-    )
+    told: Progress = (lambda step, number, steps: None) if quiet else progress
+    return grade(lab, submission, on=how.on, threads=how.threads, limit=how.limit, progress=told)

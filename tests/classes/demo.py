@@ -1,0 +1,66 @@
+"""`make demo`: a sample class graded on this machine, its table, and one report in full."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from grader.cases import How
+from grader.cli.check import graded
+from grader.cli.terminal import doing, finished, show, width
+from grader.fault import Fault
+from grader.labspec import load_lab
+from grader.record import Grade
+from grader.report.classes import class_table
+from grader.report.text import grade_report
+
+LAB = "tiled-matmul"
+FOLDER = Path(__file__).parent / LAB
+SHOWN = "s03.cu"
+
+
+def grade_class(folder: Path) -> list[Grade]:
+    """Every submission of a class, in the order of their names; one thread each."""
+    lab = load_lab(LAB)
+    files = sorted(folder.glob("*.cu"))
+    how = How("sim", threads=1, limit=20.0)
+    grades: list[Grade] = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for grade in pool.map(lambda file: graded(lab, file, how, quiet=True), files):
+            grades.append(grade)
+            doing(f"{len(grades)} of {len(files)} submissions graded")
+    finished()
+    return grades
+
+
+def main() -> int:
+    """Print the table and one report. The exit code is 3 when the machine failed a grade."""
+    print(f"Grading the {len(list(FOLDER.glob('*.cu')))} submissions in {_shown(FOLDER)}")
+    print("on the simulator, which needs no GPU ...\n", flush=True)
+    begun = time.monotonic()
+    grades = grade_class(FOLDER)
+    took = time.monotonic() - begun
+    show(class_table(grades, width()))
+    print(f"\nGraded in {took:.1f} s. What the writer of {SHOWN} is told:\n", flush=True)
+    shown = next(grade for grade in grades if grade.file == SHOWN)
+    show(grade_report(shown, width()))
+    print("\nThe same for a file of your own:")
+    print(f"  .venv/bin/grader check {LAB} {_shown(FOLDER / SHOWN)}")
+    return max(3 * (grade.score.status == "incomplete") for grade in grades)
+
+
+def _shown(path: Path) -> str:
+    """Relative to where the user is, where that is shorter."""
+    return os.path.relpath(path)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Fault as fault:
+        sys.exit(f"make demo: {fault}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,24 @@
+#define TILE 16
+
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
+{
+    __shared__ float As[TILE][TILE];
+    __shared__ float Bs[TILE][TILE];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int row = blockIdx.y * TILE + ty;
+    int col = blockIdx.x * TILE + tx;
+    float sum = 0.0f;
+    int m = 0;
+    while (m < n / TILE) {
+        As[ty][tx] = A[row * n + m * TILE + tx];
+        Bs[ty][tx] = B[(m * TILE + ty) * n + col];
+        __syncthreads();
+        int k = 0;
+        while (k < TILE) {
+            sum += As[ty][k] * Bs[k][tx];
+        }
+        __syncthreads();
+        m++;
+    }
+    C[row * n + col] = sum;
+}

@@ -1,0 +1,46 @@
+"""In CI a skipped test is a failed one, unless what it needs is a GPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NO_GPU = "needs a GPU: there is no /dev/nvidia0"
+ALLOWED = "needs a GPU"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if any(Path("/dev").glob("nvidia[0-9]*")):
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason=NO_GPU))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    fail_a_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    fail_a_skip(report)
+    return report
+
+
+def fail_a_skip(report: Any) -> None:
+    """Turn a skip without leave into a failure that says why."""
+    if os.environ.get("CI") != "true" or report.outcome != "skipped" or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    if not reason.startswith(ALLOWED):
+        report.outcome = "failed"
+        report.longrepr = f"a skipped test is a failed one in CI: {reason}"

@@ -1,0 +1,43 @@
+"""The rule of conftest.py about skipped tests, shown on small suites of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SUITE = """
+import pytest
+{module}
+@pytest.mark.skipif(True, reason={reason!r})
+def test_one(): pass
+"""
+IN_A_MODULE = "pytest.skip({reason!r}, allow_module_level=True)"
+
+
+@pytest.mark.parametrize(
+    ("ci", "reason", "failed"),
+    [
+        ("true", "no time", True),
+        ("true", "needs a GPU of 80 GB", False),
+        ("", "no time", False),
+    ],
+)
+@pytest.mark.parametrize("whole_module", [False, True])
+def test_a_skip(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    ci: str,
+    reason: str,
+    failed: bool,
+    whole_module: bool,
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
+    module = IN_A_MODULE.format(reason=reason) if whole_module else ""
+    pytester.makepyfile(SUITE.format(module=module, reason=reason))
+    outcome = pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
+    assert bool(outcome.get("failed") or outcome.get("errors")) is failed
+    assert bool(outcome.get("skipped")) is not failed
