@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import dataclass, field
 
@@ -46,7 +47,7 @@ class Variable:
     align: int
     bytes: int
     extern: bool = False
-    init: bytes = b""
+    init: builtins.bytes = b""
     relocations: tuple[tuple[int, str, int], ...] = ()
 
 

@@ -20,13 +20,23 @@ static u32 distinct(const u64 *key, u32 mask) {
   return n;
 }
 
+/* Lanes mostly come in the order of their addresses: then a change of sector is a new one. */
+static u32 sectors(const u64 *address, u32 mask) {
+  u64 sector[LANES];
+  u32 changes = 1, falls = 0;
+  EACH_LANE { sector[l] = address[l] >> 5; }
+  for (u32 l = 1; l < LANES; l++) {
+    changes += sector[l] != sector[l - 1];
+    falls |= sector[l] < sector[l - 1];
+  }
+  return falls ? distinct(sector, mask) : changes;
+}
+
 void count_global(Warp *w, const Insn *i, const u64 *address, u32 bytes) {
   Counter *c = &w->worker->counter[i->pc];
-  u64 sector[LANES];
-  EACH_LANE { sector[l] = address[l] >> 5; }
   c->requests++;
   c->bytes += (u64)bytes * (u32)__builtin_popcount(w->mask);
-  c->sectors += distinct(sector, w->mask);
+  c->sectors += sectors(address, w->mask);
 }
 
 /* The most words that one bank must serve among the lanes of `mask`. */

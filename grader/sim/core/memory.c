@@ -88,6 +88,23 @@ u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 
   return group;
 }
 
+/* The frequent case: every lane aligned and inside the first lane's region. */
+static inline bool all_inside(const Warp *w, const Insn *i, const u64 *at, u32 bytes, u32 flags,
+                              Region *r, u32 *offset) {
+  *r = region_of(w, i->space, at[w->mask == FULL ? 0 : (u32)__builtin_ctz(w->mask)]);
+  if (r->space == GENERIC || r->size < bytes || r->size > UINT32_MAX) return false;
+  if (flags & STORE && (r->space == CONST || r->space == PARAM)) return false;
+  u64 base = r->base, any = 0;
+  u32 most = 0;
+  EACH_LANE {
+    u64 x = at[l] - base;
+    offset[l] = (u32)x;
+    any |= x;
+  }
+  EACH_LANE { most = offset[l] > most ? offset[l] : most; }
+  return any >> 32 == 0 && most <= (u32)r->size - bytes && !(any & (bytes - 1));
+}
+
 static inline u8 *lane_data(const Warp *w, const Region *r, u32 l) {
   return r->space == LOCAL ? r->data + (size_t)l * w->local_room : r->data;
 }
@@ -135,31 +152,42 @@ static inline void announce_read(Warp *w, const Insn *i, const Region *r, const 
   }
 }
 
-static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
-  u32 whole = w->mask, offset[LANES] __attribute__((aligned(32)));
-  u64 at[LANES] __attribute__((aligned(32)));
-  addresses(w, i, at);
-  u32 left = drop_misaligned(w, i, at, whole, bytes, 0), done = 0;
+static inline void load_group(Warp *w, const Insn *i, const Region *r, const u64 *at,
+                              const u32 *offset, u32 bytes, bool word) {
+  announce_read(w, i, r, at, offset, bytes);
+  if (!word || r->space == LOCAL) {
+    load_any(w, i, r, offset);
+    return;
+  }
+  u32 *d = DST(u32, i->d);
+  const u8 *data = r->data;
+  if (w->mask == FULL) {
+    EACH_LANE { d[l] = *(const u32 *)(data + offset[l]); }
+  } else {
+    EACH_LANE { u32 x = *(const u32 *)(data + offset[l]); d[l] = w->lane[l] ? x : d[l]; }
+  }
+}
+
+static void load_apart(Warp *w, const Insn *i, const u64 *at, u32 *offset, u32 bytes, bool word) {
+  u32 whole = w->mask, left = drop_misaligned(w, i, at, whole, bytes, 0), done = 0;
   while (left) {
     Region r;
     u32 group = next_group(w, i, at, &left, bytes, 0, &r, offset);
     if (!group) continue;
     done |= group;
-    announce_read(w, i, &r, at, offset, bytes);
-    if (word && r.space != LOCAL) {
-      u32 *d = DST(u32, i->d);
-      const u8 *data = r.data;
-      if (group == FULL) {
-        EACH_LANE { d[l] = *(const u32 *)(data + offset[l]); }
-      } else {
-        EACH_LANE { u32 x = *(const u32 *)(data + offset[l]); d[l] = w->lane[l] ? x : d[l]; }
-      }
-    } else {
-      load_any(w, i, &r, offset);
-    }
+    load_group(w, i, &r, at, offset, bytes, word);
   }
   if (w->mask != whole) set_mask(w, whole);
   if (done != whole) clear_result(w, i, whole & ~done);
+}
+
+static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
+  u32 offset[LANES] __attribute__((aligned(32)));
+  u64 at[LANES] __attribute__((aligned(32)));
+  Region r;
+  addresses(w, i, at);
+  if (all_inside(w, i, at, bytes, 0, &r, offset)) load_group(w, i, &r, at, offset, bytes, word);
+  else load_apart(w, i, at, offset, bytes, word);
 }
 
 void ptx_ld(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
@@ -176,29 +204,37 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
   }
 }
 
+static inline void store_group(Warp *w, const Insn *i, const Region *r, const u64 *at,
+                               const u32 *offset, u32 bytes, bool word) {
+  if (r->space == SHARED) {
+    watch_shared_write(w, i, offset, bytes, false);
+    if (w->launch->counter) count_shared(w, i, offset, bytes);
+  } else if (r->space == GLOBAL) {
+    watch_global_write(w, i, r->buffer, offset, bytes, false);
+    if (w->launch->counter) count_global(w, i, at, bytes);
+  }
+  if (!word || r->space == LOCAL) {
+    store_any(w, i, r, offset);
+    return;
+  }
+  const u32 *v = SRC(u32, i->d);
+  for (u32 l = 0; l < LANES; l++)
+    if (w->lane[l]) *(u32 *)(r->data + offset[l]) = v[l];
+}
+
 static inline void store(Warp *w, const Insn *i, u32 bytes, bool word) {
   u32 whole = w->mask, offset[LANES] __attribute__((aligned(32)));
   u64 at[LANES] __attribute__((aligned(32)));
+  Region r;
   addresses(w, i, at);
-  u32 left = drop_misaligned(w, i, at, whole, bytes, STORE);
-  while (left) {
-    Region r;
-    if (!next_group(w, i, at, &left, bytes, STORE, &r, offset)) continue;
-    if (r.space == SHARED) {
-      watch_shared_write(w, i, offset, bytes, false);
-      if (w->launch->counter) count_shared(w, i, offset, bytes);
-    } else if (r.space == GLOBAL) {
-      watch_global_write(w, i, r.buffer, offset, bytes, false);
-      if (w->launch->counter) count_global(w, i, at, bytes);
-    }
-    if (word && r.space != LOCAL) {
-      const u32 *v = SRC(u32, i->d);
-      for (u32 l = 0; l < LANES; l++)
-        if (w->lane[l]) *(u32 *)(r.data + offset[l]) = v[l];
-    } else {
-      store_any(w, i, &r, offset);
-    }
+  if (all_inside(w, i, at, bytes, STORE, &r, offset)) {
+    store_group(w, i, &r, at, offset, bytes, word);
+    return;
   }
+  u32 left = drop_misaligned(w, i, at, whole, bytes, STORE);
+  while (left)
+    if (next_group(w, i, at, &left, bytes, STORE, &r, offset))
+      store_group(w, i, &r, at, offset, bytes, word);
   if (w->mask != whole) set_mask(w, whole);
 }
 

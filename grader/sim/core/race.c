@@ -75,6 +75,39 @@ static void read_slowly(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes)
   }
 }
 
+/* Lanes in a row that read one granule: their number of runs, and where each begins. */
+static u32 runs_of(const u32 *offset, u32 starts[LANES]) {
+  u32 n = 1;
+  starts[0] = 0;
+  for (u32 l = 1; l < LANES; l++) {
+    starts[n] = l;
+    n += offset[l] != offset[l - 1];
+  }
+  return n;
+}
+
+/* Few runs: the granule's state is looked at once a run; its first two lanes are its readers. */
+static void read_runs(Warp *w, const Insn *i, const u32 *offset, u32 bytes, const u32 *starts, u32 n) {
+  Shadow *s = &w->cta->shadow;
+  u32 shift = w->launch->shared_shift, cb = w->cta->phase, me = cb | w->base, pc = i->pc;
+  for (u32 k = 0; k < n; k++) {
+    u32 l = starts[k], end = k + 1 < n ? starts[k + 1] : LANES, g = offset[l] >> shift;
+    if (s->wrote[g] - FIRST_PHASE >= cb - FIRST_PHASE) {
+      for (; l < end; l++) read_slowly(w, i, l, offset[l], bytes);
+      continue;
+    }
+    for (u32 two = 0; two < 2 && l < end && s->read2[g] < cb; two++, l++) {
+      if (s->read1[g] < cb) {
+        s->read1[g] = me + l;
+        s->read1_pc[g] = pc;
+      } else if (s->read1[g] != me + l) {
+        s->read2[g] = me + l;
+        s->read2_pc[g] = pc;
+      }
+    }
+  }
+}
+
 void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   if (w->launch->exact) {
     exact_shared(w, i, offset, bytes, READS);
@@ -83,15 +116,23 @@ void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   const Shadow *s = &w->cta->shadow;
   const u32 *wrote = s->wrote, *read2 = s->read2;
   u32 shift = w->launch->shared_shift, cb = w->cta->phase, me = cb | w->base, slow = 0;
-  u32 granules = bytes >> shift;
+  u32 granules = bytes >> shift, starts[LANES + 1];
+  if (granules <= 1 && w->mask == FULL) {
+    u32 n = runs_of(offset, starts);
+    if (n <= 8) {
+      read_runs(w, i, offset, bytes, starts, n);
+      return;
+    }
+  }
   for (u32 k = 0; k < (granules ? granules : 1); k++) {
-    u32 mark[LANES];
+    u32 mark[LANES], any = 0;
     EACH_LANE {
       u32 g = (offset[l] >> shift) + k, stamp = wrote[g];
       u32 fine = (stamp - FIRST_PHASE < cb - FIRST_PHASE) | (stamp == me + (u32)l);
       mark[l] = fine & (read2[g] >= cb) ? 0 : 1u << l;
     }
-    for (u32 l = 0; l < LANES; l++) slow |= mark[l];
+    EACH_LANE { any |= mark[l]; }
+    slow |= any;
   }
   for (slow &= w->mask; slow; slow &= slow - 1) {
     u32 l = (u32)__builtin_ctz(slow);
