@@ -124,6 +124,7 @@ def test_a_hidden_case_s_name_is_told_to_no_student() -> None:
     hidden = [case for case in lab.cases if case.visibility == "hidden"]
     graded = wrong(lab.name, "wrong-output-last-phase-dropped", visibility="all")
     told = repr(redact(graded).to_json()) + plain(grade_report(redact(graded)))
+    assert statuses(graded)["output"] == "fail"
     assert all(case.name in repr(graded) for case in hidden)
     assert not any(case.name in told or case.size in told for case in hidden)
 
@@ -137,6 +138,7 @@ def test_progress_is_told_step_by_step() -> None:
 def test_the_same_grade_again() -> None:
     lab = load_lab("tiled-matmul")
     first, again = (grade(lab, solution(lab), seed=b"s", threads=t) for t in (1, 2))
+    assert first.score.status == "graded"
     assert first.checks == again.checks
     assert first.provenance.seed == again.provenance.seed
     assert first.provenance.seed != grade(lab, solution(lab), seed=b"t").provenance.seed
