@@ -40,7 +40,7 @@ def _shape(parts: list[str]) -> tuple[str, int]:
     return kind, count
 
 
-def _base(o: Operands, text: str, space: int) -> tuple[int, int, int]:
+def base_of(o: Operands, text: str, space: int) -> tuple[int, int, int]:
     """Reference, displacement and width of an address."""
     base, add = address(text)
     if base == "":
@@ -115,7 +115,7 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code
                 flag=signed,
             )
         ]
-    a, add, mode = _base(o, where, space)
+    a, add, mode = base_of(o, where, space)
     strength = sum({_STRONG[p] for p in parts if p in _STRONG})
     word = size == 4 and count == 1 and width == 4
     return [

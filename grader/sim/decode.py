@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grader.sim import access, opcode, transfer
+from grader.sim import access, opcode, sync, transfer
 from grader.sim.access import GENERIC, GLOBAL, SHARED
 from grader.sim.cfg import preferred_order
 from grader.sim.flow import (
@@ -74,6 +74,7 @@ class Image:
 
 
 _LAUNCH_ORDER = ("atom", "red")
+_STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
 _FINER = {"atom", "red", "membar", "fence", "cp", "mbarrier"}
 
 
@@ -174,7 +175,7 @@ class _Decoder:
             codes = [code]
         else:
             name = f"op_{parts[0]}"
-            rules = (getattr(module, name, None) for module in (opcode, access, transfer))
+            rules = (getattr(module, name, None) for module in (opcode, access, transfer, sync))
             rule = next((r for r in rules if r is not None), opcode.plain)
             codes = rule(i.op, i.operands, o, self.known)
         for code in codes:
@@ -195,14 +196,9 @@ class _Decoder:
             size = TYPE_BYTES.get(parts[-1], 4)
             for reached in (SHARED, GLOBAL) if space == GENERIC else (space,):
                 image.smallest[reached] = min(image.smallest.get(reached, 4), size)
-            strong = parts[0] in _LAUNCH_ORDER or {
-                "volatile",
-                "relaxed",
-                "acquire",
-                "release",
-            } & set(parts)
+            strong = parts[0] in _LAUNCH_ORDER or bool(_STRONG & set(parts))
             if strong and space in (GENERIC, GLOBAL):
-                image.waits = True
+                image.waits = image.finer = True
 
 
 def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:

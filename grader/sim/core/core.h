@@ -213,6 +213,7 @@ struct Worker {
   Counter *counter;
   u64 *visits, *visit_lanes, *guarded;
   u64 steps;
+  struct Ledger *ledger;        /* releases, when the launch is exact */
   bool stop, no_memory;
 };
 
@@ -234,10 +235,10 @@ void take_back(Worker *k, u32 kind, u32 pc, u32 space);
 void count_global(Warp *w, const Insn *i, const u64 *address, u32 bytes);
 void count_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes);
 void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes);
-void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes, bool atomic);
+void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes);
 void watch_global_read(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes);
-void watch_global_write(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes,
-                        bool atomic);
+void watch_global_write(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes);
+void log_uninit(Cta *c, u32 granule, u32 pc);
 void watch_phase_end(Cta *c);
 void watch_barrier(Cta *c, u32 id, bool full);
 void watch_arrive(Warp *w, u32 id, u32 mask);
@@ -245,11 +246,14 @@ void watch_warp_sync(Warp *w, u32 mask);
 void make_order(Cta *c, Worker *k);
 void free_order(Cta *c);
 void reset_order(Cta *c);
+void free_ledger(Worker *k);
 void join_barrier(Cta *c, u32 id, bool full);
-enum Access { READS, WRITES, UPDATES };
+enum Access { READS, WRITES, UPDATES, PEEKS }; /* UPDATES, PEEKS: atomic, or strong */
 void exact_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes, enum Access access);
 void exact_global(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes,
                   enum Access access);
+void exact_strong(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes,
+                  enum Access access, bool releases);
 void watch_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags);
 
 /* control.c, barrier.c, launch.c */

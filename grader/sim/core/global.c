@@ -155,10 +155,9 @@ static void same_instruction(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 of
   }
 }
 
-void watch_global_write(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes,
-                        bool atomic) {
+void watch_global_write(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes) {
   if (w->launch->exact) {
-    exact_global(w, i, b, offset, bytes, atomic ? UPDATES : WRITES);
+    exact_global(w, i, b, offset, bytes, WRITES);
     return;
   }
   void (*const steps[3])(Warp *, const Insn *, u32, Buffer *, u32, u32) = {check_write, mark_written,

@@ -262,6 +262,7 @@ static void add_up(Launch *n, Worker *k) {
 }
 
 static void free_worker(Worker *k) {
+  free_ledger(k);
   free(k->counter); free(k->guarded); free(k->visits); free(k->visit_lanes);
 }
 

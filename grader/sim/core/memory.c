@@ -141,15 +141,32 @@ static void clear_result(Warp *w, const Insn *i, u32 mask) {
   }
 }
 
+static inline void count(Warp *w, const Insn *i, const Region *r, const u64 *at,
+                         const u32 *offset, u32 bytes) {
+  if (!w->launch->counter) return;
+  if (r->space == SHARED) count_shared(w, i, offset, bytes);
+  else if (r->space == GLOBAL) count_global(w, i, at, bytes);
+}
+
+enum { VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16 };
+#define STRONG (VOLATILE | ACQUIRE | RELEASE | RELAXED)
+
+/* Volatile shared accesses order nothing (the old warp reductions): they count as plain ones. */
+static bool strong(const Warp *w, const Insn *i, const Region *r) {
+  if (!w->launch->exact || !(i->flag & STRONG)) return false;
+  return r->space == GLOBAL || (r->space == SHARED && i->flag & ~VOLATILE & STRONG);
+}
+
 static inline void announce_read(Warp *w, const Insn *i, const Region *r, const u64 *at,
                                  const u32 *offset, u32 bytes) {
-  if (r->space == SHARED) {
+  if (strong(w, i, r)) {
+    exact_strong(w, i, r->buffer, offset, bytes, PEEKS, false);
+  } else if (r->space == SHARED) {
     watch_shared_read(w, i, offset, bytes);
-    if (w->launch->counter) count_shared(w, i, offset, bytes);
   } else if (r->space == GLOBAL) {
     watch_global_read(w, i, r->buffer, offset, bytes);
-    if (w->launch->counter) count_global(w, i, at, bytes);
   }
+  count(w, i, r, at, offset, bytes);
 }
 
 static inline void load_group(Warp *w, const Insn *i, const Region *r, const u64 *at,
@@ -206,13 +223,14 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
 
 static inline void store_group(Warp *w, const Insn *i, const Region *r, const u64 *at,
                                const u32 *offset, u32 bytes, bool word) {
-  if (r->space == SHARED) {
-    watch_shared_write(w, i, offset, bytes, false);
-    if (w->launch->counter) count_shared(w, i, offset, bytes);
+  if (strong(w, i, r)) {
+    exact_strong(w, i, r->buffer, offset, bytes, UPDATES, i->flag & RELEASE);
+  } else if (r->space == SHARED) {
+    watch_shared_write(w, i, offset, bytes);
   } else if (r->space == GLOBAL) {
-    watch_global_write(w, i, r->buffer, offset, bytes, false);
-    if (w->launch->counter) count_global(w, i, at, bytes);
+    watch_global_write(w, i, r->buffer, offset, bytes);
   }
+  count(w, i, r, at, offset, bytes);
   if (!word || r->space == LOCAL) {
     store_any(w, i, r, offset);
     return;

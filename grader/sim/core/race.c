@@ -40,7 +40,7 @@ static void say_gap(Warp *w, const Insn *i, u32 lane, u32 offset, u32 flags) {
 }
 
 /* Log a read of nothing: if a write of this phase turns up, the race explains it. */
-static void log_uninit(Cta *c, u32 granule, u32 pc) {
+void log_uninit(Cta *c, u32 granule, u32 pc) {
   if (c->npending + 2 > sizeof c->pending / sizeof *c->pending) return;
   c->pending[c->npending++] = granule;
   c->pending[c->npending++] = pc;
@@ -174,9 +174,9 @@ static void same_instruction(Warp *w, const Insn *i, u32 lane, u32 offset, u32 w
   say_shared(w, i, lane, flags, offset, winner, i->pc);
 }
 
-void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes, bool atomic) {
+void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   if (w->launch->exact) {
-    exact_shared(w, i, offset, bytes, atomic ? UPDATES : WRITES);
+    exact_shared(w, i, offset, bytes, WRITES);
     return;
   }
   Shadow *s = &w->cta->shadow;

@@ -1,0 +1,247 @@
+/* The watcher of races where finer orders than full barriers occur: every granule keeps the
+ * accesses that a later one may conflict with, and order.c says what is ordered. */
+#include <stdlib.h>
+#include "memory.h"
+#include "order.h"
+
+enum { CROWD = 64, MAX_NODES = 8 << 20 };
+
+/* What one lane's access is checked with. */
+typedef struct {
+  Warp *w; const Insn *i; Buffer *buffer; Head *head;
+  u32 lane, thread, offset, granule, access;
+  bool said;
+} Visit;
+
+static bool conflict(u32 a, u32 b) {
+  bool quiet = (a == READS || a == PEEKS) && (b == READS || b == PEEKS);
+  bool strong = (a == UPDATES || a == PEEKS) && (b == UPDATES || b == PEEKS);
+  return !quiet && !strong;
+}
+
+static u32 new_node(Worker *k, Node n) {
+  Ledger *g = k->ledger;
+  u32 at = g->node_free;
+  if (at) {
+    g->node_free = g->node[at - 1].next;
+  } else {
+    if (g->nodes == g->node_room) {
+      u32 room = g->node_room ? 2 * g->node_room : 4096;
+      Node *p = room <= MAX_NODES ? realloc(g->node, (size_t)room * sizeof(Node)) : NULL;
+      if (!p) { k->stop = k->no_memory = true; return 0; }
+      g->node = p;
+      g->node_room = room;
+    }
+    at = ++g->nodes;
+  }
+  g->node[at - 1] = n;
+  return at;
+}
+
+static void free_node(Ledger *g, u32 *link) {
+  u32 at = *link;
+  *link = g->node[at - 1].next;
+  g->node[at - 1].next = g->node_free;
+  g->node_free = at;
+}
+
+static void free_list(Ledger *g, u32 *list) {
+  while (*list) free_node(g, list);
+}
+
+static void say(Visit *v, const Node *n, u32 other) {
+  Warp *w = v->w;
+  u32 flags = v->access == WRITES || v->access == UPDATES ? STORE : 0;
+  flags |= v->access == UPDATES ? ATOMIC : 0;
+  flags |= n->access == WRITES || n->access == UPDATES ? OTHER_STORE : 0;
+  flags |= n->access == UPDATES ? OTHER_ATOMIC : 0;
+  bool here = n->block == w->cta->number;
+  flags |= !here ? ACROSS_BLOCKS : other / LANES == v->thread / LANES ? WITHIN_WARP : 0;
+  u8 *data = v->buffer ? v->buffer->data : w->cta->shared;
+  if (here && n->warp == w->index && n->serial == (u32)w->steps && n->pc == v->i->pc) {
+    flags |= SAME_INSTRUCTION;
+    if (v->access == WRITES && lanes_store_same(w, v->i, v->lane, other % LANES)) flags |= SAME_VALUE;
+  } else if (v->access == WRITES && flags & OTHER_STORE && stores_same(w, v->i, v->lane, data + v->offset)) {
+    flags |= SAME_VALUE;
+  }
+  report(w->worker, (Report){.kind = RACE, .flags = flags, .pc = v->i->pc, .pc2 = n->pc, .count = 1,
+                             .space = v->buffer ? GLOBAL : SHARED, .address = v->offset,
+                             .buffer = v->buffer ? (u32)(v->buffer - w->launch->buffer) : 0,
+                             .block = w->cta->number, .block2 = n->block, .thread = v->thread,
+                             .thread2 = other, .size = (u32)v->i->size * v->i->count});
+}
+
+/* The first lane of a node that is not ordered before this access; LANES when all are. */
+static u32 unordered(Visit *v, const Node *n) {
+  Warp *w = v->w;
+  if (n->block == w->cta->number && n->phase < w->cta->phase) return LANES;
+  for (u32 m = n->lanes; m; m &= m - 1) {
+    u32 other = n->warp * LANES + (u32)__builtin_ctz(m);
+    if (n->block == w->cta->number && other == v->thread) continue;
+    if (!ordered_before(w, v->thread, n->block, n->phase, other, n->epoch)) return other % LANES;
+  }
+  return LANES;
+}
+
+/* Checks a list, and drops from it what this access makes superfluous: an ordered access that
+ * conflicts with nothing that this one would not conflict with too. */
+static u32 against(Visit *v, u32 *list) {
+  Ledger *g = ledger_of(v->w);
+  u32 length = 0;
+  for (u32 *link = list; *link;) {
+    Node *n = &g->node[*link - 1];
+    bool matters = conflict(n->access, v->access), covers = v->access == WRITES || v->access == n->access;
+    u32 lane = matters || covers ? unordered(v, n) : 0;
+    if (matters && lane < LANES && !v->said) {
+      v->said = true;
+      say(v, n, n->warp * LANES + lane);
+    }
+    if (covers && lane == LANES) { free_node(g, link); continue; }
+    link = &n->next;
+    length++;
+  }
+  return length;
+}
+
+static void add(Visit *v, u32 *list) {
+  Warp *w = v->w;
+  Ledger *g = ledger_of(w);
+  u32 epoch = w->cta->order->epoch[v->thread];
+  for (u32 at = *list; at; at = g->node[at - 1].next) {
+    Node *n = &g->node[at - 1];
+    if (n->block == w->cta->number && n->warp == w->index && n->phase == w->cta->phase &&
+        n->epoch == epoch && n->access == v->access && n->pc == v->i->pc) {
+      n->lanes |= 1u << v->lane;
+      n->serial = (u32)w->steps;
+      return;
+    }
+  }
+  u32 made = new_node(w->worker, (Node){.block = w->cta->number, .phase = w->cta->phase, .warp = w->index,
+                                        .lanes = 1u << v->lane, .epoch = epoch, .pc = v->i->pc,
+                                        .next = *list, .access = v->access, .serial = (u32)w->steps});
+  if (made) *list = made;
+}
+
+static void visit(Visit *v) {
+  bool modifies = v->access == WRITES || v->access == UPDATES;
+  against(v, &v->head->writers);
+  u32 readers = modifies || v->head->readers ? against(v, &v->head->readers) : 0;
+  if (modifies) add(v, &v->head->writers);
+  else if (readers < CROWD) add(v, &v->head->readers);
+}
+
+static void say_uninit(Visit *v) {
+  Warp *w = v->w;
+  report(w->worker, (Report){.kind = UNINIT, .pc = v->i->pc, .space = v->buffer ? GLOBAL : SHARED,
+                             .buffer = v->buffer ? (u32)(v->buffer - w->launch->buffer) : 0,
+                             .block = w->cta->number, .thread = v->thread, .count = 1,
+                             .size = (u32)v->i->size * v->i->count, .address = v->offset});
+}
+
+static bool shared_state(Visit *v, bool *told) {
+  Cta *c = v->w->cta;
+  u32 *stamp = &c->shadow.wrote[v->granule];
+  if (*stamp == GAP) {
+    u64 base = v->i->space == SHARED ? 0 : SHARED_BASE;
+    watch_invalid(v->w, v->i, v->lane, base + v->offset, (u32)v->i->size * v->i->count,
+                  v->access == READS || v->access == PEEKS ? 0 : STORE);
+    return false;
+  }
+  if (*stamp == 0 && v->access != WRITES && !*told) {
+    *told = true;
+    log_uninit(c, v->granule, v->i->pc);
+    say_uninit(v);
+  }
+  if (v->access == WRITES || v->access == UPDATES) *stamp = c->phase | v->thread;
+  return true;
+}
+
+static void shared_lane(Visit *v, u32 bytes) {
+  Cta *c = v->w->cta;
+  u32 shift = v->w->launch->shared_shift;
+  bool told = false;
+  for (u32 g = v->offset >> shift; g <= (v->offset + bytes - 1) >> shift; g++) {
+    v->granule = g;
+    v->head = &c->order->head[g];
+    if (!shared_state(v, &told)) return;
+    if (v->head->phase != c->phase) {
+      free_list(ledger_of(v->w), &v->head->writers);
+      free_list(ledger_of(v->w), &v->head->readers);
+      v->head->phase = c->phase;
+    }
+    visit(v);
+  }
+}
+
+void exact_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes, enum Access access) {
+  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    u32 l = (u32)__builtin_ctz(m);
+    Visit v = {.w = w, .i = i, .lane = l, .thread = thread_of(w, l), .offset = offset[l], .access = access};
+    shared_lane(&v, bytes);
+  }
+}
+
+/* Readers of several blocks and no writer: a crowd, whose members are not kept. */
+static bool crowded(Visit *v, u32 *hot) {
+  Head *h = v->head;
+  bool reads = v->access == READS;
+  if (reads && h->readers && !h->writers && *hot == HOT_INIT &&
+      ledger_of(v->w)->node[h->readers - 1].block != v->w->cta->number) {
+    h->crowd = 1;
+    *hot = HOT_SHARED_INPUT;
+    return true;
+  }
+  if (!reads && h->crowd && v->access != PEEKS) {
+    const Order *o = v->w->cta->order;
+    const Node *n = &ledger_of(v->w)->node[h->readers - 1];
+    bool acquired = o->common.n || o->known[v->thread].n;
+    if (!acquired && !v->said && h->readers) {
+      v->said = true;
+      say(v, n, n->warp * LANES + (u32)__builtin_ctz(n->lanes));
+    }
+    h->crowd = 0;
+  }
+  return false;
+}
+
+static void global_lane(Visit *v, u32 bytes) {
+  Buffer *b = v->buffer;
+  u32 shift = v->w->launch->global_shift;
+  bool told = false;
+  for (u32 g = v->offset >> shift; g <= (v->offset + bytes - 1) >> shift; g++) {
+    if (b->hot[g] == HOT_SHARED_INPUT && (v->access == READS || v->access == PEEKS)) continue;
+    v->granule = g;
+    v->head = (Head *)&b->cell[g];
+    if (b->hot[g] == HOT_UNINIT && v->access != WRITES && !told) {
+      told = true;
+      say_uninit(v);
+    }
+    if (crowded(v, &b->hot[g])) continue;
+    visit(v);
+    if (v->access == WRITES || v->access == UPDATES) b->hot[g] = HOT_TOUCHED;
+  }
+}
+
+void exact_global(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, enum Access access) {
+  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    u32 l = (u32)__builtin_ctz(m);
+    Visit v = {.w = w, .i = i, .buffer = b, .lane = l, .thread = thread_of(w, l), .offset = offset[l],
+               .access = access};
+    global_lane(&v, bytes);
+  }
+}
+
+/* A strong or atomic access: it acquires what was released there, and releases what was fenced. */
+void exact_strong(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, enum Access access,
+                  bool releases) {
+  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    u32 l = (u32)__builtin_ctz(m);
+    u64 key = sync_key(w, b, offset[l]);
+    Visit v = {.w = w, .i = i, .buffer = b, .lane = l, .thread = thread_of(w, l), .offset = offset[l],
+               .access = access};
+    acquire_at(w, l, key);
+    if (b) global_lane(&v, bytes);
+    else shared_lane(&v, bytes);
+    if (access == UPDATES) release_at(w, l, key, releases);
+  }
+}
