@@ -65,7 +65,8 @@ def compile_core(target: Path, objects: Path, flags: list[str]) -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, sources, made))
     part = target.with_suffix(".part")
-    run([*compiler, "-shared", "-pthread", *map(str, made), "-lm", "-o", str(part)])
+    link = [*compiler, "-shared", "-pthread", "-Wl,--no-undefined"]
+    run([*link, *map(str, made), "-lm", "-o", str(part)])
     part.replace(target)
 
 

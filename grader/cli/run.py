@@ -60,7 +60,10 @@ def run(
     if json:
         names = {index: path.name for index, path in ran.saved.items()}
         write_json(run_json(ran.trace, names, ran.compile_seconds), json)
-    if json != "-":
+    if json == "-":
+        for path in ran.saved.values():
+            say(f"wrote {path}")
+    else:
         from grader.report.text import run_report
 
         files = {index: str(path) for index, path in ran.saved.items()}

@@ -1,0 +1,1 @@
+"""Benchmarks: one command each, printing a table with ratios measured in one run."""

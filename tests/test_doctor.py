@@ -1,0 +1,75 @@
+"""`grader doctor`: what it says about a sound machine, and about one that lacks something."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grader import doctor
+from grader.doctor import Sign, signs
+from grader.fault import MachineFault
+from tests.command import grader
+
+
+def by_name() -> dict[str, Sign]:
+    return {sign.what: sign for sign in signs()}
+
+
+def test_this_machine_can_grade() -> None:
+    said = grader("doctor")
+    assert said.code == 0, said.out
+    assert said.out.splitlines()[-1] == "this machine can grade"
+    assert max(map(len, said.out.splitlines())) < 160
+
+
+def test_json() -> None:
+    told = json.loads(grader("doctor", "--json", "-").out)
+    assert told["can_grade"] is True
+    assert {sign["what"] for sign in told["signs"]} >= {"python", "compiler", "simulator", "probe"}
+    assert all(sign["state"] in ("ok", "note") for sign in told["signs"])
+
+
+def test_every_sign_that_is_not_ok_says_how_to_mend() -> None:
+    for sign in signs():
+        assert sign.seen
+        assert sign.state == "ok" or sign.mend or sign.what == "gpu"
+
+
+def test_a_missing_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "doctor.py"))
+    sign = by_name()["simulator"]
+    assert (sign.state, "no C core" in sign.seen, "C compiler" in sign.mend) == ("bad", True, True)
+
+
+def test_a_broken_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "sim" / "_core.so").write_bytes(b"no library")
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "doctor.py"))
+    assert by_name()["simulator"].state == "bad"
+
+
+def test_a_probe_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MachineFault("no memory", mend="close something")
+
+    monkeypatch.setattr("grader.run.run_all", fail)
+    sign = by_name()["probe"]
+    assert (sign.state, sign.seen, sign.mend) == ("bad", "no memory", "close something")
+
+
+def test_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert doctor.cache().state == "note"
+
+
+def test_no_labs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARPGRADE_LABS", str(tmp_path))
+    assert doctor.labs().state == "note"
+
+
+@pytest.mark.gpu
+def test_a_gpu_is_seen() -> None:
+    assert "nvidia0" in doctor.gpu().seen
