@@ -14,25 +14,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from grader.fault import StudentFault
 from grader.launch import Finding, Severity
 
 MAX_ERRORS = 20
 MAX_CONTEXT = 4
+MAX_LETTERS = 500  # of a message, a context's line, a source's line
 
 _HEAD = re.compile(
     r"^(?:(?P<file>.+?)\((?P<line>\d+)\)|(?P<end>At end of source)): "
     r"(?P<severity>catastrophic error|error|warning|remark|note)(?: #[\w-]+)?: (?P<message>.*)$"
 )
-_ASSEMBLER = re.compile(r"^ptxas (?:[^;]*; )?(?P<severity>error|fatal)\s*: (?P<message>.*)$")
+_ASSEMBLER = re.compile(
+    r"^ptxas (?:application ptx input, line (?P<line>\d+); )?(?:error|fatal)\s*: (?P<message>.*)$"
+)
+_ABORTED = "Ptx assembly aborted due to errors"
+_LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)", re.MULTILINE)
 _OPTION = re.compile(r"^nvrtc: error: (?P<message>.*)$")
 _CARET = re.compile(r"^(\s*)\^\s*$")
 _AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
-_PATH = re.compile(r"(?:/[\w.+-]+){2,}/([\w.+-]+)")
+_PATH = re.compile(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 
+_END = "end of source"
 _HOST = "host functions are not allowed in JIT mode"
 _HOST_DATA = "host variables are not allowed in JIT mode"
 
@@ -45,19 +51,23 @@ class _Entry:
     line: int
     severity: str
     message: str
-    below: tuple[str, ...] = ()
+    below: list[str] = field(default_factory=list)
 
 
-def findings(log: str, file: str, text: str) -> tuple[Finding, ...]:
+def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ...]:
     """The log's errors (at most MAX_ERRORS) and the warnings about the student's own lines.
 
-    `file` is the name that the source was compiled under, `text` the source."""
+    `file` is the name that the source was compiled under, `text` the source, `ptx` what the
+    assembler was given: its errors point there."""
     found = []
     for entry in _entries(log):
         own = entry.file == file
-        if entry.severity in ("remark", "note") or (entry.severity == "warning" and not own):
+        if entry.severity == "warning" and not own:
             continue
-        found.append(_finding(entry, file, text))
+        if entry.severity == "assembler":
+            found.append(_assembler_finding(entry, file, text, ptx))
+        else:
+            found.append(_finding(entry, file, text))
     unique = list(dict.fromkeys(found))
     errors = [f for f in unique if f.severity == "error"]
     return (*errors[:MAX_ERRORS], *(f for f in unique if f.severity != "error"))
@@ -95,7 +105,7 @@ def located(
 def line_of(text: str, line: int) -> str:
     """The text of a 1-based line, without its end; empty when there is no such line."""
     lines = text.split("\n")
-    return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+    return lines[line - 1].rstrip()[:MAX_LETTERS] if 0 < line <= len(lines) else ""
 
 
 def fault(found: tuple[Finding, ...], what: str) -> StudentFault:
@@ -106,13 +116,15 @@ def fault(found: tuple[Finding, ...], what: str) -> StudentFault:
 
 
 def _entries(log: str) -> Iterator[_Entry]:
-    """The diagnostics in the log's order; a note belongs to the one before it."""
+    """The diagnostics in the log's order; what is below a note belongs to the one before it."""
     pending: _Entry | None = None
-    for line in log.splitlines():
+    for line in log.split("\n"):
         started = _started(line)
         if started is None:
             if pending and line.strip():
-                pending = replace(pending, below=(*pending.below, line))
+                pending.below.append(line)
+            continue
+        if started.severity in ("note", "remark"):
             continue
         if pending:
             yield pending
@@ -124,10 +136,22 @@ def _entries(log: str) -> Iterator[_Entry]:
 def _started(line: str) -> _Entry | None:
     if head := _HEAD.match(line):
         at = int(head["line"] or 0)
-        return _Entry(head["file"] or "", at, head["severity"], head["message"])
-    if head := _ASSEMBLER.match(line) or _OPTION.match(line):
+        return _Entry(head["file"] or _END, at, head["severity"], head["message"])
+    if (head := _ASSEMBLER.match(line)) and head["message"] != _ABORTED:
+        return _Entry("", int(head["line"] or 0), "assembler", head["message"])
+    if head := _OPTION.match(line):
         return _Entry("", 0, "error", head["message"])
     return None
+
+
+def _assembler_finding(entry: _Entry, file: str, text: str, ptx: str) -> Finding:
+    """An error of the assembler, at the student's line that the PTX says it comes from."""
+    above = "\n".join(ptx.split("\n")[: entry.line])
+    own = re.search(rf'^\s*\.file\s+(\d+)\s+"{re.escape(file)}"', ptx, re.MULTILINE)
+    lines = [int(at[2]) for at in _LOCATION.finditer(above) if own and at[1] == own[1]]
+    hint = "look at the asm statement here: the assembler refuses what it says"
+    line = lines[-1] if lines else 0
+    return located(_pathless(entry.message), file, line, text, hint=hint if line else "")
 
 
 def _finding(entry: _Entry, file: str, text: str) -> Finding:
@@ -135,16 +159,16 @@ def _finding(entry: _Entry, file: str, text: str) -> Finding:
     context: list[str] = []
     for below in entry.below:
         if caret := _CARET.match(below):
-            column = len(caret[1]) - 1  # the log indents the line by two
+            column = column or len(caret[1]) - 1  # the log indents the line by two
             context = context[:-1]  # the line above the caret is the source's
         elif below[:2] == "  ":
             context.append(below.strip())
     line = entry.line
-    if entry.file != file:
+    if entry.file == _END:
+        line = text.rstrip().count("\n") + 1
+    elif entry.file != file:
         line, column = _used_at(context, file), 0
         context = [f"in {_base(entry.file)}, line {entry.line}", *context] if entry.file else []
-    if not line and entry.severity != "warning" and not entry.file and "end of" in entry.message:
-        line = text.count("\n") + 1
     severity: Severity = "warning" if entry.severity == "warning" else "error"
     kind = "compile-warning" if severity == "warning" else "compile-error"
     message, hint = _told(entry.message)
@@ -196,4 +220,4 @@ def _base(path: str) -> str:
 
 def _pathless(text: str) -> str:
     """The text with every path of this machine shortened to the file's name."""
-    return _PATH.sub(r"\1", text)
+    return _PATH.sub(r"\1", text[:MAX_LETTERS])

@@ -76,7 +76,7 @@ def _spelled(demangled: str) -> tuple[str, tuple[str, ...] | None]:
         if depth == 0:
             break
     name = demangled[:opening].replace("(anonymous namespace)::", "")
-    name = re.sub(r"<.*>$", "", name).rsplit(" ", 1)[-1]
+    name = name.removeprefix("void ").partition("<")[0].rsplit(" ", 1)[-1]
     types = split(demangled[opening + 1 : -1])
     return name, () if types == ["void"] else tuple(_west(t) for t in types)
 

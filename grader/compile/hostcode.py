@@ -18,6 +18,7 @@ _NAME = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _DEVICE = re.compile(r"__global__|__device__")
 _SCOPE = re.compile(r'^\s*(?:inline\s+)?(?:namespace\b|extern\s*"[^"]*"\s*$)')
 _DATA = re.compile(r"^\s*(?:typedef\s+)?(?:struct|class|enum|union)\b")
+_MARK = re.compile(r"[({};]")
 _LAUNCH = "<<<"
 _RUNTIME = re.compile(r"\b(cuda[A-Z]\w*)\s*\(")
 _STREAM = re.compile(r"\bstd\s*::\s*(?:cout|cerr|vector|string|chrono|unique_ptr)\b")
@@ -46,7 +47,7 @@ def host_code(text: str) -> tuple[HostCode, ...]:
     for head, start, end in _functions(bare):
         what = _role(head, bare[start:end])
         if what:
-            lead = start - len(head) + len(head) - len(head.lstrip())
+            lead = start - len(head.lstrip())
             first, last = line_at(bare, lead), line_at(bare, end)
             found.append(HostCode(what, first, last, first in conditional))
     return tuple(found)
@@ -89,7 +90,7 @@ def nested_launch(text: str, file: str) -> Finding | None:
 def _functions(bare: str) -> Iterator[tuple[str, int, int]]:
     """(head, start of the body, its end) of each function that stands outside of any other."""
     start = position = 0
-    while found := re.compile(r"[(){};]").search(bare, position):
+    while found := _MARK.search(bare, position):
         position = found.end()
         match found[0]:
             case "(":
@@ -123,11 +124,12 @@ def _role(head: str, body: str) -> str:
 
 
 def _conditional_lines(text: str) -> frozenset[int]:
+    """The lines between an outermost #if and its #endif."""
     lines: set[int] = set()
-    opened: list[int] = []
+    opened = 0
     for directive in directives(text):
-        if directive.name in ("if", "ifdef", "ifndef"):
-            opened.append(directive.line)
-        elif directive.name == "endif" and opened:
-            lines.update(range(opened.pop(), directive.line + 1))
+        if directive.depth == 0 and directive.name.startswith("if"):
+            opened = directive.line
+        elif directive.depth == 0 and directive.name == "endif":
+            lines.update(range(opened, directive.line + 1))
     return frozenset(lines)

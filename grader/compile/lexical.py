@@ -1,21 +1,22 @@
 """A C++ source as text that is safe to search: comments and literals blanked, lines kept.
 
 This is no parser. It is exact about what may hide a word (comments, string, character and raw
-string literals, spliced lines) and leaves the meaning to the compiler.
+string literals, spliced lines) and leaves the meaning to the compiler. Its texts are hostile and
+it runs outside of any box, so everything here takes time in proportion to their length.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SPLICED = re.compile(r"[^\n]*(?:\\[ \t]*\n[^\n]*)+")
 _SPLICE = re.compile(r"\\[ \t]*\n")
 _HIDING = re.compile(
     r"""
       (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
-    | R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
+    | (?P<raw> R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z) )
     | "(?:\\.|[^"\\\n])*"?
     | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])*'?    # not the separator in 1'000'000
     """,
@@ -23,6 +24,7 @@ _HIDING = re.compile(
 )
 _DIRECTIVE = re.compile(r"^[ \t]*(?:\#|%:|\?\?=)[ \t]*(\w*)[ \t]*([^\n]*)$", re.MULTILINE)
 _IF = ("if", "ifdef", "ifndef")
+_BRACKETS = {pair[0]: re.compile(f"[{re.escape(pair)}]") for pair in ("()", "{}", "[]")}
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,11 @@ class Directive:
 
 
 def without_comments(source: str) -> str:
-    """The source with its spliced lines joined and its comments blanked; literals stay."""
-    return _HIDING.sub(lambda m: _blank(m[0]) if m["comment"] else m[0], _joined(source))
+    """The source with its spliced lines joined, and its comments and raw literals, which may
+    span lines, blanked; other literals stay."""
+    return _HIDING.sub(
+        lambda m: _blank(m[0]) if m["comment"] or m["raw"] else m[0], _joined(source)
+    )
 
 
 def code(source: str) -> str:
@@ -49,11 +54,12 @@ def code(source: str) -> str:
 def directives(source: str) -> Iterator[Directive]:
     """The preprocessor directives in order, digraph and trigraph spellings included."""
     text = without_comments(source)
-    depth = 0
+    depth, line, counted = 0, 1, 0
     for found in _DIRECTIVE.finditer(text):
+        line, counted = line + text.count("\n", counted, found.start()), found.start()
         if found[1] == "endif":
             depth -= 1
-        yield Directive(found[1], found[2].strip(), line_at(text, found.start()), depth)
+        yield Directive(found[1], found[2].strip(), line, depth)
         if found[1] in _IF:
             depth += 1
 
@@ -63,14 +69,14 @@ def line_at(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def closing(text: str, opening: int) -> int:
-    """The position of the bracket that closes the one at `opening`; the text's length if none."""
-    pair = {"(": "()", "{": "{}", "[": "[]", "<": "<>"}[text[opening]]
-    depth = 0
-    for found in re.finditer(f"[{re.escape(pair)}]", text[opening:]):
-        depth += 1 if found[0] == pair[0] else -1
+def closing(text: str, opening: int, within: int = sys.maxsize) -> int:
+    """The position of the bracket that closes the one at `opening`; the text's length if none
+    does within that many letters."""
+    bracket, depth = text[opening], 0
+    for found in _BRACKETS[bracket].finditer(text, opening, min(opening + within, len(text))):
+        depth += 1 if found[0] == bracket else -1
         if depth == 0:
-            return opening + found.start()
+            return found.start()
     return len(text)
 
 
@@ -89,15 +95,21 @@ def split(text: str) -> list[str]:
 def _joined(source: str) -> str:
     """Spliced lines as one, followed by the line ends that they lost, so that the lines after
     them keep their numbers."""
-
-    def join(found: re.Match[str]) -> str:
-        return _SPLICE.sub("", found[0]) + "\n" * len(_SPLICE.findall(found[0]))
-
-    return _SPLICED.sub(join, source)
+    first, *rest = _SPLICE.split(source)
+    parts, lost = [first], 0
+    for part in rest:
+        lost += 1
+        head, end, tail = part.partition("\n")
+        if end:
+            parts += [head, "\n" * lost, end, tail]
+            lost = 0
+        else:
+            parts.append(part)
+    return "".join(parts) + "\n" * lost
 
 
 def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+    return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def _emptied(found: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ LIMITS = Limits(wall=20.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=
 MAX_STATIC_SHARED = 48 << 10  # CUDA C++ Programming Guide, technical specifications
 ARCHITECTURE = "sm_90"
 
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\"\\\\]")  # in a file's name
 _INCLUDE = Path(__file__).parent / "include"
 _TOOLKIT = ("cooperative_groups", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda/", "cuda_pipeline")
 _TOOLKIT_WHEELS = (
@@ -66,7 +68,7 @@ def compile_source(
     compile; MachineFault when the compiler is missing.
     """
     started = time.perf_counter()
-    name = Path(file).name or "kernel.cu"
+    name = _UNPRINTABLE.sub("_", Path(file).name) or "kernel.cu"
     text = text_of(source, name)
     refuse_reaching(text, name)
     _refuse_host_code(text, name)
@@ -185,7 +187,7 @@ def _failure(
     if hosts := host_code(text):
         one = host_finding(hosts, text, name, _unknown_headers(text, place))
         return fault((one,), one.message)
-    errors = findings(raw.log, name, text)
+    errors = findings(raw.log, name, text, raw.last["ptx"])
     if not any(f.severity == "error" for f in errors):
         errors = _unsaid(raw, found, text, name)
     if not errors:

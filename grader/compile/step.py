@@ -14,6 +14,9 @@ from typing import Any
 
 from grader.compile.nvrtc import OUT_OF_MEMORY, SUCCESS, Nvrtc
 
+MAX_LOG_LINE = 1000
+MAX_LOG_LINES = 20000
+
 _ENTRY = re.compile(r"\.entry\s+(_Z[\w$]+)")
 _FILE = re.compile(r'^(\s*\.file\s+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
 
@@ -29,12 +32,26 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
         compiled = nvrtc.compile(source, request["file"], options)
         if compiled.code == OUT_OF_MEMORY:
             raise MemoryError
-        ptx = _FILE.sub(r"\1\2", compiled.ptx)
-        variants[name] = {"code": compiled.code, "log": compiled.log, "ptx": ptx}
+        text = compiled.ptx
+        if compiled.code != SUCCESS and "ptxas" in compiled.log:  # its errors point into the PTX
+            text = nvrtc.compile(source, request["file"], _without_assembler(options)).ptx
+        ptx = _FILE.sub(r"\1\2", text)
+        variants[name] = {"code": compiled.code, "log": _short(compiled.log), "ptx": ptx}
         if compiled.code != SUCCESS:
             break
     symbols = {s for v in variants.values() for s in _ENTRY.findall(v["ptx"])}
     return {"variants": variants, "names": _demangled(sorted(symbols))}, {}
+
+
+def _short(log: str) -> str:
+    """The log with its lines cut, since it repeats the source's and those may be endless, and
+    without times, so that the same source gives the same log."""
+    lines = (line[:MAX_LOG_LINE] for line in log.split("\n")[:MAX_LOG_LINES])
+    return "\n".join(line for line in lines if "Compile time =" not in line)
+
+
+def _without_assembler(options: list[str]) -> list[str]:
+    return [option.replace("-arch=sm_", "-arch=compute_") for option in options]
 
 
 def architectures(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:

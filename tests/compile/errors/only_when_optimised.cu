@@ -1,0 +1,5 @@
+// expect: compile-error 4 #error directive: no debugging here
+extern "C" __global__ void k(float* a) { a[0] = 1; }
+#ifndef __CUDACC_DEBUG__
+#error no debugging here
+#endif

@@ -1,0 +1,5 @@
+// expect: cheat 2 #include reaches for another file, /etc/passwd
+#inc\
+lude /* hidden */ \
+  "/etc/passwd"
+extern "C" __global__ void k(float* a) { a[0] = 1; }

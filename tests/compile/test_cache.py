@@ -1,0 +1,131 @@
+"""The cache of compilations: hits without a child, and nothing that breaks it breaks a grade."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.compile import cache
+from grader.compile import source as module
+from grader.compile.source import compile_source
+from grader.fault import StudentFault
+
+KERNEL = b'extern "C" __global__ void k(float* a) { a[0] = 1; }\n'
+
+
+@pytest.fixture
+def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a child was started")
+
+    monkeypatch.setattr(module, "call", refuse)
+
+
+def entries(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*")) if folder.exists() else []
+
+
+def test_a_second_time_starts_no_child(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    first = compile_source(KERNEL, "k.cu", cache=tmp_path)
+    request.getfixturevalue("no_child")
+    second = compile_source(KERNEL, "elsewhere/k.cu", cache=tmp_path)
+    assert (second.ptx, second.debug_ptx, second.kernels) == (
+        first.ptx,
+        first.debug_ptx,
+        first.kernels,
+    )
+    best = min(compile_source(KERNEL, "k.cu", cache=tmp_path).seconds for _ in range(20))
+    assert best < 0.05  # a child takes longer; the benchmark has the real number
+
+
+def test_a_failure_is_kept_too(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    broken = KERNEL.replace(b"1", b"x")
+    with pytest.raises(StudentFault) as first:
+        compile_source(broken, "k.cu", cache=tmp_path)
+    request.getfixturevalue("no_child")
+    with pytest.raises(StudentFault) as second:
+        compile_source(broken, "k.cu", cache=tmp_path)
+    assert second.value.findings == first.value.findings
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": KERNEL + b" "},
+        {"file": "other.cu"},
+        {"architecture": "sm_80"},
+    ],
+    ids=["source", "name", "architecture"],
+)
+def test_what_matters_is_in_the_key(
+    change: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    compile_source(KERNEL, "k.cu", cache=tmp_path)
+    request.getfixturevalue("no_child")
+    asked = {"source": KERNEL, "file": "k.cu", "architecture": "sm_90"} | change
+    with pytest.raises(AssertionError, match="child"):
+        compile_source(
+            asked["source"], asked["file"], architecture=asked["architecture"], cache=tmp_path
+        )  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"0" * 64 + b"[]"], ids=["empty", "short", "false"])
+def test_a_damaged_entry_is_made_anew(damage: bytes, tmp_path: Path) -> None:
+    compile_source(KERNEL, "k.cu", cache=tmp_path)
+    (entry,) = entries(tmp_path)
+    whole = entry.read_bytes()
+    entry.write_bytes(damage)
+    assert cache.load(tmp_path, entry.stem) is None
+    assert compile_source(KERNEL, "k.cu", cache=tmp_path).kernel("k")
+    assert entry.read_bytes() == whole
+
+
+def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert compile_source(KERNEL, "k.cu", cache=tmp_path / "file" / "cache").kernel("k")
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"XDG_CACHE_HOME": "/x", "HOME": "/h"}, Path("/x/warpgrade/compiled")),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "/h"}, Path("/h/.cache/warpgrade/compiled")),
+        ({"HOME": "/h"}, Path("/h/.cache/warpgrade/compiled")),
+        ({}, None),
+    ],
+)
+def test_where_the_users_cache_is(
+    environment: dict[str, str], expected: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert cache.user_folder() == expected
+    if expected is None:
+        assert compile_source(KERNEL, "k.cu").kernel("k")
+
+
+def test_the_longest_unused_go_first(tmp_path: Path) -> None:
+    value = "x" * 1000
+    for number in range(10):
+        cache.store(tmp_path, f"{number}", value, max_bytes=8000)
+        at = time.time() - 1000 + number
+        if (tmp_path / f"{number}.json").exists():
+            os.utime(tmp_path / f"{number}.json", (at, at))
+    kept = {entry.stem for entry in entries(tmp_path)}
+    assert "9" in kept
+    assert "0" not in kept
+    assert sum(entry.stat().st_size for entry in entries(tmp_path)) <= 8000
+    assert not [entry for entry in entries(tmp_path) if entry.name.startswith(".")]
+
+
+def test_a_use_keeps_an_entry(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        cache.store(tmp_path, name, "x" * 1000)
+    os.utime(tmp_path / "old.json", (1, 1))
+    assert cache.load(tmp_path, "old") == "x" * 1000
+    assert (tmp_path / "old.json").stat().st_mtime > time.time() - 60

@@ -1,0 +1,128 @@
+"""A kernel against what a lab asks for: fits, and misfits with the one message that each draws."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.compile.program import Kernel, Parameter, Program
+from grader.compile.signature import check_kernel
+from grader.compile.source import compile_source
+from grader.fault import StudentFault
+from grader.lab import KernelSpec
+
+SPEC = KernelSpec("matmul", (("const float*", "A"), ("float*", "C"), ("int", "n")))
+
+FITS = [
+    'extern "C" __global__ void matmul(const float* A, float* C, int n) {}',
+    "__global__ void matmul(const float* __restrict__ A, float* __restrict__ C, const int n) {}",
+    "__global__ void matmul(float *x, float y[], unsigned m) {}",
+    "__global__ void __launch_bounds__(256) matmul(float const * a, float* b, int32_t c) {}",
+    "typedef float real; __global__ void matmul(const real* A, real* C, int n) {}",
+    '#define real float\nextern "C" __global__ void matmul(const real* A, real* C, int n) {}',
+    "__global__ void matmul(float* A) {} __global__ void matmul(float* A, float* C, int n) {}",
+    "__global__ void matmul(const float*, float*, int); "
+    "__global__ void matmul(const float* A, float* C, int n) {}",
+]
+
+MISFITS = [
+    ("", 0, "there is no kernel `matmul`: the file has no __global__ function"),
+    ("__global__ void matmull(const float* A, float* C, int n) {}", 1, "no kernel `matmul`"),
+    ("\n__global__ void k(int a) {}", 2, "there is no kernel `matmul`"),
+    ("__global__ void a() {}\n__global__ void b() {}", 0, "`matmul`, only a, b"),
+    ("\n__device__ void matmul(const float* A, float* C, int n) {}", 2, "is not a kernel"),
+    ("template <class T>\n__global__ void matmul(T* A, T* C, int n) {}", 2, "is a template"),
+    ("__global__ void matmul(const float* A, float* C, int n);", 1, "is declared, not defined"),
+    ("__global__ void matmul() {}", 1, "takes 0 parameters, the lab asks for 3"),
+    ("__global__ void matmul(float* A) {}", 1, "takes 1 parameter, the lab asks for 3"),
+    (
+        "__global__ void matmul(float* A, float* C, int n, int m) {}",
+        1,
+        "takes 4 parameters, the lab asks for 3",
+    ),
+    ("__global__ void matmul(float* C, float* A, int n) {}", 1, "in another order: C, A, n"),
+    ("__global__ void matmul(int n, float* A, float* C) {}", 1, "in another order: n, A, C"),
+    (
+        "__global__ void matmul(double* A, float* C, int n) {}",
+        1,
+        "parameter 1, `A`: it is `double*` and must be `const float*`",
+    ),
+    (
+        "__global__ void matmul(float* A, float c, int n) {}",
+        1,
+        "parameter 2, `c`: it is a value, `float`, and must be a pointer, `float*`",
+    ),
+    (
+        'extern "C" __global__ void matmul(float* A, float** C, int n) {}',
+        1,
+        "parameter 2, `C`: it is `float**` and must be `float*`",
+    ),
+    (
+        'extern "C" __global__ void matmul(float* A, size_t c, int n) {}',
+        1,
+        "parameter 2, `c`: it is a value, `size_t`, and must be a pointer, `float*`",
+    ),
+    (
+        "__global__ void matmul(float* A, float* C, int* n) {}",
+        1,
+        "parameter 3, `n`: it is a pointer, `int*`, and must be a value, `int`",
+    ),
+    (
+        "__global__ void matmul(float* A, float* C, size_t n) {}",
+        1,
+        "parameter 3, `n`: `unsigned long` has 8 bytes, `int` has 4",
+    ),
+    (
+        "__global__ void matmul(float* A, float* C, float n) {}",
+        1,
+        "parameter 3, `n`: it is `float` and must be `int`",
+    ),
+    (
+        "__global__ void matmul(float4* A, float* C, int n) {}",
+        1,
+        "parameter 1, `A`: it is `float4*` and must be `const float*`",
+    ),
+]
+
+
+def compiled(source: str) -> Program:
+    return compile_source(source.encode() or b"// nothing yet", "lab.cu", cache=None)
+
+
+@pytest.mark.parametrize("source", FITS)
+def test_a_kernel_that_fits(source: str) -> None:
+    kernel = check_kernel(compiled(source), SPEC)
+    assert kernel.name == "matmul"
+    assert [p.bytes for p in kernel.parameters] == [8, 8, 4]
+
+
+@pytest.mark.parametrize(("source", "line", "says"), MISFITS)
+def test_a_kernel_that_does_not_fit(source: str, line: int, says: str) -> None:
+    with pytest.raises(StudentFault) as caught:
+        check_kernel(compiled(source), SPEC)
+    (finding,) = caught.value.findings
+    assert says in finding.message
+    assert (finding.kind, finding.severity, finding.line) == ("compile-error", "error", line)
+    assert f"expected: {SPEC.signature}" in finding.detail
+    assert caught.value.what == finding.message
+    assert finding.hint
+
+
+def test_a_near_name_is_suggested_with_its_line() -> None:
+    program = compiled("__global__ void other() {}\n__global__ void matMul(float* A) {}")
+    with pytest.raises(StudentFault) as caught:
+        check_kernel(program, SPEC)
+    assert caught.value.where == "lab.cu:2"
+    assert caught.value.mend == "rename `matMul` to `matmul`"
+    assert "found:    __global__ void matMul(float* A)  (line 2)" in caught.value.findings[0].detail
+
+
+@pytest.mark.parametrize(("bytes_", "fits"), [(4, True), (8, False)])
+def test_an_unknown_type_is_judged_by_its_size(bytes_: int, fits: bool) -> None:
+    spec = KernelSpec("k", (("int", "n"),))
+    kernel = Kernel("k", "k", 1, (Parameter("index_t", "n", bytes_),))
+    program = Program("lab.cu", "", (kernel,), "", "", "sm_90")
+    if fits:
+        assert check_kernel(program, spec) is kernel
+    else:
+        with pytest.raises(StudentFault, match="8 bytes"):
+            check_kernel(program, spec)

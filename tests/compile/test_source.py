@@ -1,0 +1,188 @@
+"""Sources that do not compile, each with what the student must be told, and their clean twins."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.box import Limits
+from grader.compile import source as module
+from grader.compile.program import Program
+from grader.compile.screen import MAX_BYTES
+from grader.compile.source import architectures, compile_source, toolchain
+from grader.fault import MachineFault, StudentFault
+from grader.launch import Finding
+
+HERE = Path(__file__).parent
+ERRORS = sorted((HERE / "errors").glob("*.cu"))
+CLEAN = sorted((HERE / "clean").glob("*.cu"))
+
+KERNEL = b'extern "C" __global__ void k(float* a) { a[0] = 1; }\n'
+
+
+def compiled(path: Path) -> Program:
+    return compile_source(path.read_bytes(), str(path), cache=None)
+
+
+def refused(source: bytes, file: str = "lab.cu", limits: Limits = module.LIMITS) -> Finding:
+    """The first finding of a source that must be refused."""
+    with pytest.raises(StudentFault) as caught:
+        compile_source(source, file, cache=None, limits=limits)
+    return caught.value.findings[0]
+
+
+@pytest.mark.parametrize("path", ERRORS, ids=lambda p: p.stem)
+def test_an_error_says_what_and_where(path: Path) -> None:
+    text = path.read_text()
+    expected = re.findall(r"^// expect: (\S+) (\d+)(?::(\d+))? (.+)$", text, re.MULTILINE)
+    hint = re.search(r"^// hint: (.+)$", text, re.MULTILINE)
+    with pytest.raises(StudentFault) as caught:
+        compiled(path)
+    found = caught.value.findings
+    assert expected
+    assert len(found) >= len(expected)
+    for (kind, line, column, message), finding in zip(expected, found, strict=False):
+        assert finding.severity == "error"
+        assert (finding.kind, finding.line) == (kind, int(line)), finding
+        assert message in finding.message
+        assert finding.file == path.name
+        assert finding.text == text.split("\n")[int(line) - 1].rstrip()
+        if column:
+            assert finding.column == int(column)
+    if hint:
+        assert found[0].hint == hint[1]
+    assert caught.value.where == f"{path.name}:{found[0].line}"
+    assert str(HERE) not in str(found)
+    assert "grader/compile" not in str(found)
+
+
+@pytest.mark.parametrize("path", CLEAN, ids=lambda p: p.stem)
+def test_a_clean_twin_compiles_without_a_word(path: Path) -> None:
+    program = compiled(path)
+    assert program.warnings == ()
+    kernel = program.kernel("k")
+    assert kernel is not None
+    assert kernel.parameters[0].is_pointer
+    assert "__global__ void k(" in program.source.split("\n")[kernel.line - 1]
+    for ptx in (program.ptx, program.debug_ptx):
+        assert f".entry {kernel.symbol}" in ptx
+        assert f'"{path.name}"' in ptx
+        assert "/" + path.name not in ptx
+    assert ".loc" in program.ptx
+    assert ".section" in program.debug_ptx
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        pytest.param(b"", "empty", id="empty"),
+        pytest.param(b" \n\t\r\n", "empty", id="blank"),
+        pytest.param(KERNEL + b"\0", "binary", id="NUL"),
+        pytest.param(b"\x7fELF\x02\x01\x01\x00", "binary", id="ELF"),
+        pytest.param(b"// caf\xe9\n" + KERNEL, "0xe9 at line 1 is not UTF-8", id="latin-1"),
+        pytest.param(b"\n\n\x1b[31m" + KERNEL, "0x1b at line 3", id="escape"),
+        pytest.param(KERNEL + b" " * MAX_BYTES, "256 KiB", id="large"),
+        pytest.param(b"x" * (10 << 20), "10,485,760 bytes", id="10 MB"),
+    ],
+)
+def test_what_is_no_source_is_refused(source: bytes, says: str) -> None:
+    finding = refused(source)
+    assert finding.kind == "compile-error"
+    assert says in finding.message
+    assert finding.hint
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "BOM"])
+def test_line_ends_and_marks_do_not_matter(mark: bytes, end: bytes) -> None:
+    lines = [b'extern "C" __global__ void k(float* a) {', b"  a[0] = x;", b"}", b""]
+    finding = refused(mark + end.join(lines))
+    assert (finding.line, finding.column, finding.text) == (2, 10, "  a[0] = x;")
+
+
+BOMBS = {
+    "macros": "#define A0 x x x x x x x x x x\n"
+    + "".join(f"#define A{i} {f'A{i - 1} ' * 10}\n" for i in range(1, 10))
+    + 'extern "C" __global__ void k(int* a) { A9 }\n',
+    "templates": "template <int N> __device__ int r(int x) {"
+    "return r<N - 1>(x) + r<N - 1>(x + N) * r<N - 1>(x - N); }\n"
+    "template <> __device__ int r<0>(int x) { return x * x; }\n"
+    'extern "C" __global__ void k(int* a) { a[0] = r<25>(a[1]); }\n',
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_ends_by_the_time_limit(name: str) -> None:
+    finding = refused(BOMBS[name].encode(), limits=Limits(wall=1.0, memory=2 << 30))
+    assert finding.kind == "compile-error"
+    assert "more than 1 s" in finding.message
+
+
+def test_a_bomb_ends_by_the_memory_limit() -> None:
+    source = b"__device__ int big[1 << 26] = {1};\n__global__ void k(int* a) { a[0] = big[a[1]]; }"
+    finding = refused(source, limits=Limits(wall=20.0, memory=400 << 20))
+    assert "more than 400 MB" in finding.message
+
+
+def test_a_flood_of_errors_is_cut() -> None:
+    body = "".join(f"    a[{i}] = x{i};\n" for i in range(60))
+    with pytest.raises(StudentFault) as caught:
+        compile_source(f"__global__ void k(int* a) {{\n{body}}}\n".encode(), "lab.cu", cache=None)
+    assert len(caught.value.findings) == 20
+    assert [f.line for f in caught.value.findings] == list(range(2, 22))
+
+
+def test_warnings_come_with_the_program() -> None:
+    source = KERNEL.replace(b"a[0] = 1;", b"int unused; a[0] = 1;")
+    (warning,) = compile_source(source, "lab.cu", cache=None).warnings
+    assert (warning.kind, warning.severity, warning.line) == ("compile-warning", "warning", 1)
+    assert "never referenced" in warning.message
+
+
+def test_resources_and_names() -> None:
+    source = b"""#define TILE 16
+typedef float real;
+__global__ void __launch_bounds__(256, 2) matmul(const real* __restrict__ A, real B[], int n) {
+    __shared__ real tile[TILE][TILE];
+    real local[64];
+    for (int i = 0; i < 64; i++) local[i] = A[i];
+    for (int i = 0; i < n; i++) local[(i * n) % 64] += local[i % 64];
+    tile[threadIdx.y][threadIdx.x] = local[n];
+    __syncthreads();
+    B[n] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+    program = compile_source(source, "some folder/my lab(1).cu", cache=None)
+    assert program.file == "my lab(1).cu"
+    (kernel,) = program.kernels
+    assert kernel.signature == "__global__ void matmul(const float* A, float* B, int n)"
+    assert [p.bytes for p in kernel.parameters] == [8, 8, 4]
+    assert (kernel.line, kernel.symbol) == (3, "_Z6matmulPKfPfi")
+    assert kernel.resources.static_shared_bytes == 1024
+    assert kernel.resources.local_bytes == 256
+    assert 8 <= (kernel.resources.registers or 0) <= 128  # what the launch bounds leave
+
+
+def test_a_path_is_never_shown() -> None:
+    source = KERNEL.replace(b"a[0] = 1;", b'printf("<%s>", __FILE__); a[0] = x;')
+    with pytest.raises(StudentFault) as caught:
+        compile_source(source, "/secret/folder/lab.cu", cache=None)
+    assert "secret" not in str(caught.value.findings)
+
+
+def test_the_toolchain_is_named() -> None:
+    assert re.fullmatch(r"13\.0\.\d+", toolchain()["nvrtc"])
+    assert {"sm_80", "sm_90"} <= set(architectures())
+
+
+def test_another_architecture() -> None:
+    assert ".target sm_80" in compile_source(KERNEL, "k.cu", architecture="sm_80", cache=None).ptx
+
+
+def test_a_missing_compiler_is_the_machines_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.compile.nvrtc.RELEASE", "12.9")
+    with pytest.raises(MachineFault, match="not installed") as caught:
+        compile_source(KERNEL, "k.cu", cache=None)
+    assert "pip install" in caught.value.mend

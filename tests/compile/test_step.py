@@ -1,0 +1,60 @@
+"""The compiling child: NVRTC prints the lines of any file that it can include, so it sees none."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.box import call
+from grader.compile.nvrtc import installation
+
+STEP = "grader.compile.step:compile_variants"
+SECRET = "the_secret_answer"
+
+
+@pytest.fixture
+def canary() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="warpgrade-test-"))
+    folder.chmod(0o755)
+    (folder / "solution.cu").write_text(SECRET + "\n")
+    yield folder / "solution.cu"
+    shutil.rmtree(folder)
+
+
+def log_of(source: str, confine: bool) -> str:
+    request: dict[str, Any] = {
+        "source": source,
+        "file": "lab.cu",
+        "variants": {"only": ["-arch=compute_90"]},
+        "libraries": str(installation().libraries),
+        "folder": "/usr",
+    }
+    log: str = call(STEP, request, confine=confine).value["variants"]["only"]["log"]
+    return log
+
+
+@pytest.mark.parametrize("spelling", ['#include "{}"', "#define X <{}>\n#include X"])
+def test_an_included_secret_is_not_there_and_the_control_shows_it(
+    spelling: str, canary: Path
+) -> None:
+    source = spelling.format(canary)
+    assert SECRET in log_of(source, confine=False)
+    boxed = log_of(source, confine=True)
+    assert SECRET not in boxed
+    assert "cannot open source file" in boxed or "could not open source file" in boxed
+
+
+def test_it_loads_no_numpy() -> None:
+    import subprocess
+    import sys
+
+    command = "import sys, grader.compile.step; print('numpy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
