@@ -50,7 +50,7 @@ def base_of(o: Operands, text: str, space: int) -> tuple[int, int, int]:
         return o.source(base, 8), add, 8
     if width not in (4, 8):
         raise OperandError(f"address in {base}")
-    return o.register(base), add, width
+    return o.register(base, width), add, width
 
 
 def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int], int]:
@@ -64,10 +64,7 @@ def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int
     width = max(2, widths.pop() if widths else stores)
     if width < stores:
         raise OperandError(f"{text} is narrower than {stores} bytes")
-    refs = [
-        o.source(n, width) if o.width(n) is not None or n != "_" else o.registers.bytes
-        for n in names
-    ]
+    refs = [o.source(n, width) if n != "_" else o.registers.sink for n in names]
     return refs + [0] * (4 - len(refs)), width
 
 
@@ -87,7 +84,7 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code
     parts = op.split(".")
     kind, count = _shape(parts)
     size, space = TYPE_BYTES[kind], space_of(parts)
-    if what == "ld" and any(o.width(v) is None for v in vector(values)):
+    if what == "ld" and any(o.width(v) is None and v != "_" for v in vector(values)):
         raise OperandError(f"{op} into {values}")
     (d, b, c, e), width = _elements(o, values, count, size)
     base, add = address(where)
@@ -174,7 +171,7 @@ def op_isspacep(op: str, operands: list[str], o: Operands, known: Known) -> list
 
 
 def op_activemask(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    return [Code("activemask_b32", o.register(operands[0]))]
+    return [Code("activemask_b32", o.register(operands[0], 4))]
 
 
 def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:

@@ -73,6 +73,9 @@ class Image:
     finer: bool
 
 
+MAX_STACK = 512 << 10
+"""Bytes of local memory that a thread may have: CUDA C++ Programming Guide, compute capabilities."""
+
 _LAUNCH_ORDER = ("atom", "red")
 _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
 _FINER = {"atom", "red", "membar", "fence", "cp", "mbarrier"}
@@ -115,6 +118,8 @@ class _Decoder:
                 local = (local + v.align - 1) // v.align * v.align
                 self.image.local_places[v.name] = local
                 local += v.bytes
+        if local > MAX_STACK or frame.bytes > MAX_STACK:
+            raise PtxError(f"{f.name}: more than {MAX_STACK} bytes of local memory", f.line)
         registers = RegisterFile(f)
         operands = Operands(registers, self.image.constants, entry, frame)
         blocks = self.blocks(f, operands)

@@ -103,7 +103,7 @@ def _reduction(i: Instruction, parts: list[str], aligned: int, o: Operands) -> E
     kind = next(k for p, k in (("popc", RED_POPC), ("and", RED_AND), ("or", RED_OR)) if p in parts)
     d, barrier, *count, p = i.operands
     negated = NEGATED if p.startswith("!") else 0
-    target = o.register(d) if kind == RED_POPC else o.predicate(d)
+    target = o.register(d, 4) if kind == RED_POPC else o.predicate(d)
     number = o.source(count[0], 4) if count else o.source("0", 4)
     return End(
         BARRIER,
@@ -137,7 +137,7 @@ def _call(i: Instruction, f: Function, o: Operands, functions: dict[str, Functio
     inputs = _copies(o.frame, arguments, callee.parameters, frame)
     outputs = [(b, a, n) for a, b, n in _copies(o.frame, results, callee.results, frame)]
     call = Call(None if indirect else target, inputs, outputs, frame.bytes)
-    return End(CALL, a=o.register(target) if indirect else 0, call=call)
+    return End(CALL, a=o.register(target, 8) if indirect else 0, call=call)
 
 
 def _prototype(f: Function, label: str) -> Function:

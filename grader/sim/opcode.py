@@ -79,6 +79,14 @@ COMPARISONS = (
 _UNSIGNED_NAMES = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _BOOLEANS = {"and": 1, "or": 2, "xor": 3}
 _SHIFTS = {"shl", "shr"}
+SOURCES = (
+    dict.fromkeys(
+        "abs neg not cnot popc clz bfind brev rcp sqrt rsqrt sin cos lg2 ex2 tanh testp".split(), 1
+    )
+    | dict.fromkeys("mad fma madc mad24 sad bfe dp4a dp2a shf fns".split(), 3)
+    | {"bfi": 4}
+)
+"""How many source operands a plain instruction has; 2 where it is not said."""
 _TYPELESS = {"mov", "selp", "slct", "set"}
 
 
@@ -114,6 +122,16 @@ def _widths(op: str, kind: str, count: int) -> list[int]:
     return [width] * count
 
 
+def _target(op: str, d: str, o: Operands, kinds: list[str]) -> int:
+    """The register or predicate that an instruction writes."""
+    width, parts = TYPE_BYTES[kinds[0]], op.split(".")
+    if parts[0] == "testp" or width == 0:
+        return o.predicate(d)
+    if parts[0] in ("popc", "clz", "bfind"):
+        width = 4
+    return o.register(d, 2 * width if "wide" in parts else width)
+
+
 def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
     """d, a, b, c: by name."""
     parts = op.split(".")
@@ -135,12 +153,11 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]
         raise NotSimulated(op)
     width = TYPE_BYTES[kinds[0]]
     d, *sources = operands
-    refs = [
-        o.source(s, w) for s, w in zip(sources, _widths(op, kinds[-1], len(sources)), strict=False)
-    ]
-    if len(refs) != len(sources) or not 1 <= len(refs) <= 4:
+    if len(sources) != (count := SOURCES.get(parts[0], 2)):
         raise OperandError(f"{op} with {len(operands)} operands")
-    code = coded(found, o.register(d), refs, width=width)
+    widths = _widths(op, kinds[-1], count)
+    refs = [o.source(s, w) for s, w in zip(sources, widths, strict=True)]
+    code = coded(found, _target(op, d, o, kinds), refs, width=width)
     if mode or flag:
         return [coded("modified", code.d, refs, width=width, flag=flag, mode=mode, inner=found)]
     return [code]
@@ -156,7 +173,10 @@ def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     d, a, b, c, table = operands
     return [
         coded(
-            "lop3_b32", o.register(d), [o.source(x, 4) for x in (a, b, c)], imm=int(table, 0) & 255
+            "lop3_b32",
+            o.register(d, 4),
+            [o.source(x, 4) for x in (a, b, c)],
+            imm=int(table, 0) & 255,
         )
     ]
 
@@ -167,7 +187,10 @@ def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     d, a, b, c = operands
     return [
         coded(
-            "prmt_b32", o.register(d), [o.source(x, 4) for x in (a, b, c)], mode=modes.index(mode)
+            "prmt_b32",
+            o.register(d, 4),
+            [o.source(x, 4) for x in (a, b, c)],
+            mode=modes.index(mode),
         )
     ]
 
@@ -179,7 +202,7 @@ def op_slct(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
         raise NotSimulated(op)
     width, (d, a, b, c) = TYPE_BYTES[kinds[0]], operands
     flag = FTZ if "ftz" in op.split(".") else 0
-    refs = (o.register(d), o.source(a, width), o.source(b, width), o.source(c, 4))
+    refs = (o.register(d, width), o.source(a, width), o.source(b, width), o.source(c, 4))
     return [Code("modified", *refs, flag=flag, inner=found)] if flag else [Code(found, *refs)]
 
 
@@ -187,7 +210,8 @@ def op_selp(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     kind, (d, a, b, p) = op.split(".")[-1], operands
     width = TYPE_BYTES[kind]
     name = "selp_pred" if kind == "pred" else f"selp_b{8 * width}"
-    return [Code(name, o.register(d), o.source(a, width), o.source(b, width), o.predicate(p))]
+    target = o.register(d, width) if width else o.predicate(d)
+    return [Code(name, target, o.source(a, width), o.source(b, width), o.predicate(p))]
 
 
 def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
@@ -232,7 +256,7 @@ def op_set(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
     scratch = o.registers.scratch
     codes = op_setp(test, ["%scratch", *operands[1:]], _WithScratch(o), known)
     one = 0x3F800000 if parts[-2] == "f32" else 0xFFFFFFFF
-    return [*codes, Code("set_b32", o.register(operands[0]), scratch, imm=one)]
+    return [*codes, Code("set_b32", o.register(operands[0], 4), scratch, imm=one)]
 
 
 class _WithScratch(Operands):

@@ -108,7 +108,9 @@ class RegisterFile:
             end += 4 if kind == "pred" else max(width, 2) * LANES
         self.carry = end
         self.scratch = end + 4
-        self.bytes = (end + 8 + 31) // 32 * 32
+        self.sink = (end + 8 + 31) // 32 * 32
+        self.bytes = self.sink + 8 * LANES
+        """The last 256 bytes are the sink `_`."""
 
 
 @dataclass
@@ -144,10 +146,13 @@ class Operands:
         """Bytes of a register's lane; None when `text` is no register."""
         return self.registers.width.get(text)
 
-    def register(self, text: str) -> int:
+    def register(self, text: str, width: int) -> int:
+        """A register whose lane is `width` bytes: what an instruction writes."""
         at = self.registers.at.get(text)
         if at is None:
             raise OperandError(f"no register {text}")
+        if (have := self.registers.width[text]) != max(width, 2):
+            raise OperandError(f"{text} is {have} bytes wide where {width} are written")
         return at
 
     def predicate(self, text: str) -> int:
@@ -164,9 +169,13 @@ class Operands:
                 raise OperandError(f"{text} is {have} bytes wide where {width} are read")
             return at
         if text in WARP_SPECIAL:
-            if width not in (2, 4):
+            if width != 4:
                 raise OperandError(f"{text} read as {width} bytes")
             return WARP_SPECIAL[text] * 128 | SPECIAL
+        if width == 0:
+            if not _INTEGER.match(text):
+                raise OperandError(f"{text} is no predicate")
+            return self.constants.place(("bits", 4, 0xFFFFFFFF if integer(text) else 0, 0))
         return self.constants.place(self.constant(text, width))
 
     def constant(self, text: str, width: int) -> Constant:
@@ -203,9 +212,14 @@ def address(text: str) -> tuple[str, int]:
     if match is None:
         raise OperandError(f"address {text[:40]!r}")
     if _INTEGER.match(match[1]):
-        return "", integer(match[1])
+        return "", wrapped(integer(match[1]))
     add = integer(match[2]) if match[2] else -integer(match[3]) if match[3] else 0
-    return match[1], add
+    return match[1], wrapped(add)
+
+
+def wrapped(x: int) -> int:
+    """The 64-bit signed number that `x` is modulo 2^64: what address arithmetic makes of it."""
+    return (x + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def vector(text: str) -> list[str]:

@@ -26,7 +26,7 @@ _TOP = re.compile(
     r"\s*(?:(?P<section>\.section\b[^{]*\{)"
     r"|(?P<line>\.(?:version|target|address_size|file)\b[^\n]*)"
     r"|(?P<function>(?:\.(?:visible|weak|extern)\s+)*\.(?:entry|func)\b)"
-    r"|(?P<statement>[^;{}]*(?:\{[^;{}]*\})?[^;{}]*;))"
+    r"|(?P<statement>[^;{}]*+(?:\{[^;{}]*+\})?+[^;{}]*+;))"
 )
 
 _STATEMENT = re.compile(
@@ -68,7 +68,13 @@ def parse(text: str) -> Module:
     """The module that `text` is. Raises PtxError."""
     if len(text) > MAX_TEXT:
         raise PtxError(f"more than {MAX_TEXT >> 20} MiB of PTX")
-    text = _COMMENT.sub(lambda m: m.group(1) or " ", text)
+    try:
+        return _module(_COMMENT.sub(lambda m: m.group(1) or " ", text))
+    except (ValueError, IndexError, OverflowError) as error:
+        raise PtxError(f"not understood: {error}") from error
+
+
+def _module(text: str) -> Module:
     module, at = Module(), 0
     while True:
         match = _TOP.match(text, at)
@@ -188,6 +194,8 @@ class _Body:
         return re.sub(r"[$%A-Za-z_][$%\w]*", lambda m: names.get(m[0], m[0]), operand)
 
     def statement(self, text: str) -> None:
+        if not text:
+            return
         if text[0] == ".":
             self.directive(text)
             return

@@ -102,6 +102,11 @@ TYPE_BYTES = {
 }
 
 
+MAX_VARIABLE = 1 << 30
+"""Bytes of one variable; no GPU kernel of a course has a larger one."""
+
+ALIGNMENTS = frozenset(1 << k for k in range(17))
+
 _VARIABLE = re.compile(
     r"(?P<extern>\.extern\s+)?(?:\.(?:visible|weak|common)\s+)*\.(?P<space>global|const|shared|local|param)\s+"
     r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s+)?(?:\.(?P<vector>v[248])\s+)?\.(?P<type>\w+)\s+"
@@ -120,11 +125,16 @@ def variable(text: str) -> Variable:
     count, dims = 1, re.findall(r"\[([^\]]*)\]", match["dims"])
     for dim in dims:
         count *= int(dim, 0) if dim.strip() else 0
+    align = int(match["align"] or element or 1)
+    if not 0 <= count * element <= MAX_VARIABLE or align not in ALIGNMENTS:
+        raise PtxError(f"{match['name']}: {count * element} bytes aligned to {align}")
     init, relocations = _initial(match["init"] or "", TYPE_BYTES[match["type"]])
+    if len(init) > count * element:
+        raise PtxError(f"the initialiser of {match['name']} is longer than it")
     return Variable(
         match["name"],
         match["space"],
-        int(match["align"] or element or 1),
+        align,
         element * count,
         bool(match["extern"]) and not element * count,
         init,

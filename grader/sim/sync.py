@@ -43,7 +43,7 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Code
         raise NotSimulated(op)
     releases = RELEASE if {"release", "acq_rel"} & set(parts) else 0
     returns = target != "_"
-    d = o.register(target) if returns else 0
+    d = o.register(target, width) if returns else 0
     if returns and o.width(target) != width:
         raise OperandError(f"{op} into {target}")
     c = o.source(rest[0], width) if rest else 0
@@ -78,7 +78,7 @@ def op_shfl(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     a, b, c = (o.source(x, 4) for x in operands[1:4])
     has = bool(p) and p.strip() != "_"
     e = o.predicate(p.strip()) if has else 0
-    return [Code("shfl_b32", o.register(d.strip()), a, b, c, e, flag=int(has), mode=mode)]
+    return [Code("shfl_b32", o.register(d.strip(), 4), a, b, c, e, flag=int(has), mode=mode)]
 
 
 def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
@@ -86,7 +86,7 @@ def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     mode = ("all", "any", "uni", "ballot").index(
         next(p for p in parts if p in ("all", "any", "uni", "ballot"))
     )
-    d = o.register(operands[0]) if mode == 3 else o.predicate(operands[0])
+    d = o.register(operands[0], 4) if mode == 3 else o.predicate(operands[0])
     source = operands[1]
     member = o.source(operands[2], 4) if len(operands) > 2 else o.source("0xffffffff", 4)
     return [
@@ -111,7 +111,7 @@ def op_match(op: str, operands: list[str], o: Operands, known: Known) -> list[Co
     return [
         Code(
             "match",
-            o.register(d.strip()),
+            o.register(d.strip(), 4),
             a,
             member,
             e=e,
@@ -130,14 +130,16 @@ def op_redux(op: str, operands: list[str], o: Operands, known: Known) -> list[Co
     mode = modes.index(next(p for p in parts if p in modes))
     a, member = o.source(operands[1], 4), o.source(operands[2], 4)
     return [
-        Code("redux", o.register(operands[0]), a, member, flag=int(parts[-1] == "s32"), mode=mode)
+        Code(
+            "redux", o.register(operands[0], 4), a, member, flag=int(parts[-1] == "s32"), mode=mode
+        )
     ]
 
 
 def op_elect(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
     d, _, p = operands[0].partition("|")
     has = d.strip() != "_"
-    target = o.register(d.strip()) if has else 0
+    target = o.register(d.strip(), 4) if has else 0
     return [
         Code("elect", target, b=o.source(operands[1], 4), e=o.predicate(p.strip()), flag=int(has))
     ]

@@ -20,7 +20,7 @@ def op_mov(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
         name = f"pack_{len(parts)}x{8 * width // len(parts)}"
         if not known(name):
             raise NotSimulated(f"{op} of {len(parts)} elements")
-        return [coded(name, o.register(d), refs)]
+        return [coded(name, o.register(d, width), refs)]
     if a in (
         "%clock",
         "%clock_hi",
@@ -29,12 +29,13 @@ def op_mov(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
         "%globaltimer_lo",
         "%globaltimer_hi",
     ):
-        return [Code("mov_clock64" if width == 8 else "mov_clock32", o.register(d))]
+        name = "mov_clock64" if width == 8 else "mov_clock32"
+        return [Code(name, o.register(d, 8 if width == 8 else 4))]
     if width == 0:
-        return [Code("mov_pred", o.predicate(d), o.predicate(a))]
+        return [Code("mov_pred", o.predicate(d), o.source(a, 0))]
     if (have := o.width(d)) is None or have != max(width, 2):
         raise OperandError(f"{op} into {d}")
-    return [Code(f"mov_b{8 * max(width, 2)}", o.register(d), o.source(a, width))]
+    return [Code(f"mov_b{8 * max(width, 2)}", o.register(d, width), o.source(a, width))]
 
 
 def _unpack(parts: list[str], a: str, width: int, o: Operands) -> list[Code]:
@@ -44,7 +45,7 @@ def _unpack(parts: list[str], a: str, width: int, o: Operands) -> list[Code]:
         raise NotSimulated(f"mov into {len(parts)} elements")
     source = o.source(a, width)
     codes = [
-        Code(f"unpack_{n}_{len(parts)}x{8 * each}", o.register(p), source)
+        Code(f"unpack_{n}_{len(parts)}x{8 * each}", o.register(p, each), source)
         for n, p in zip(names, parts, strict=True)
         if p != "_"
     ]
@@ -62,11 +63,11 @@ def op_cvta(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     space = space.partition("::")[0]
     width = TYPE_BYTES[parts[-1]]
     if space in ("global", "const"):
-        return [Code(f"mov_b{8 * width}", o.register(d), o.source(a, width))]
+        return [Code(f"mov_b{8 * width}", o.register(d, width), o.source(a, width))]
     if width != 8:
         raise NotSimulated(f"{op} (32-bit generic addresses)")
     return [
-        Code(f"cvta{'_to' if 'to' in parts else ''}_{space}_u64", o.register(d), o.source(a, 8))
+        Code(f"cvta{'_to' if 'to' in parts else ''}_{space}_u64", o.register(d, 8), o.source(a, 8))
     ]
 
 
@@ -86,7 +87,7 @@ def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
     if found := (f"cvt_{to}_{source}" if known(f"cvt_{to}_{source}") and _simple(parts) else None):
         if o.width(operands[0]) == TYPE_BYTES[to]:
             ref = o.source(operands[1], TYPE_BYTES[source])
-            return [Code(found, o.register(operands[0]), ref)]
+            return [Code(found, o.register(operands[0], TYPE_BYTES[to]), ref)]
     rounding = next((p for p in parts if re.fullmatch(r"r[nzmp]i?", p)), "rn")
     mode = ("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi").index(rounding)
     mods = ("sat" in parts) | ("ftz" in parts) << 1 | ("relu" in parts) << 2
@@ -96,7 +97,7 @@ def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
         return [
             Code(
                 "convert_pair",
-                o.register(d),
+                o.register(d, 4),
                 o.source(a, 4),
                 o.source(b, 4),
                 count=half,
@@ -114,7 +115,7 @@ def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
     return [
         Code(
             "convert",
-            o.register(d),
+            o.register(d, have_d),
             o.source(a, width_a),
             size=_type_code(source),
             count=_type_code(to),

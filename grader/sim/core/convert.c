@@ -37,14 +37,14 @@ static f64 to_integral(f64 x, u32 mode) {
   }
 }
 
-/* Out of range clamps; NaN gives 0, or the most negative number for 64 bits. */
-static u64 float_to_int(f64 x, u32 bytes, bool sign, u32 mode) {
-  if (x != x) return bytes == 8 ? 1ull << 63 : 0;
+/* Out of range clamps; NaN gives 0, or the top bit alone where either side has 64 bits. */
+static u64 float_to_int(f64 x, bool wide, u32 bytes, bool sign, u32 mode) {
+  if (x != x) return wide || bytes == 8 ? 1ull << (8 * bytes - 1) : 0;
   x = to_integral(x, mode);
   if (sign) {
     f64 top = ldexp(1, (int)(8 * bytes - 1));
     if (x >= top) return (1ull << (8 * bytes - 1)) - 1;
-    if (x < -top) return (u64)-(s64)(1ull << (8 * bytes - 1));
+    if (x < -top) return ~0ull << (8 * bytes - 1);
     return (u64)(s64)x;
   }
   if (x <= 0) return 0;
@@ -52,17 +52,14 @@ static u64 float_to_int(f64 x, u32 bytes, bool sign, u32 mode) {
   return (u64)x;
 }
 
-static void set_rounding(u32 mode) {
-  static const int fe[4] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
-  fesetround(fe[mode & 3]);
-}
+static const int ROUNDING[4] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
 
 static u64 to_float(f64 x, u32 type, u32 mode, u32 mods) {
   u32 bytes = type & 15, brain = type >> 4 == BRAIN;
   if (mods & SAT) x = x > 0 ? (x < 1 ? x : 1.0) : 0.0;
   if (mods & RELU && x < 0) x = 0;
   if (bytes == 8) return bits64(x);
-  if (bytes == 2) return f64_to_half(x, (int)brain, mode == RZ ? FE_TOWARDZERO : FE_TONEAREST);
+  if (bytes == 2) return f64_to_half(x, (int)brain, ROUNDING[mode & 3]);
   volatile f32 r = (f32)x;
   if (mods & FLUSH && fabsf(r) < 0x1p-126f) return bits32(copysignf(0.0f, r));
   return bits32(one_nan(r));
@@ -76,6 +73,15 @@ static f64 from_float(u64 x, u32 type, u32 mods) {
   return (f64)v;
 }
 
+/* An integer as a double whose last bit also stands for those that it has no room for, so that
+ * rounding to half happens once. */
+static f64 sticky(s64 v, bool sign) {
+  bool negative = sign && v < 0;
+  u64 m = negative ? -(u64)v : (u64)v, lost = m >> 53 ? (1ull << (11 - __builtin_clzll(m))) - 1 : 0;
+  if (m & lost) m = (m & ~lost) | (lost + 1);
+  return negative ? -(f64)m : (f64)m;
+}
+
 static u64 int_to_float(u64 x, u32 from, u32 to, u32 mode, u32 mods) {
   s64 v = extend(x, from & 15, from >> 4 == SIGNED);
   volatile f32 f;
@@ -83,12 +89,8 @@ static u64 int_to_float(u64 x, u32 from, u32 to, u32 mode, u32 mods) {
     f = from >> 4 == SIGNED ? (f32)v : (f32)(u64)v;
     return bits32(f);
   }
+  if ((to & 15) == 2) return to_float(sticky(v, from >> 4 == SIGNED), to, mode, mods);
   volatile f64 d = from >> 4 == SIGNED ? (f64)v : (f64)(u64)v;
-  if ((to & 15) == 2 && fabs(d) >= 0x1p53) {
-    /* Sticky bit, so that rounding to half happens once. */
-    s64 rest = from >> 4 == SIGNED ? v - (s64)d : (s64)((u64)v - (u64)d);
-    if (rest) d = f64_of(bits64(d) | 1);
-  }
   return to_float(d, to, mode, mods);
 }
 
@@ -109,14 +111,14 @@ void ptx_convert(Warp *w, const Insn *i) {
   u32 from = i->size, to = i->count, mods = (u32)i->imm, mode = i->mode;
   bool float_from = from >> 4 >= FLOAT, float_to = to >> 4 >= FLOAT;
   bool exact_rounding = mode < RNI && float_to;
-  if (exact_rounding) set_rounding(mode);
+  if (exact_rounding) fesetround(ROUNDING[mode]);
   for (int l = 0; l < LANES; l++) {
     if (!w->lane[l]) continue;
     u64 x = register_lane(w, i->a, i->flag, l), r;
     if (!float_from && !float_to) {
       r = int_to_int(x, from, to, mods);
     } else if (float_from && !float_to) {
-      r = float_to_int(from_float(x, from, mods), to & 15, to >> 4 == SIGNED, mode);
+      r = float_to_int(from_float(x, from, mods), (from & 15) == 8, to & 15, to >> 4 == SIGNED, mode);
       r = (u64)extend(r, to & 15, to >> 4 == SIGNED);
     } else if (!float_from) {
       r = int_to_float(x, from, to, mode, mods);

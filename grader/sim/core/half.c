@@ -37,7 +37,7 @@ static inline u16 half_fma(u16 a, u16 b, u16 c, int brain, int relu) {
   f64 x = half_to_f64(a, brain) * half_to_f64(b, brain), y = half_to_f64(c, brain), s = x + y;
   /* Round to odd: the sum of an exact product and a half may not fit a double. */
   f64 t = s - x, lost = (x - (s - t)) + (y - t);
-  if (lost != 0 && !(bits64(s) & 1)) s = f64_of(bits64(s) + ((lost > 0) == (s > 0) ? 1 : -1));
+  if (isfinite(s) && lost != 0 && !(bits64(s) & 1)) s = f64_of(bits64(s) + ((lost > 0) == (s > 0) ? 1 : -1));
   u16 r = f64_to_half(s, brain, FE_TONEAREST);
   if (relu && s == s && r >> 15) r = 0;
   return r;

@@ -13,7 +13,7 @@ static inline f64 half_to_f64(u16 h, int brain) {
   return h >> 15 ? -v : v;
 }
 
-/* One rounding from an exact double. `mode` is FE_TONEAREST or FE_TOWARDZERO. */
+/* One rounding from an exact double. `mode` is one of fenv.h's FE_... */
 static inline u16 f64_to_half(f64 x, int brain, int mode) {
   int fraction = brain ? 7 : 10, low = brain ? -126 : -14, high = brain ? 127 : 15;
   u16 sign = (u16)(bits64(x) >> 63 << 15), inf = brain ? 0x7F80 : 0x7C00;
@@ -24,10 +24,12 @@ static inline u16 f64_to_half(f64 x, int brain, int mode) {
   (void)frexp(m, &e);
   e = m == 0 || e - 1 < low ? low : e - 1;
   f64 scaled = ldexp(m, fraction - e), whole = floor(scaled), rest = scaled - whole;
-  if (mode == FE_TONEAREST && (rest > 0.5 || (rest == 0.5 && fmod(whole, 2) == 1))) whole += 1;
+  bool away = mode == (sign ? FE_DOWNWARD : FE_UPWARD);
+  if (mode == FE_TONEAREST ? rest > 0.5 || (rest == 0.5 && fmod(whole, 2) == 1) : away && rest > 0)
+    whole += 1;
   u32 n = (u32)whole;
   if (n >> (fraction + 1)) { n >>= 1; e++; }
-  if (e > high) return sign | (mode == FE_TONEAREST ? inf : inf - 1);
+  if (e > high) return sign | (mode == FE_TONEAREST || away ? inf : inf - 1);
   u32 biased = n >> fraction ? (u32)(e - low + 1) : 0;
   return (u16)(sign | biased << fraction | (n & ((1u << fraction) - 1)));
 }
