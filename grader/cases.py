@@ -101,7 +101,7 @@ def judge_answer(
         "error",
         problem,
         variable=derivation.output,
-        hint=f"check the arithmetic of {derivation.kernel.name} by hand for these limits",
+        hint=f"work {derivation.call} out by hand and follow the kernel's arithmetic",
     )
     placed = at_line(finding, program, kernel.line if kernel else 0)
     return CaseRun(case, None, replace(trace, findings=(*trace.findings, placed))), None

@@ -184,7 +184,7 @@ def first_block(m: Mismatch) -> Cause | None:
 
 def imprecise(m: Mismatch) -> Cause | None:
     """Close everywhere, yet further off than float32 arithmetic explains."""
-    scale = np.maximum(np.abs(m.expected), float(np.abs(m.expected).max()) * 0.01)
+    scale = np.maximum(np.abs(m.expected), float(np.abs(m.expected).mean()))
     if m.unwritten.any() or not np.isfinite(m.actual).all() or not scale.all():
         return None
     error = float((np.abs(m.actual - m.expected) / scale).max())

@@ -48,7 +48,9 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
     parts = [p for p in (_bytes_ratio(options, run, evidence), _sectors(options, run)) if p]
     faults = [at_line(p.fault, evidence.program, p.line) for p in parts if p.fault]
     hints = line_hints(run.trace.lines, evidence.program, "warning" if faults else "info")
-    findings = [replace(finding, cases=(run.case.name,)) for finding in (*faults, *hints)]
+    said = {(fault.kind, fault.line) for fault in faults}
+    told = [*faults, *(hint for hint in hints if (hint.kind, hint.line) not in said)]
+    findings = [replace(finding, cases=(run.case.name,)) for finding in told]
     return Verdict(
         status="fail" if faults else "pass",
         summary="; ".join(part.summary for part in parts) or "no limit set",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from grader.check.result import Result
@@ -30,7 +30,7 @@ def class_table(grades: Sequence[Grade], width: int = 80) -> Text:
     columns = _widths(names, width - who - SCORE - CAUSE - 4)
     head = Text(f"{'file':<{who}}  {'score':>{SCORE}}", "bold")
     for name, cells in zip(names, columns, strict=True):
-        head.append(f" {clip(clean(name), cells):>{cells}}")
+        head.append(f" {set_cell_size(clean(name), min(cells, cell_len(name))):>{cells}}")
     head.append("  main finding")
     lines = [head, *(_line(grade, names, columns, who, width) for grade in grades)]
     return Text("\n").join([*lines, Text(), _footer(grades, width)])

@@ -132,3 +132,20 @@ def test_an_excerpt_shows_both_sides() -> None:
     assert len(lines) == 4
     assert lines[2].split()[2:] == ["-1", "-1"]
     assert max(map(len, lines)) <= 72
+
+
+def test_a_sum_in_half_precision_is_told_by_its_size() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.uniform(-1, 1, (2, 32, 32))
+    expected = Expected(a @ b, np.full((32, 32), 1e-5))
+    half = np.zeros((32, 32), dtype=np.float16)
+    for i in range(32):
+        half = (half + np.outer(a[:, i], b[i])).astype(np.float16)
+    found = compare("C", half, expected, None, (16, 16, 1))
+    assert found is not None
+    cause = explain(found)
+    assert cause is not None
+    assert "each is close" in cause.what
+    short = compare("C", a[:, :31] @ b[:31], expected, None, (16, 16, 1))
+    assert short is not None
+    assert explain(short) is None

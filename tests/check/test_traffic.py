@@ -107,6 +107,14 @@ def test_lines_that_waste_are_told_of(values: dict[str, float], kinds: list[str]
     assert all(hint.line == 6 and hint.text.startswith("As[") for hint in hints)
 
 
+def test_a_line_is_blamed_once() -> None:
+    values = {"ld_requests": 10, "ld_sectors": 320, "ld_bytes": 1280}
+    lines = (counters(6, **values), counters(8, ld_requests=10, ld_sectors=319, ld_bytes=1280))
+    run = a_run(LARGE, counters=counters(**values), lines=lines)
+    verdict = judge(Options(max_sectors_per_request=4), evidence(run, settled={"output": GOOD}))
+    assert [(f.line, f.severity) for f in verdict.findings] == [(6, "error"), (8, "warning")]
+
+
 def test_the_degree_of_a_bank_conflict() -> None:
     (hint,) = line_hints([counters(6, waves=6144, conflicts=5952)], a_program(), "info")
     assert hint.message.startswith("32-way bank conflict")
