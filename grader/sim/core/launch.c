@@ -14,6 +14,7 @@
 
 enum { RESIDENT = 32 };
 #define SLICE (1u << 18)
+enum { ROUNDS = 64 }; /* of all warps between two looks at the clock */
 
 struct Team {
   const Launch *launch;
@@ -142,9 +143,12 @@ static void start_cta(Cta *c, u64 number) {
   }
 }
 
+/* Where the first warp that is not done has got to; when all of them wait, for what. */
 static void say_timeout(Cta *c, u32 kind) {
+  Warp *waiting = c->warp;
   for (u32 k = 0; k < c->warps; k++) {
     Warp *w = &c->warp[k];
+    if (w->waits && !waiting->waits) waiting = w;
     for (u32 f = w->frames; f-- > 0;) {
       const Frame *fr = &w->frame[f];
       if (!fr->pending_blocks) continue;
@@ -157,13 +161,16 @@ static void say_timeout(Cta *c, u32 kind) {
       return;
     }
   }
+  if (waiting->waits) set_mask(waiting, waiting->wait[0].mask);
+  fail(waiting, kind, waiting->waits ? waiting->wait[0].pc : 0, 0);
 }
 
 /* Runs a block until it is done, stops, or has had its slice. */
 static enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
   const Launch *n = k->launch;
   u64 until = c->steps + slice, look = c->steps + SLICE;
-  for (;;) {
+  for (u32 round = 1;; round++) {
+    if (c->steps > n->step_limit) { say_timeout(c, TIMEOUT); return STOPPED; }
     bool turning = false, waiting = false;
     for (u32 x = 0; x < c->warps; x++) {
       enum Outcome o = run_warp(&c->warp[x]);
@@ -171,8 +178,7 @@ static enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
       turning |= o == ROTATE;
       waiting |= o == BLOCKED;
     }
-    if (c->steps > n->step_limit && turning) { say_timeout(c, TIMEOUT); return STOPPED; }
-    if (c->steps > look) {
+    if (c->steps > look || round % ROUNDS == 0) {
       look = c->steps + SLICE;
       if (__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) return STOPPED;
       if (now() > k->team->deadline) { say_timeout(c, LIMIT); k->team->late = true; return STOPPED; }
