@@ -151,6 +151,8 @@ class _Decoder:
         try:
             if (meet := meeting(i, o)) is not None:
                 meet.pc = pc
+                if i.guard is not None:
+                    meet.guard, meet.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
                 raw[-1].end = meet
                 raw.append(Block([], End()))
             end = terminator(i, f, o, self.module.functions)

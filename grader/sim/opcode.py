@@ -163,10 +163,6 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]
     return [code]
 
 
-def _refs(code: Code) -> tuple[int, int, int, int, int]:
-    return code.d, code.a, code.b, code.c, code.e
-
-
 def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
     if "BoolOp" in op or len(operands) != 5:
         raise NotSimulated(op)
@@ -232,20 +228,12 @@ def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     if kind in ("f16", "bf16", "f16x2", "bf16x2"):
         code.exec, code.width = f"setp_{kind}", COMPARISONS.index(comparison)
         return [code]
-    found = symbol(f"setp.{comparison}.{kind}", known)
+    flushes = ".ftz" if "ftz" in parts and kind == "f32" else ""
+    found = symbol(f"setp.{comparison}{flushes}.{kind}", known)
     if found is None:
         raise NotSimulated(op)
     code.exec = found
-    if "ftz" in parts and kind == "f32":
-        return [_flushed(code, o)]
     return [code]
-
-
-def _flushed(code: Code, o: Operands) -> Code:
-    """A comparison of flushed operands: the wrapper's fields are taken, so booleans are not."""
-    if code.mode:
-        raise NotSimulated("setp.ftz with a boolean operator")
-    return Code("modified", *_refs(code), flag=FTZ, inner=code.exec)
 
 
 def op_set(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:

@@ -42,6 +42,28 @@ EQUALITY(u64) ORDER(u64) ORDER(s64)
 TEST2(setp_eq_f32, f32, a == b)
 TEST2(setp_ne_f32, f32, a < b || a > b)
 ORDER(f32) UNORDERED(f32)
+
+/* .ftz takes subnormal operands for zeros. */
+static inline f32 flushed(f32 x) { return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x; }
+#define FLUSHED(OP) \
+  TEST2(setp_##OP##_ftz_f32, f32, test_##OP(flushed(a), flushed(b)))
+static inline bool test_eq(f32 a, f32 b) { return a == b; }
+static inline bool test_ne(f32 a, f32 b) { return a < b || a > b; }
+static inline bool test_lt(f32 a, f32 b) { return a < b; }
+static inline bool test_le(f32 a, f32 b) { return a <= b; }
+static inline bool test_gt(f32 a, f32 b) { return a > b; }
+static inline bool test_ge(f32 a, f32 b) { return a >= b; }
+static inline bool test_equ(f32 a, f32 b) { return !(a < b || a > b); }
+static inline bool test_neu(f32 a, f32 b) { return !(a == b); }
+static inline bool test_ltu(f32 a, f32 b) { return !(a >= b); }
+static inline bool test_leu(f32 a, f32 b) { return !(a > b); }
+static inline bool test_gtu(f32 a, f32 b) { return !(a <= b); }
+static inline bool test_geu(f32 a, f32 b) { return !(a < b); }
+static inline bool test_num(f32 a, f32 b) { return a == a && b == b; }
+static inline bool test_nan(f32 a, f32 b) { return a != a || b != b; }
+FLUSHED(eq) FLUSHED(ne) FLUSHED(lt) FLUSHED(le) FLUSHED(gt) FLUSHED(ge) FLUSHED(equ)
+FLUSHED(neu) FLUSHED(ltu) FLUSHED(leu) FLUSHED(gtu) FLUSHED(geu) FLUSHED(num) FLUSHED(nan)
+
 TEST2(setp_eq_f64, f64, a == b)
 TEST2(setp_ne_f64, f64, a < b || a > b)
 ORDER(f64) UNORDERED(f64)

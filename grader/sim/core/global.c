@@ -148,6 +148,7 @@ static void same_instruction(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 of
     u32 stamp = b->cell[g].wrote;
     if (stamp == me) continue;
     u32 other = (stamp & (MAX_BLOCK_THREADS - 1)) - w->base;
+    if (other >= LANES) continue; /* a block on another thread wrote it just now: AGAIN */
     u32 flags = STORE | OTHER_STORE | SAME_INSTRUCTION;
     if (lanes_store_same(w, i, lane, other)) flags |= SAME_VALUE;
     meet(w, i, lane, b, offset, flags, w->cta->number, stamp, i->pc);

@@ -274,7 +274,8 @@ static void free_worker(Worker *k) {
 
 static void hand_over(Launch *n, Worker *all, u32 workers) {
   for (u32 x = 1; x < workers; x++) {
-    for (u32 j = 0; j < all[x].reports.n; j++) report(&all[0], all[x].reports.r[j]);
+    for (u32 j = 0; j < all[x].reports.n; j++)
+      if (all[x].reports.r[j].count) report(&all[0], all[x].reports.r[j]);
     all[0].reports.lost += all[x].reports.lost;
   }
   n->nreports = 0;

@@ -30,8 +30,11 @@ void ptx_shfl_b32(Warp *w, const Insn *i) {
   }
 }
 
-/* The lanes that a lane's member mask and the present ones have in common. */
-static u32 party(const Warp *w, const u32 *member, u32 l) { return member[l] & w->mask; }
+/* The lanes that a lane's member mask and the present ones have in common; a lane outside its own
+ * mask, which has been reported, at least has itself. */
+static u32 party(const Warp *w, const u32 *member, u32 l) {
+  return (member[l] | 1u << l) & w->mask;
+}
 
 enum { ALL, ANY, UNI, BALLOT };
 void ptx_vote(Warp *w, const Insn *i) {
