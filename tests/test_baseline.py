@@ -18,8 +18,7 @@ HOW = How(seed=b"s")
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def cache(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
