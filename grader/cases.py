@@ -18,6 +18,10 @@ from grader.run import run_all
 
 Backend = Literal["sim", "gpu"]
 
+STEPS = 20_000_000
+"""Warp instructions that a block of a lab's case may execute: hundreds of times what the
+solutions need, and the same verdict on every machine, which seconds would not give."""
+
 
 @dataclass(frozen=True)
 class How:
@@ -54,6 +58,7 @@ def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tu
         on=how.on,
         threads=how.threads,
         limit=how.limit,
+        steps=STEPS,
     )
     seen = dict(zip(ready, traces, strict=True))
     launched = {n: CaseRun(ready[n].case, ready[n], trace) for n, trace in seen.items()}
@@ -71,7 +76,9 @@ def run_derivations(
     if not lab.derivations:
         return {}
     launches = [derivation.launch for derivation in lab.derivations]
-    traces = run_all(program, launches, on=how.on, threads=how.threads, limit=how.limit)
+    traces = run_all(
+        program, launches, on=how.on, threads=how.threads, limit=how.limit, steps=STEPS
+    )
     return {
         derivation.name: judge_answer(derivation, trace, program)
         for derivation, trace in zip(lab.derivations, traces, strict=True)

@@ -31,6 +31,7 @@ MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65
 MAX_SHARED = 48 << 10
 MAX_BLOCKS = 1 << 24
 MAX_BYTES = 1 << 30
+PATIENCE = 4
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,12 @@ def simulate(
     instructions a block (0: the default). Raises MachineFault and LabFault."""
     made: dict[str, tuple[Variant, ...] | Finding] = {}
     out = []
+    allowed = steps or Limits.steps
     for launch in launches:
         started = time.perf_counter()
-        trace = _one(program, launch, made, Limits(steps or Limits.steps, limit, max(1, threads)))
+        trace = _one(program, launch, made, Limits(allowed, limit, max(1, threads)))
+        if any(f.kind == "timeout" for f in trace.errors):
+            allowed = max(allowed // PATIENCE, 1)  # what never ends once seldom ends elsewhere
         out.append(replace(trace, seconds={"run": time.perf_counter() - started}))
     return tuple(out)
 
