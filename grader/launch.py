@@ -92,7 +92,7 @@ class Other:
     line: int
     thread: Dim3
     block: Dim3
-    access: Literal["read", "write", "atomic"] = "write"
+    access: Literal["read", "write", "atomic", "wait"] = "write"
     text: str = ""
 
 

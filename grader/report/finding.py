@@ -30,13 +30,15 @@ def findings_text(findings: Iterable[Finding], width: int = 80, most: int = SHOW
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Each finding once, errors first, in the order of KINDS: a race before the wrong output that
-    it makes."""
+    """Each finding once, errors first, causes before what they bring about: a barrier that
+    threads miss before the races, a race before the wrong output."""
     return sorted(dict.fromkeys(findings), key=_rank)
 
 
 def _rank(finding: Finding) -> tuple[int, int]:
     kind = KINDS.index(finding.kind) if finding.kind in KINDS else len(KINDS)
+    if finding.kind == "barrier-divergence":
+        kind = KINDS.index("launch-failure")
     return list(STYLES).index(finding.severity), kind
 
 
@@ -96,6 +98,8 @@ def _places(finding: Finding, width: int) -> list[str]:
 
 
 def _who(access: str, thread: Dim3 | None) -> str:
+    if access == "wait" and thread:
+        return f"thread {dim3(thread)} waits"
     if access and thread:
         return f"{access} by thread {dim3(thread)}"
     return f"thread {dim3(thread)}" if thread else access

@@ -14,7 +14,16 @@ from grader.sim.machine import Raw
 from grader.sim.messages import barriers, hazards, memory, stops
 from grader.sim.names import Shape, declared_shape, element_bytes, plain_name
 from grader.sim.order import ProgramOrder
-from grader.sim.reported import OTHER_STORE, SAME_VALUE, STORE, UNKNOWN_BUFFER, Report, Target
+from grader.sim.reported import (
+    OTHER_STORE,
+    SAME_VALUE,
+    STORE,
+    UNKNOWN_BUFFER,
+    UNUSUAL,
+    WITHIN_WARP,
+    Report,
+    Target,
+)
 
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
@@ -33,7 +42,7 @@ class Explainer:
 
     def findings(self) -> tuple[Finding, ...]:
         """Alike ones folded; errors first, then by line."""
-        reports = [self.report(r) for r in self.raw.reports]
+        reports = wide([self.report(r) for r in self.raw.reports])
         found = [self.finding(r) for r in reports if not self.explained(r, reports)]
         return fold(found)
 
@@ -123,7 +132,8 @@ class Explainer:
 
     def finding(self, r: Report) -> Finding:
         if r.kind == c.RACE:
-            found = self.race(r)
+            r, hazard = self.race(r)
+            found = hazards(r, hazard)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
             found = memory(r)
         elif r.kind in (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK):
@@ -142,14 +152,21 @@ class Explainer:
             other=other,
         )
 
-    def race(self, r: Report) -> Finding:
+    def race(self, r: Report) -> tuple[Report, str]:
+        """The report with the access that the program meant to come first as its partner."""
         if r.has(STORE) and r.has(OTHER_STORE):
-            hazard = "WAW"
-        elif r.has(STORE):
-            hazard = self.order.hazard(r.pc, r.pc2)
-        else:
-            hazard = self.order.hazard(r.pc2, r.pc)
-        return hazards(r, hazard)
+            return r, "WAW"
+        write, read = (r.pc, r.pc2) if r.has(STORE) else (r.pc2, r.pc)
+        hazard = self.order.hazard(write, read)
+        return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
+
+
+def wide(reports: list[Report]) -> list[Report]:
+    """Where warps race with each other, the lanes of one warp need the same barrier: their
+    reports are not told apart."""
+    if not any(r.kind == c.RACE and not r.has(UNUSUAL) for r in reports):
+        return reports
+    return [replace(r, flags=r.flags & ~WITHIN_WARP) if r.kind == c.RACE else r for r in reports]
 
 
 def _lines(image: Image) -> list[int]:

@@ -47,9 +47,7 @@ def hazards(r: Report, hazard: str) -> Finding:
         what += " within a warp (warp-level programming)"
     elif r.has(ACROSS_BLOCKS):
         what += " between two blocks"
-    first, then = (
-        (r.line2, r.line) if (hazard == "RAW") == (not r.has(STORE)) else (r.line, r.line2)
-    )
+    first, then = r.line2, r.line
     hint = _cure(r, hazard, first, then, bool(r.has(WITHIN_WARP)), bool(r.has(ACROSS_BLOCKS)))
     partner = Other(r.line2, r.thread2, r.block2, other)
     return Finding(
@@ -182,7 +180,7 @@ def _plural(n: int, word: str) -> str:
 
 def barriers(r: Report) -> Finding:
     """Threads that do not meet."""
-    other = Other(r.line2, r.thread2, r.block2, "read")
+    other = Other(r.line2, r.thread2, r.block2, "wait")
     if r.kind == c.EARLY_EXIT:
         return Finding(
             "barrier-divergence",
@@ -203,6 +201,7 @@ def barriers(r: Report) -> Finding:
             "error",
             "lanes named in the member mask never arrive here",
             other=other,
+            access="wait",
             hint="every lane of the mask must reach the same call; take it out of the branch",
         )
     if r.kind == c.DEADLOCK:
@@ -211,6 +210,7 @@ def barriers(r: Report) -> Finding:
             "error",
             "deadlock: threads of the block wait at barriers that the others never reach",
             other=other,
+            access="wait",
             hint="take the barrier out of the branch, so that all threads of the block reach it",
         )
     return Finding(
@@ -218,6 +218,7 @@ def barriers(r: Report) -> Finding:
         "error",
         "threads of one block wait at different barriers",
         other=other,
+        access="wait",
         hint="take __syncthreads() out of the branch or loop that only some threads take",
     )
 

@@ -127,6 +127,8 @@ def _function(module: Module, text: str, at: int) -> int:
     )
     at = head.end()
     brace, semicolon = text.find("{", at), text.find(";", at)
+    if brace < 0 and semicolon < 0:
+        raise PtxError(f"{function.name} has no body and no end")
     if brace < 0 or 0 <= semicolon < brace:
         function.has_body = False
         module.functions.setdefault(function.name, function)

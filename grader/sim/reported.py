@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.launch import Dim3
 
@@ -10,6 +10,8 @@ SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 1
 MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (
     1 << k for k in range(5, 12)
 )
+UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
+"""A race with none of these is between two warps of a block, about different values."""
 
 
 @dataclass(frozen=True)
@@ -46,3 +48,21 @@ class Report:
 
     def has(self, flag: int) -> bool:
         return bool(self.flags & flag)
+
+    def swapped(self) -> Report:
+        """The same race told from the other access's side."""
+        kept = self.flags & ~(STORE | OTHER_STORE | ATOMIC | OTHER_ATOMIC)
+        for own, other in ((STORE, OTHER_STORE), (ATOMIC, OTHER_ATOMIC)):
+            kept |= (other if self.has(own) else 0) | (own if self.has(other) else 0)
+        return replace(
+            self,
+            flags=kept,
+            pc=self.pc2,
+            pc2=self.pc,
+            line=self.line2,
+            line2=self.line,
+            block=self.block2,
+            block2=self.block,
+            thread=self.thread2,
+            thread2=self.thread,
+        )

@@ -1,6 +1,5 @@
 /* PTX ISA, "Comparison and Selection Instructions": set and setp. */
-#include <math.h>
-#include "lanes.h"
+#include "float.h"
 
 /* setp.CmpOp.BoolOp p|q, a, b, {!}c: p = cmp op c, q = !cmp op c. */
 enum { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR };
@@ -42,9 +41,6 @@ EQUALITY(u64) ORDER(u64) ORDER(s64)
 TEST2(setp_eq_f32, f32, a == b)
 TEST2(setp_ne_f32, f32, a < b || a > b)
 ORDER(f32) UNORDERED(f32)
-
-/* .ftz takes subnormal operands for zeros. */
-static inline f32 flushed(f32 x) { return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x; }
 #define FLUSHED(OP) \
   TEST2(setp_##OP##_ftz_f32, f32, test_##OP(flushed(a), flushed(b)))
 static inline bool test_eq(f32 a, f32 b) { return a == b; }

@@ -15,6 +15,13 @@ OP2(min_f32, f32, f32, f32, min_f(a, b))
 OP2(max_f32, f32, f32, f32, max_f(a, b))
 OP2(min_NaN_f32, f32, f32, f32, a != a || b != b ? f32_of(0x7FFFFFFF) : min_f(a, b))
 OP2(max_NaN_f32, f32, f32, f32, a != a || b != b ? f32_of(0x7FFFFFFF) : max_f(a, b))
+static inline f32 nan_or(f32 a, f32 b, f32 r) { return a != a || b != b ? f32_of(0x7FFFFFFF) : r; }
+OP1(abs_ftz_f32, f32, f32, fabsf(flushed(a)))
+OP1(neg_ftz_f32, f32, f32, -flushed(a))
+OP2(min_ftz_f32, f32, f32, f32, min_f(flushed(a), flushed(b)))
+OP2(max_ftz_f32, f32, f32, f32, max_f(flushed(a), flushed(b)))
+OP2(min_ftz_NaN_f32, f32, f32, f32, nan_or(a, b, min_f(flushed(a), flushed(b))))
+OP2(max_ftz_NaN_f32, f32, f32, f32, nan_or(a, b, max_f(flushed(a), flushed(b))))
 OP2(copysign_f32, u32, u32, u32, (a & 0x80000000) | (b & 0x7FFFFFFF))
 
 /* A double NaN keeps its payload; an invalid operation makes the negative quiet one. */

@@ -13,6 +13,9 @@ static inline u64 bits64(f64 x) { u64 b; memcpy(&b, &x, 8); return b; }
 /* Single precision has one NaN, 0x7fffffff. */
 static inline f32 one_nan(f32 x) { return x == x ? x : f32_of(0x7FFFFFFF); }
 
+/* .ftz takes subnormal operands for zeros. */
+static inline f32 flushed(f32 x) { return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x; }
+
 static inline f32 min_f(f32 a, f32 b) {
   if (a != a) return one_nan(b);
   if (b != b) return a;
