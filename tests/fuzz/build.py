@@ -1,0 +1,76 @@
+"""The core built for inspection: under ASan and UBSan, or counting the lines it runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+CORE = Path(__file__).parents[2] / "grader" / "sim" / "core"
+BASE = ("-std=gnu11", "-g", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-strict-aliasing")
+SANITISE = (
+    "-O1",
+    "-fno-omit-frame-pointer",
+    "-fsanitize=address,undefined,float-cast-overflow",
+    "-fno-sanitize-recover=all",
+)
+COVERAGE = ("-O0", "--coverage")
+
+
+def compiler() -> str:
+    """gcc, whose sanitiser's library can be preloaded. Raises SystemExit when there is none."""
+    found = shutil.which(os.environ.get("CC", "gcc"))
+    if found is None:
+        raise SystemExit("fuzzing needs gcc: install it, or set CC")
+    return found
+
+
+def sanitised() -> Path:
+    """The core under ASan and UBSan, built again only when its sources changed."""
+    return _built(SANITISE, Path(tempfile.gettempdir()) / f"warpgrade-fuzz-{os.getuid()}")
+
+
+def counting(folder: Path) -> Path:
+    """The core that writes down which lines ran, in `folder`."""
+    return _built(COVERAGE, folder)
+
+
+def environment(path: Path) -> dict[str, str]:
+    """What a process that loads the sanitised core needs."""
+    asan = subprocess.run(
+        [compiler(), "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    return {
+        **os.environ,
+        "LD_PRELOAD": asan,
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:handle_segv=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "FUZZ_CORE": str(path),
+    }
+
+
+def _built(flags: tuple[str, ...], folder: Path) -> Path:
+    sources = sorted(CORE.glob("*.c"))
+    digest = hashlib.sha256(" ".join((*BASE, *flags)).encode())
+    for path in (*sources, *sorted(CORE.glob("*.h"))):
+        digest.update(path.read_bytes())
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"core-{digest.hexdigest()[:16]}.so"
+    if not target.exists():
+        objects = [_compiled(source, flags, folder) for source in sources]
+        part = target.with_suffix(f".{os.getpid()}.part")
+        link = [compiler(), *flags, "-shared", "-pthread", *map(str, objects), "-lm"]
+        subprocess.run([*link, "-o", str(part)], check=True)
+        part.replace(target)
+    return target
+
+
+def _compiled(source: Path, flags: tuple[str, ...], folder: Path) -> Path:
+    made = folder / f"{source.stem}.o"
+    subprocess.run([compiler(), *BASE, *flags, "-c", str(source), "-o", str(made)], check=True)
+    return made

@@ -1,0 +1,63 @@
+"""One fuzzing process: mutates and executes until its time is up, or it dies.
+
+The input about to run lies in the folder's `current.ptx`, so that the parent has it when this
+process is killed by it; what raised is saved as it happens; `tally` counts what was done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+import traceback
+from pathlib import Path
+from random import Random
+
+from tests.fuzz.corpus import entries, read
+from tests.fuzz.execute import execute, use
+from tests.fuzz.mutate import mutated
+
+
+def loop(core_path: Path, folder: Path, seed: int, first: int, seconds: float) -> None:
+    """Executes inputs first, first + 1, ... of this seed."""
+    core, corpus, ends = use(core_path), entries(), time.monotonic() + seconds
+    current, tally, number, reached = folder / "current.ptx", folder / "tally", first, 0
+    while time.monotonic() < ends:
+        random = Random(f"{seed}.{number}")
+        text, spec = mutated(random, corpus)
+        threads = random.choice((1, 1, 2, 3))
+        body = text.split("\n", 1)[-1]
+        current.write_text(f"{spec.header()}\n{body}", errors="surrogateescape")
+        try:
+            reached += execute(body, spec, core, threads=threads)
+        except Exception as error:
+            _save(folder, current, error)
+        number += 1
+        tally.write_text(f"{number} {reached}")
+
+
+def _save(folder: Path, current: Path, error: Exception) -> None:
+    """Keeps the smallest input for each place that raises."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{type(error).__name__}-{Path(frame.filename).stem}-{frame.lineno}"
+    name = f"{place}-{hashlib.sha256(place.encode()).hexdigest()[:6]}"
+    held = folder / f"{name}.ptx"
+    if not held.exists() or held.stat().st_size > current.stat().st_size:
+        held.write_bytes(current.read_bytes())
+        (folder / f"{name}.txt").write_text("".join(traceback.format_exception(error)))
+
+
+def once(core_path: Path, path: Path) -> None:
+    """Executes one saved input, on one thread and on three."""
+    text = path.read_text(errors="surrogateescape")
+    core, spec = use(core_path), read(text)
+    for threads in (1, 3):
+        execute(text.split("\n", 1)[-1], spec, core, threads=threads)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        once(Path(sys.argv[1]), Path(sys.argv[2]))
+    else:
+        path, where, seed_text, first_text, seconds_text = sys.argv[1:]
+        loop(Path(path), Path(where), int(seed_text), int(first_text), float(seconds_text))

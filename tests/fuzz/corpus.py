@@ -1,0 +1,101 @@
+"""The corpus: PTX with the launch that it is run with, as JSON in the first line.
+
+`python -m tests.fuzz.corpus` compiles kernels/*.cu anew; hand-written PTX lies beside the result.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grader.launch import Argument, Array, Dim3, Launch, Scalar
+
+HERE = Path(__file__).parent
+CORPUS, KERNELS = HERE / "corpus", HERE / "kernels"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A launch as the corpus writes it. An argument is a whole number (an int32) or
+    [dtype, elements] with "out" (uninitialised, read back) or "inout" (read back) behind it."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    args: tuple[Any, ...]
+    shared: int = 0
+
+    def header(self) -> str:
+        row = {"kernel": self.kernel, "grid": self.grid, "block": self.block}
+        return "// launch: " + json.dumps(row | {"shared": self.shared, "args": self.args})
+
+    def launch(self, seed: int = 0) -> Launch:
+        """The launch, its arrays filled at random."""
+        rng = np.random.default_rng(seed)
+        args = tuple(_argument(k, a, rng) for k, a in enumerate(self.args))
+        return Launch(self.kernel, self.grid, self.block, args, self.shared)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of the corpus."""
+
+    name: str
+    text: str
+    spec: Spec
+
+
+def _argument(number: int, a: Any, rng: np.random.Generator) -> Argument:
+    if not isinstance(a, (list, tuple)):
+        return Scalar(f"p{number}", a, "int32")
+    dtype, count, role = a[0], a[1], a[2] if len(a) > 2 else "in"
+    kind = np.dtype(dtype).kind
+    data = rng.normal(0, 9, count) if kind == "f" else rng.integers(0, 100, count)
+    held = None if role == "out" else data.astype(dtype)
+    return Array(f"p{number}", (count,), dtype, held, role != "in")
+
+
+def read(text: str) -> Spec:
+    """The launch in the first line of a kernel or of PTX."""
+    first = text.split("\n", 1)[0]
+    row = json.loads(first.removeprefix("// launch: "))
+    g, b = row["grid"], row["block"]
+    return Spec(
+        row["kernel"],
+        (g[0], g[1], g[2]),
+        (b[0], b[1], b[2]),
+        tuple(row["args"]),
+        row.get("shared", 0),
+    )
+
+
+def entries() -> list[Entry]:
+    """The whole corpus, by name."""
+    found = []
+    for path in sorted(CORPUS.glob("*.ptx")):
+        text = path.read_text()
+        found.append(Entry(path.stem, text, read(text)))
+    return found
+
+
+def compile_all() -> None:
+    """kernels/*.cu as debug and optimised PTX, without debug sections."""
+    from grader.compile.source import compile_source
+
+    for path in sorted(KERNELS.glob("*.cu")):
+        source = path.read_text()
+        program = compile_source(source.encode(), path.name)
+        header = read(source).header()
+        for kind, ptx in (("debug", program.debug_ptx), ("fast", program.ptx)):
+            lean = re.sub(r"\t?\.section\s+\.debug\w+\s*\{[^}]*\}", "", ptx)
+            lean = re.sub(r"(?m)^\s*(//.*)?\n", "", lean)
+            (CORPUS / f"{path.stem}.{kind}.ptx").write_text(f"{header}\n{lean}")
+
+
+if __name__ == "__main__":
+    compile_all()

@@ -1,0 +1,43 @@
+"""One input through the simulator: text, parser, decoder, core, findings, counters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader.fault import LabFault, MachineFault
+from grader.sim import core as core_module
+from grader.sim.core import Core
+from grader.sim.decode import decode
+from grader.sim.findings import Explainer
+from grader.sim.machine import Limits, Machine
+from grader.sim.metrics import launch_counters, line_counters
+from grader.sim.opcode import NotSimulated
+from grader.sim.parser import parse
+from grader.sim.ptx import PtxError
+from tests.fuzz.corpus import Spec
+
+REFUSALS = (PtxError, NotSimulated, MachineFault, LabFault)
+"""What hostile PTX may end in; anything else is a defect."""
+
+
+def use(path: Path) -> Core:
+    """Makes the simulator of this process run on the core built at `path`."""
+    core = Core(path)
+    core_module.core = lambda: core  # type: ignore[assignment]
+    return core
+
+
+def execute(text: str, spec: Spec, core: Core, *, threads: int = 1, steps: int = 20_000) -> bool:
+    """Whether the input got as far as the core. Raises what is not a refusal."""
+    try:
+        module = parse(text)
+        machine = Machine(module, decode(module, spec.kernel, core.known))
+        launch = spec.launch()
+        raw = machine.run(launch, Limits(steps=steps, seconds=2.0, threads=threads), True)
+    except REFUSALS:
+        return False
+    explainer = Explainer(machine.image, launch, raw, "", "kernel.cu", ())
+    explainer.findings()
+    launch_counters(machine.image, raw)
+    line_counters(machine.image, raw, explainer.line_of)
+    return True
