@@ -14,7 +14,7 @@ from grader.compile.program import Program
 from grader.fault import LabFault, MachineFault
 from grader.launch import Array, Finding, Launch, Trace
 from grader.sim.exchange import pack_launches, pack_program, unpack_traces
-from grader.sim.simulate import MAX_BYTES, refusal
+from grader.sim.refusal import MAX_BYTES, refusal
 
 SHADOW = 40
 """Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""

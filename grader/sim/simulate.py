@@ -26,11 +26,8 @@ from grader.sim.occupancy import theoretical_occupancy
 from grader.sim.opcode import NotSimulated
 from grader.sim.parser import parse
 from grader.sim.ptx import Location, PtxError
+from grader.sim.refusal import refusal
 
-MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
-MAX_SHARED = 48 << 10
-MAX_BLOCKS = 1 << 24
-MAX_BYTES = 1 << 30
 PATIENCE = 4
 
 
@@ -146,60 +143,6 @@ def _text(program: Program, line: int) -> str:
 
 def _aborted(finding: Finding) -> Trace:
     return Trace("sim", (finding,), ended=False)
-
-
-def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
-    """Why CUDA would refuse this launch, with its own error's name; None when it would not."""
-    threads = prod(launch.block)
-    static = kernel.resources.static_shared_bytes or 0
-    if (
-        any(not 1 <= n <= most for n, most in zip(launch.block, MAX_BLOCK, strict=True))
-        or threads > MAX_THREADS
-    ):
-        return _refused(
-            f"a block of {_times(launch.block)} = {threads} threads "
-            "(cudaErrorInvalidConfiguration)",
-            f"a block has 1 to {MAX_THREADS} threads, at most {_times(MAX_BLOCK)}",
-        )
-    if any(not 1 <= n <= most for n, most in zip(launch.grid, MAX_GRID, strict=True)):
-        return _refused(
-            f"a grid of {_times(launch.grid)} blocks (cudaErrorInvalidConfiguration)",
-            f"a grid has at least one block and at most {_times(MAX_GRID)}",
-        )
-    if static + launch.shared > MAX_SHARED:
-        return _refused(
-            f"{static} bytes of static and {launch.shared} of dynamic shared memory "
-            "(cudaErrorInvalidValue)",
-            f"a block has {MAX_SHARED} bytes of shared memory in all",
-        )
-    if prod(launch.grid) > MAX_BLOCKS:
-        return _refused(
-            f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate",
-            f"launch at most {MAX_BLOCKS} blocks here, or run on a GPU",
-        )
-    size = sum(
-        prod(a.shape) * np.dtype(a.dtype).itemsize for a in launch.args if isinstance(a, Array)
-    )
-    if size > MAX_BYTES:
-        return _refused(
-            f"{size >> 20} MiB of arrays: too much to simulate",
-            f"launch with at most {MAX_BYTES >> 20} MiB here, or run on a GPU",
-        )
-    if len(launch.args) != len(kernel.parameters):
-        return _refused(
-            f"{len(launch.args)} arguments for {len(kernel.parameters)} parameters "
-            "(cudaErrorInvalidValue)",
-            f"the kernel is {kernel.signature}",
-        )
-    return None
-
-
-def _refused(what: str, hint: str) -> Finding:
-    return Finding("launch-failure", "error", f"the launch is refused: {what}", hint=hint)
-
-
-def _times(numbers: tuple[int, ...]) -> str:
-    return " x ".join(map(str, numbers))
 
 
 def merged(first: tuple[Finding, ...], second: tuple[Finding, ...]) -> tuple[Finding, ...]:
