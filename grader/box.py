@@ -42,19 +42,33 @@ __all__ = ["BoxDeath", "Limits", "Reply", "call", "confinement", "why_unconfined
 _STDERR_BYTES = 64 << 10
 _REAP_SECONDS = 10.0
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
+_NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.boxed import main; main()"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one step may take: seconds of wall and processor time, bytes of address space, bytes
-    of output (its reply, and its private /tmp), processes and threads together."""
+    """What one step may take: seconds of wall and processor time, bytes of address space (0: any,
+    because CUDA reserves more of it than there is memory), bytes of output (its reply, and its
+    private /tmp), processes and threads together."""
 
     wall: float = 20.0
     cpu: float = 60.0
     memory: int = 2 << 30
     output: int = 256 << 20
     processes: int = 64
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What the caller asked for, and the nonce that the answer has to carry."""
+
+    step: str
+    nonce: str
+    limits: Limits
+    readable: tuple[Path, ...]
+    devices: tuple[Path, ...]
+    variables: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -75,18 +89,22 @@ def call(
     *,
     limits: Limits = Limits(),
     readable: tuple[Path, ...] = (),
+    devices: tuple[Path, ...] = (),
+    variables: Mapping[str, str] = _NO_VARIABLES,
     confine: bool | None = None,
 ) -> Reply:
     """Run `step`, "package.module:function", on a JSON `request` and `arrays` in a child.
 
     The function takes (request, arrays) and returns (JSON value, arrays). The child sees the
-    interpreter, its packages, the step's own package and `readable`, nothing else, where
-    bubblewrap works; `confine=True` asks for that, False does without. A Fault raised inside is
-    raised here; any other exception becomes a MachineFault; a child that dies a BoxDeath.
+    interpreter, its packages, the step's own package, `readable`, and the device nodes `devices`,
+    nothing else, where bubblewrap works; `confine=True` asks for that, False does without. Its
+    environment has `variables` and nothing of ours. A Fault raised inside is raised here; any
+    other exception becomes a MachineFault; a child that dies a BoxDeath.
     """
     sandbox = _walls(confine)
     nonce = secrets.token_hex(16)
-    with _started(step, nonce, request, arrays, limits, readable, sandbox) as child:
+    order = _Order(step, nonce, limits, readable, devices, variables)
+    with _started(order, request, arrays, sandbox) as child:
         if not _ended(child.process, limits.wall):
             raise BoxDeath("timeout", f"it ran for more than {limits.wall:g} s")
         _kill(child)
@@ -125,15 +143,10 @@ def _walls(confine: bool | None) -> Sandbox | None:
 
 @contextmanager
 def _started(
-    step: str,
-    nonce: str,
-    request: Any,
-    arrays: Mapping[str, NDArray[Any]],
-    limits: Limits,
-    readable: tuple[Path, ...],
-    sandbox: Sandbox | None,
+    order: _Order, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
 ) -> Iterator[_Child]:
     """A running child; whatever happens, it and its own children are gone afterwards."""
+    limits = order.limits
     asked, reply, errors, info = (
         _memory("request"),
         _memory("reply", limits.output),
@@ -141,17 +154,18 @@ def _started(
         _memory("info", 4096),
     )
     try:
-        write(asked, nonce, request, arrays)
+        write(asked, order.nonce, request, arrays)
         _seal(asked)
-        packages = _packages(step)
-        shown = (*runtime(), *packages, *(p.absolute() for p in readable))
-        order = _order(step, limits, sandbox, shown, packages)
-        order |= {"request": asked, "reply": reply, "capacity": limits.output}
-        roots = [str(p.parent) for p in packages]
-        inner = [interpreter(), "-I", "-S", "-B", "-c", _START, json.dumps(order), roots[0]]
+        packages = _packages(order.step)
+        shown = (*runtime(), *packages, *(p.absolute() for p in order.readable))
+        told = _told(order, sandbox, shown, packages)
+        told |= {"request": asked, "reply": reply, "capacity": limits.output}
+        root = str(packages[0].parent)
+        inner = [interpreter(), "-I", "-S", "-B", "-c", _START, json.dumps(told), root]
         if sandbox:
-            inner = sandbox.command(["--info-fd", str(info), *inner], shown, limits.output)
-        process = _spawn(inner, (asked, reply, info), errors)
+            inner = ["--info-fd", str(info), *inner]
+            inner = sandbox.command(inner, shown, limits.output, order.devices)
+        process = _spawn(inner, environment() | order.variables, (asked, reply, info), errors)
         child = _Child(process, sandbox, reply, errors, info)
         try:
             yield child
@@ -195,22 +209,20 @@ def _packages(step: str) -> list[Path]:
     return places
 
 
-def _order(
-    step: str,
-    limits: Limits,
-    sandbox: Sandbox | None,
-    shown: tuple[Path, ...],
-    packages: list[Path],
+def _told(
+    order: _Order, sandbox: Sandbox | None, shown: tuple[Path, ...], packages: list[Path]
 ) -> dict[str, Any]:
     """What the child is told on its command line; the nonce is not among it."""
-    root = os.geteuid() == 0
+    limits, root = order.limits, os.geteuid() == 0
     drops = sandbox.drops if sandbox else root and reachable(shown)
-    bounds = {"cpu": int(-(-limits.cpu // 1)), "memory": limits.memory, "output": limits.output}
+    bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output}
+    if limits.memory:
+        bounds["memory"] = limits.memory
     if drops or (sandbox and not root):
         bounds["processes"] = limits.processes
     sites = [str(p) for p in runtime() if p.name.endswith("-packages")]
     return {
-        "step": step,
+        "step": order.step,
         "limits": bounds,
         "path": [*(str(p.parent) for p in packages[1:]), *sites],
         "uid": stranger() if drops else 0,
@@ -218,11 +230,13 @@ def _order(
     }
 
 
-def _spawn(command: list[str], shared: tuple[int, ...], errors: int) -> subprocess.Popen[bytes]:
+def _spawn(
+    command: list[str], variables: Mapping[str, str], shared: tuple[int, ...], errors: int
+) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             command,
-            env=environment(),
+            env=variables,
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -44,16 +44,23 @@ class Sandbox:
     version: str
     drops: bool
 
-    def command(self, inner: list[str], shown: Iterable[Path], scratch: int) -> list[str]:
+    def command(
+        self,
+        inner: list[str],
+        shown: Iterable[Path],
+        scratch: int,
+        devices: tuple[Path, ...] = (),
+    ) -> list[str]:
         """`inner` inside the walls. `shown` are the paths it sees, at their own names and
-        read-only; `scratch` is the size of its private /tmp in bytes."""
+        read-only; `scratch` is the size of its private /tmp in bytes; `devices` are the device
+        nodes that it may use."""
         user = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         user = user if self.drops else ["--unshare-user", "--cap-drop", "ALL"]
         private = ["--proc", "/proc", "--dev", "/dev", "--perms", "1777"]
         private += ["--size", str(scratch), "--tmpfs", "/tmp", "--chdir", "/tmp"]
         tied = ["--die-with-parent", "--new-session", "--hostname", "box"]
         around = [self.program, *_ISOLATION, *user, *tied, *_system(), *private]
-        return [*around, *_binds(tuple(shown)), *inner]
+        return [*around, *_binds(tuple(shown)), *_nodes(devices), *inner]
 
 
 def interpreter() -> str:
@@ -172,6 +179,14 @@ def _binds(shown: tuple[Path, ...]) -> list[str]:
             words += ["--perms", "0755", "--dir", str(parent)]
     for path in shown:
         words += ["--ro-bind", str(path), str(path)]
+    return words
+
+
+def _nodes(devices: tuple[Path, ...]) -> list[str]:
+    """Device nodes as they are, and /sys, where drivers look for the hardware behind them."""
+    words = ["--ro-bind", "/sys", "/sys"] if devices else []
+    for node in devices:
+        words += ["--dev-bind", str(node), str(node)]
     return words
 
 
