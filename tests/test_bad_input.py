@@ -17,7 +17,6 @@ from tests.command import ROOT, Said, descendants, grader
 
 LAB = "vector-add"
 SOLUTION = (ROOT / "solutions" / LAB / f"{LAB}.cu").read_text()
-HEAD = 'extern "C" __global__ void vector_add('
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,9 @@ def data(name: str, content: bytes) -> Callable[[Path], object]:
 
 
 def kernel(body: str) -> Callable[[Path], object]:
-    """A vector-add submission with that body."""
-    head, brace, _ = SOLUTION.partition("{")
-    return text("x.cu", f"{head}{brace}\n{body}\n}}\n")
+    """A submission of tiled-matmul with that body."""
+    head = 'extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)'
+    return text("x.cu", f"{head}\n{{\n{body}\n}}\n")
 
 
 def course(name: str, old: str, new: str) -> Callable[[Path], object]:
@@ -110,7 +109,7 @@ ROWS = [
     Row("no GPU backend", text("x.cu", SOLUTION), f"{CHECK} --on gpu", 2,
         ("--on gpu", "simulator")),
     Row("unknown backend", text("x.cu", SOLUTION), f"{CHECK} --on cpu", 2, ("cpu", "sim")),
-    Row("no threads", text("x.cu", SOLUTION), f"{CHECK} --threads 0", 2, ("--threads", "0")),
+    Row("no threads", text("x.cu", SOLUTION), f"{CHECK} --threads 0", 2, ("--threads", "greater than")),
     Row("unknown option", text("x.cu", SOLUTION), f"{CHECK} --jsno f", 2, ("--jsno", "--json")),
     Row("no word left", lambda at: None, "check", 2, ("LAB",)),
     Row("json into no folder", text("x.cu", SOLUTION), f"{CHECK} --json no/f.json", 2,
@@ -125,10 +124,11 @@ ROWS = [
     Row("broken reference", course("reference.py", "def inputs(", "def inputs(("), COURSE, 2,
         ("reference.py", "not valid Python")),
     Row("no course", text("x.cu", SOLUTION), COURSE, 2, ("no labs in labs",)),
-    Row("endless loop", kernel("for (;;) { volatile int x = 0; x++; }"), f"{CHECK} --limit 2", 1,
+    Row("endless loop", kernel("for (;;) { volatile int x = 0; x++; }"), "check tiled-matmul x.cu --limit 1", 1,
         ("timeout", "x.cu:")),
     Row("barrier deadlock", kernel("if (threadIdx.x < 32) { __syncthreads(); }\n"
-                                   "else { __syncthreads(); __syncthreads(); }"), CHECK, 1,
+                                   "else { __syncthreads(); __syncthreads(); }"),
+        "check tiled-matmul x.cu", 1,
         ("barrier-divergence", "x.cu:")),
     Row("launch file missing", text("x.cu", SCALE), RUN, 2, ("launch.yaml", "cannot read")),
     Row("array missing", launch("x.npy", "z.npy"), RUN, 2,

@@ -62,14 +62,16 @@ def run(arguments: Sequence[str]) -> int:
     words = [word for word in arguments if word != "--debug"]
     debug = len(words) < len(arguments)
     try:
-        return int(app(words, prog_name="grader", standalone_mode=False) or 0)
+        code = int(app(words, prog_name="grader", standalone_mode=False) or 0)
     except Exception as error:
         if debug:
             traceback.print_exc()
         return _told(error)
     except KeyboardInterrupt:
+        code = INTERRUPTED
+    if code == INTERRUPTED:
         say("stopped")
-        return INTERRUPTED
+    return code
 
 
 def _told(error: Exception) -> int:

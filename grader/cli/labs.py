@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grader.labgate import Line
 
 Names = Annotated[
-    list[str] | None, typer.Argument(metavar="[LAB...]", help="The labs; all when none is named.")
+    list[str] | None, typer.Argument(metavar="LAB", help="The labs; all when none is named.")
 ]
 labs = typer.Typer(
     help="List labs, prove that they are sound, make their skeletons.", no_args_is_help=True
