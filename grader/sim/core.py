@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char_p, c_double, c_int, c_uint32, c_uint64, c_void_p
+from ctypes import c_double, c_int, c_uint32, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
 
@@ -142,7 +142,7 @@ class CLaunch(ctypes.Structure):
                 "visit_lanes",
             )
         ),
-        ("printed", c_char_p),
+        ("printed", c_void_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
         ("wall_limit", c_double),
         *((n, c_uint32) for n in ("insns", "blocks", "functions", "buffers", "entry")),
@@ -160,6 +160,8 @@ class CLaunch(ctypes.Structure):
                 "exact",
                 "local_limit",
                 "printed_room",
+                "heap_limit",
+                "allocations",
                 "nreports",
                 "lost",
                 "status",

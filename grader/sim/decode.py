@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grader.sim import access, opcode, sync, transfer
+from grader.sim import access, copying, opcode, sync, transfer
 from grader.sim.access import GENERIC, GLOBAL, SHARED
 from grader.sim.cfg import preferred_order
 from grader.sim.flow import (
@@ -25,6 +25,8 @@ from grader.sim.flow import (
     End,
     meeting,
     parameter_frame,
+    builtin_of,
+    call_builtin,
     terminator,
     without_effect,
 )
@@ -71,6 +73,7 @@ class Image:
     smallest: dict[int, int]
     waits: bool
     finer: bool
+    runtime: set[str] = field(default_factory=set)
 
 
 MAX_STACK = 512 << 10
@@ -78,7 +81,7 @@ MAX_STACK = 512 << 10
 
 _LAUNCH_ORDER = ("atom", "red")
 _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
-_FINER = {"atom", "red", "membar", "fence", "cp", "mbarrier"}
+_FINER = {"atom", "red", "membar", "fence", "mbarrier"}
 
 
 def decode(module: Module, kernel: str, known: Known) -> Image:
@@ -178,11 +181,17 @@ class _Decoder:
         parts = i.op.split(".")
         self.note(i.op, parts)
         code = without_effect(i, self.known)
+        if parts[0] == "call":
+            name = builtin_of(i, self.module.functions) or ""
+            self.image.runtime.add(name)
+            code = call_builtin(i, o, name)
         if code is not None:
             codes = [code]
         else:
             name = f"op_{parts[0]}"
-            rules = (getattr(module, name, None) for module in (opcode, access, transfer, sync))
+            rules = (
+                getattr(module, name, None) for module in (opcode, access, transfer, sync, copying)
+            )
             rule = next((r for r in rules if r is not None), opcode.plain)
             codes = rule(i.op, i.operands, o, self.known)
         for code in codes:

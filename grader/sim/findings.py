@@ -74,6 +74,8 @@ class Explainer:
 
     def target(self, r: Any) -> Target:
         space, offset = int(r["space"]), int(r["address"])
+        if int(r["kind"]) == c.ASSERTION:
+            return self.condition(int(r["buffer"]), offset)
         if offset >= 1 << 63:
             offset -= 1 << 64
         if space == SHARED:
@@ -84,7 +86,15 @@ class Explainer:
             and int(r["buffer"]) < len(self.raw.buffers)
         ):
             return self.buffer(int(r["buffer"]), offset)
+        if space == GLOBAL and not int(r["flags"]) & UNKNOWN_BUFFER:
+            return _allocation(offset, int(r["extra"]))
         return Target(SPACE_NAMES.get(space, ""), "", "", "", offset, 0)
+
+    def condition(self, number: int, offset: int) -> Target:
+        """The text of a failed assertion's condition, which the compiler put into a variable."""
+        held = self.raw.buffers[number].data if number < len(self.raw.buffers) else b""
+        text = bytes(held[offset : offset + 200]).split(b"\0")[0].decode(errors="replace")
+        return Target("global", "", text, "", offset, 0)
 
     def shared(self, offset: int) -> Target:
         held = self.raw.shared.at(offset)
@@ -167,6 +177,12 @@ def wide(reports: list[Report]) -> list[Report]:
     if not any(r.kind == c.RACE and not r.has(UNUSUAL) for r in reports):
         return reports
     return [replace(r, flags=r.flags & ~WITHIN_WARP) if r.kind == c.RACE else r for r in reports]
+
+
+def _allocation(offset: int, size: int) -> Target:
+    """Memory that device malloc gave; `size` is 0 where the report does not say it."""
+    extent = f"{size} bytes" if size else "an allocation"
+    return Target("global", "memory from malloc", "memory from malloc", extent, offset, size)
 
 
 def _lines(image: Image) -> list[int]:

@@ -14,6 +14,8 @@ SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR = range(5)
 ALIGNED, COUNTED, NEGATED = 8, 16, 32
 ORDERS = 1
 """Flag of a meeting that orders memory accesses: bar.warp.sync does, shfl does not."""
+BUILTINS = {"vprintf": (2, 1), "malloc": (1, 1), "free": (1, 0), "__assertfail": (5, 0)}
+"""Functions that the hardware's runtime gives to every kernel: how many arguments and results."""
 WARP_MEETINGS = ("shfl", "vote", "match", "redux", "elect")
 """Instructions that their member mask's lanes execute together."""
 
@@ -68,7 +70,7 @@ def terminator(
         end = End(TRAP)
     elif name in ("bar", "barrier"):
         end = _barrier(i, o)
-    elif name == "call":
+    elif name == "call" and builtin_of(i, functions) is None:
         end = _call(i, f, o, functions)
     if end is not None and i.guard is not None:
         end.guard, end.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
@@ -115,6 +117,36 @@ def _reduction(i: Instruction, parts: list[str], aligned: int, o: Operands) -> E
     )
 
 
+def builtin_of(i: Instruction, functions: dict[str, Function]) -> str | None:
+    """The function of CUDA's device runtime that a call without a body reaches."""
+    operands = [x for x in i.operands[:2] if not x.startswith("(")]
+    name = operands[0] if operands else ""
+    held = functions.get(name)
+    return name if name in BUILTINS and (held is None or not held.has_body) else None
+
+
+def _why_not(target: str) -> str:
+    if target.startswith("cuda"):
+        return f"a call of {target} (dynamic parallelism: the device-side CUDA runtime)"
+    return f"a call of {target}, which has no body here"
+
+
+def call_builtin(i: Instruction, o: Operands, name: str) -> Code:
+    """vprintf, malloc, free, __assertfail: run by the core in the caller's own parameter area."""
+    operands = list(i.operands)
+    results = _names(operands.pop(0)) if operands[0].startswith("(") else []
+    arguments = _names(operands[1]) if len(operands) > 1 else []
+    if (len(arguments), len(results)) != BUILTINS[name]:
+        raise OperandError(f"{name} with {len(arguments)} arguments")
+    if any(x not in o.frame.places for x in (*arguments, *results)):
+        raise OperandError(f"{name} with arguments that are not in .param variables")
+    places = [o.frame.places[x] for x in arguments]
+    if max([*places, *(o.frame.places[x] for x in results)]) + 8 > (o.frame.bytes + 15) // 16 * 16:
+        raise OperandError(f"{name} with arguments that are too small")
+    a, b, *_ = [*places, 0]
+    return Code(f"call_{name}", o.frame.places[results[0]] if results else 0, a, b)
+
+
 def _names(text: str) -> list[str]:
     return [n.strip() for n in text.strip("() ").split(",") if n.strip()]
 
@@ -130,9 +162,9 @@ def _call(i: Instruction, f: Function, o: Operands, functions: dict[str, Functio
     elif target in functions:
         callee = functions[target]
         if not callee.has_body:
-            raise NotSimulated(f"a call of {target}")
+            raise NotSimulated(_why_not(target))
     else:
-        raise NotSimulated(f"a call of {target}")
+        raise NotSimulated(_why_not(target))
     frame = parameter_frame(callee)
     inputs = _copies(o.frame, arguments, callee.parameters, frame)
     outputs = [(b, a, n) for a, b, n in _copies(o.frame, results, callee.results, frame)]

@@ -31,6 +31,12 @@ from grader.sim.ptx import Module, PtxError
 LOCAL_LIMIT = 512 << 10
 """Bytes of local memory a thread may have, the hardware's limit."""
 
+PRINTED = 64 << 10
+"""Bytes of a launch's printf text that are kept."""
+
+HEAP_LIMIT = 8 << 20
+"""Bytes that device malloc has to give: cudaLimitMallocHeapSize unless a program sets it."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -55,6 +61,7 @@ class Raw:
     shared: SharedWindow
     global_shift: int
     steps: int
+    printed: str = ""
 
 
 class Machine:
@@ -82,7 +89,9 @@ class Machine:
 
     def run(self, launch: Launch, limits: Limits, count: bool) -> Raw:
         """Raises MachineFault when memory runs out, PtxError when the code cannot be launched."""
-        raw = self._attempt(launch, limits, count, ordered=self.image.waits or self.image.finer)
+        image = self.image
+        in_order = image.waits or image.finer or bool(image.runtime - {"__assertfail"})
+        raw = self._attempt(launch, limits, count, ordered=in_order)
         if raw is None:
             raw = self._attempt(launch, limits, count, ordered=True)
         assert raw is not None
@@ -144,6 +153,9 @@ class Machine:
         ):
             setattr(n, name, array.ctypes.data)
         n.counter = counters.ctypes.data if count else None
+        printed = (ctypes.c_char * PRINTED)()
+        n.printed, n.printed_room = ctypes.addressof(printed), PRINTED
+        n.heap_limit = HEAP_LIMIT if {"malloc", "free"} & self.image.runtime else 0
         status = self.core.run(n)
         if status == c.AGAIN:
             return None
@@ -162,6 +174,7 @@ class Machine:
             window,
             self.shift(GLOBAL),
             n.steps,
+            _text(printed.raw, n.printed_bytes),
         )
 
     def _buffers(self, launch: Launch) -> tuple[list[Buffer], dict[int, int]]:
@@ -253,6 +266,13 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
         "cluster_nctarank": 1,
     }
     return values.get(register, 0)
+
+
+def _text(printed: bytes, size: int) -> str:
+    text = printed[: min(size, PRINTED)].decode(errors="replace")
+    if size <= PRINTED:
+        return text
+    return f"{text}\n[printf: only the first {PRINTED >> 10} KiB are kept]\n"
 
 
 def _argument_buffer(index: int, argument: Array) -> Buffer:

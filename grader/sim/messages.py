@@ -9,7 +9,10 @@ from grader.sim import core as c
 from grader.sim.reported import (
     ACROSS_BLOCKS,
     ATOMIC,
+    BAD_FREE,
     FREED,
+    HEAP,
+    IN_FLIGHT,
     MISALIGNED,
     OTHER_ATOMIC,
     OTHER_STORE,
@@ -43,6 +46,8 @@ def hazards(r: Report, hazard: str) -> Finding:
         what += " (the same value)"
     elif r.has(SAME_INSTRUCTION):
         what += ": lanes of one warp write one address at once, and any of them may win"
+    elif r.has(IN_FLIGHT):
+        what += ": the asynchronous copy to it is still on its way"
     elif r.has(WITHIN_WARP):
         what += " within a warp (warp-level programming)"
     elif r.has(ACROSS_BLOCKS):
@@ -64,6 +69,11 @@ def hazards(r: Report, hazard: str) -> Finding:
 
 
 def _cure(r: Report, hazard: str, first: int, then: int, warp: bool, blocks: bool) -> str:
+    if r.has(IN_FLIGHT):
+        return (
+            "wait for the copy (__pipeline_wait_prior, cp.async.wait_group), then let "
+            f"__syncthreads() follow, before line {r.line} touches it"
+        )
     if blocks:
         return (
             "no barrier orders blocks: let each element be written by one block only, "
@@ -140,6 +150,14 @@ def _stray(r: Report, own: str) -> tuple[str, str]:
         return (
             f"{own} to {whole if t.name else 'memory'}, which is constant",
             "write to a pointer parameter instead",
+        )
+    if r.has(BAD_FREE):
+        twice = r.has(FREED)
+        return (
+            "free of memory that was freed before"
+            if twice
+            else "free of a pointer not from malloc",
+            "free each allocation once" if twice else "free only what malloc or new gave",
         )
     if r.has(FREED):
         return (
@@ -236,8 +254,9 @@ def stops(r: Report) -> Finding:
         return Finding(
             "launch-failure",
             "error",
-            "assertion failed (device-side assert triggered)",
-            hint="see the condition on this line",
+            f"assertion {f'`{r.target.element}` ' if r.target.element else ''}failed "
+            "(cudaErrorAssert)",
+            hint="the launch was aborted here: find out why the condition is false",
         )
     what = {
         1: "a call through a pointer that is no function",

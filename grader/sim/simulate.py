@@ -92,7 +92,9 @@ def _one(
         )
         findings = merged(findings, explainer.findings())
         if not raw.ended:
-            return Trace("sim", findings, ended=False, toolchain=program.toolchain)
+            return Trace(
+                "sim", findings, ended=False, toolchain=program.toolchain, printed=raw.printed
+            )
     return _trace(program, kernel, launch, variants[-1].machine, raw, findings, explainer.line_of)
 
 
@@ -196,4 +198,5 @@ def _trace(
         line_counters(machine.image, raw, lines),
         resources,
         toolchain=program.toolchain,
+        printed=raw.printed,
     )

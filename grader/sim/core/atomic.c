@@ -3,6 +3,7 @@
 #include <string.h>
 #include "half.h"
 #include "memory.h"
+#include "trace.h"
 
 enum { RELEASES = 8 };
 enum Op { ADD, MIN, MAX, INC, DEC, EXCH, CAS, AND, OR, XOR };
@@ -58,8 +59,10 @@ void ptx_atom(Warp *w, const Insn *i) {
     Region r;
     u32 group = next_group(w, i, at, &left, bytes, STORE | ATOMIC, &r, offset);
     if (!group) continue;
+    if (w->cta->flying && r.space == SHARED) watch_landing(w, i, offset, bytes, true);
     if (r.space == SHARED || r.space == GLOBAL)
       exact_strong(w, i, r.buffer, offset, bytes, UPDATES, i->flag & RELEASES);
+    if (w->launch->trace) trace_access(w, i, r.space, r.buffer, offset, bytes);
     if (w->launch->counter && r.space == GLOBAL) count_global(w, i, at, bytes);
     for (u32 m = group; m; m &= m - 1) {
       u32 l = (u32)__builtin_ctz(m);

@@ -243,8 +243,14 @@ static u32 pick_frame(Warp *w) {
   return NO_FRAME;
 }
 
+/* How long a warp runs before another may; any length is legal. */
+static u64 turn_of(const Warp *w) {
+  u32 schedule = w->launch->schedule;
+  return schedule ? 1 + (schedule * 2654435761u + w->index * 40503u + w->turns * 9973u) % 512 : STEPS_A_TURN;
+}
+
 enum Outcome run_warp(Warp *w) {
-  u64 turn_ends = w->steps + STEPS_A_TURN, before = w->steps;
+  u64 before = w->steps, turn_ends = before + turn_of(w);
   for (;;) {
     u32 frame = pick_frame(w);
     if (frame == NO_FRAME) {

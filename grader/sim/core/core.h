@@ -105,7 +105,7 @@ enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK
             LIMIT, WARP_MASK, WARP_STUCK, ASSERTION };
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
-       READONLY = 1024, OTHER_ATOMIC = 2048 };
+       READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384 };
 
 typedef struct {
   u32 kind, flags, pc, pc2, space, buffer;
@@ -119,6 +119,12 @@ typedef struct { u32 n, lost; Report r[REPORTS]; u16 index[4 * REPORTS]; } Repor
 typedef struct {
   u64 lanes, requests, sectors, bytes, wavefronts, ideal;
 } Counter;
+
+/* One lane's access; `at` is its offset in the buffer or window, `phase` the barriers before. */
+typedef struct Access {
+  u64 at;
+  u32 block, thread, pc, phase, space, buffer, bytes, unused;
+} Access;
 
 typedef struct {
   const Insn *insn;
@@ -134,17 +140,22 @@ typedef struct {
   Counter *counter;             /* out, by pc; NULL: do not count */
   u64 *visits, *visit_lanes;    /* out, by basic block: times and lanes */
   char *printed;                /* out: text of printf */
+  struct Access *trace;         /* out: every access, the first trace_room of them; or NULL */
   u64 constant_bytes, param_bytes, step_limit, block_count;
+  u64 trace_room, traced;
   f64 wall_limit;
   u32 insns, blocks, functions, buffers, entry;
   u32 grid[3], dim[3];
   u32 shared_bytes;             /* of the shared window, gaps included */
   u32 shared_shift, global_shift;
   u32 threads;
+  u32 schedule;                 /* 0: the usual order of warps and blocks; else another one */
   u32 ordered;                  /* one thread, blocks in order */
   u32 may_wait;                 /* blocks may wait for each other: long ones give way */
   u32 exact;                    /* finer orders than full barriers occur: see order.c */
   u32 local_limit, printed_room;
+  u32 heap_limit;               /* bytes that malloc has to give; 0: the kernel calls no malloc */
+  u32 allocations;              /* of `buffers`, the first that malloc made; see heap.c */
   /* out */
   u32 nreports, lost, status, printed_bytes;
   u64 steps;
@@ -188,6 +199,8 @@ struct Warp {
   u8 *arena; u32 arena_used, arena_room;
   u8 *local; u32 local_room;    /* [32][local_room] */
   u8 *params; u32 params_room;  /* [32][params_room] */
+  struct Flight *flight;        /* async.c's: copies on their way */
+  u32 flights, flight_room, groups[LANES];
   u8 special[24 * 128] __attribute__((aligned(32)));
 };
 
@@ -202,6 +215,8 @@ struct Cta {                    /* one block in flight */
   Shadow shadow;
   u32 pending[4096], npending;  /* log of uninitialised reads of this phase, see race.c */
   u64 barriers;
+  struct Landing *landing;      /* async.c's: where copies are on their way to, or NULL */
+  u32 flying;                   /* how many copies are */
   Warp *warp;                   /* [MAX_WARPS] */
 };
 
@@ -214,6 +229,7 @@ struct Worker {
   u64 *visits, *visit_lanes, *guarded;
   u64 steps;
   struct Ledger *ledger;        /* releases, when the launch is exact */
+  u64 heap_used; u32 buffer_room; /* heap.c */
   bool stop, no_memory;
 };
 
@@ -255,6 +271,14 @@ void exact_global(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 byte
 void exact_strong(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes,
                   enum Access access, bool releases);
 void watch_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags);
+
+/* heap.c */
+bool open_heap(Launch *n);
+void close_heap(Launch *n, Buffer *given);
+/* async.c */
+void watch_landing(Warp *w, const Insn *i, const u32 *offset, u32 bytes, bool stores);
+void forget_flights(Cta *c);
+void free_flights(Cta *c);
 
 /* control.c, barrier.c, launch.c */
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };

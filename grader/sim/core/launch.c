@@ -65,6 +65,7 @@ static void free_cta(Cta *c) {
     free(c->warp[k].local);
     free(c->warp[k].params);
   }
+  free_flights(c);
   Shadow *s = &c->shadow;
   free(s->wrote); free(s->read1); free(s->read2);
   free(s->wrote_pc); free(s->read1_pc); free(s->read2_pc);
@@ -133,6 +134,7 @@ static void start_cta(Cta *c, u64 number) {
   memset(c->shared, 0xA5, n->shared_bytes);
   memset(c->arrived, 0, sizeof c->arrived);
   if (n->exact) reset_order(c);
+  forget_flights(c);
   for (u32 x = 0; x < c->warps; x++) {
     Warp *w = &c->warp[x];
     for (u32 d = 0; d < 3; d++) {
@@ -166,6 +168,22 @@ static void say_timeout(Cta *c, u32 kind) {
   fail(waiting, kind, waiting->waits ? waiting->wait[0].pc : 0, 0);
 }
 
+/* Another schedule is another legal order: warps and blocks start elsewhere, or run backwards. */
+static u32 mixed(u32 a, u32 b, u32 c) {
+  u64 x = ((u64)a << 40) + ((u64)b << 20) + c + 1;
+  return (u32)((x * 0x9E3779B97F4A7C15ull) >> 33);
+}
+static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
+  u32 schedule = c->warp->launch->schedule, r = mixed(schedule, c->number, round);
+  if (!schedule) return x;
+  return (r & 1 ? c->warps - 1 - x + r / 2 % c->warps : x + r / 2 % c->warps) % c->warps;
+}
+static u64 block_in_turn(const Launch *n, u64 x) {
+  u64 r = mixed(n->schedule, 0, 0);
+  if (!n->schedule) return x;
+  return (r & 1 ? n->block_count - 1 - x + r / 2 % n->block_count : x + r / 2) % n->block_count;
+}
+
 /* Runs a block until it is done, stops, or has had its slice. */
 static enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
   const Launch *n = k->launch;
@@ -174,7 +192,7 @@ static enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
     if (c->steps > n->step_limit) { say_timeout(c, TIMEOUT); return STOPPED; }
     bool turning = false, waiting = false;
     for (u32 x = 0; x < c->warps; x++) {
-      enum Outcome o = run_warp(&c->warp[x]);
+      enum Outcome o = run_warp(&c->warp[warp_in_turn(c, x, round)]);
       if (o == STOPPED) return STOPPED;
       turning |= o == ROTATE;
       waiting |= o == BLOCKED;
@@ -212,7 +230,7 @@ static void run_in_order(Worker *k) {
     if (!busy[at] && next < n->block_count) {
       if (!resident[at]) resident[at] = new_cta(k);
       if (!resident[at]) break;
-      start_cta(resident[at], next++);
+      start_cta(resident[at], block_in_turn(n, next++));
       busy[at] = true;
     }
     if (busy[at]) {
@@ -300,9 +318,11 @@ static bool share_out(Launch *n, Team *team, Worker *all, u32 workers) {
 int core_run(Launch *n) {
   u32 workers = n->ordered || n->block_count < 2 ? 1 : n->threads;
   if (workers > MAX_THREADS) workers = MAX_THREADS;
+  if (workers == 1) n->ordered = 1;
   Team team = {.launch = n, .deadline = now() + n->wall_limit};
   Worker *all = calloc(workers, sizeof *all);
-  bool made = all != NULL;
+  Buffer *given = n->buffer;
+  bool made = all != NULL && open_heap(n);
   for (u32 x = 0; made && x < workers; x++) made = make_worker(&all[x], &team, n);
   n->status = NO_MEMORY;
   if (made) {
@@ -319,6 +339,7 @@ int core_run(Launch *n) {
   }
   for (u32 x = 0; all && x < workers; x++) free_worker(&all[x]);
   free(all);
+  close_heap(n, given);
   return (int)n->status;
 }
 

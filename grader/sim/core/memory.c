@@ -3,6 +3,7 @@
  * stray load gives 0. There is no unchecked way to memory. */
 #include <string.h>
 #include "memory.h"
+#include "trace.h"
 
 enum { SIGN = 1 };
 
@@ -143,6 +144,7 @@ static void clear_result(Warp *w, const Insn *i, u32 mask) {
 
 static inline void count(Warp *w, const Insn *i, const Region *r, const u64 *at,
                          const u32 *offset, u32 bytes) {
+  if (w->launch->trace) trace_access(w, i, r->space, r->buffer, offset, bytes);
   if (!w->launch->counter) return;
   if (r->space == SHARED) count_shared(w, i, offset, bytes);
   else if (r->space == GLOBAL) count_global(w, i, at, bytes);
@@ -159,6 +161,7 @@ static bool strong(const Warp *w, const Insn *i, const Region *r) {
 
 static inline void announce_read(Warp *w, const Insn *i, const Region *r, const u64 *at,
                                  const u32 *offset, u32 bytes) {
+  if (w->cta->flying && r->space == SHARED) watch_landing(w, i, offset, bytes, false);
   if (strong(w, i, r)) {
     exact_strong(w, i, r->buffer, offset, bytes, PEEKS, false);
   } else if (r->space == SHARED) {
@@ -223,6 +226,7 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
 
 static inline void store_group(Warp *w, const Insn *i, const Region *r, const u64 *at,
                                const u32 *offset, u32 bytes, bool word) {
+  if (w->cta->flying && r->space == SHARED) watch_landing(w, i, offset, bytes, true);
   if (strong(w, i, r)) {
     exact_strong(w, i, r->buffer, offset, bytes, UPDATES, i->flag & RELEASE);
   } else if (r->space == SHARED) {
@@ -259,8 +263,10 @@ static inline void store(Warp *w, const Insn *i, u32 bytes, bool word) {
 void ptx_st(Warp *w, const Insn *i) { store(w, i, (u32)i->size * i->count, false); }
 void ptx_st_word(Warp *w, const Insn *i) { store(w, i, 4, true); }
 
-/* Whether a lane would store what memory already holds: said of write-after-write hazards. */
+/* Whether a lane would store what memory already holds: said of write-after-write hazards. A copy
+ * has no register to compare (width 0). */
 bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory) {
+  if (!i->width) return false;
   for (u32 k = 0; k < i->count; k++) {
     u32 ref = result_operand(i, k);
     u64 x = i->width == 2 ? SRC(u16, ref)[lane] : i->width == 4 ? SRC(u32, ref)[lane] : SRC(u64, ref)[lane];
@@ -270,6 +276,7 @@ bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory) {
 }
 bool lanes_store_same(const Warp *w, const Insn *i, u32 a, u32 b) {
   u8 bytes[64] = {0};
+  if (!i->width) return false;
   for (u32 k = 0; k < i->count; k++) {
     u32 ref = result_operand(i, k);
     u64 x = i->width == 2 ? SRC(u16, ref)[b] : i->width == 4 ? SRC(u32, ref)[b] : SRC(u64, ref)[b];

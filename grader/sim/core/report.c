@@ -62,6 +62,11 @@ void watch_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32
     r.buffer = (u32)slot;
     r.address = address - n->buffer[slot].base;
     if (n->buffer[slot].dead) r.flags |= FREED;
+    if (slot >= n->allocations) {
+      r.flags |= HEAP;
+      r.extra = (u32)n->buffer[slot].size;
+      r.buffer = n->allocations; /* alike ones are one report */
+    }
   } else {
     r.flags |= UNKNOWN_BUFFER;
   }
