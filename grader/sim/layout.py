@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from grader.sim.core import BUFFER, CELL_BYTES, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
 from grader.sim.ptx import PtxError, Variable
 
-GAP = 1
+GAP, WRITTEN = 1, 2
 FENCE = 256
 """Bytes between shared variables; a multiple of all banks, so that bank numbers stay."""
 POISON = 0xA5
+RESERVED = "%reserved_smem"
+RESERVED_BYTES = 1024
+"""What the system keeps of a block's shared memory; cooperative groups work there."""
 UNINITIALISED, INITIALISED = 0, 2
 
 
@@ -87,7 +90,8 @@ class SharedWindow:
         """The stamp of each granule before the block starts: GAP or 0."""
         out = np.full((self.bytes >> shift) + 1, GAP, np.uint32)
         for v in self.variables:
-            out[v.offset >> shift : (v.offset + v.bytes + (1 << shift) - 1) >> shift] = 0
+            state = WRITTEN if v.name == RESERVED else 0
+            out[v.offset >> shift : (v.offset + v.bytes + (1 << shift) - 1) >> shift] = state
         return out
 
     def offset(self, name: str) -> int | None:

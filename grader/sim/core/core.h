@@ -279,6 +279,7 @@ void close_heap(Launch *n, Buffer *given);
 void watch_landing(Warp *w, const Insn *i, const u32 *offset, u32 bytes, bool stores);
 void forget_flights(Cta *c);
 void free_flights(Cta *c);
+void ptx_cp_async_wait_all(Warp *w, const Insn *i);
 
 /* control.c, barrier.c, launch.c */
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
