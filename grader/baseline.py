@@ -25,7 +25,7 @@ from grader.run import run_all
 
 
 def baseline_trace(lab: Lab, case: Case, how: How, cache: Path | None) -> Trace:
-    """The counters of `baseline.cu` on a case whose dims are all known.
+    """The simulator's counters of `baseline.cu` on a case whose dims are all known.
 
     `cache` is the folder to remember them in, None for no memory. Raises LabFault when the
     baseline itself is broken.
@@ -34,9 +34,9 @@ def baseline_trace(lab: Lab, case: Case, how: How, cache: Path | None) -> Trace:
     kept = cache / f"{_digest(lab, case, how, program)}.json" if cache else None
     counters = _recall(kept) if kept else None
     if counters is not None:
-        return Trace(how.on, counters=counters)
+        return Trace("sim", counters=counters)
     launch = prepare_baseline(lab, case, how.seed).launch
-    (trace,) = run_all(program, [launch], on=how.on, threads=how.threads, limit=how.limit)
+    (trace,) = run_all(program, [launch], threads=how.threads, limit=how.limit)
     if not trace.ended:
         said = trace.errors[0].message if trace.errors else "it did not end"
         raise LabFault(f"the baseline fails on {case.name}: {said}", where=str(lab.baseline))
@@ -66,7 +66,7 @@ def _compile(lab: Lab) -> Program:
 
 def _digest(lab: Lab, case: Case, how: How, program: Program) -> str:
     digest = hashlib.sha256()
-    for part in (program.ptx, case.name, repr(sorted(case.dims.items())), how.on, how.seed.hex()):
+    for part in (program.ptx, case.name, repr(sorted(case.dims.items())), how.seed.hex()):
         digest.update(part.encode() + b"\0")
     for file in (lab.folder / "lab.yaml", lab.folder / "reference.py"):
         with suppress(OSError):

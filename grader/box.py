@@ -165,7 +165,7 @@ def _started(
         if sandbox:
             inner = ["--info-fd", str(info), *inner]
             inner = sandbox.command(inner, shown, limits.output, order.devices)
-        process = _spawn(inner, environment() | order.variables, (asked, reply, info), errors)
+        process = _spawn(inner, {**environment(), **order.variables}, (asked, reply, info), errors)
         child = _Child(process, sandbox, reply, errors, info)
         try:
             yield child

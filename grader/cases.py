@@ -12,7 +12,7 @@ from grader.check.findings import at_line
 from grader.check.result import CaseRun
 from grader.compile.program import Program
 from grader.lab import Case, Derivation, Expected, Lab, Prepared
-from grader.launch import Finding, Trace
+from grader.launch import Finding, Launch, Trace
 from grader.prepare import prepare
 from grader.run import run_all
 
@@ -25,8 +25,9 @@ solutions need, and the same verdict on every machine, which seconds would not g
 
 @dataclass(frozen=True)
 class How:
-    """How cases are run: the backend, the seed of their inputs, its threads (None: all cores)
-    and the seconds that one launch may take."""
+    """How cases are run: the backend, the seed of their inputs, the simulator's threads (None: all
+    cores) and the seconds that one launch may take. With "gpu" cases run on the simulator too: it
+    judges synchronisation, memory and traffic on every machine."""
 
     on: Backend = "sim"
     seed: bytes = b""
@@ -55,18 +56,29 @@ def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tu
     traces = run_all(
         program,
         [prepared.launch for prepared in ready.values()],
-        on=how.on,
         threads=how.threads,
         limit=how.limit,
         steps=STEPS,
     )
     seen = dict(zip(ready, traces, strict=True))
-    launched = {n: CaseRun(ready[n].case, ready[n], trace) for n, trace in seen.items()}
+    device = on_device(program, [prepared.launch for prepared in ready.values()], how)
+    on_gpu = dict(zip(ready, device, strict=True)) if device else {}
+    launched = {
+        n: CaseRun(ready[n].case, ready[n], trace, device=on_gpu.get(n))
+        for n, trace in seen.items()
+    }
     asked = {name: run for name, (run, _) in derived.items()}
     return (
         *asked.values(),
         *(launched.get(case.name) or _unready(case, asked) for case in cases),
     )
+
+
+def on_device(program: Program, launches: Sequence[Launch], how: How) -> tuple[Trace, ...]:
+    """The launches' traces from a GPU when one is asked for; nothing otherwise."""
+    if how.on != "gpu":
+        return ()
+    return run_all(program, launches, on="gpu", limit=how.limit)
 
 
 def run_derivations(
@@ -76,9 +88,7 @@ def run_derivations(
     if not lab.derivations:
         return {}
     launches = [derivation.launch for derivation in lab.derivations]
-    traces = run_all(
-        program, launches, on=how.on, threads=how.threads, limit=how.limit, steps=STEPS
-    )
+    traces = run_all(program, launches, threads=how.threads, limit=how.limit, steps=STEPS)
     return {
         derivation.name: judge_answer(derivation, trace, program)
         for derivation, trace in zip(lab.derivations, traces, strict=True)

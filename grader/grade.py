@@ -63,7 +63,7 @@ def grade(
             check_kernel(program, kernel)
         progress("run", 2, len(STEPS))
         runs = run_cases(lab, program, cases, how)
-        toolchain |= {k: v for run in runs for k, v in run.trace.toolchain.items()}
+        toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
         baseline = _baseline(lab, checks, runs, how)
         progress("check", 3, len(STEPS))
         results = judge_all(checks, Evidence(lab, program, runs, on, baseline))
@@ -109,10 +109,12 @@ class _Start:
     def provenance(self, seed: bytes, toolchain: Mapping[str, str]) -> Provenance:
         return Provenance(
             seed=hashlib.sha256(b"seed\0" + seed).hexdigest()[:12],
-            toolchain=toolchain,
+            toolchain={k: v for k, v in toolchain.items() if k not in ("device", "driver")},
             grader_version=__version__,
             started=self.when.isoformat(timespec="seconds").replace("+00:00", "Z"),
             seconds=time.monotonic() - self.clock,
+            device=toolchain.get("device"),
+            driver=toolchain.get("driver"),
         )
 
 
@@ -156,7 +158,7 @@ def _case_lines(runs: Sequence[CaseRun], results: Sequence[Result]) -> tuple[Cas
     output = next((r.cases for r in results if r.name == "output"), {})
 
     def status(run: CaseRun) -> Status:
-        sound = run.trace.ended and not run.trace.errors
+        sound = run.trace.ended and run.computed.ended and not run.errors
         return "pass" if sound and output.get(run.case.name, "pass") == "pass" else "fail"
 
     return tuple(

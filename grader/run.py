@@ -11,7 +11,8 @@ import numpy as np
 
 from grader.box import BoxDeath, Limits, call
 from grader.compile.program import Program
-from grader.fault import LabFault, MachineFault
+from grader.fault import MachineFault
+from grader.gpu.attempt import run_launches
 from grader.launch import Array, Finding, Launch, Trace
 from grader.sim.exchange import pack_launches, pack_program, unpack_traces
 from grader.sim.refusal import MAX_BYTES, refusal
@@ -28,17 +29,21 @@ def run_all(
     threads: int | None = None,
     limit: float = 20.0,
     steps: int = 0,
+    schedules: int = 0,
+    table: bool = False,
 ) -> tuple[Trace, ...]:
     """One trace a launch, in order; all launches of an attempt share one confined child.
 
-    `threads` is the simulator's (None: all cores), `limit` seconds of wall clock a launch, `steps`
-    warp instructions a block (0: the simulator's default). A child that a launch kills is a
-    finding of that attempt. Raises MachineFault and LabFault.
+    `limit` is in seconds of wall clock a launch; `threads` (None: all cores) and `steps`, warp
+    instructions a block (0: the default), are the simulator's, and so are `schedules`, how many other
+    legal orders of blocks and warps it tries, and `table`, which asks for every access. A child that a launch kills is a
+    finding of that attempt. Raises MachineFault and LabFault, on a GPU StudentFault too: nvcc
+    compiles the program there.
     """
-    if on == "gpu":
-        raise LabFault("the GPU backend is not in this version", mend="use --on sim")
     if not launches:
         return ()
+    if on == "gpu":
+        return run_launches(program, launches, limit)
     rows, arrays = pack_launches([_bare(program, launch) for launch in launches])
     cores = threads or os.cpu_count() or 1
     request = {
@@ -47,6 +52,8 @@ def run_all(
         "limit": limit,
         "steps": steps,
         "threads": cores,
+        "schedules": schedules,
+        "table": table,
     }
     wall = (limit * 2 + 5) * len(launches) + 10
     limits = Limits(wall=wall, cpu=wall * cores, memory=_memory(launches), output=1 << 30)

@@ -68,7 +68,7 @@ def fold_apart(
 
 def of_kinds(runs: Iterable[CaseRun], kinds: Collection[str]) -> tuple[Finding, ...]:
     """The findings of some kinds that the backend made in any case."""
-    return fold_apart(runs, lambda run: [f for f in run.trace.findings if f.kind in kinds])
+    return fold_apart(runs, lambda run: [f for f in run.findings if f.kind in kinds])
 
 
 def at_line(finding: Finding, program: Program, line: int) -> Finding:

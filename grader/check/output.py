@@ -44,18 +44,19 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
 
 def examine(run: CaseRun, program: Program) -> tuple[Finding, ...]:
     """What is wrong with one case; nothing when it is right."""
-    if not run.trace.ended or run.prepared is None:
+    trace = run.computed
+    if not trace.ended or run.prepared is None:
         kernel = run.prepared.launch.kernel if run.prepared else "the kernel"
         silent = Finding("launch-failure", "error", f"`{kernel}` did not run to its end")
-        return run.trace.errors or (silent,)
+        return trace.errors or (silent,)
     findings = []
     line = stored_at(run, program)
     for index, right in run.prepared.expected.items():
         launch = run.prepared.launch
-        name, actual = launch.args[index].name, run.trace.outputs.get(index)
+        name, actual = launch.args[index].name, trace.outputs.get(index)
         if actual is None:
             raise MachineFault(f"the backend gave no contents of {name} back", where=run.case.name)
-        blank = run.trace.unwritten.get(index)
+        blank = trace.unwritten.get(index)
         mismatch = compare(name, actual, right, blank, launch.block)
         if mismatch is not None:
             findings.append(at_line(describe(mismatch), program, line))

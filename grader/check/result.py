@@ -47,13 +47,33 @@ class Dependency:
 class CaseRun:
     """One case and what its launch did. `prepared` is None when the student's own derived number
     is wrong; `trace` says so. `launched` is False for a case that needed such a number: nothing
-    ran, and its trace repeats why.
+    ran, and its trace repeats why. `trace` is the simulator's, the judge of synchronisation, memory
+    and traffic on every machine; `device` is the GPU's when the case ran there too.
     """
 
     case: Case
     prepared: Prepared | None
     trace: Trace
     launched: bool = True
+    device: Trace | None = None
+
+    @property
+    def computed(self) -> Trace:
+        """The trace whose outputs count: the GPU's where there is one."""
+        return self.device or self.trace
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What both saw; of the GPU's only the kinds that the simulator, which names lines and
+        threads, did not see."""
+        seen = {f.kind for f in self.trace.findings}
+        told = self.device.findings if self.device else ()
+        return self.trace.findings + tuple(f for f in told if f.kind not in seen)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings of severity "error"."""
+        return tuple(f for f in self.findings if f.severity == "error")
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ def watched(evidence: Evidence, kinds: Collection[str], clean: str) -> Verdict:
     runs = [run for run in evidence.runs if run.launched]
     findings = of_kinds(runs, kinds)
     total = len(runs)
-    struck = [r for r in runs if any(f.kind in kinds for f in r.trace.errors)]
+    struck = [r for r in runs if any(f.kind in kinds for f in r.errors)]
     if struck:
-        seen = {f.kind for r in struck for f in r.trace.errors}
+        seen = {f.kind for r in struck for f in r.errors}
         found = ", ".join(kind for kind in kinds if kind in seen)
         return Verdict("fail", f"{found} in {len(struck)} of {total} cases", findings=findings)
     stopped = sum(not run.trace.ended for run in runs)

@@ -8,8 +8,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from grader.fault import LabFault
-
 
 class Backend(StrEnum):
     """What runs the kernel; `auto` takes the best that this machine has."""
@@ -45,11 +43,14 @@ Course = Annotated[
 Source = Annotated[Path, typer.Argument(metavar="FILE.cu", help="The file with the kernel.")]
 
 
-def resolved(on: Backend) -> Literal["sim"]:
-    """The backend that is meant. Raises LabFault for one that this version lacks."""
-    if on is Backend.gpu:
-        raise LabFault(
-            "`--on gpu` is not in this version of grader: it has the simulator only",
-            mend="leave --on out; speed, the one thing that needs a GPU, is then not judged",
-        )
-    return "sim"
+def resolved(on: Backend) -> Literal["sim", "gpu"]:
+    """The backend that is meant: `auto` is a GPU where one can be used. Raises MachineFault when
+    `gpu` is asked for and something is missing."""
+    from grader.gpu.device import lacking
+
+    if on is Backend.sim:
+        return "sim"
+    missing = lacking()
+    if on is Backend.gpu and missing is not None:
+        raise missing
+    return "sim" if missing else "gpu"

@@ -1,0 +1,1 @@
+"""The GPU backend: PyCUDA compiles and launches in confined children, and nothing else does."""

@@ -1,0 +1,131 @@
+"""A kernel's buffers with guard bands around them, and what their bytes tell after a launch.
+
+Every buffer lies between two bands of GUARD bytes. One that starts uninitialised is poisoned with
+another byte in each of two launches, so that a byte which holds both times what it was poisoned
+with was never written: any value a kernel stores is a different one from at least one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.compile.program import Kernel
+from grader.launch import Array, Finding, Launch
+
+GUARD = 4096
+"""Bytes on either side of a buffer; a multiple of every alignment that CUDA asks for."""
+
+GUARD_BYTE = 0xC3
+POISONS = (0xFF, 0x7F)
+"""Of the first and the second launch: NaN or huge as any floating-point type."""
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What two launches left in one argument: the array after the second one, where it was never
+    written (None for one that started with contents), and whether the launches agree."""
+
+    value: NDArray[Any]
+    unwritten: NDArray[np.bool_] | None
+    repeats: bool
+
+
+def size(array: Array) -> int:
+    """Bytes of the array itself."""
+    return prod(array.shape) * np.dtype(array.dtype).itemsize
+
+
+def guarded(array: Array, poison: int) -> Bytes:
+    """The bytes of the buffer before a launch, its bands included."""
+    held = np.full(2 * GUARD + size(array), GUARD_BYTE, np.uint8)
+    inside = held[GUARD : GUARD + size(array)]
+    if array.data is None:
+        inside[:] = poison
+    else:
+        inside[:] = np.ascontiguousarray(array.data, array.dtype).reshape(-1).view(np.uint8)
+    return held
+
+
+def inside(held: Bytes) -> Bytes:
+    return held[GUARD : held.size - GUARD]
+
+
+def written(array: Array, after: Sequence[Bytes]) -> Written:
+    """What the launches, one with each of POISONS, left in `array`."""
+    first, second = (inside(held) for held in after)
+    # a copy: each element of the array at its natural alignment
+    value = second.copy().view(array.dtype).reshape(array.shape)
+    if array.data is not None:
+        return Written(value, None, bool(np.array_equal(first, second)))
+    blank = (first == POISONS[0]) & (second == POISONS[1])
+    repeats = bool(np.array_equal(first[~blank], second[~blank]))
+    item = np.dtype(array.dtype).itemsize
+    holes = blank.reshape(-1, item).any(axis=1).reshape(array.shape)
+    return Written(value, holes, repeats)
+
+
+def trespasses(launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]]) -> list[Finding]:
+    """Writes beside a buffer, and into one that the kernel's parameter says is const.
+
+    `after` has for each launch the bytes of each array argument, bands included."""
+    found: dict[tuple[str, str], Finding] = {}
+    arrays = [(k, a) for k, a in enumerate(launch.args) if isinstance(a, Array)]
+    for held in after:
+        for (index, array), bytes_after in zip(arrays, held, strict=True):
+            name = kernel.parameters[index].name or array.name
+            for what, finding in _strays(replace(array, name=name), bytes_after):
+                found.setdefault((name, what), finding)
+            if kernel.parameters[index].type.startswith("const") and _changed(array, bytes_after):
+                found.setdefault((name, "const"), _const_written(name))
+    return list(found.values())
+
+
+def _strays(array: Array, held: Bytes) -> list[tuple[str, Finding]]:
+    before = np.flatnonzero(held[:GUARD] != GUARD_BYTE)
+    behind = np.flatnonzero(held[held.size - GUARD :] != GUARD_BYTE)
+    found = []
+    if before.size:
+        found.append(("start", _stray(array, before.size, GUARD - int(before[-1]), "before")))
+    if behind.size:
+        found.append(("end", _stray(array, behind.size, int(behind[0]), "past the end of")))
+    return found
+
+
+def _stray(array: Array, count: int, distance: int, where: str) -> Finding:
+    shape = " x ".join(map(str, array.shape)) or "1"
+    nearest = f"{distance} byte{'s' * (distance != 1)} {where}" if distance else f"just {where}"
+    return Finding(
+        "invalid-access",
+        "error",
+        f"write out of bounds: {count} bytes around {array.name} ({shape} {array.dtype}) were "
+        f"changed, the nearest {nearest} it",
+        count=count,
+        space="global",
+        access="write",
+        variable=array.name,
+        hint="guard the store: let only threads whose index is inside the array write",
+    )
+
+
+def _changed(array: Array, held: Bytes) -> bool:
+    return array.data is not None and not np.array_equal(inside(held), inside(guarded(array, 0)))
+
+
+def _const_written(name: str) -> Finding:
+    return Finding(
+        "invalid-access",
+        "error",
+        f"the kernel changed its input {name}, which its parameter says is const",
+        space="global",
+        access="write",
+        variable=name,
+        hint="write results to the output only, and cast no const away",
+    )

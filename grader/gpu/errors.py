@@ -1,0 +1,46 @@
+"""CUDA's errors as findings: which of a launch's errors is what kind of mistake.
+
+Names and texts: CUDA Driver API, "Data types used by CUDA driver", CUresult.
+"""
+
+from __future__ import annotations
+
+from grader.launch import Finding
+
+INVALID_ACCESS = {
+    "CUDA_ERROR_ILLEGAL_ADDRESS": "the kernel accessed memory that no buffer covers",
+    "CUDA_ERROR_MISALIGNED_ADDRESS": "the kernel accessed memory at an address that is not a "
+    "multiple of the access's size",
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE": "the kernel used a pointer of one memory space for another",
+}
+LAUNCH_FAILURE = {
+    "CUDA_ERROR_ASSERT": "an assert in the kernel failed",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION": "the kernel ran into an illegal instruction or __trap()",
+    "CUDA_ERROR_LAUNCH_FAILED": "the kernel was ended by an exception, for example __trap()",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR": "the kernel's stack is damaged or overflowed",
+    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": "a block needs more registers or shared memory than a "
+    "multiprocessor has",
+    "CUDA_ERROR_INVALID_VALUE": "the launch is refused: the grid, the block or the shared memory "
+    "is larger than the device allows",
+    "CUDA_ERROR_NOT_FOUND": "there is no such kernel in the compiled code",
+}
+SIMULATE = "run it with --on sim: the simulator names the line and the thread"
+
+
+def of_error(name: str, text: str) -> Finding:
+    """The finding for a launch that ended in CUDA's error `name`; `text` is the driver's own."""
+    if name in INVALID_ACCESS:
+        what, kind = INVALID_ACCESS[name], "invalid-access"
+    else:
+        what, kind = LAUNCH_FAILURE.get(name, text or "the launch failed"), "launch-failure"
+    return Finding(kind, "error", f"{what} ({name or 'unknown error'})", hint=SIMULATE)
+
+
+def of_timeout(seconds: float) -> Finding:
+    """The finding for a launch that was stopped."""
+    return Finding(
+        "timeout",
+        "error",
+        f"the kernel ran for more than {seconds:g} s on the GPU and was stopped",
+        hint=SIMULATE,
+    )

@@ -1,0 +1,106 @@
+"""A Program's source as a cubin: nvcc by PyCUDA's compiler, in a box that sees no GPU."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from grader.box import BoxDeath, Limits, call, confinement
+from grader.compile.cache import key_of, load, store, user_folder
+from grader.compile.program import Program
+from grader.fault import MachineFault, StudentFault
+from grader.gpu.device import Toolkit, library_folder, toolkit
+from grader.launch import Finding
+
+FORMAT = 1
+LIMITS = Limits(wall=60.0, cpu=60.0, memory=4 << 30, output=64 << 20, processes=64)
+OPTIONS = ["-lineinfo", "--std=c++17"]
+
+_ERROR = re.compile(r"^[^\s:()]*\((\d+)\): (?:error|catastrophic error)[^:]*: (.*)$", re.M)
+_RELEASE = re.compile(r'"version"\s*:\s*"([\d.]+)"')
+
+
+def compile_cubin(program: Program, architecture: str) -> bytes:
+    """The machine code of `program` for "sm_90" and the like, from the cache where it is known.
+
+    StudentFault when nvcc refuses what NVRTC took; MachineFault when nvcc cannot be run.
+    """
+    tools = toolkit()
+    if tools is None:
+        raise MachineFault("nvcc is not installed", mend="install the CUDA toolkit 13.0")
+    folder = user_folder()
+    key = key_of("nvcc", FORMAT, program.source, architecture, OPTIONS, release(tools))
+    kept = load(folder, key)
+    if kept is not None:
+        return base64.b64decode(kept["cubin"])
+    cubin = _compiled(program, architecture, tools)
+    store(folder, key, {"cubin": base64.b64encode(cubin).decode()})
+    return cubin
+
+
+def release(tools: Toolkit) -> str:
+    """The toolkit's release such as "13.0.88", from the file that it ships with."""
+    file = tools.root / "version.json"
+    text = file.read_text() if file.is_file() else ""
+    nvcc = text[text.find('"cuda_nvcc"') :] if '"cuda_nvcc"' in text else text
+    found = _RELEASE.search(nvcc)
+    return found[1] if found else tools.root.name
+
+
+def _compiled(program: Program, architecture: str, tools: Toolkit) -> bytes:
+    request = {
+        "source": program.source,
+        "nvcc": str(tools.nvcc),
+        "options": OPTIONS,
+        "architecture": architecture,
+    }
+    libraries = library_folder()
+    readable = (tools.root, *((libraries,) if libraries else ()))
+    outside_usr = tuple(p for p in readable if Path("/usr") not in p.parents)
+    step = "grader.gpu.step:compile_cubin"
+    with _scratch() as scratch:
+        variables = {
+            "PATH": f"{tools.nvcc.parent}:/usr/local/bin:/usr/bin:/bin",
+            "LD_LIBRARY_PATH": str(libraries or ""),
+            "TMPDIR": scratch,
+            "CUDA_VISIBLE_DEVICES": "",
+        }
+        try:
+            reply = call(step, request, limits=LIMITS, readable=outside_usr, variables=variables)
+        except BoxDeath as death:
+            what = f"nvcc gave no answer: {death.detail}"
+            raise StudentFault(what, findings=(_finding(program, 0, what),)) from death
+    if "cubin" in reply.arrays:
+        return reply.arrays["cubin"].tobytes()
+    raise _refused(program, str(reply.value["log"]))
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for nvcc's own files: the box's private /tmp, else one that is removed here."""
+    if confinement():
+        yield "/tmp"
+        return
+    with tempfile.TemporaryDirectory(prefix="warpgrade-") as folder:
+        os.chmod(folder, 0o1777)  # the child may be another user
+        yield folder
+
+
+def _refused(program: Program, log: str) -> StudentFault | MachineFault:
+    errors = tuple(_finding(program, int(m[1]), m[2]) for m in _ERROR.finditer(log))
+    if not errors:
+        last = (log.strip().splitlines() or ["it said nothing"])[-1]
+        return MachineFault(f"nvcc failed: {last}", mend="run nvcc --version; see `grader doctor`")
+    what = f"nvcc does not compile it: {len(errors)} error{'s' * (len(errors) != 1)}"
+    return StudentFault(what, findings=errors[:20])
+
+
+def _finding(program: Program, line: int, message: str) -> Finding:
+    lines = program.source.splitlines()
+    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return Finding("compile-error", "error", message, program.file, line, text=text)
