@@ -23,16 +23,25 @@ from grader.sim.flow import (
     TRAP,
     WARPSYNC,
     End,
-    meeting,
-    parameter_frame,
     builtin_of,
     call_builtin,
+    meeting,
+    parameter_frame,
     terminator,
     without_effect,
 )
+from grader.sim.headers import attributed
 from grader.sim.opcode import Code, Known, NotSimulated
 from grader.sim.operands import ConstantBank, Frame, OperandError, Operands, RegisterFile
-from grader.sim.ptx import TYPE_BYTES, Function, Instruction, Location, Module, PtxError
+from grader.sim.ptx import (
+    TYPE_BYTES,
+    Function,
+    Instruction,
+    Location,
+    Module,
+    PtxError,
+    Variable,
+)
 
 
 @dataclass(slots=True)
@@ -77,7 +86,7 @@ class Image:
 
 
 MAX_STACK = 512 << 10
-"""Bytes of local memory that a thread may have: CUDA C++ Programming Guide, compute capabilities."""
+"""Bytes of local memory of a thread: CUDA C++ Programming Guide, compute capabilities."""
 
 _LAUNCH_ORDER = ("atom", "red")
 _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
@@ -93,17 +102,37 @@ def decode(module: Module, kernel: str, known: Known) -> Image:
         raise PtxError(f"no kernel {kernel} in the PTX")
     constants = ConstantBank()
     image = Image([], constants, [], [], [], 0, {}, {}, False, False)
-    names = [kernel, *(n for n, f in module.functions.items() if not f.entry and f.has_body)]
+    functions = attributed(module, kernel)
+    names = _reached(functions, module.variables, kernel)
     for number, name in enumerate(names):
-        image.functions.append(
-            _Decoder(module, image, number, known).function(module.functions[name])
-        )
+        image.functions.append(_Decoder(functions, image, number, known).function(functions[name]))
     return image
 
 
+def _reached(
+    functions: dict[str, Function], variables: list[Variable], kernel: str
+) -> list[str]:
+    """The kernel and the functions that it, or what it calls, names: by a call, by an address in
+    the code, or by one in a variable (a table of virtual functions)."""
+    callable_ = {n for n, f in functions.items() if not f.entry and f.has_body}
+    held = {name for v in variables for _, name, _ in v.relocations} & callable_
+    found, work = {kernel: None}, [kernel]
+    while work:
+        body = functions[work.pop()].body
+        named = {x for i in body for x in i.operands} & callable_
+        if any(i.op.startswith("call") for i in body):
+            named |= held
+        for name in sorted(named - found.keys()):
+            found[name] = None
+            work.append(name)
+    return [kernel, *(n for n in functions if n in found and n != kernel)]
+
+
 class _Decoder:
-    def __init__(self, module: Module, image: Image, number: int, known: Known) -> None:
-        self.module, self.image, self.number, self.known = module, image, number, known
+    def __init__(
+        self, functions: dict[str, Function], image: Image, number: int, known: Known
+    ) -> None:
+        self.functions, self.image, self.number, self.known = functions, image, number, known
 
     def function(self, f: Function) -> Decoded:
         entry: dict[str, int] = {}
@@ -158,7 +187,7 @@ class _Decoder:
                     meet.guard, meet.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
                 raw[-1].end = meet
                 raw.append(Block([], End()))
-            end = terminator(i, f, o, self.module.functions)
+            end = terminator(i, f, o, self.functions)
             if end is None:
                 raw[-1].codes += self.codes(i, o, pc)
                 return
@@ -182,7 +211,7 @@ class _Decoder:
         self.note(i.op, parts)
         code = without_effect(i, self.known)
         if parts[0] == "call":
-            name = builtin_of(i, self.module.functions) or ""
+            name = builtin_of(i, self.functions) or ""
             self.image.runtime.add(name)
             code = call_builtin(i, o, name)
         if code is not None:
@@ -205,7 +234,7 @@ class _Decoder:
     def note(self, op: str, parts: list[str]) -> None:
         """What the launch must know before it starts: see core.h's Launch."""
         image = self.image
-        if parts[0] in _FINER:
+        if parts[0] in _FINER or "mbarrier" in parts:
             image.finer = True
         if parts[0] in ("ld", "st", "atom", "red"):
             space = access.space_of(parts)

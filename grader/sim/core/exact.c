@@ -13,6 +13,8 @@ typedef struct {
   bool said;
 } Visit;
 
+Exec ptx_st, ptx_st_word;
+
 static bool conflict(u32 a, u32 b) {
   bool quiet = (a == READS || a == PEEKS) && (b == READS || b == PEEKS);
   bool strong = (a == UPDATES || a == PEEKS) && (b == UPDATES || b == PEEKS);
@@ -130,6 +132,12 @@ static void visit(Visit *v) {
   else if (readers < CROWD) add(v, &v->head->readers);
 }
 
+/* A strong store is an update to the order of things, but it reads nothing. */
+static bool reads_memory(const Visit *v) {
+  Exec *exec = v->i->exec;
+  return v->access != WRITES && exec != ptx_st && exec != ptx_st_word;
+}
+
 static void say_uninit(Visit *v) {
   Warp *w = v->w;
   report(w->worker, (Report){.kind = UNINIT, .pc = v->i->pc, .space = v->buffer ? GLOBAL : SHARED,
@@ -147,7 +155,7 @@ static bool shared_state(Visit *v, bool *told) {
                   v->access == READS || v->access == PEEKS ? 0 : STORE);
     return false;
   }
-  if (*stamp == 0 && v->access != WRITES && !*told) {
+  if (*stamp == 0 && reads_memory(v) && !*told) {
     *told = true;
     log_uninit(c, v->granule, v->i->pc);
     say_uninit(v);
@@ -212,7 +220,7 @@ static void global_lane(Visit *v, u32 bytes) {
     if (b->hot[g] == HOT_SHARED_INPUT && (v->access == READS || v->access == PEEKS)) continue;
     v->granule = g;
     v->head = (Head *)&b->cell[g];
-    if (b->hot[g] == HOT_UNINIT && v->access != WRITES && !told) {
+    if (b->hot[g] == HOT_UNINIT && reads_memory(v) && !told) {
       told = true;
       say_uninit(v);
     }
