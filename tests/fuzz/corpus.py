@@ -22,7 +22,8 @@ CORPUS, KERNELS = HERE / "corpus", HERE / "kernels"
 @dataclass(frozen=True)
 class Spec:
     """A launch as the corpus writes it. An argument is a whole number (an int32) or
-    [dtype, elements] with "out" (uninitialised, read back) or "inout" (read back) behind it."""
+    [dtype, elements] with "out" (uninitialised, read back), "inout" (read back) or "zero" (all 0,
+    read back) behind it."""
 
     kernel: str
     grid: Dim3
@@ -56,6 +57,8 @@ def _argument(number: int, a: Any, rng: np.random.Generator) -> Argument:
     dtype, count, role = a[0], a[1], a[2] if len(a) > 2 else "in"
     kind = np.dtype(dtype).kind
     data = rng.normal(0, 9, count) if kind == "f" else rng.integers(0, 100, count)
+    if role == "zero":
+        data = np.zeros(count)
     held = None if role == "out" else data.astype(dtype)
     return Array(f"p{number}", (count,), dtype, held, role != "in")
 

@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const float *in, float *out) {
+  if (threadIdx.x < 16) __syncwarp(0x0000FFFFu);
+  out[threadIdx.x] = in[threadIdx.x];
+}

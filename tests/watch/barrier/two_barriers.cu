@@ -1,0 +1,12 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: barrier-divergence error
+extern "C" __global__ void k(const float *in, float *out) {
+  int t = threadIdx.x;
+  if (t < 40) {
+    out[t] = in[t];
+    __syncthreads();
+  } else {
+    out[t] = 1;
+    __syncthreads();
+  }
+}

@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 64], ["int32", 1, "inout"]]}
+// expect: race error line 5 variable count
+extern "C" __global__ void k(const int *in, int *count) {
+  atomicAdd(count, in[threadIdx.x]);
+  if (threadIdx.x == 40) count[0] = 0;
+}

@@ -1,0 +1,19 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 1, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const float *in, float *out) {
+  __shared__ volatile float s[64];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  if (t < 32) {
+    float x = s[t] + s[t + 32];
+    __syncwarp();
+    s[t] = x;
+    __syncwarp();
+    x += t < 16 ? s[t + 16] : 0;
+    __syncwarp();
+    s[t] = x;
+  }
+  __syncthreads();
+  if (t == 0) out[0] = s[0];
+}
