@@ -152,7 +152,8 @@ class Trace:
     `read_back`, and only when the launch ended); `unwritten` maps it to a boolean mask of the
     same shape that is True where an uninitialised buffer was never written.
     `seconds` has the wall time of each step. `ended` is False when the launch was aborted
-    (launch failure, timeout, deadlock, trap): outputs are then absent.
+    (launch failure, timeout, deadlock, trap): outputs are then absent. `accesses` is the table of
+    every access, when it was asked for (grader.sim.trace).
     """
 
     backend: Literal["sim", "gpu"]
@@ -166,6 +167,7 @@ class Trace:
     toolchain: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     ended: bool = True
     printed: str = ""
+    accesses: NDArray[np.void] | None = None
 
     @property
     def errors(self) -> tuple[Finding, ...]:

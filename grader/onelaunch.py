@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from grader.cases import How
-from grader.compile.source import compile_source
 from grader.compile.program import Kernel, Parameter, Program
+from grader.compile.source import compile_source
 from grader.elementtype import element_type, fits
 from grader.fault import LabFault
 from grader.launch import Argument, Array, Trace
@@ -37,8 +37,12 @@ def run_once(
     how: How,
     out: Path,
     progress: Callable[[str, int, int], None] = lambda step, number, steps: None,
+    *,
+    schedules: int = 0,
+    table: Path | None = None,
 ) -> Ran:
-    """Compile, launch, and save the arrays that the launch file wants kept, into folder `out`.
+    """Compile, launch, and save the arrays that the launch file wants kept, into folder `out`,
+    and the table of all accesses as `table`; try `schedules` other orders of blocks and warps.
 
     Raises StudentFault when it does not compile, LabFault when the launch does not fit the
     kernel, MachineFault.
@@ -49,7 +53,19 @@ def run_once(
     match(kernel, asked)
     progress("run", 2, 2)
     launch = asked.launch(kernel.name, tuple(parameter.name for parameter in kernel.parameters))
-    (trace,) = run_all(program, [launch], on=how.on, threads=how.threads, limit=how.limit)
+    (trace,) = run_all(
+        program,
+        [launch],
+        on=how.on,
+        threads=how.threads,
+        limit=how.limit,
+        schedules=schedules,
+        table=table is not None,
+    )
+    if table is not None and trace.accesses is not None:
+        held = io.BytesIO()
+        np.savez_compressed(held, accesses=trace.accesses)
+        write_whole(table, held.getvalue())
     return Ran(kernel.name, trace, save(trace, asked, out), program.seconds)
 
 

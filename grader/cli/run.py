@@ -33,6 +33,17 @@ Out = Annotated[
     ),
 ]
 
+Schedules = Annotated[
+    int,
+    typer.Option(
+        "--schedules", metavar="N", min=0, max=1000, help="Try N other orders of blocks and warps."
+    ),
+]
+Table = Annotated[
+    Path | None,
+    typer.Option("--trace", metavar="F.npz", help="Write every access of a small launch here."),
+]
+
 
 def run(
     file: Source,
@@ -42,6 +53,8 @@ def run(
     out: Out = None,
     threads: Threads = None,
     limit: Limit = 20.0,
+    schedules: Schedules = 0,
+    trace: Table = None,
 ) -> int:
     """Launch a kernel of FILE.cu as LAUNCH.yaml says, and report what it did wrong."""
     from grader.cases import How
@@ -49,11 +62,12 @@ def run(
 
     check_writable(json)
     try:
-        ran = launched(file, launch, How(resolved(on), threads=threads, limit=limit), out)
+        how = How(resolved(on), threads=threads, limit=limit)
+        ran = launched(file, launch, how, out, schedules, trace)
     except Fault as fault:
         finished()
         if json:
-            write_json(fault_json(fault, "sim"), json)
+            write_json(fault_json(fault, "gpu" if on is Backend.gpu else "sim"), json)
         _show_fault(fault, quiet=json == "-")
         return fault.exit_code
     finished()
@@ -71,7 +85,9 @@ def run(
     return int(ran.trace.verdict != "clean" or not ran.trace.ended)
 
 
-def launched(file: Path, launch: Path, how: How, out: Path | None) -> Ran:
+def launched(
+    file: Path, launch: Path, how: How, out: Path | None, schedules: int, table: Path | None
+) -> Ran:
     """The whole of it: read, compile, launch, save."""
     from grader.launchfile import read_launch
     from grader.onelaunch import run_once
@@ -80,7 +96,14 @@ def launched(file: Path, launch: Path, how: How, out: Path | None) -> Ran:
     if out is not None and not out.is_dir():
         raise LabFault("there is no such folder", where=str(out), mend="make it before --out")
     submission = read_submission(file)
-    return run_once(submission, read_launch(launch), how, out or launch.parent, progress)
+    if table is not None and not table.parent.is_dir():
+        raise LabFault("there is no such folder", where=str(table.parent), mend="make it first")
+    asked = read_launch(launch)
+    place = out or launch.parent
+    ran = run_once(submission, asked, how, place, progress, schedules=schedules, table=table)
+    if table is not None and ran.trace.accesses is not None:
+        say(f"wrote {table}: {len(ran.trace.accesses):,} accesses")
+    return ran
 
 
 def _show_fault(fault: Fault, quiet: bool) -> None:

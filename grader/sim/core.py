@@ -98,6 +98,15 @@ REPORT = np.dtype(
 COUNTER = np.dtype(
     [(n, "u8") for n in ("lanes", "requests", "sectors", "bytes", "wavefronts", "ideal")]
 )
+ACCESS = np.dtype(
+    [
+        ("at", "u8"),
+        *(
+            (n, "u4")
+            for n in ("block", "thread", "pc", "phase", "space", "buffer", "bytes", "unused")
+        ),
+    ]
+)
 REPORTS = 1024
 ENDED, ABORTED, NO_MEMORY, AGAIN = range(4)
 (
@@ -143,7 +152,9 @@ class CLaunch(ctypes.Structure):
             )
         ),
         ("printed", c_void_p),
+        ("trace", c_void_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
+        *((n, c_uint64) for n in ("trace_room", "traced")),
         ("wall_limit", c_double),
         *((n, c_uint32) for n in ("insns", "blocks", "functions", "buffers", "entry")),
         ("grid", c_uint32 * 3),
@@ -155,6 +166,7 @@ class CLaunch(ctypes.Structure):
                 "shared_shift",
                 "global_shift",
                 "threads",
+                "schedule",
                 "ordered",
                 "may_wait",
                 "exact",

@@ -21,6 +21,7 @@ from grader.launch import (
     Scalar,
     Trace,
 )
+from grader.sim.accesses import ROW
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -120,6 +121,8 @@ def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
     for k, t in enumerate(traces):
         for index, value in t.outputs.items():
             arrays[f"{k}.o.{index}"] = value
+        if t.accesses is not None:
+            arrays[f"{k}.a"] = t.accesses.view(np.uint8)
         for index, mask in t.unwritten.items():
             arrays[f"{k}.u.{index}"] = mask
         rows.append(
@@ -127,6 +130,7 @@ def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
                 "findings": [asdict(f) for f in t.findings],
                 "outputs": list(t.outputs),
                 "unwritten": list(t.unwritten),
+                "table": t.accesses is not None,
                 "counters": dict(t.counters),
                 "lines": [[line.line, dict(line.counters)] for line in t.lines],
                 "resources": asdict(t.resources),
@@ -153,6 +157,7 @@ def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tu
             row["toolchain"],
             row["ended"],
             row["printed"],
+            np.array(arrays[f"{k}.a"]).view(ROW) if row["table"] else None,
         )
         for k, row in enumerate(rows)
     )

@@ -17,6 +17,8 @@ from grader.sim.decode import Image
 from grader.sim.flatten import flatten
 from grader.sim.layout import (
     POISON,
+    RESERVED,
+    RESERVED_BYTES,
     Buffer,
     SharedWindow,
     address_of,
@@ -26,7 +28,7 @@ from grader.sim.layout import (
 )
 from grader.sim.names import plain_name
 from grader.sim.operands import Constant, OperandError
-from grader.sim.ptx import Module, PtxError
+from grader.sim.ptx import Module, PtxError, Variable
 
 LOCAL_LIMIT = 512 << 10
 """Bytes of local memory a thread may have, the hardware's limit."""
@@ -40,11 +42,14 @@ HEAP_LIMIT = 8 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """`steps`: warp instructions a block may execute; `seconds`: wall clock of the launch."""
+    """`steps`: warp instructions a block may execute; `seconds`: wall clock of the launch;
+    `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down."""
 
     steps: int = 400_000_000
     seconds: float = 20.0
     threads: int = 1
+    schedule: int = 0
+    trace: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,8 @@ class Raw:
     global_shift: int
     steps: int
     printed: str = ""
+    accesses: NDArray[np.void] | None = None
+    traced: int = 0
 
 
 class Machine:
@@ -75,6 +82,8 @@ class Machine:
         shared = [*(v for v in module.variables if v.space == "shared"), *inside]
         self.static = [v for v in shared if not v.extern]
         self.dynamic = [v for v in shared if v.extern]
+        if any(str(k[2]).startswith(RESERVED) for k in image.constants.places):
+            self.static.append(Variable(RESERVED, "shared", 16, RESERVED_BYTES))
         self.globals = [v for v in module.variables if v.space in ("global", "const")]
         self.globals += [
             v
@@ -91,6 +100,7 @@ class Machine:
         """Raises MachineFault when memory runs out, PtxError when the code cannot be launched."""
         image = self.image
         in_order = image.waits or image.finer or bool(image.runtime - {"__assertfail"})
+        in_order = in_order or bool(limits.schedule or limits.trace)
         raw = self._attempt(launch, limits, count, ordered=in_order)
         if raw is None:
             raw = self._attempt(launch, limits, count, ordered=True)
@@ -119,6 +129,8 @@ class Machine:
             shared_shift=self.shift(SHARED),
             global_shift=self.shift(GLOBAL),
             threads=limits.threads,
+            schedule=limits.schedule,
+            trace_room=limits.trace,
             ordered=ordered,
             may_wait=self.image.waits,
             exact=self.image.finer,
@@ -153,6 +165,8 @@ class Machine:
         ):
             setattr(n, name, array.ctypes.data)
         n.counter = counters.ctypes.data if count else None
+        accesses = np.zeros(limits.trace, c.ACCESS)
+        n.trace = accesses.ctypes.data if limits.trace else None
         printed = (ctypes.c_char * PRINTED)()
         n.printed, n.printed_room = ctypes.addressof(printed), PRINTED
         n.heap_limit = HEAP_LIMIT if {"malloc", "free"} & self.image.runtime else 0
@@ -175,6 +189,8 @@ class Machine:
             self.shift(GLOBAL),
             n.steps,
             _text(printed.raw, n.printed_bytes),
+            accesses[: n.traced] if limits.trace else None,
+            n.traced,
         )
 
     def _buffers(self, launch: Launch) -> tuple[list[Buffer], dict[int, int]]:
@@ -257,6 +273,7 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
         sizes = launch.block if register == "ntid" else launch.grid
         return sizes["xyz".index(axis)]
     threads = launch.block[0] * launch.block[1] * launch.block[2]
+    reserved = window.offset(RESERVED) or 0
     values = {
         "nwarpid": (threads + 31) // 32,
         "nsmid": 1,
@@ -264,6 +281,9 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
         "total_smem_size": window.used,
         "ARP_SZ": 32,
         "cluster_nctarank": 1,
+        **{f"reserved_smem_offset_{k}": reserved for k in ("begin", "0", "1")},
+        "reserved_smem_offset_end": reserved + RESERVED_BYTES,
+        "reserved_smem_offset_cap": RESERVED_BYTES,
     }
     return values.get(register, 0)
 

@@ -11,7 +11,6 @@ from grader.sim.reported import (
     ATOMIC,
     BAD_FREE,
     FREED,
-    HEAP,
     IN_FLIGHT,
     MISALIGNED,
     OTHER_ATOMIC,

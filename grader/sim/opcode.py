@@ -81,7 +81,26 @@ _BOOLEANS = {"and": 1, "or": 2, "xor": 3}
 _SHIFTS = {"shl", "shr"}
 SOURCES = (
     dict.fromkeys(
-        ["abs", "neg", "not", "cnot", "popc", "clz", "bfind", "brev", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "testp"], 1
+        [
+            "abs",
+            "neg",
+            "not",
+            "cnot",
+            "popc",
+            "clz",
+            "bfind",
+            "brev",
+            "rcp",
+            "sqrt",
+            "rsqrt",
+            "sin",
+            "cos",
+            "lg2",
+            "ex2",
+            "tanh",
+            "testp",
+        ],
+        1,
     )
     | dict.fromkeys(["mad", "fma", "madc", "mad24", "sad", "bfe", "dp4a", "dp2a", "shf", "fns"], 3)
     | {"bfi": 4}

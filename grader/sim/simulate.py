@@ -27,6 +27,8 @@ from grader.sim.opcode import NotSimulated
 from grader.sim.parser import parse
 from grader.sim.ptx import Location, PtxError
 from grader.sim.refusal import refusal
+from grader.sim.schedules import order_findings
+from grader.sim.trace import access_table
 
 PATIENCE = 4
 
@@ -46,15 +48,21 @@ def simulate(
     threads: int = 1,
     limit: float = 20.0,
     steps: int = 0,
+    schedules: int = 0,
+    table: bool = False,
 ) -> tuple[Trace, ...]:
     """The traces of the launches, in order. `limit` is in seconds a launch, `steps` in warp
-    instructions a block (0: the default). Raises MachineFault and LabFault."""
+    instructions a block (0: the default). `schedules` other orders of blocks and warps are tried
+    too; `table` asks for every access. Raises MachineFault and LabFault."""
     made: dict[str, tuple[Variant, ...] | Finding] = {}
     out = []
     allowed = steps or Limits.steps
     for launch in launches:
         started = time.perf_counter()
-        trace = _one(program, launch, made, Limits(allowed, limit, max(1, threads)))
+        limits = Limits(allowed, limit, max(1, threads))
+        trace = _one(program, launch, made, limits)
+        if trace.ended and (schedules or table):
+            trace = _looked_into(program, launch, made, trace, limits, schedules, table)
         if any(f.kind == "timeout" for f in trace.errors):
             allowed = max(allowed // PATIENCE, 1)  # what never ends once seldom ends elsewhere
         out.append(replace(trace, seconds={"run": time.perf_counter() - started}))
@@ -96,6 +104,28 @@ def _one(
                 "sim", findings, ended=False, toolchain=program.toolchain, printed=raw.printed
             )
     return _trace(program, kernel, launch, variants[-1].machine, raw, findings, explainer.line_of)
+
+
+def _looked_into(
+    program: Program,
+    launch: Launch,
+    made: dict[str, tuple[Variant, ...] | Finding],
+    trace: Trace,
+    limits: Limits,
+    schedules: int,
+    table: bool,
+) -> Trace:
+    """The trace with what further runs of the same launch show."""
+    kernel = program.kernel(launch.kernel)
+    variants = made[kernel.symbol] if kernel else ()
+    if kernel is None or isinstance(variants, Finding):
+        return trace
+    names = tuple(p.name for p in kernel.parameters)
+    debug, optimised = variants[0].machine, variants[-1].machine
+    found = order_findings(optimised, launch, limits, schedules, names)
+    placed = tuple(replace(f, file=program.file, line=kernel.line) for f in found)
+    rows = access_table(debug, launch, limits, program.source, names) if table else None
+    return replace(trace, findings=(*trace.findings, *placed), accesses=rows)
 
 
 def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:

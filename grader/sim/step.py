@@ -19,5 +19,7 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Ar
         threads=request["threads"],
         limit=request["limit"],
         steps=request["steps"],
+        schedules=request["schedules"],
+        table=request["table"],
     )
     return pack_traces(traces)

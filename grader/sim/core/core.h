@@ -121,10 +121,10 @@ typedef struct {
 } Counter;
 
 /* One lane's access; `at` is its offset in the buffer or window, `phase` the barriers before. */
-typedef struct Access {
+typedef struct Touch {
   u64 at;
   u32 block, thread, pc, phase, space, buffer, bytes, unused;
-} Access;
+} Touch;
 
 typedef struct {
   const Insn *insn;
@@ -140,7 +140,7 @@ typedef struct {
   Counter *counter;             /* out, by pc; NULL: do not count */
   u64 *visits, *visit_lanes;    /* out, by basic block: times and lanes */
   char *printed;                /* out: text of printf */
-  struct Access *trace;         /* out: every access, the first trace_room of them; or NULL */
+  struct Touch *trace;          /* out: every access, the first trace_room of them; or NULL */
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
   f64 wall_limit;

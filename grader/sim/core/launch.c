@@ -128,7 +128,7 @@ static void start_cta(Cta *c, u64 number) {
   c->at[0] = (u32)(number % n->grid[0]);
   c->at[1] = (u32)(number / n->grid[0] % n->grid[1]);
   c->at[2] = (u32)(number / n->grid[0] / n->grid[1]);
-  c->steps = 0;
+  c->steps = c->barriers = 0;
   next_phase(c);
   memcpy(c->shadow.wrote, n->shared_init, granules * sizeof(u32));
   memset(c->shared, 0xA5, n->shared_bytes);
@@ -170,8 +170,10 @@ static void say_timeout(Cta *c, u32 kind) {
 
 /* Another schedule is another legal order: warps and blocks start elsewhere, or run backwards. */
 static u32 mixed(u32 a, u32 b, u32 c) {
-  u64 x = ((u64)a << 40) + ((u64)b << 20) + c + 1;
-  return (u32)((x * 0x9E3779B97F4A7C15ull) >> 33);
+  u64 x = (((u64)a << 32 | b) + 1) * 0x9E3779B97F4A7C15ull + c;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBull;
+  return (u32)(x >> 32);
 }
 static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
   u32 schedule = c->warp->launch->schedule, r = mixed(schedule, c->number, round);
