@@ -142,18 +142,19 @@ class _Decoder:
             frame = Frame()
         else:
             frame = parameter_frame(f)
-        local = 0
+        local, places_of = 0, self.image.local_places if f.entry else {}
         for v in f.variables:
             if v.space == "param":
                 frame.add(v.name, v.bytes, max(v.align, 1))
             elif v.space == "local":
                 local = (local + v.align - 1) // v.align * v.align
-                self.image.local_places[v.name] = local
+                places_of[v.name] = local
                 local += v.bytes
         if local > MAX_STACK or frame.bytes > MAX_STACK:
             raise PtxError(f"{f.name}: more than {MAX_STACK} bytes of local memory", f.line)
         registers = RegisterFile(f)
-        operands = Operands(registers, self.image.constants, entry, frame)
+        own = {} if f.entry else places_of
+        operands = Operands(registers, self.image.constants, entry, frame, own)
         blocks = self.blocks(f, operands)
         return Decoded(
             f.name, blocks, registers.bytes, (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16

@@ -268,7 +268,7 @@ def op_set(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
 
 class _WithScratch(Operands):
     def __init__(self, o: Operands) -> None:
-        super().__init__(o.registers, o.constants, o.entry, o.frame)
+        super().__init__(o.registers, o.constants, o.entry, o.frame, o.local)
 
     def predicate(self, text: str) -> int:
         return self.registers.scratch if text == "%scratch" else super().predicate(text)

@@ -142,12 +142,15 @@ class Operands:
         constants: ConstantBank,
         entry: Mapping[str, int],
         frame: Frame,
+        local: Mapping[str, int] | None = None,
     ) -> None:
         self.registers = registers
         self.constants = constants
         self.entry = entry
         """Offsets of the entry's parameters, by name; empty in a device function."""
         self.frame = frame
+        self.local = local or {}
+        """Where a device function's `.local` variables lie in its stack frame."""
 
     def width(self, text: str) -> int | None:
         """Bytes of a register's lane; None when `text` is no register."""
@@ -196,6 +199,8 @@ class Operands:
         if match is None or text[0] == "%" and text[:2] != "%_":
             raise OperandError(f"operand {text[:40]!r}")
         add = int(match[3] or 0) * (-1 if match[2] == "-" else 1)
+        if match[1] in self.local:
+            raise OperandError(f"{match[1]}: the address of a .local variable, but by mov")
         if match[1] in self.entry:
             return ("bits", width, self.entry[match[1]] + add, 0)
         return ("symbol", width, match[1], add)

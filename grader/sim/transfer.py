@@ -31,6 +31,11 @@ def op_mov(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
     ):
         name = "mov_clock64" if width == 8 else "mov_clock32"
         return [Code(name, o.register(d, 8 if width == 8 else 4))]
+    if a in o.local:
+        if width not in (4, 8):
+            raise OperandError(f"{op} of an address")
+        zero = o.source("0", width)
+        return [Code(f"local_address_b{8 * width}", o.register(d, width), zero, imm=o.local[a])]
     if width == 0:
         return [Code("mov_pred", o.predicate(d), o.source(a, 0))]
     if (have := o.width(d)) is None or have != max(width, 2):
