@@ -9,16 +9,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 CORE := $(wildcard grader/sim/core/*.c grader/sim/core/*.h)
+GPU_SITE := build/gpu/site-packages
+# Without a network: this Python and its packages, what they lack from a folder of wheels.
+ifdef WHEELS
+GPU_READY := $(GPU_SITE)/ready
+GPU_PYTHON := PYTHONPATH=$(CURDIR)/$(GPU_SITE):$(CURDIR) $(PYTHON)
+else
+GPU_READY := $(VENV)/gpu $(VENV)/core
+GPU_PYTHON := $(BIN)/python
+endif
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test test-gpu test-fuzz labs bench lint clean
+.PHONY: help demo test test-gpu truth-gpu has-gpu test-fuzz labs bench lint clean
 
 help:
 	@echo 'make demo       grade a sample class of 12 on this machine and show the reports'
 	@echo 'make test       lint, type check and test'
 	@echo 'make labs       prove that every lab is sound'
 	@echo 'make bench      time the simulator and the command'
-	@echo 'make test-gpu   the tests that need an NVIDIA GPU'
+	@echo 'make test-gpu   the tests that need an NVIDIA GPU; WHEELS=DIR where there is no network'
 	@echo 'make test-fuzz  fuzz the simulator for a minute'
 	@echo 'make clean      remove what the other targets made'
 
@@ -36,12 +45,17 @@ lint: $(VENV)/dev $(VENV)/core
 	@echo '== mypy'
 	@$(BIN)/mypy grader
 
-test-gpu: $(VENV)/dev $(VENV)/core
+test-gpu: has-gpu $(GPU_READY)
+	@$(GPU_PYTHON) -m tests.gpu
+
+truth-gpu: has-gpu $(GPU_READY)
+	@$(GPU_PYTHON) -m tests.gpu --truth build/truth
+
+has-gpu:
 	@ls /dev/nvidia[0-9]* >/dev/null 2>&1 || { \
-	  echo 'make test-gpu: no NVIDIA GPU here (there is no /dev/nvidia0): nothing was tested.' >&2; \
+	  echo 'make: no NVIDIA GPU here (there is no /dev/nvidia0): nothing was tested.' >&2; \
 	  echo '  Run it on a machine with a GPU and its driver; "grader doctor" says what is seen.' >&2; \
 	  exit 1; }
-	@$(BIN)/python -m pytest -m gpu
 
 test-fuzz: $(VENV)/dev $(VENV)/core
 	@$(BIN)/python -m tests.fuzz --seconds 60
@@ -83,6 +97,18 @@ $(VENV)/run: $(VENV)/made pyproject.toml setup.py
 $(VENV)/dev: $(VENV)/run
 	@echo 'Installing what the tests need from PyPI ...'
 	@$(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(VENV)/gpu: $(VENV)/dev
+	@echo 'Installing PyCUDA, which is compiled against the CUDA toolkit here (a few minutes) ...'
+	@$(PIP) --no-build-isolation --editable '.[gpu]'
+	@touch $@
+
+$(GPU_SITE)/ready: $(wildcard $(WHEELS)/*.whl) $(CORE) setup.py
+	@echo 'Unpacking $(WHEELS) into $(GPU_SITE) and building the C core ...'
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(PYTHON) -m pip install --quiet --no-index --no-deps \
+	  --no-cache-dir --root-user-action ignore --upgrade --target $(GPU_SITE) $(WHEELS)/*.whl
+	@$(GPU_PYTHON) setup.py --quiet build_ext --inplace
 	@touch $@
 
 # The editable install has just built it; after that, only a newer source does.

@@ -1,0 +1,96 @@
+"""Kernels of tests/ launched the plain way, for tools that watch a process: ncu, compute-sanitizer.
+
+    python -m tests.gpu.kernel debug|ptx FILE.cu...
+
+The PTX that runs is the very PTX that the simulator runs. Buffers have exactly their own size.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.compile.source import compile_source
+from grader.launch import Array, Launch
+from tests.fuzz.corpus import read
+
+SECONDS = 10.0
+HUNG = 9
+
+
+def launched(cuda: Any, ptx: str, symbol: str, launch: Launch) -> dict[int, NDArray[Any]]:
+    """Every array argument after the launch, in the current context. Ends the process when the
+    kernel does not end."""
+    function = cuda.module_from_buffer(ptx.encode() + b"\0").get_function(symbol)
+    memory = {
+        k: allocated(cuda, array) for k, array in enumerate(launch.args) if isinstance(array, Array)
+    }
+    arguments = [
+        np.uintp(int(memory[k])) if isinstance(a, Array) else np.dtype(a.dtype).type(a.value)
+        for k, a in enumerate(launch.args)
+    ]
+    function(*arguments, block=launch.block, grid=launch.grid, shared=launch.shared)
+    wait(cuda)
+    return {k: fetched(cuda, memory[k], launch.args[k]) for k in memory}
+
+
+def allocated(cuda: Any, array: Array) -> Any:
+    count = int(np.prod(array.shape)) * np.dtype(array.dtype).itemsize
+    memory = cuda.mem_alloc(max(count, 1))
+    if array.data is not None:
+        cuda.memcpy_htod(memory, np.ascontiguousarray(array.data, array.dtype))
+    return memory
+
+
+def fetched(cuda: Any, memory: Any, array: Any) -> NDArray[Any]:
+    held = np.empty(array.shape, array.dtype)
+    cuda.memcpy_dtoh(held, memory)
+    return held
+
+
+def wait(cuda: Any) -> None:
+    event, deadline = cuda.Event(), time.monotonic() + SECONDS
+    event.record()
+    while not event.query():
+        if time.monotonic() > deadline:
+            print("the kernel does not end", flush=True)
+            os._exit(HUNG)
+        time.sleep(1e-3)
+    cuda.Context.synchronize()
+
+
+def compiled(path: Path, variant: str) -> Mapping[str, str]:
+    """The PTX of a kernel's file, and its symbol there."""
+    source = path.read_text()
+    program = compile_source(source.encode(), path.name)
+    kernel = program.kernel(read(source).kernel)
+    assert kernel is not None
+    return {
+        "ptx": program.debug_ptx if variant == "debug" else program.ptx,
+        "symbol": kernel.symbol,
+    }
+
+
+def main(variant: str, *files: str) -> None:
+    """Launch each file's kernel once."""
+    made = [(compiled(Path(file), variant), read(Path(file).read_text())) for file in files]
+    import pycuda.driver as cuda
+
+    cuda.init()
+    context = cuda.Device(0).make_context()
+    try:
+        for program, spec in made:
+            launched(cuda, program["ptx"], program["symbol"], spec.launch())
+    finally:
+        context.pop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

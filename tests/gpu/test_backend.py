@@ -1,0 +1,198 @@
+"""The GPU backend on a GPU: what it computes, what it finds, and that nothing hurts the next."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.compile.source import compile_source
+from grader.fault import LabFault
+from grader.gpu.attempt import facts_of, healthy
+from grader.gpu.device import devices
+from grader.grade import grade
+from grader.labspec import list_labs, load_lab
+from grader.launch import Array, Launch, Scalar, Trace
+from grader.run import run_all
+from grader.submission import read_submission
+from tests.fuzz.corpus import read
+
+pytestmark = pytest.mark.gpu
+
+ROOT = Path(__file__).parents[2]
+KERNELS = sorted((ROOT / "tests" / "counters").glob("*.cu"))
+N = 100
+
+RIGHT = """
+extern "C" __global__ void k(const float* in, float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2 * in[i];
+}
+"""
+BODIES = {
+    "illegal": ("*(volatile float*)(1ull << 52) = 1;", "CUDA_ERROR_ILLEGAL_ADDRESS"),
+    "misaligned": ("*(volatile float*)((char*)out + 2) = 1;", "CUDA_ERROR_MISALIGNED_ADDRESS"),
+    "trap": ("__trap();", "CUDA_ERROR"),
+    "assert": ("assert(n < 0);", "CUDA_ERROR_ASSERT"),
+    "endless": ("while (*(volatile float*)out == out[0]) out[1] = 0;", "was stopped"),
+}
+
+
+def source(body: str, before: str = "") -> bytes:
+    head = 'extern "C" __global__ void k(const float* in, float* out, int n)'
+    return f"#include <assert.h>\n#include <stdio.h>\n{before}\n{head}\n{{\n{body}\n}}\n".encode()
+
+
+def launch(**more: Any) -> Launch:
+    given = np.arange(N, dtype=np.float32)
+    args = (
+        Array("in", (N,), "float32", given),
+        Array("out", (N,), "float32", None, True),
+        Scalar("n", N, "int32"),
+    )
+    return Launch("k", (2, 1, 1), (64, 1, 1), args, **more)
+
+
+def ran(text: bytes | str, *launches: Launch, limit: float = 10) -> tuple[Trace, ...]:
+    program = compile_source(text if isinstance(text, bytes) else text.encode(), "k.cu")
+    return run_all(program, launches or [launch()], on="gpu", limit=limit)
+
+
+def test_the_machine(row: Any) -> None:
+    facts = facts_of(devices()[0])
+    row(" ".join(f"{k}={v}" for k, v in facts.toolchain.items()) + f" {facts.architecture}")
+    assert not healthy(devices()[0])
+
+
+def test_a_right_kernel(row: Any) -> None:
+    started = time.perf_counter()
+    (trace,) = ran(RIGHT)
+    row(
+        f"one launch {time.perf_counter() - started:.2f} s, "
+        f"kernel {trace.seconds['run'] * 1e6:.1f} us"
+    )
+    assert trace.backend == "gpu" and trace.ended and not trace.findings
+    assert trace.outputs[1].tolist() == [2.0 * i for i in range(N)]
+    assert not trace.unwritten[1].any()
+    assert trace.resources.registers and trace.resources.theoretical_occupancy
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=[p.stem for p in KERNELS])
+def test_both_backends_compute_the_same_bits(path: Path) -> None:
+    text = path.read_text()
+    program = compile_source(text.encode(), path.name)
+    one = read(text).launch()
+    (sim,), (gpu,) = run_all(program, [one], on="sim"), run_all(program, [one], on="gpu")
+    assert not gpu.errors and gpu.ended
+    assert set(sim.outputs) == set(gpu.outputs)
+    for k, value in sim.outputs.items():
+        blank = gpu.unwritten.get(k, np.zeros(value.shape, bool))
+        assert np.array_equal(blank, sim.unwritten.get(k, np.zeros(value.shape, bool)))
+        assert np.array_equal(value[~blank], gpu.outputs[k][~blank], equal_nan=True)
+    assert gpu.resources.registers == sim.resources.registers
+    assert gpu.resources.static_shared_bytes == sim.resources.static_shared_bytes
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_launch_that_dies_is_a_finding_and_the_next_is_right(name: str, row: Any) -> None:
+    body, words = BODIES[name]
+    before = time.perf_counter()
+    text = source(f"if (n == 7) {{ {body} }} else out[threadIdx.x] = 2;")
+    program = compile_source(text, "k.cu")
+    good = launch()
+    bad = Launch("k", (1, 1, 1), (64, 1, 1), (*good.args[:2], Scalar("n", 7, "int32")))
+    traces = run_all(program, [good, bad, good], on="gpu", limit=2)
+    row(f"{traces[1].errors[0].message} ({time.perf_counter() - before:.1f} s in all)")
+    assert [t.ended for t in traces] == [True, False, True]
+    assert words in traces[1].errors[0].message
+    assert (traces[2].outputs[1][:64] == 2).all()
+    assert not healthy(devices()[0])
+
+
+def test_a_write_past_the_end(row: Any) -> None:
+    (trace,) = ran(RIGHT.replace("i < n", "i <= n"))
+    (found,) = trace.errors
+    row(found.message)
+    assert found.kind == "invalid-access" and "just past the end" in found.message
+    assert (found.file, found.line) == ("k.cu", 2)
+
+
+def test_an_input_that_is_written() -> None:
+    (trace,) = ran(source("out[threadIdx.x] = 1; ((float*)in)[threadIdx.x] = 1;"))
+    assert "changed its input in" in trace.errors[0].message
+
+
+def test_an_output_that_is_not_written() -> None:
+    (trace,) = ran(RIGHT.replace("i < n", "i < n - 3"))
+    assert np.flatnonzero(trace.unwritten[1]).tolist() == [N - 3, N - 2, N - 1]
+
+
+def test_no_variable_survives_a_launch() -> None:
+    """A kernel that counts its launches always counts one."""
+    body = "if (threadIdx.x + blockIdx.x == 0) out[0] = ++calls; else out[1] = 0;"
+    traces = ran(source(body, "__device__ int calls;"), launch(), launch())
+    assert [t.outputs[1][0] for t in traces] == [1.0, 1.0]
+
+
+def test_globals_are_set() -> None:
+    weights = np.array([3, 5], np.float32)
+    body = "out[threadIdx.x] = weights[0] * weights[1];"
+    text = source(body, "__constant__ float weights[2];")
+    (trace,) = ran(text, launch(globals={"weights": weights}))
+    assert trace.outputs[1][0] == 15
+    with pytest.raises(LabFault, match="8 bytes and is given 4"):
+        ran(text, launch(globals={"weights": weights[:1]}))
+    with pytest.raises(LabFault, match="no __device__ variable `other`"):
+        ran(text, launch(globals={"other": weights}))
+
+
+def test_what_a_kernel_prints_is_kept_and_capped() -> None:
+    (trace,) = ran(source('if (threadIdx.x == 0) printf("block %d\\n", blockIdx.x);'))
+    assert sorted(trace.printed.splitlines()) == ["block 0", "block 1"]
+    (flood,) = ran(source('for (int i = 0; i < 100000; i++) printf("0123456789abcdef\\n");'))
+    assert flood.ended and 0 < len(flood.printed) <= 64 << 10
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "shared"),
+    [((1, 1, 1), (2048, 1, 1), 0), ((1, 70000, 1), (1, 1, 1), 0), ((1, 1, 1), (32, 1, 1), 60000)],
+)
+def test_a_launch_that_cuda_refuses(grid: Any, block: Any, shared: int) -> None:
+    one = Launch("k", grid, block, launch().args, shared)
+    traces = ran(RIGHT, one, launch())
+    assert traces[0].errors[0].kind == "launch-failure"
+    assert "CUDA_ERROR_INVALID_VALUE" in traces[0].errors[0].message
+    assert traces[1].ended and not traces[1].errors
+
+
+def test_a_device_heap_bomb_ends() -> None:
+    (trace,) = ran(source("char* p = 0; int i = 0; while ((p = (char*)malloc(1 << 16))) i++;"
+                          "out[threadIdx.x] = i >= 0;"))  # fmt: skip
+    assert trace.ended and trace.outputs[1][0] == 1
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_a_lab_s_solution_gets_all_that_is_judged(name: str, row: Any) -> None:
+    started = time.perf_counter()
+    file = ROOT / "solutions" / name / f"{name}.cu"
+    graded = grade(load_lab(name), read_submission(file), on="gpu", visibility="all")
+    took = time.perf_counter() - started
+    row(f"{graded.score.points:g} of {graded.score.judged_max:g} points in {took:.1f} s")
+    assert graded.exit_code == 0
+    assert graded.score.points == graded.score.judged_max
+    assert graded.provenance.device and graded.provenance.driver
+
+
+WRONG = sorted((ROOT / "solutions").glob("*/wrong/*.cu"))
+
+
+@pytest.mark.parametrize("file", WRONG, ids=[f"{p.parts[-3]}/{p.stem}" for p in WRONG])
+def test_a_wrong_twin_loses_points_on_a_gpu_too(file: Path) -> None:
+    lab = load_lab(file.parts[-3])
+    graded = grade(lab, read_submission(file), on="gpu", visibility="all", limit=2)
+    assert graded.score.status == "graded"
+    assert graded.score.points < graded.score.judged_max

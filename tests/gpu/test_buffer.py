@@ -1,0 +1,99 @@
+"""Guard bands and poison: what the bytes after two launches are read as. Needs no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.compile.program import Kernel, Parameter
+from grader.gpu.buffer import GUARD, POISONS, guarded, inside, trespasses, written
+from grader.launch import Array, Launch
+
+OUT = Array("C", (4, 3), "float32", None, True)
+IN = Array("A", (5,), "int32", np.arange(5, dtype=np.int32))
+
+
+def launch(*arrays: Array) -> Launch:
+    return Launch("k", (1, 1, 1), (1, 1, 1), arrays)
+
+
+def kernel(*types: str) -> Kernel:
+    return Kernel("k", "k", 1, tuple(Parameter(t, f"p{i}", 8) for i, t in enumerate(types)))
+
+
+def test_a_buffer_lies_between_its_bands() -> None:
+    held = guarded(IN, 0)
+    assert held.size == 2 * GUARD + 20
+    assert inside(held).view(np.int32).tolist() == [0, 1, 2, 3, 4]
+    assert set(held[:GUARD]) | set(held[-GUARD:]) == {0xC3}
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_what_starts_uninitialised_is_poisoned(poison: int) -> None:
+    assert set(inside(guarded(OUT, poison))) == {poison}
+
+
+def test_an_element_is_unwritten_when_any_byte_kept_both_poisons() -> None:
+    after = [guarded(OUT, poison) for poison in POISONS]
+    for held in after:
+        values = inside(held).view(np.float32)
+        values[:10] = np.arange(10)
+        values[10:11].view(np.uint8)[:3] = 7
+    left = written(OUT, after)
+    assert left.unwritten is not None and left.repeats
+    assert np.flatnonzero(left.unwritten).tolist() == [10, 11]
+    assert left.value[1, 2] == 5
+
+
+@pytest.mark.parametrize("byte", POISONS)
+def test_a_value_that_looks_like_poison_is_written(byte: int) -> None:
+    array = Array("image", (8,), "uint8", None, True)
+    after = [guarded(array, poison) for poison in POISONS]
+    for held in after:
+        inside(held)[:] = byte
+    left = written(array, after)
+    assert left.unwritten is not None and not left.unwritten.any()
+
+
+def test_runs_that_differ_are_told() -> None:
+    after = [guarded(OUT, poison) for poison in POISONS]
+    for k, held in enumerate(after):
+        inside(held).view(np.float32)[:] = k
+    left = written(OUT, after)
+    assert not left.repeats
+    assert left.value[0, 0] == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        (GUARD - 1, "the nearest 1 byte before it"),
+        (-GUARD, "the nearest just past the end of it"),
+        (-GUARD + 8, "the nearest 8 bytes past the end of it"),
+    ],
+)
+def test_a_write_into_a_band_is_found(at: int, words: str) -> None:
+    clean, struck = guarded(OUT, POISONS[0]), guarded(OUT, POISONS[1])
+    struck[at] ^= 1
+    (found,) = trespasses(launch(OUT), kernel("float*"), [[clean], [struck]])
+    assert (found.kind, found.severity, found.variable) == ("invalid-access", "error", "p0")
+    assert words in found.message and "4 x 3 float32" in found.message
+
+
+def test_a_changed_input_is_found_only_where_it_is_const() -> None:
+    after = guarded(IN, 0)
+    inside(after)[2] ^= 1
+    (found,) = trespasses(launch(IN), kernel("const int*"), [[guarded(IN, 0)], [after]])
+    assert "changed its input p0" in found.message
+    assert not trespasses(launch(IN), kernel("int*"), [[guarded(IN, 0)], [after]])
+
+
+def test_untouched_buffers_draw_nothing() -> None:
+    held = [[guarded(IN, p), guarded(OUT, p)] for p in POISONS]
+    assert not trespasses(launch(IN, OUT), kernel("const int*", "float*"), held)
+
+
+def test_an_empty_array() -> None:
+    empty = Array("C", (0, 7), "float32", None, True)
+    left = written(empty, [guarded(empty, p) for p in POISONS])
+    assert left.value.shape == (0, 7) and left.unwritten is not None and left.unwritten.size == 0

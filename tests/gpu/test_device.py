@@ -1,0 +1,93 @@
+"""What is seen of the GPUs and the toolkit, from the files that tell it. Needs no GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.gpu import device
+from grader.gpu.device import Toolkit, devices, driver_version, lacking, toolkit
+from grader.gpu.errors import of_error
+from grader.gpu.nvcc import release
+
+INFORMATION = "Model: \t\t NVIDIA T4\nIRQ: 1\nGPU UUID: \t GPU-{0}\nDevice Minor: \t {0}\n"
+VERSION = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23\n"
+
+
+@pytest.fixture
+def two_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A /dev and a /proc of a machine with two GPUs."""
+    nodes, driver = tmp_path / "dev", tmp_path / "proc"
+    nodes.mkdir()
+    for name in ("nvidia1", "nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-caps"):
+        (nodes / name).touch()
+    for number in (0, 1):
+        folder = driver / "gpus" / f"0000:0{number}"
+        folder.mkdir(parents=True)
+        (folder / "information").write_text(INFORMATION.format(number))
+    (driver / "version").write_text(VERSION)
+    monkeypatch.setattr(device, "DEVICES", nodes)
+    monkeypatch.setattr(device, "DRIVER", driver)
+    return tmp_path
+
+
+def test_two_gpus(two_gpus: Path) -> None:
+    one, two = devices()
+    assert (one.node.name, one.uuid, one.model) == ("nvidia0", "GPU-0", "NVIDIA T4")
+    assert (two.node.name, two.name) == ("nvidia1", "GPU-1")
+    assert [node.name for node in two.nodes()] == ["nvidia1", "nvidiactl", "nvidia-uvm"]
+    assert driver_version() == "580.95.05"
+
+
+def test_a_driver_that_tells_nothing(two_gpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "DRIVER", two_gpus / "none")
+    assert [(d.name, d.uuid) for d in devices()] == [("nvidia0", ""), ("nvidia1", "")]
+    assert driver_version() == ""
+
+
+def test_what_is_lacking_is_said_one_by_one(
+    two_gpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value, words in (
+        ("library_folder", lambda: None, "libcuda.so.1"),
+        ("find_spec", lambda name: None, "PyCUDA"),
+        ("toolkit", lambda: None, "nvcc"),
+        ("devices", tuple, "no NVIDIA GPU"),
+    ):
+        with monkeypatch.context() as patch:
+            for present in ("library_folder", "find_spec", "toolkit"):
+                patch.setattr(device, present, lambda *a: "there")
+            assert lacking() is None
+            patch.setattr(device, name, value)
+            missing = lacking()
+            assert missing is not None and words in missing.what and missing.mend
+
+
+def test_the_toolkit_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvcc = tmp_path / "cuda" / "bin" / "nvcc"
+    nvcc.parent.mkdir(parents=True)
+    nvcc.write_text("#!/bin/sh\n")
+    nvcc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(nvcc.parent))
+    found = toolkit()
+    assert found == Toolkit(nvcc.resolve())
+    told = '{"cuda": {"version": "13.0.2"}, "cuda_nvcc": {"name": "x", "version": "13.0.88"}}'
+    (tmp_path / "cuda" / "version.json").write_text(told)
+    assert release(found) == "13.0.88"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("CUDA_ERROR_ILLEGAL_ADDRESS", "invalid-access"),
+        ("CUDA_ERROR_MISALIGNED_ADDRESS", "invalid-access"),
+        ("CUDA_ERROR_ASSERT", "launch-failure"),
+        ("CUDA_ERROR_INVALID_VALUE", "launch-failure"),
+        ("CUDA_ERROR_UNKNOWN", "launch-failure"),
+    ],
+)
+def test_cuda_s_errors_are_findings_by_name(name: str, kind: str) -> None:
+    found = of_error(name, "what the driver says")
+    assert (found.kind, found.severity) == (kind, "error")
+    assert found.message.endswith(f"({name})")
