@@ -8,6 +8,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
+LIBRARY := grader/sim/_core.so
 CORE := $(wildcard grader/sim/core/*.c grader/sim/core/*.h)
 GPU_SITE := build/gpu/site-packages
 # Without a network: this Python and its packages, what they lack from a folder of wheels.
@@ -15,7 +16,7 @@ ifdef WHEELS
 GPU_READY := $(GPU_SITE)/ready
 GPU_PYTHON := PYTHONPATH=$(CURDIR)/$(GPU_SITE):$(CURDIR) $(PYTHON)
 else
-GPU_READY := $(VENV)/gpu $(VENV)/core
+GPU_READY := $(VENV)/gpu $(LIBRARY)
 GPU_PYTHON := $(BIN)/python
 endif
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
@@ -31,14 +32,14 @@ help:
 	@echo 'make test-fuzz  fuzz the simulator for a minute'
 	@echo 'make clean      remove what the other targets made'
 
-demo: $(VENV)/core
+demo: $(LIBRARY)
 	@$(BIN)/python -m tests.classes.demo
 
 test: lint
 	@echo '== pytest'
 	@$(BIN)/python -m pytest
 
-lint: $(VENV)/dev $(VENV)/core
+lint: $(VENV)/dev $(LIBRARY)
 	@echo '== ruff'
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { $(BIN)/ruff format --check .; exit 1; }
@@ -57,13 +58,13 @@ has-gpu:
 	  echo '  Run it on a machine with a GPU and its driver; "grader doctor" says what is seen.' >&2; \
 	  exit 1; }
 
-test-fuzz: $(VENV)/dev $(VENV)/core
+test-fuzz: $(VENV)/dev $(LIBRARY)
 	@$(BIN)/python -m tests.fuzz --seconds 60
 
-labs: $(VENV)/core
+labs: $(LIBRARY)
 	@$(BIN)/grader labs check
 
-bench: $(VENV)/core
+bench: $(LIBRARY)
 	@$(BIN)/python -m bench.matmul
 	@$(BIN)/python -m bench.check
 
@@ -112,6 +113,6 @@ $(GPU_SITE)/ready: $(wildcard $(WHEELS)/*.whl) $(CORE) setup.py
 	@touch $@
 
 # The editable install has just built it; after that, only a newer source does.
-$(VENV)/core: $(CORE) setup.py | $(VENV)/run
+$(LIBRARY): $(CORE) setup.py | $(VENV)/run
 	@$(BIN)/python setup.py --quiet build_ext --inplace
 	@touch $@

@@ -81,7 +81,7 @@ def simulator() -> Sign:
     folder = Path(__file__).parent / "sim"
     cores = sorted(path.name for path in folder.glob("_core*.so"))
     if not cores:
-        mend = "install a C compiler, then: pip install . (or make .venv/core in a checkout)"
+        mend = "install a C compiler, then: pip install . (or make demo in a checkout)"
         return Sign("simulator", "bad", f"there is no C core in {folder}", mend)
     for name in cores:
         ctypes.CDLL(str(folder / name))
