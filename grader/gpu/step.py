@@ -104,7 +104,7 @@ def probe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays
     import pycuda.driver as cuda
 
     with _context(cuda):
-        function = cuda.module_from_buffer(PROBE.encode()).get_function("probe")
+        function = cuda.module_from_buffer(PROBE.encode() + b"\0").get_function("probe")
         out = np.zeros(32, np.uint32)
         function(cuda.Out(out), block=(32, 1, 1), grid=(1, 1))
         return bool((out == 3 * np.arange(32) + 1).all()), {}
@@ -231,8 +231,9 @@ class _Attempt:
 
 
 def _scalar(value: int | float | bool, dtype: str) -> Any:
-    """A by-value argument as PyCUDA packs it; a bool is one byte."""
-    return np.dtype("uint8" if dtype == "bool" else dtype).type(value)
+    """A by-value argument as PyCUDA packs it: it knows neither bool nor half precision."""
+    held = np.dtype(dtype).type(value)
+    return held.view({"bool": np.uint8, "float16": np.uint16}.get(dtype, dtype))
 
 
 def _leak(*things: Any) -> None:
