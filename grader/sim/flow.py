@@ -177,13 +177,15 @@ def _prototype(f: Function, label: str) -> Function:
     match = re.match(r"\.callprototype\s*(?:\(([^)]*)\))?\s*_\s*(?:\(([^)]*)\))?", text)
     if match is None:
         raise OperandError(f"an indirect call without its prototype {label}")
-    return Function(label, False, _anonymous(match[2]), _anonymous(match[1]))
+    return Function(label, False, _anonymous(match[2], "in"), _anonymous(match[1], "out"))
 
 
-def _anonymous(text: str | None) -> list[Variable]:
+def _anonymous(text: str | None, what: str) -> list[Variable]:
+    """The parameters or results of a prototype, with names of their own for each `_`."""
     parts = [p.strip() for p in (text or "").split(",") if p.strip()]
     return [
-        variable(re.sub(r"(?<![\w$])_(?![\w$])", f"_{k}", part)) for k, part in enumerate(parts)
+        variable(re.sub(r"(?<![\w$])_(?![\w$])", f"_{what}{k}", part))
+        for k, part in enumerate(parts)
     ]
 
 

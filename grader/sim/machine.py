@@ -30,6 +30,9 @@ from grader.sim.names import plain_name
 from grader.sim.operands import Constant, OperandError
 from grader.sim.ptx import Module, PtxError, Variable
 
+NOWHERE = 1 << 31
+"""The number of a function that is not there: a call of it traps."""
+
 LOCAL_LIMIT = 512 << 10
 """Bytes of local memory a thread may have, the hardware's limit."""
 
@@ -224,6 +227,8 @@ class Machine:
         for k, f in enumerate(self.image.functions):
             if f.name == name:
                 return c.FUNCTION_BASE + k
+        if name in self.module.functions:
+            return c.FUNCTION_BASE + NOWHERE  # of a function that this kernel cannot reach
         raise PtxError(f"no variable or function {name}")
 
     def _parameters(self, launch: Launch, pointers: Mapping[int, int]) -> bytes:

@@ -32,7 +32,7 @@ _TOP = re.compile(
 _STATEMENT = re.compile(
     r"\s*(?:(?P<loc>\.loc\b[^\n;]*)"
     r"|(?P<label>[$%A-Za-z_][\w$]*)[ \t]*:(?!:)"
-    r"|(?P<text>(?:[^;{}]|\{[^;{}]*\})+);"
+    r"|(?P<text>(?:[^;{}]|\{[^;{}]*\})*);"
     r"|(?P<brace>[{}]))"
 )
 
