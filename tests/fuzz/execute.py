@@ -27,7 +27,7 @@ def use(path: Path) -> Core:
     return core
 
 
-def execute(text: str, spec: Spec, core: Core, *, threads: int = 1, steps: int = 20_000) -> bool:
+def execute(text: str, spec: Spec, core: Core, *, threads: int = 1, steps: int = 4_000) -> bool:
     """Whether the input got as far as the core. Raises what is not a refusal."""
     try:
         module = parse(text)
