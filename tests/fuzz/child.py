@@ -13,14 +13,15 @@ import traceback
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.corpus import entries, read
+from tests.fuzz.corpus import entries, instructions, read
 from tests.fuzz.execute import execute, use
 from tests.fuzz.mutate import mutated
 
 
 def loop(core_path: Path, folder: Path, seed: int, first: int, seconds: float) -> None:
     """Executes inputs first, first + 1, ... of this seed."""
-    core, corpus, ends = use(core_path), entries(), time.monotonic() + seconds
+    core, corpus = use(core_path), [*3 * entries(), *instructions()]
+    ends = time.monotonic() + seconds
     current, tally, number, reached = folder / "current.ptx", folder / "tally", first, 0
     while time.monotonic() < ends:
         random = Random(f"{seed}.{number}")
@@ -47,17 +48,19 @@ def _save(folder: Path, current: Path, error: Exception) -> None:
         (folder / f"{name}.txt").write_text("".join(traceback.format_exception(error)))
 
 
-def once(core_path: Path, path: Path) -> None:
-    """Executes one saved input, on one thread and on three."""
-    text = path.read_text(errors="surrogateescape")
-    core, spec = use(core_path), read(text)
-    for threads in (1, 3):
-        execute(text.split("\n", 1)[-1], spec, core, threads=threads)
+def each(core_path: Path, paths: list[Path]) -> None:
+    """Executes saved inputs, on one thread and on three."""
+    core = use(core_path)
+    for path in paths:
+        text = path.read_text(errors="surrogateescape")
+        for threads in (1, 3):
+            execute(text.split("\n", 1)[-1], read(text), core, threads=threads)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        once(Path(sys.argv[1]), Path(sys.argv[2]))
+    library, *rest = sys.argv[1:]
+    if rest[0].endswith((".ptx", ".trial")):
+        each(Path(library), [Path(p) for p in rest])
     else:
-        path, where, seed_text, first_text, seconds_text = sys.argv[1:]
-        loop(Path(path), Path(where), int(seed_text), int(first_text), float(seconds_text))
+        where, seed_text, first_text, seconds_text = rest
+        loop(Path(library), Path(where), int(seed_text), int(first_text), float(seconds_text))

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
+from tests.ptx import FAMILIES
+from tests.ptx.case import Case, dtype, module_text
 
 HERE = Path(__file__).parent
 CORPUS, KERNELS = HERE / "corpus", HERE / "kernels"
@@ -83,6 +86,21 @@ def entries() -> list[Entry]:
     for path in sorted(CORPUS.glob("*.ptx")):
         text = path.read_text()
         found.append(Entry(path.stem, text, read(text)))
+    return found
+
+
+def instructions() -> list[Entry]:
+    """A small kernel for every instruction of tests/ptx."""
+    found = []
+    for family in FAMILIES:
+        cases: list[Case] = import_module(f"tests.ptx.{family}").CASES
+        for number, c in enumerate(cases):
+            kinds = (c.result, *c.operands)
+            args = tuple(
+                [dtype(k), 64, "out"] if n == 0 else [dtype(k), 64] for n, k in enumerate(kinds)
+            )
+            spec = Spec("k0", (1, 1, 1), (64, 1, 1), args)
+            found.append(Entry(f"{family}-{number}", module_text([c]), spec))
     return found
 
 

@@ -12,16 +12,23 @@ from tests.fuzz.build import environment
 ROOT = Path(__file__).parents[2]
 
 
-def dies(core: Path, path: Path) -> bool:
-    """Whether a process of its own dies of this input by a signal or a sanitiser."""
+def ended(core: Path, *paths: Path) -> str:
+    """What was said by a process of its own that executed these and failed; "" if it did not."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.child", str(core), str(path)],
+        [sys.executable, "-m", "tests.fuzz.child", str(core), *map(str, paths)],
         env=environment(core),
         cwd=ROOT,
         capture_output=True,
-        timeout=60,
+        timeout=120,
     )
-    return done.returncode < 0 or b"Sanitizer" in done.stderr or b"runtime error" in done.stderr
+    said = done.stderr.decode(errors="replace")
+    return "" if done.returncode == 0 else said or f"ended with {done.returncode}"
+
+
+def dies(core: Path, path: Path) -> bool:
+    """Whether this input kills its process, by a signal or a sanitiser."""
+    said = ended(core, path)
+    return "Sanitizer" in said or "runtime error" in said or said.startswith("ended with")
 
 
 def minimised(core: Path, path: Path, seconds: float = 20.0) -> None:

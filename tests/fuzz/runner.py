@@ -112,9 +112,10 @@ def _saved(job: _Job, core: Path, kind: str) -> str:
     FOUND.mkdir(exist_ok=True)
     log = (job.folder / "stderr").read_text(errors="replace")
     path = FOUND / f"{kind}-{job.seed}-{job.done}.ptx"
-    shutil.copy(job.folder / "current.ptx", path)
+    if (job.folder / "current.ptx").exists():
+        shutil.copy(job.folder / "current.ptx", path)
     path.with_suffix(".txt").write_text(log[-20000:])
-    if kind != "hang":
+    if kind != "hang" and path.exists():
         minimised(core, path)
     head = next((s for s in log.splitlines() if "ERROR" in s or "runtime error" in s), "died")
     return f"{path}: {head.strip()}"

@@ -3,3 +3,5 @@
 A family's module has `CASES`; `case.module_text` makes one PTX module of them, a kernel each, that
 any PTX machine can run on the same inputs.
 """
+
+FAMILIES = ("integer", "logic", "floats", "halves", "convert")

@@ -100,9 +100,7 @@ def _goto(limit: int) -> int:
 @cache
 def program() -> Program:
     head = 'extern "C" __global__ void {}(const int *in, int *out, int count) {{\n'
-    head += (
-        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= count) return; int x = in[i];\n  "
-    )
+    head += "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= count) return; int x = in[i];\n  "
     bodies = [head.format(name) + body + "\n}\n" for name, (body, _) in KERNELS.items()]
     return compile_source((PRELUDE + "".join(bodies)).encode(), "control.cu")
 

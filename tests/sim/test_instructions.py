@@ -15,10 +15,9 @@ from grader.sim.decode import decode
 from grader.sim.machine import Limits, Machine
 from grader.sim.parser import parse
 from grader.sim.ptx import Module
+from tests.ptx import FAMILIES
 from tests.ptx.case import COUNT, FORMATS, Case, dtype, inputs, module_text, size, value
 from tests.ptx.soft import NAN, of_bits
-
-FAMILIES = ("integer", "logic", "floats", "halves", "convert")
 
 
 def cases(family: str) -> list[Case]:

@@ -1,0 +1,78 @@
+"""Which lines of the core the corpus, the instruction cases and the watched kernels run.
+
+The core is built with gcov; a child process runs everything, on one thread and on three; gcov's
+own summary by file is the table.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.fuzz.build import CORE, counting
+from tests.fuzz.corpus import Entry, entries, instructions, read
+
+ROOT = Path(__file__).parents[2]
+LEAST = 90.0
+"""Percent of the core's lines that must run."""
+
+_SUMMARY = re.compile(r"File '[^']*core/([\w.]+)'\nLines executed:([\d.]+)% of (\d+)")
+
+
+def measure() -> int:
+    """Prints the table; 1 when less than LEAST percent of all lines ran."""
+    with tempfile.TemporaryDirectory() as place:
+        path = counting(Path(place))
+        command = [sys.executable, "-m", "tests.fuzz.coverage", str(path)]
+        subprocess.run(command, cwd=ROOT, check=True)
+        rows = table(Path(place))
+    for name, (percent, lines) in sorted(rows.items()):
+        print(f"{name:<14}{percent:7.1f} %  of {lines}")
+    total = sum(lines for _, lines in rows.values())
+    covered = sum(percent * lines for percent, lines in rows.values()) / total
+    print(f"{'the core':<14}{covered:7.1f} %  of {total}")
+    return 0 if covered >= LEAST else 1
+
+
+def table(folder: Path) -> dict[str, tuple[float, int]]:
+    """Percent and number of lines, by file, of a folder of gcov's data."""
+    sources = [str(p) for p in sorted(CORE.glob("*.c"))]
+    command = ["gcov", "--no-output", "--object-directory", str(folder), *sources]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    found = _SUMMARY.findall(done.stdout)
+    return {name: (float(percent), int(lines)) for name, percent, lines in found}
+
+
+def watched() -> Iterator[Entry]:
+    """tests/watch and the fuzzer's own kernels, both variants of each."""
+    from grader.compile.source import compile_source
+
+    for path in sorted(ROOT.glob("tests/watch/*/*.cu")) + sorted(
+        ROOT.glob("tests/fuzz/kernels/*.cu")
+    ):
+        text = path.read_text()
+        spec = read(text)
+        threads = spec.block[0] * spec.block[1] * spec.block[2]
+        if not 0 < threads <= 1024 or spec.grid[1] > 9 or spec.shared > 48 << 10:
+            continue
+        program = compile_source(text.encode(), path.name)
+        yield Entry(path.stem, program.debug_ptx, spec)
+        yield Entry(path.stem, program.ptx, spec)
+
+
+def run(core_path: Path) -> None:
+    """Executes everything on the core at `core_path`."""
+    from tests.fuzz.execute import execute, use
+
+    core = use(core_path)
+    for entry in (*entries(), *instructions(), *watched()):
+        for threads in (1, 3):
+            execute(entry.text, entry.spec, core, threads=threads, steps=100_000)
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))

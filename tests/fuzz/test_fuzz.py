@@ -1,0 +1,57 @@
+"""A short, repeatable fuzzing run, the whole corpus under the sanitisers, and proof that a
+defect would be noticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import grader.sim.core
+from tests.fuzz import runner
+from tests.fuzz.build import sanitised
+from tests.fuzz.corpus import CORPUS, KERNELS, entries
+from tests.fuzz.execute import execute
+from tests.fuzz.minimise import ended
+from tests.fuzz.mutate import mutated
+from tests.fuzz.runner import fuzz
+
+
+@pytest.fixture(scope="session")
+def core() -> Path:
+    return sanitised()
+
+
+def test_nothing_crashes_the_core(core: Path) -> None:
+    outcome = fuzz(core, seconds=12, seed=20, jobs=1)
+    assert not outcome.defects, "\n".join(outcome.defects)
+    assert outcome.reached > 20
+
+
+def test_corpus_runs_clean_under_the_sanitisers(core: Path) -> None:
+    assert ended(core, *sorted(CORPUS.glob("*.ptx"))) == ""
+
+
+def test_corpus_reaches_the_core() -> None:
+    for entry in entries():
+        assert execute(entry.text, entry.spec, grader.sim.core.core()), entry.name
+
+
+def test_every_kernel_has_both_variants() -> None:
+    names = {entry.name for entry in entries()}
+    for path in KERNELS.glob("*.cu"):
+        assert {f"{path.stem}.debug", f"{path.stem}.fast"} <= names
+
+
+def test_mutations_repeat_from_their_seed() -> None:
+    corpus = entries()
+    assert mutated(Random(5), corpus) == mutated(Random(5), corpus)
+    assert mutated(Random(5), corpus) != mutated(Random(6), corpus)
+
+
+def test_a_process_that_dies_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wrong twin: a core that cannot even be loaded."""
+    monkeypatch.setattr(runner, "FOUND", tmp_path)
+    outcome = fuzz(tmp_path / "no-core.so", seconds=1, seed=1, jobs=1)
+    assert outcome.defects and not outcome.reached
