@@ -34,11 +34,11 @@ def run_all(
 ) -> tuple[Trace, ...]:
     """One trace a launch, in order; all launches of an attempt share one confined child.
 
-    `limit` is in seconds of wall clock a launch; `threads` (None: all cores) and `steps`, warp
-    instructions a block (0: the default), are the simulator's, and so are `schedules`, how many other
-    legal orders of blocks and warps it tries, and `table`, which asks for every access. A child that a launch kills is a
-    finding of that attempt. Raises MachineFault and LabFault, on a GPU StudentFault too: nvcc
-    compiles the program there.
+    `limit` is in seconds of wall clock a launch. The rest is the simulator's: `threads` (None: all
+    cores), `steps`, warp instructions a block (0: the default), `schedules`, how many other legal
+    orders of blocks and warps it tries, and `table`, which asks for every access. A child that a
+    launch kills is a finding of that attempt. Raises MachineFault and LabFault, on a GPU
+    StudentFault too: nvcc compiles the program there.
     """
     if not launches:
         return ()

@@ -40,10 +40,11 @@ class Mismatch:
         return int(self.wrong.sum())
 
     def agrees(self, candidate: Floats) -> bool:
-        """Whether the actual array is `candidate` within the bounds, wherever it was written."""
+        """Whether the actual array is `candidate` within the bounds, wherever it was written;
+        of an array that is mostly unwritten nobody knows."""
         with np.errstate(all="ignore"):
             near = np.abs(self.actual - candidate) <= np.maximum(self.bound, self.bound.max())
-        return bool(np.all(near | self.unwritten))
+        return bool(np.all(near | self.unwritten)) and 2 * int(self.unwritten.sum()) <= near.size
 
     def tiles(self) -> tuple[int, ...]:
         """The likely tile width along each axis, slowest axis first: x runs along the last."""

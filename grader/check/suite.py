@@ -13,6 +13,7 @@ from types import ModuleType
 from pydantic import ValidationError
 
 from grader import check as checks_folder
+from grader.check.findings import fold_apart
 from grader.check.result import CheckOptions, Dependency, Evidence, Result, Verdict
 from grader.fault import LabFault
 from grader.lab import CheckSpec, Lab
@@ -138,7 +139,19 @@ def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]
             verdicts[check.name] = judge_one(check, replace(evidence, settled=settled))
         return verdicts[check.name]
 
-    return tuple(award(check, settle(check)) for check in checks)
+    return _with_unclaimed(tuple(award(check, settle(check)) for check in checks), evidence)
+
+
+def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Result, ...]:
+    """Errors of kinds that no check of this lab looks for are told all the same, beside the
+    output that they spoil."""
+    told = {finding.kind for result in results for finding in result.findings}
+    rest = fold_apart(evidence.runs, lambda run: [f for f in run.errors if f.kind not in told])
+    place = next((k for k, result in enumerate(results) if result.name == "output"), 0)
+    if not rest or not results:
+        return results
+    whole = replace(results[place], findings=(*rest, *results[place].findings))
+    return (*results[:place], whole, *results[place + 1 :])
 
 
 def judge_one(check: Check, evidence: Evidence) -> Verdict:
@@ -190,4 +203,8 @@ def blocked_all(checks: Sequence[Check], summary: str, backend: str) -> tuple[Re
 
 def error_all(checks: Sequence[Check], summary: str) -> tuple[Result, ...]:
     """Every check without a verdict because the machine failed."""
-    return tuple(award(check, Verdict("error", summary)) for check in checks)
+    reasons = [summary, *["this machine failed, as said above"] * (len(checks) - 1)]
+    return tuple(
+        award(check, Verdict("error", reason))
+        for check, reason in zip(checks, reasons, strict=False)
+    )

@@ -89,10 +89,10 @@ def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Code
     if len(kinds) == 1 and "pack" in parts or len(kinds) != 2 or "e4m3x2" in op or "e5m2x2" in op:
         raise NotSimulated(op)
     to, source = kinds
-    if found := (f"cvt_{to}_{source}" if known(f"cvt_{to}_{source}") and _simple(parts) else None):
-        if o.width(operands[0]) == TYPE_BYTES[to]:
-            ref = o.source(operands[1], TYPE_BYTES[source])
-            return [Code(found, o.register(operands[0], TYPE_BYTES[to]), ref)]
+    plain = f"cvt_{to}_{source}"
+    if known(plain) and _simple(parts) and o.width(operands[0]) == TYPE_BYTES[to]:
+        ref = o.source(operands[1], TYPE_BYTES[source])
+        return [Code(plain, o.register(operands[0], TYPE_BYTES[to]), ref)]
     rounding = next((p for p in parts if re.fullmatch(r"r[nzmp]i?", p)), "rn")
     mode = ("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi").index(rounding)
     mods = ("sat" in parts) | ("ftz" in parts) << 1 | ("relu" in parts) << 2

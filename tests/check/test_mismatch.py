@@ -149,3 +149,12 @@ def test_a_sum_in_half_precision_is_told_by_its_size() -> None:
     short = compare("C", a[:, :31] @ b[:31], expected, None, (16, 16, 1))
     assert short is not None
     assert explain(short) is None
+
+
+def test_what_was_never_written_is_no_transpose() -> None:
+    right = right_answer(a_case(rows=8, columns=8))
+    blank = np.ones(right.shape, dtype=np.bool_)
+    found = compare("C", right * 0 - 7, Expected(right, np.zeros(right.shape)), blank, (16, 16, 1))
+    assert found is not None
+    cause = explain(found)
+    assert cause is None or "transpose" not in cause.what

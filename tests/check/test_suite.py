@@ -127,8 +127,9 @@ def test_points_are_rounded_to_hundredths() -> None:
 
 def test_all_blocked_and_all_in_error() -> None:
     checks = plan(a_lab(FULL))
-    told = {(r.status, r.points, r.summary) for r in error_all(checks, "why")}
-    assert told == {("error", 0, "why")}
+    failed = error_all(checks, "why")
+    assert {(r.status, r.points) for r in failed} == {("error", 0)}
+    assert [r.summary for r in failed].count("why") == 1, "the reason is told once"
     *rest, speed = blocked_all(checks, "why", "sim")
     assert {(r.status, r.points, r.summary) for r in rest} == {("blocked", 0, "why")}
     assert (speed.status, speed.summary) == ("unjudged", "speed is judged on a GPU only")
@@ -169,3 +170,12 @@ def test_an_expression_that_no_case_can_answer_is_placed_in_the_lab_file() -> No
         judge_all(plan(lab), evidence(ran(GOOD), lab=lab, baseline=base))
     assert caught.value.where == "labs/tiled/lab.yaml:30: checks.traffic"
     assert "`tile`" in caught.value.what
+
+
+def test_an_error_that_no_check_looks_for_is_told() -> None:
+    racy = ran(GOOD, findings=(RACE,))
+    alone = judged(racy, checks={"output": (10, {})})
+    assert [f.kind for f in alone["output"].findings] == ["race"]
+    claimed = judged(racy, checks={"output": (10, {}), "sync": (5, {})})
+    assert [f.kind for f in claimed["output"].findings] == []
+    assert [f.kind for f in claimed["sync"].findings] == ["race"]
