@@ -98,9 +98,11 @@ class SharedWindow:
         return next((v.offset for v in self.variables if v.name == name), None)
 
     def at(self, offset: int) -> Placed | None:
-        """The variable that holds this offset, or the last one before it."""
-        before = [v for v in self.variables if v.offset <= offset and v.bytes]
-        return max(before, key=lambda v: v.offset, default=None)
+        """The variable that holds this offset, the last one before it, or else the first one."""
+        held = [v for v in self.variables if v.bytes]
+        before = [v for v in held if v.offset <= offset]
+        first = min(held, key=lambda v: v.offset, default=None)
+        return max(before, key=lambda v: v.offset, default=first)
 
 
 def shared_window(

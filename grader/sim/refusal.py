@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
@@ -57,6 +58,25 @@ def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
             f"{len(launch.args)} arguments for {len(kernel.parameters)} parameters "
             "(cudaErrorInvalidValue)",
             f"the kernel is {kernel.signature}",
+        )
+    return None
+
+
+def bound_refusal(launch: Launch, limits: Mapping[str, list[int]]) -> Finding | None:
+    """A block that breaks the kernel's own `__launch_bounds__` (the PTX directives .maxntid and
+    .reqntid, in `limits`); None when it does not."""
+    threads = prod(launch.block)
+    most = prod(limits.get("maxntid", [MAX_THREADS]))
+    if threads > most:
+        return _refused(
+            f"{threads} threads a block, and the kernel's __launch_bounds__ allows {most}",
+            f"launch at most {most} threads a block, or raise the bound",
+        )
+    needed = limits.get("reqntid")
+    if needed is not None and prod(needed) != threads:
+        return _refused(
+            f"{threads} threads a block, and the kernel asks for {prod(needed)}",
+            f"launch {prod(needed)} threads a block",
         )
     return None
 

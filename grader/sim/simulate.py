@@ -26,7 +26,7 @@ from grader.sim.occupancy import theoretical_occupancy
 from grader.sim.opcode import NotSimulated
 from grader.sim.parser import parse
 from grader.sim.ptx import Location, PtxError
-from grader.sim.refusal import refusal
+from grader.sim.refusal import bound_refusal, refusal
 from grader.sim.schedules import order_findings
 from grader.sim.trace import access_table
 
@@ -88,6 +88,8 @@ def _one(
     variants = made[kernel.symbol]
     if isinstance(variants, Finding):
         return _aborted(variants)
+    if (bound := bound_refusal(launch, variants[-1].machine.kernel.limits)) is not None:
+        return _aborted(replace(bound, file=program.file, line=kernel.line))
     names = tuple(p.name for p in kernel.parameters)
     findings: tuple[Finding, ...] = ()
     for variant in variants:

@@ -135,8 +135,8 @@ bool release_barriers(Cta *c) {
   for (u32 id = 0; id < MAX_BARRIERS; id++) {
     Tally t = tally(c, id);
     if (!t.first) continue;
-    bool full = t.threads == alive;
-    if (t.want ? t.counted + c->arrived[id] < t.want : !full) continue;
+    bool all = t.threads == alive, full = all && (!t.want || t.threads == c->nthreads);
+    if (t.want ? t.counted + c->arrived[id] < t.want : !all) continue;
     if (!t.want && t.other_pc && t.first->kind & ALIGNED)
       say_divergence(c, t.first->pc, t.thread, t.other_pc, t.other_thread, DIVERGENCE);
     if (!t.want && alive < c->nthreads) note_early_exit(c, t.first->pc);
@@ -149,6 +149,13 @@ bool release_barriers(Cta *c) {
   return any;
 }
 
+/* Lanes that a member mask names and that returned: legal, like an early return. */
+static void note_lanes_gone(Warp *w, u32 pc, u32 gone) {
+  if (gone)
+    report(w->worker, (Report){.kind = EARLY_EXIT, .pc = pc, .block = w->cta->number, .count = 1,
+                               .thread = thread_of(w, (u32)__builtin_ctz(gone))});
+}
+
 /* The lanes named by each lane's member mask must all come to this instruction. */
 void arrive_in_warp(Warp *w, const BasicBlock *b, u32 frame) {
   const u32 *member = SRC(u32, b->a);
@@ -156,6 +163,7 @@ void arrive_in_warp(Warp *w, const BasicBlock *b, u32 frame) {
   for (u32 l = 0; l < LANES; l++) uniform &= !w->lane[l] || member[l] == same;
   if (uniform && w->mask == (same & live(w))) {
     if (b->flag & ORDERS) watch_warp_sync(w, w->mask);
+    note_lanes_gone(w, b->pc, same & w->exited);
     make_runnable(w, frame, b->next, w->mask);
     return;
   }
@@ -174,6 +182,33 @@ void arrive_in_warp(Warp *w, const BasicBlock *b, u32 frame) {
   }
 }
 
+/* The lanes that wait with one another: those of bar.warp.sync by their member mask, wherever it
+ * is called; those of the others by their instruction too, for they exchange registers. */
+static u32 met(const Warp *w, const Wait *x) {
+  u32 mask = 0;
+  for (u32 n = 0; n < w->waits; n++) {
+    const Wait *y = &w->wait[n];
+    bool same = y->pc == x->pc || (x->kind & ORDERS && y->kind & ORDERS);
+    if (y->membership && y->want == x->want && same) mask |= y->mask;
+  }
+  return mask;
+}
+
+static void let_lanes_go(Warp *w, u32 n) {
+  Wait x = w->wait[n];
+  drop_wait(w, n);
+  make_runnable(w, x.frame, x.block, x.mask);
+}
+
+/* All waits that meet in `mask`; they are ordered together. */
+static void release_group(Warp *w, Wait x, u32 mask) {
+  if (x.kind & ORDERS) watch_warp_sync(w, mask);
+  for (u32 n = w->waits; n-- > 0;) {
+    const Wait *y = &w->wait[n];
+    if (y->membership && y->want == x.want && y->kind == x.kind && !(y->mask & ~mask)) let_lanes_go(w, n);
+  }
+}
+
 /* Groups that are complete go on; with `force`, all of them do, after a report. */
 bool release_warp_waits(Warp *w, bool force) {
   bool any = false;
@@ -187,13 +222,14 @@ bool release_warp_waits(Warp *w, bool force) {
     say_divergence(w->cta, first->pc, thread_of(w, (u32)__builtin_ctz(first->mask)),
                    other ? other->pc : first->pc,
                    other ? thread_of(w, (u32)__builtin_ctz(other->mask)) : w->base, WARP_STUCK);
-  for (u32 n = w->waits; n-- > 0;) {
+  for (u32 n = 0; n < w->waits;) {
     Wait x = w->wait[n];
-    if (!x.membership || (!force && x.mask != (x.want & live(w)))) continue;
-    drop_wait(w, n);
-    if (x.kind & ORDERS) watch_warp_sync(w, x.mask);
-    make_runnable(w, x.frame, x.block, x.mask);
+    u32 mask = x.membership ? met(w, &x) : 0;
+    if (!x.membership || (!force && mask != (x.want & live(w)))) { n++; continue; }
+    if (!force) note_lanes_gone(w, x.pc, x.want & w->exited);
+    release_group(w, x, mask);
     any = true;
+    n = 0;
   }
   return any;
 }

@@ -157,7 +157,7 @@ static bool shared_state(Visit *v, bool *told) {
   }
   if (*stamp == 0 && reads_memory(v) && !*told) {
     *told = true;
-    log_uninit(c, v->granule, v->i->pc);
+    if (v->access != UPDATES) log_uninit(c, v->granule, v->thread, v->i->pc);
     say_uninit(v);
   }
   if (v->access == WRITES || v->access == UPDATES) *stamp = c->phase | v->thread;

@@ -12,8 +12,9 @@
 #include <time.h>
 #include "control.h"
 
-enum { RESIDENT = 32 };
+enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
 #define SLICE (1u << 18)
+#define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
 enum { ROUNDS = 64 }; /* of all warps between two looks at the clock */
 
 struct Team {
@@ -236,7 +237,12 @@ static void run_in_order(Worker *k) {
       busy[at] = true;
     }
     if (busy[at]) {
-      enum Outcome o = run_cta(k, resident[at], n->may_wait ? SLICE : UINT64_MAX / 2);
+      enum Outcome o = run_cta(k, resident[at], n->may_wait ? SHORT_SLICE : UINT64_MAX / 2);
+      if (o == ROTATE && now() > k->team->deadline) {
+        say_timeout(resident[at], LIMIT);
+        k->team->late = true;
+        o = STOPPED;
+      }
       if (o == DONE) { busy[at] = false; done++; k->steps += resident[at]->steps; }
       if (o == STOPPED) k->steps += resident[at]->steps;
       if (o == DONE) continue;

@@ -39,10 +39,11 @@ static void say_gap(Warp *w, const Insn *i, u32 lane, u32 offset, u32 flags) {
                 (u32)i->size * i->count, flags);
 }
 
-/* Log a read of nothing: if a write of this phase turns up, the race explains it. */
-void log_uninit(Cta *c, u32 granule, u32 pc) {
-  if (c->npending + 2 > sizeof c->pending / sizeof *c->pending) return;
+/* Log a read of nothing: if another thread's write of this phase turns up, the race explains it. */
+void log_uninit(Cta *c, u32 granule, u32 thread, u32 pc) {
+  if (c->npending + 3 > sizeof c->pending / sizeof *c->pending) return;
   c->pending[c->npending++] = granule;
+  c->pending[c->npending++] = c->phase | thread;
   c->pending[c->npending++] = pc;
 }
 
@@ -58,7 +59,7 @@ static void read_slowly(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes)
     }
     if (stamp == 0 && !(said & 2)) {
       said |= 2;
-      log_uninit(c, g, i->pc);
+      log_uninit(c, g, thread_of(w, lane), i->pc);
       say_uninit(w, i, lane, SHARED, 0, offset);
     }
     if (stamp >= cb && stamp != me && !(said & 4)) {
@@ -213,10 +214,13 @@ void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   }
 }
 
-/* At a barrier or the block's end: the reads that this phase's writes explain are taken back. */
+/* At a barrier or the block's end: the reads that others' writes of this phase explain are taken
+ * back. What the reader itself wrote afterwards explains nothing. */
 void watch_phase_end(Cta *c) {
-  for (u32 k = 0; k < c->npending; k += 2)
-    if (c->shadow.wrote[c->pending[k]] >= c->phase)
-      take_back(c->warp[0].worker, UNINIT, c->pending[k + 1], SHARED);
+  for (u32 k = 0; k < c->npending; k += 3) {
+    u32 stamp = c->shadow.wrote[c->pending[k]];
+    if (stamp >= c->phase && stamp != c->pending[k + 1])
+      take_back(c->warp[0].worker, UNINIT, c->pending[k + 2], SHARED);
+  }
   c->npending = 0;
 }

@@ -52,9 +52,9 @@ void watch_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32
   bool known = global && address >= GLOBAL_BASE && slot < n->buffers;
   Report r = {.kind = INVALID, .flags = flags, .pc = i->pc, .space = i->space, .size = bytes,
               .block = w->cta->number, .thread = thread_of(w, lane), .address = address, .count = 1};
-  if (i->space == SHARED || address - SHARED_BASE < WINDOW) {
-    r.space = SHARED;
-    r.address = address - (i->space == SHARED ? 0 : SHARED_BASE);
+  if (i->space == SHARED || address + WINDOW - SHARED_BASE < 2 * WINDOW) {
+    r.space = SHARED; /* or just before its start */
+    r.address = i->space == SHARED ? (u64)(s64)(s32)(u32)address : address - SHARED_BASE;
   } else if (i->space == LOCAL || address - LOCAL_BASE < WINDOW) {
     r.space = LOCAL;
   } else if (known) {

@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 64], ["int32", 64, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const int *in, int *out) {
+  int t = threadIdx.x;
+  out[t] = __syncthreads_count(in[t] > (t < 32 ? 50 : 70));
+}

@@ -1,0 +1,8 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: invalid-access error line 6 variable w
+__constant__ float w[5] = {1, 2, 3, 2, 1};
+extern "C" __global__ void k(const float *in, float *out) {
+  float sum = 0;
+  for (int i = 0; i <= 5; ++i) sum += w[i] * in[threadIdx.x];
+  out[threadIdx.x] = sum;
+}

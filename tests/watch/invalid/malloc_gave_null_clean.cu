@@ -1,0 +1,7 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [4, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const float *in, float *out) {
+  float *p = (float *)malloc(1ull << 30);
+  if (p) p[0] = in[threadIdx.x];
+  out[threadIdx.x] = p ? p[0] : 0;
+}

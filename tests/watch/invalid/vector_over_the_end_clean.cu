@@ -1,0 +1,7 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [16, 1, 1], "shared": 0, "args": [["float32", 62], ["float32", 16, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const float *in, float *out) {
+  if (threadIdx.x == 15) return;
+  float4 v = *(const float4 *)(in + 4 * threadIdx.x);
+  out[threadIdx.x] = v.x + v.w;
+}

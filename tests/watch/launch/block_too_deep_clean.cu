@@ -1,0 +1,5 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [1, 1, 64], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const float *in, float *out) {
+  if (threadIdx.z == 0) out[threadIdx.x & 63] = in[0];
+}

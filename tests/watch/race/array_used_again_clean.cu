@@ -1,0 +1,12 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const float *in, float *out) {
+  __shared__ float s[64], twice[64];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  float x = s[63 - t];
+  twice[t] = 2 * x;
+  __syncthreads();
+  out[t] = twice[t] + twice[t ^ 1];
+}

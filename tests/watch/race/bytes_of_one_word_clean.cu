@@ -1,0 +1,9 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["uint8", 64], ["int32", 64, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const unsigned char *in, int *out) {
+  __shared__ unsigned char s[64];
+  int t = threadIdx.x;
+  s[(t + 32) % 64] = in[t];
+  __syncthreads();
+  out[t] = s[t];
+}

@@ -1,0 +1,9 @@
+// launch: {"kernel": "k", "grid": [4, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 1, "zero"], ["int32", 1, "inout"], ["int32", 64]]}
+// expect: race error line 6 variable sum
+extern "C" __global__ void k(int *lock, int *sum, const int *in) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    *sum += in[blockIdx.x];
+    atomicExch(lock, 0);
+  }
+}

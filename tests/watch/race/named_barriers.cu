@@ -1,0 +1,14 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: race error line 12 hazard RAW variable s
+extern "C" __global__ void k(const float *in, float *out) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  if (t < 32) {
+    asm volatile("bar.arrive 1, 64;" ::: "memory");
+    s[t] = in[t];
+    out[t] = 0;
+  } else {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[t] = s[t - 32];
+  }
+}

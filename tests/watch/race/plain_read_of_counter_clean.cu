@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [4, 1, 1], "block": [16, 1, 1], "shared": 0, "args": [["int32", 1, "zero"], ["int32", 4, "out"]]}
+// expect: clean
+extern "C" __global__ void k(int *count, int *out) {
+  int before = atomicAdd(count, 1);
+  if (threadIdx.x == 0) out[blockIdx.x] = before;
+}

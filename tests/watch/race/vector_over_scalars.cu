@@ -1,0 +1,9 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: race error line 7 hazard RAW variable s
+extern "C" __global__ void k(const float *in, float *out) {
+  __shared__ float4 s[16];
+  int t = threadIdx.x;
+  ((float *)s)[t] = in[t];
+  float4 v = s[15 - t / 4];
+  out[t] = v.x + v.y + v.z + v.w;
+}

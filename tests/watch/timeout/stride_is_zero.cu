@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"], 64, 0]}
+// expect: timeout error line 4
+extern "C" __global__ void k(const float *in, float *out, int n, int stride) {
+  for (int i = threadIdx.x; i < n; i += stride)
+    out[i] = in[i];
+}

@@ -1,0 +1,10 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: uninitialized-read error line 8 variable s
+extern "C" __global__ void k(const float *in, float *out) {
+  __shared__ float2 s[64];
+  int t = threadIdx.x;
+  s[t].x = in[t];
+  __syncthreads();
+  float2 v = *(float2 *)&s[63 - t];
+  out[t] = v.x + v.y;
+}
