@@ -25,7 +25,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
 help:
 	@echo 'make demo       grade a sample class of 12 on this machine and show the reports'
-	@echo 'make test       lint, type check and test'
+	@echo 'make test       lint, type check, prove the labs, test'
 	@echo 'make labs       prove that every lab is sound'
 	@echo 'make bench      time the simulator and the command'
 	@echo 'make test-gpu   the tests that need an NVIDIA GPU; WHEELS=DIR where there is no network'
@@ -36,6 +36,8 @@ demo: $(LIBRARY)
 	@$(BIN)/python -m tests.classes.demo
 
 test: lint
+	@echo '== labs'
+	@$(BIN)/grader labs check
 	@echo '== pytest'
 	@$(BIN)/python -m pytest
 
