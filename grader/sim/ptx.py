@@ -150,9 +150,14 @@ def _initial(text: str, element: int) -> tuple[bytes, tuple[tuple[int, str, int]
             out += bytes(element)
         else:
             bits = float_bits(part)
-            value = int(part.rstrip("U"), 0) if bits is None else bits
+            value = whole(part) if bits is None else bits
             out += (value & ((1 << 8 * element) - 1)).to_bytes(element, "little")
     return bytes(out), tuple(relocations)
+
+
+def whole(text: str) -> int:
+    """A PTX integer constant; octal when it starts with 0. Raises ValueError."""
+    return int(re.sub(r"^([-+]?)0(?=\d)", r"\g<1>0o", text.rstrip("U")), 0)
 
 
 def float_bits(text: str) -> int | None:
