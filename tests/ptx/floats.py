@@ -47,6 +47,19 @@ def _order(a: Real, b: Real) -> int | None:
     return (x > y) - (x < y)
 
 
+def _comparison(test: Callable[[Real, Real], bool]) -> Callable[[Real, Real], bool]:
+    return lambda a, b: _order(a, b) is None or test(a, b)
+
+
+COMPARISONS: dict[str, Callable[[Real, Real], bool]] = {
+    **RELATIONS,
+    **{f"{name}u": _comparison(test) for name, test in RELATIONS.items()},
+    "num": lambda a, b: _order(a, b) is not None,
+    "nan": lambda a, b: _order(a, b) is None,
+}
+"""The relations, the same or unordered (.ltu, ...), and whether both are numbers."""
+
+
 def fma(a: Real, b: Real, c: Real, mode: Rounding) -> Real:
     return add(multiply(a, b), c, mode)
 
@@ -122,7 +135,7 @@ def _modified() -> list[Case]:
         case("abs.ftz.f32", "f32 = f32", on(lambda a: Real(a.kind, False, abs(a.value)), ftz=True)),
         case("neg.ftz.f32", "f32 = f32", on(negated, ftz=True)),
     ]
-    for name, test in RELATIONS.items():
+    for name, test in COMPARISONS.items():
         out.append(
             case(
                 f"setp.{name}.ftz.f32 %q0, %a, %b; {STORE}",
@@ -173,31 +186,26 @@ _CLASSES: dict[str, Callable[[Real, Format], bool]] = {
     "infinite": lambda a, f: a.kind == "inf",
     "number": lambda a, f: a.kind != "nan",
     "notanumber": lambda a, f: a.kind == "nan",
-    "normal": lambda a, f: a.kind == "finite" and a.value != 0 and not _subnormal(a, f),
+    "normal": lambda a, f: a.kind == "finite" and not _subnormal(a, f),  # zeros: read on a GPU
     "subnormal": _subnormal,
 }
 
 
 def _comparisons(t: str, f: Format) -> list[Case]:
-    tests: dict[str, Callable[[Real, Real], bool]] = dict(RELATIONS)
-    for name, test in RELATIONS.items():
-        tests[f"{name}u"] = lambda a, b, test=test: _order(a, b) is None or test(a, b)
-    tests["num"] = lambda a, b: _order(a, b) is not None
-    tests["nan"] = lambda a, b: _order(a, b) is None
     out = []
-    for name, test in tests.items():
+    for name, test in COMPARISONS.items():
         text = f"setp.{name}.{t} %q0, %a, %b; {STORE}"
         oracle = lambda a, b, test=test: int(test(of_bits(a, f), of_bits(b, f)))  # noqa: E731
         out.append(case(text, f"pred = {t} {t}", oracle))
     return out
 
 
-def _approximate(name: str, f: Callable[[float], float], within: float) -> Case:
-    """Compared where the result is a normal number of moderate size."""
+def _approximate(name: str, f: Callable[[float], float], within: float, most: float = 64.0) -> Case:
+    """Compared where the operand's size is moderate: at most `most`."""
 
     def oracle(bits: int) -> int | None:
         x = of_bits(bits, F32)
-        if x.kind != "finite" or not 2**-20 <= abs(x.value) <= 64:
+        if x.kind != "finite" or not 2**-20 <= abs(x.value) <= most:
             return None
         try:
             return to_bits(Real("finite", f(float(x.value)) < 0, Fraction(f(float(x.value)))), F32)
@@ -217,8 +225,8 @@ CASES: list[Case] = [
     *_comparisons("f64", F64),
     _approximate("ex2.approx.f32", lambda x: 2.0**x, 2**-21),
     _approximate("lg2.approx.f32", math.log2, 2**-20),
-    _approximate("sin.approx.f32", math.sin, 2**-20),
-    _approximate("cos.approx.f32", math.cos, 2**-20),
+    _approximate("sin.approx.f32", math.sin, 2**-20, math.pi),
+    _approximate("cos.approx.f32", math.cos, 2**-20, math.pi),
     _approximate("tanh.approx.f32", math.tanh, 2**-10),
     _approximate("rsqrt.approx.f32", lambda x: 1 / math.sqrt(x), 2**-21),
     _approximate("sqrt.approx.f32", math.sqrt, 2**-21),

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.ptx.case import FORMATS, Case, case
-from tests.ptx.floats import RELATIONS, STORE, fma, least
+from tests.ptx.floats import COMPARISONS, STORE, fma, least
 from tests.ptx.soft import Real, add, multiply, negated, of_bits, to_bits
+
+
+def _positive(a: Real) -> Real:
+    return a if a.kind == "nan" or not a.negative else Real("finite")
+
 
 OPERATIONS: dict[str, Callable[..., Real]] = {
     "add": add,
@@ -17,6 +22,7 @@ OPERATIONS: dict[str, Callable[..., Real]] = {
     "min.NaN": lambda a, b: least(a, b, nan=True),
     "max.NaN": lambda a, b: least(a, b, nan=True, most=True),
     "fma.rn": lambda a, b, c: fma(a, b, c, "rn"),
+    "fma.rn.relu": lambda a, b, c: _positive(fma(a, b, c, "rn")),
     "neg": negated,
     "abs": lambda a: Real(a.kind, False, abs(a.value)),
 }
@@ -25,7 +31,7 @@ OPERATIONS: dict[str, Callable[..., Real]] = {
 def _cases(t: str) -> list[Case]:
     f, out = FORMATS[t], []
     for name, op in OPERATIONS.items():
-        count = 3 if name == "fma.rn" else 1 if name in ("neg", "abs") else 2
+        count = 3 if name.startswith("fma") else 1 if name in ("neg", "abs") else 2
 
         def one(*bits: int, op: Callable[..., Real] = op) -> int:
             return to_bits(op(*(of_bits(b, f) for b in bits)), f)
@@ -35,7 +41,7 @@ def _cases(t: str) -> list[Case]:
 
         out.append(case(f"{name}.{t}", f"{t} = {' '.join([t] * count)}", one))
         out.append(case(f"{name}.{t}x2", f"{t}x2 = {' '.join([f'{t}x2'] * count)}", pair))
-    for name, test in RELATIONS.items():
+    for name, test in COMPARISONS.items():
         out.append(
             case(
                 f"setp.{name}.{t} %q0, %a, %b; {STORE}",

@@ -41,9 +41,15 @@ def bfind(a: int, kind: str, shift: bool = False) -> int:
     return -1 if at < 0 else bits_of(kind) - 1 - at if shift else at
 
 
+def field(b: int, c: int, bits: int) -> tuple[int, int]:
+    """Position and length: a GPU takes the low 8 bits of 32-bit forms', all of 64-bit forms'."""
+    return (b & 255, c & 255) if bits == 32 else (b, min(c, 255))
+
+
 def bfe(a: int, b: int, c: int, kind: str) -> int:
     """The manual's loop: bits past the field are the sign's, for .s types."""
-    bits, pos, length = bits_of(kind), b & 255, c & 255
+    bits = bits_of(kind)
+    pos, length = field(b, c, bits)
     raw = a & ((1 << bits) - 1)
     signed = kind[0] == "s" and length
     sign = raw >> min(pos + length - 1, bits - 1) & 1 if signed else 0
@@ -58,9 +64,10 @@ def bfe(a: int, b: int, c: int, kind: str) -> int:
 
 def bfi(a: int, b: int, c: int, d: int, bits: int) -> int:
     out = b
-    for k in range(d & 255):
-        if (c & 255) + k < bits:
-            at = (c & 255) + k
+    pos, length = field(c, d, bits)
+    for k in range(length):
+        if pos + k < bits:
+            at = pos + k
             out = out & ~(1 << at) | (a >> k & 1) << at
     return out
 

@@ -12,6 +12,14 @@ extern "C" __global__ void atomics(const int *in, int *bins, float *sums, unsign
   atomicAdd(&sums[i & 3], 0.5f);
   atomicCAS(&wide[1], 0ull, (unsigned long long)i);
   atomicExch(&wide[2], (unsigned long long)in[i]);
+  atomicDec((unsigned *)&bins[11], 5);
+  atomicAnd(&bins[10], in[i]);
+  atomicOr(&bins[9], in[i]);
+  atomicSub(&bins[8], 2);
+  atomicMin((unsigned *)&bins[7], in[i]);
+  atomicMax((unsigned *)&bins[6], in[i]);
+  atomicMax((long long *)&wide[1], (long long)in[i]);
+  atomicAdd((double *)&wide[2], 1.5);
   atomicInc((unsigned *)&bins[12], 7);
   __syncthreads();
   if (t < 12) atomicAdd(&bins[t], local[t]);

@@ -6,5 +6,9 @@ extern "C" __global__ void warps(const int *in, int *out) {
   unsigned b = __ballot_sync(0xFFFFFFFFu, x & 1);
   if (__any_sync(0xFFFFFFFFu, x > 5) && !__all_sync(0xFFFFFFFFu, x > 50)) x += b;
   x += __match_any_sync(0xFFFFFFFFu, x & 3) + __reduce_add_sync(0xFFFFFFFFu, i);
+  x += __reduce_min_sync(0xFFFFFFFFu, x) ^ __reduce_max_sync(0xFFFFFFFFu, x) ^ __reduce_min_sync(0xFFFFFFFFu, (unsigned)x);
+  x += __reduce_and_sync(0xFFFFFFFFu, x) + __reduce_or_sync(0xFFFFFFFFu, x) + __reduce_xor_sync(0xFFFFFFFFu, x);
+  int same;
+  x += __match_all_sync(0xFFFFFFFFu, (long long)x, &same) + same;
   out[i] = x;
 }
