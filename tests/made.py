@@ -100,7 +100,7 @@ def evidence(*runs: CaseRun, lab: Lab | None = None, **more: Any) -> Evidence:
 def counters(line: int = 0, **values: float) -> Any:
     """Counters by short names: `ld_bytes=128` for what Nsight Compute calls at length."""
     long = {
-        "ld_bytes": "smsp__sass_data_bytes_mem_global_op_ld.sum",
+        "ld_bytes": "ptx__requested_bytes_mem_global_op_ld.sum",
         "ld_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
         "st_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
         "ld_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",

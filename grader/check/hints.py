@@ -28,7 +28,7 @@ def line_hints(
 def _uncoalesced(line: LineCounters, op: str, word: str, severity: Severity) -> Iterator[Finding]:
     requests = line.counters.get(f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum", 0)
     sectors = line.counters.get(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum", 0)
-    moved = line.counters.get(f"smsp__sass_data_bytes_mem_global_op_{op}.sum", 0)
+    moved = line.counters.get(f"ptx__requested_bytes_mem_global_op_{op}.sum", 0)
     ideal = max(requests, moved / SECTOR)
     if requests and sectors > WASTE * ideal:
         yield Finding(

@@ -13,7 +13,7 @@ from grader.check.result import CaseRun, CheckOptions, Dependency, Evidence, Ver
 from grader.expression import evaluate
 from grader.launch import Finding, Trace
 
-LOAD_BYTES = "smsp__sass_data_bytes_mem_global_op_ld.sum"
+LOAD_BYTES = "ptx__requested_bytes_mem_global_op_ld.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 DEPENDS: Dependency | None = Dependency("output", "one")

@@ -96,7 +96,7 @@ REPORT = np.dtype(
     ]
 )
 COUNTER = np.dtype(
-    [(n, "u8") for n in ("lanes", "requests", "sectors", "bytes", "wavefronts", "ideal")]
+    [(n, "u8") for n in ("lanes", "requests", "sectors", "bytes", "moved", "wavefronts", "ideal")]
 )
 ACCESS = np.dtype(
     [

@@ -15,6 +15,9 @@ from grader.sim.machine import Raw
 _FLOPS = {"add": "add", "sub": "add", "mul": "mul", "fma": "fma", "mad": "fma"}
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+REQUESTED = "ptx__requested_bytes_mem_global_op_{}.sum"
+"""Ours: the bytes that active lanes ask for, one that several ask for counted for each."""
+
 BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
 RATIO = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
 SHARED_INSTRUCTIONS = "smsp__inst_executed_op_shared_{}.sum"
@@ -28,7 +31,7 @@ def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
     out = {
         name.format(op): 0.0
         for op in ("ld", "st")
-        for name in (REQUESTS, SECTORS, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
+        for name in (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
     }
     out |= {FLOPS.format(p + op): 0.0 for p in "fd" for op in ("add", "mul", "fma")}
     for _, name, value in _values(image, raw):
@@ -72,7 +75,8 @@ def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
     if space == GLOBAL or (space == GENERIC and k["sectors"]):
         yield REQUESTS.format(op), float(k["requests"])
         yield SECTORS.format(op), float(k["sectors"])
-        yield BYTES.format(op), float(k["bytes"])
+        yield REQUESTED.format(op), float(k["bytes"])
+        yield BYTES.format(op), float(k["moved"])
     elif space in (SHARED, GENERIC):
         yield SHARED_INSTRUCTIONS.format(op), float(k["requests"])
         yield WAVEFRONTS.format(op), float(k["wavefronts"])

@@ -109,7 +109,7 @@ def _modified() -> list[Case]:
             tiny = abs(exact.value) < LEAST_NORMAL and exact.kind == "finite"
             if how.get("ftz") and tiny and to_bits(exact, F32) & 0x7FFFFFFF == 0x00800000:
                 return None  # open: whether a result that rounds up to a normal one is flushed
-            return to_bits(exact, F32, **how)
+            return to_bits(exact, F32, ftz=bool(how.get("ftz")), sat=bool(how.get("sat")))
 
         return oracle
 

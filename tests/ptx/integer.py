@@ -205,7 +205,8 @@ def _carries(n: int) -> list[Case]:
         case(pair("add"), four, lambda a, b, c, d: c + d + (a + b >> n)),
         case(pair("sub"), four, lambda a, b, c, d: c - d - (a < b)),
         case(
-            f"addc.cc.{u} %d, %a, %b; sub.cc.{u} %d, %a, %b; subc.cc.{u} %d, %c, %e; subc.{u} %d, %d, %d;",
+            f"addc.cc.{u} %d, %a, %b; sub.cc.{u} %d, %a, %b; "
+            f"subc.cc.{u} %d, %c, %e; subc.{u} %d, %d, %d;",
             four,
             lambda a, b, c, d: -(c - d - (a < b) < 0),
         ),
@@ -220,8 +221,8 @@ def _carries(n: int) -> list[Case]:
             lambda a, b, c, d: (a * b >> n) + d + ((a * b % top) + c >> n),
         ),
         case(
-            f"mad.hi.cc.{u} %d, %a, %b, %c; madc.lo.cc.{u} %d, %a, %b, %e; madc.hi.cc.{u} %d, %a, %b, 0; "
-            f"madc.lo.{u} %d, %a, 0, %b;",
+            f"mad.hi.cc.{u} %d, %a, %b, %c; madc.lo.cc.{u} %d, %a, %b, %e; "
+            f"madc.hi.cc.{u} %d, %a, %b, 0; madc.lo.{u} %d, %a, 0, %b;",
             four,
             lambda a, b, c, d: b + _third_carry(a, b, c, d, n),
         ),

@@ -48,7 +48,7 @@ def test_a_launch_with_findings() -> None:
     assert told["verdict"] == "findings"
     assert set(told["findings"][0]) == FINDING
     assert told["findings"][0]["other"] == {"line": 6, "thread": [1, 1, 0]}
-    assert told["counters"] == {"smsp__sass_data_bytes_mem_global_op_ld.sum": 64}
+    assert told["counters"] == {"ptx__requested_bytes_mem_global_op_ld.sum": 64}
     assert told["lines"] == [{"line": 6, "counters": told["counters"]}]
     assert set(told["resources"]) == {
         "registers", "static_shared_bytes", "local_bytes", "theoretical_occupancy",

@@ -207,7 +207,7 @@ def test_one_launch_of_any_kernel() -> None:
     lines = plain(run_report("matmul", trace, {2: "c.npy"})).splitlines()
     assert lines[0] == "matmul, simulated on the CPU"
     assert any(line.startswith("race: ") for line in lines)
-    assert any(line.split() == ["smsp__sass_data_bytes_mem_global_op_ld.sum", "12,345"]
+    assert any(line.split() == ["ptx__requested_bytes_mem_global_op_ld.sum", "12,345"]
                for line in lines)  # fmt: skip
     assert "argument 2 saved to c.npy" in lines
     assert lines[-1] == "1 error, 0 warnings"

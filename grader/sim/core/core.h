@@ -117,7 +117,7 @@ typedef struct { u32 n, lost; Report r[REPORTS]; u16 index[4 * REPORTS]; } Repor
 
 /* Counters of one instruction. */
 typedef struct {
-  u64 lanes, requests, sectors, bytes, wavefronts, ideal;
+  u64 lanes, requests, sectors, bytes, moved, wavefronts, ideal;
 } Counter;
 
 /* One lane's access; `at` is its offset in the buffer or window, `phase` the barriers before. */

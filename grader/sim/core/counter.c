@@ -1,6 +1,7 @@
 /* The counters' watcher: what the load/store unit would do with one warp's access.
  *
- * Global: one request an instruction, and as many sectors as distinct aligned 32-byte pieces.
+ * Global: one request an instruction, and as many sectors as distinct aligned 32-byte pieces; a
+ * byte that several lanes ask for is moved once.
  * Shared: 32 banks of 4 bytes; accesses of 8 and 16 bytes go by half and quarter warps; a pass
  * (wavefront) serves one word of each bank, to any number of lanes. */
 #include "core.h"
@@ -20,23 +21,24 @@ static u32 distinct(const u64 *key, u32 mask) {
   return n;
 }
 
-/* Lanes mostly come in the order of their addresses: then a change of sector is a new one. */
-static u32 sectors(const u64 *address, u32 mask) {
-  u64 sector[LANES];
+/* Lanes mostly come in the order of their addresses: then a change of piece is a new one. */
+static u32 pieces(const u64 *address, u32 mask, u32 shift) {
+  u64 piece[LANES];
   u32 changes = 1, falls = 0;
-  EACH_LANE { sector[l] = address[l] >> 5; }
+  EACH_LANE { piece[l] = address[l] >> shift; }
   for (u32 l = 1; l < LANES; l++) {
-    changes += sector[l] != sector[l - 1];
-    falls |= sector[l] < sector[l - 1];
+    changes += piece[l] != piece[l - 1];
+    falls |= piece[l] < piece[l - 1];
   }
-  return falls ? distinct(sector, mask) : changes;
+  return falls ? distinct(piece, mask) : changes;
 }
 
 void count_global(Warp *w, const Insn *i, const u64 *address, u32 bytes) {
   Counter *c = &w->worker->counter[i->pc];
   c->requests++;
   c->bytes += (u64)bytes * (u32)__builtin_popcount(w->mask);
-  c->sectors += sectors(address, w->mask);
+  c->sectors += pieces(address, w->mask, 5);
+  c->moved += (u64)bytes * pieces(address, w->mask, 0);
 }
 
 /* The most words that one bank must serve among the lanes of `mask`. */

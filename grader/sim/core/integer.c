@@ -59,19 +59,19 @@ OP3(sad_s32, u32, s32, s32, u32, (a < b ? (u32)b - (u32)a : (u32)a - (u32)b) + c
 OP3(sad_u64, u64, u64, u64, u64, (a < b ? b - a : a - b) + c)
 OP3(sad_s64, u64, s64, s64, u64, (a < b ? (u64)b - (u64)a : (u64)a - (u64)b) + c)
 
-/* Division by zero gives all ones and its remainder the dividend, as the hardware does; the
- * most negative number over -1 wraps. */
+/* Division by zero and its remainder are all ones, as on the hardware; the most negative number
+ * over -1 wraps. */
 #define DIVIDE(T, U, MIN) (b == 0 ? (T)~(U)0 : a == MIN && b == (T)-1 ? a : (T)(a / b))
-#define REMAINDER(T, U, MIN) (b == 0 ? a : a == MIN && b == (T)-1 ? 0 : (T)(a % b))
+#define REMAINDER(T, U, MIN) (b == 0 ? (T)~(U)0 : a == MIN && b == (T)-1 ? 0 : (T)(a % b))
 OP2(div_u16, u16, u16, u16, b ? a / b : 0xFFFF)
 OP2(div_u32, u32, u32, u32, b ? a / b : ~0u)
 OP2(div_u64, u64, u64, u64, b ? a / b : ~0ull)
 OP2(div_s16, s16, s16, s16, DIVIDE(s16, u16, INT16_MIN))
 OP2(div_s32, s32, s32, s32, DIVIDE(s32, u32, INT32_MIN))
 OP2(div_s64, s64, s64, s64, DIVIDE(s64, u64, INT64_MIN))
-OP2(rem_u16, u16, u16, u16, b ? a % b : a)
-OP2(rem_u32, u32, u32, u32, b ? a % b : a)
-OP2(rem_u64, u64, u64, u64, b ? a % b : a)
+OP2(rem_u16, u16, u16, u16, b ? a % b : 0xFFFF)
+OP2(rem_u32, u32, u32, u32, b ? a % b : ~0u)
+OP2(rem_u64, u64, u64, u64, b ? a % b : ~0ull)
 OP2(rem_s16, s16, s16, s16, REMAINDER(s16, u16, INT16_MIN))
 OP2(rem_s32, s32, s32, s32, REMAINDER(s32, u32, INT32_MIN))
 OP2(rem_s64, s64, s64, s64, REMAINDER(s64, u64, INT64_MIN))
@@ -126,10 +126,11 @@ OP1(bfind_shiftamt_u64, u32, u64, find64(a, 64, true))
 OP1(bfind_shiftamt_s32, u32, s32, find64((u32)(a < 0 ? ~a : a), 32, true))
 OP1(bfind_shiftamt_s64, u32, s64, find64((u64)(a < 0 ? ~a : a), 64, true))
 
-/* bfe, bfi: position and length are the low 8 bits of b and c. */
+/* bfe, bfi: position and length are the low 8 bits of b and c in the 32-bit forms. The manual
+ * restricts them to 0 to 255; the hardware's 64-bit forms take all their bits. */
 static inline u64 extract(u64 a, u32 pos, u32 len, u32 bits, bool sign) {
-  u64 fill = 0;
-  if (sign && len) fill = a >> (pos + len - 1 < bits - 1 ? pos + len - 1 : bits - 1) & 1;
+  u64 fill = 0, last = (u64)pos + len - 1;
+  if (sign && len) fill = a >> (last < bits - 1 ? last : bits - 1) & 1;
   u64 r = pos < bits ? a >> pos : 0;
   u32 have = pos < bits ? (bits - pos < len ? bits - pos : len) : 0;
   r = have < 64 ? r & ((1ull << have) - 1) : r;
@@ -137,8 +138,8 @@ static inline u64 extract(u64 a, u32 pos, u32 len, u32 bits, bool sign) {
 }
 OP3(bfe_u32, u32, u32, u32, u32, extract(a, b & 255, c & 255, 32, false))
 OP3(bfe_s32, u32, u32, u32, u32, extract(a, b & 255, c & 255, 32, true))
-OP3(bfe_u64, u64, u64, u32, u32, extract(a, b & 255, c & 255, 64, false))
-OP3(bfe_s64, u64, u64, u32, u32, extract(a, b & 255, c & 255, 64, true))
+OP3(bfe_u64, u64, u64, u32, u32, extract(a, b, c, 64, false))
+OP3(bfe_s64, u64, u64, u32, u32, extract(a, b, c, 64, true))
 
 static inline u64 insert(u64 a, u64 b, u32 pos, u32 len, u32 bits) {
   if (pos >= bits || len == 0) return b;
@@ -155,7 +156,7 @@ void ptx_bfi_b64(Warp *w, const Insn *i) {
   u64 *d = DST(u64, i->d);
   const u64 *a = SRC(u64, i->a), *b = SRC(u64, i->b);
   const u32 *c = SRC(u32, i->c), *e = SRC(u32, i->e);
-  EACH_LANE { u64 r = insert(a[l], b[l], c[l] & 255, e[l] & 255, 64); d[l] = w->lane[l] ? r : d[l]; }
+  EACH_LANE { u64 r = insert(a[l], b[l], c[l], e[l], 64); d[l] = w->lane[l] ? r : d[l]; }
 }
 OP2(bmsk_clamp_b32, u32, u32, u32, a >= 32 ? 0 : b == 0 ? 0 : (b >= 32 ? ~0u : (1u << b) - 1) << a)
 OP2(bmsk_wrap_b32, u32, u32, u32, (b & 31 ? (1u << (b & 31)) - 1 : 0) << (a & 31))
