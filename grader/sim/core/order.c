@@ -270,15 +270,20 @@ void release_at(Warp *w, u32 lane, u64 key, bool itself) {
   if (!p) { k->stop = k->no_memory = true; return; }
   g->event = p;
   Log *l = &g->log[number - 1];
+  learn_all(k, &l->refs, &o->known[t]);
+  learn_all(k, &l->refs, &o->common);
+  const Event *last = l->events ? &g->event[l->event[l->events - 1]] : NULL;
+  if (last && last->block == c->number && last->thread == t && last->phase == phase &&
+      last->epoch == epoch && last->made == c->phase)
+    return; /* a spinning thread: it said so before, and fenced nothing since */
   u32 *q = grown(l->event, &l->room, l->events + 1, sizeof(u32));
   if (!q) { k->stop = k->no_memory = true; return; }
   l->event = q;
   Event *e = &g->event[g->events];
-  *e = (Event){.block = c->number, .thread = t, .phase = phase, .epoch = epoch, .log = number - 1, .at = l->events};
+  *e = (Event){.block = c->number, .thread = t, .phase = phase, .epoch = epoch, .log = number - 1, .at = l->events,
+               .made = c->phase};
   if (phase < c->phase) e->each = fenced_by_all(c, t, phase, epoch);
   l->event[l->events++] = g->events++;
-  learn_all(k, &l->refs, &o->known[t]);
-  learn_all(k, &l->refs, &o->common);
 }
 
 void acquire_at(Warp *w, u32 lane, u64 key) {

@@ -10,7 +10,7 @@
 /* A release that others may acquire, at one address: what of the block it covers. */
 typedef struct {
   u32 block, thread, phase, epoch;   /* all of earlier phases; the thread's own up to epoch */
-  u32 log, at;                       /* the log it is in, and where */
+  u32 log, at, made;                 /* the log it is in, and where; in which phase */
   u64 *each;                         /* or NULL: phase << 32 | epoch that each thread fenced */
 } Event;
 

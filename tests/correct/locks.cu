@@ -1,0 +1,150 @@
+// Locks, tickets, queues and flags by atomics and fences.
+
+// kernel spin_lock grid 6 block 32
+// inout lock int32 = [0] -> [0]
+// inout count int32 = [0] -> [6]
+extern "C" __global__ void spin_lock(int *lock, int *count) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    __threadfence();
+    *(volatile int *)count = *(volatile int *)count + 1;
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+
+// kernel lock_every_thread grid 2 block 64
+// inout lock int32 = [0] -> [0]
+// inout count int32 = [0] -> [128]
+extern "C" __global__ void lock_every_thread(int *lock, int *count) {
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(lock, 0, 1) == 0) {
+      __threadfence();
+      *(volatile int *)count = *(volatile int *)count + 1;
+      __threadfence();
+      atomicExch(lock, 0);
+      done = true;
+    }
+  }
+}
+
+// kernel ticket_lock grid 4 block 32
+// inout next uint32 = [0] -> [4]
+// inout serving uint32 = [0] -> [4]
+// inout log int32 = np.zeros(5) -> _
+// inout at int32 = [0] -> [4]
+extern "C" __global__ void ticket_lock(unsigned *next, unsigned *serving, int *log, int *at) {
+  if (threadIdx.x) return;
+  unsigned mine = atomicAdd(next, 1);
+  while (atomicAdd(serving, 0) != mine) {}
+  __threadfence();
+  log[*at] = blockIdx.x;
+  *at = *at + 1;
+  __threadfence();
+  atomicAdd(serving, 1);
+}
+
+// kernel shared_lock grid 1 block 128
+// out y int32 = [128]
+extern "C" __global__ void shared_lock(int *y) {
+  __shared__ int lock, count;
+  if (threadIdx.x == 0) { lock = 0; count = 0; }
+  __syncthreads();
+  bool done = false;
+  while (!done)
+    if (atomicCAS(&lock, 0, 1) == 0) {
+      __threadfence_block();
+      count = count + 1;
+      __threadfence_block();
+      atomicExch(&lock, 0);
+      done = true;
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) *y = count;
+}
+
+// kernel work_queue grid 3 block 32
+// inout head int32 = [0] -> _
+// in x int32 = rng.integers(0, 99, 40)
+// out y int32 = x * 2
+extern "C" __global__ void work_queue(int *head, const int *x, int *y) {
+  __shared__ int job;
+  while (true) {
+    if (threadIdx.x == 0) job = atomicAdd(head, 1);
+    __syncthreads();
+    int mine = job;
+    __syncthreads();
+    if (mine >= 10) return;
+    if (threadIdx.x < 4) y[mine * 4 + threadIdx.x] = x[mine * 4 + threadIdx.x] * 2;
+  }
+}
+
+// kernel volatile_flag grid 2 block 32
+// inout flag int32 = [0] -> [1]
+// inout data int32 = np.zeros(32) -> np.arange(32) * 3
+// out y int32 = np.arange(32) * 3
+extern "C" __global__ void volatile_flag(volatile int *flag, volatile int *data, int *y) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    data[t] = t * 3;
+    __threadfence();
+    __syncthreads();
+    if (t == 0) *flag = 1;
+  } else {
+    if (t == 0) while (*flag == 0) {}
+    __syncthreads();
+    __threadfence();
+    y[t] = data[t];
+  }
+}
+
+// kernel grid_barrier grid 4 block 32
+// inout count uint32 = [0] -> [4]
+// inout x int32 = np.zeros(128) -> _
+// out y int32 = np.arange(128)[::-1]
+extern "C" __global__ void grid_barrier(unsigned *count, int *x, int *y) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  x[i] = i;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(count, 1);
+    while (atomicAdd(count, 0) < gridDim.x) {}
+    __threadfence();
+  }
+  __syncthreads();
+  y[i] = *(volatile int *)&x[127 - i];
+}
+
+// kernel histogram_global grid 4 block 64
+// in x int32 = rng.integers(0, 20, 256)
+// inout h int32 = np.zeros(20) -> np.bincount(x, minlength=20)
+extern "C" __global__ void histogram_global(const int *x, int *h) {
+  atomicAdd(&h[x[blockIdx.x * 64 + threadIdx.x]], 1);
+}
+
+// kernel histogram_private grid 3 block 64
+// in x uint8 = rng.integers(0, 32, 500)
+// value n int32 = 500
+// inout h uint32 = np.zeros(32) -> np.bincount(x, minlength=32)
+extern "C" __global__ void histogram_private(const unsigned char *x, int n, unsigned *h) {
+  __shared__ unsigned s[32];
+  for (int k = threadIdx.x; k < 32; k += blockDim.x) s[k] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&s[x[i]], 1u);
+  __syncthreads();
+  for (int k = threadIdx.x; k < 32; k += blockDim.x) if (s[k]) atomicAdd(&h[k], s[k]);
+}
+
+// kernel warp_aggregated grid 2 block 64
+// in x int32 = rng.integers(-9, 9, 128)
+// inout n int32 = [0] -> [(x > 0).sum()]
+extern "C" __global__ void warp_aggregated(const int *x, int *n) {
+  if (x[blockIdx.x * 64 + threadIdx.x] > 0) {
+    unsigned here = __activemask();
+    int lane = threadIdx.x % 32;
+    if (lane == __ffs(here) - 1) atomicAdd(n, __popc(here));
+  }
+}

@@ -1,0 +1,145 @@
+"""Kernels with their launch and right answer in comments, for data-driven tests.
+
+A line `// kernel NAME grid 2 block 64,2 [shared 256] [tol 1e-6]` begins a case; below it, in the
+order of the kernel's parameters,
+
+    // in NAME DTYPE = EXPRESSION           an array that the kernel reads
+    // out NAME DTYPE = EXPRESSION          an uninitialised one, and what must be in it
+    // inout NAME DTYPE = START -> RESULT   both; `-> _` when its end is not looked at
+    // value NAME DTYPE = EXPRESSION        a scalar
+
+and, in any place, `// global NAME DTYPE = EXPRESSION` for a `__constant__` or `__device__`
+variable, `// prints TEXT` for what printf leaves (an escape \\n ends a line), and
+`// finds KIND SEVERITY TEXT` for a finding whose message has that text: a case with one of these
+needs no output. Expressions are NumPy's, with `np`, `rng` (seeded) and the arrays above by name;
+a case is one file's kernel, and a file may have any number of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grader.compile.program import Program
+from grader.compile.source import compile_source
+from grader.launch import Argument, Array, Launch, Scalar, Trace
+from grader.sim.simulate import simulate
+
+_CASE = re.compile(r"^// kernel (\w+) (.*)$")
+_LINE = re.compile(r"^// (in|out|inout|value|global) (\w+) (\w+) = (.*)$")
+_SAYS = re.compile(r"^// (prints|finds) (.*)$")
+
+
+@dataclass
+class Case:
+    """One kernel of a file, its launch, and what it must leave behind."""
+
+    path: Path
+    kernel: str
+    options: dict[str, str]
+    args: list[Argument] = field(default_factory=list)
+    globals: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)
+    expected: dict[int, Any] = field(default_factory=dict)
+    prints: list[str] = field(default_factory=list)
+    finds: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.path.stem}-{self.kernel}"
+
+    @property
+    def launch(self) -> Launch:
+        return Launch(
+            self.kernel,
+            _dims(self.options["grid"]),
+            _dims(self.options["block"]),
+            tuple(self.args),
+            int(self.options.get("shared", "0")),
+            self.globals,
+        )
+
+    def add(self, role: str, name: str, kind: str, text: str) -> None:
+        dtype = np.dtype(kind)
+        start, _, end = text.partition(" -> ")
+        value = np.asarray(self.value(start), dtype)
+        if role == "global":
+            self.globals[name] = value
+        elif role == "value":
+            self.names[name] = value.item()
+            self.args.append(Scalar(name, value.item(), kind))
+        else:
+            self.names[name] = value
+            data = None if role == "out" else value
+            self.args.append(Array(name, value.shape, kind, data, role != "in"))
+            if end.strip() != "_" and role != "in":
+                right = self.value(end) if end else value
+                self.expected[len(self.args) - 1] = np.asarray(right, dtype)
+
+    def value(self, text: str) -> Any:
+        names = {"np": np, "rng": np.random.default_rng(7), **self.names}
+        return eval(text, names)
+
+    def trace(self, variant: str) -> Trace:
+        """What the launch does; outputs are those of the `variant`, "optimised" or "debug"."""
+        program = compiled(self.path)
+        if variant == "debug":
+            program = replace(program, ptx=program.debug_ptx)
+        return simulate(program, [self.launch], steps=20_000_000)[0]
+
+    def check(self, trace: Trace) -> None:
+        """Every output right, and nothing found that is worse than an info."""
+        worse = [f for f in trace.findings if f.severity != "info"]
+        for text in self.finds:
+            kind, severity, words = text.split(" ", 2)
+            hit = [f for f in worse if (f.kind, f.severity) == (kind, severity)]
+            assert any(words in f.message for f in hit), f"{text}: not among {trace.findings}"
+        assert bool(worse) == bool(self.finds), worse
+        if self.prints:
+            assert trace.printed == "".join(self.prints).encode().decode("unicode_escape")
+        tolerance = float(self.options.get("tol", "0"))
+        for index, right in self.expected.items() if trace.ended else ():
+            got = trace.outputs[index]
+            if tolerance:
+                np.testing.assert_allclose(got, right, rtol=tolerance, atol=tolerance)
+            else:
+                np.testing.assert_array_equal(got, right)
+
+
+def _dims(text: str) -> tuple[int, int, int]:
+    x, y, z = [*map(int, text.split(",")), 1, 1][:3]
+    return x, y, z
+
+
+@cache
+def compiled(path: Path) -> Program:
+    return compile_source(path.read_bytes(), path.name)
+
+
+def cases(path: Path) -> Iterator[Case]:
+    """The cases of a file, in order."""
+    case: Case | None = None
+    for line in path.read_text().splitlines():
+        if head := _CASE.match(line):
+            if case is not None:
+                yield case
+            words = head[2].split()
+            case = Case(path, head[1], dict(zip(words[::2], words[1::2], strict=True)))
+        elif case is not None and (found := _LINE.match(line)):
+            case.add(*found.groups())
+        elif case is not None and (says := _SAYS.match(line)):
+            getattr(case, says[1]).append(says[2])
+        elif line.startswith("// ") and re.match(r"// (in|out|inout|value|kernel)\b.*=", line):
+            raise ValueError(f"{path.name}: not understood: {line}")
+    if case is not None:
+        yield case
+
+
+def all_cases(folder: Path) -> list[Case]:
+    """The cases of all of a folder's files."""
+    return [case for path in sorted(folder.glob("*.cu")) for case in cases(path)]
