@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
 from tests.ptx import FAMILIES
@@ -59,7 +60,8 @@ def _argument(number: int, a: Any, rng: np.random.Generator) -> Argument:
         return Scalar(f"p{number}", a, "int32")
     dtype, count, role = a[0], a[1], a[2] if len(a) > 2 else "in"
     kind = np.dtype(dtype).kind
-    data = rng.normal(0, 9, count) if kind == "f" else rng.integers(0, 100, count)
+    whole: NDArray[Any] = rng.integers(0, 100, (count,))
+    data: NDArray[Any] = rng.normal(0, 9, (count,)) if kind == "f" else whole
     if role == "zero":
         data = np.zeros(count)
     held = None if role == "out" else data.astype(dtype)

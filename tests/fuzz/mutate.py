@@ -74,7 +74,7 @@ def _offset(random: Random, text: str, corpus: Sequence[Entry]) -> str:
 
 
 def _modifier(random: Random, text: str, corpus: Sequence[Entry]) -> str:
-    found = [m for m in re.finditer(r"\.\w+", text)]
+    found = list(re.finditer(r"\.\w+", text))
     if not found:
         return text
     at = random.choice(found)

@@ -123,7 +123,7 @@ def multiply(a: Real, b: Real) -> Real:
     if "nan" in (a.kind, b.kind):
         return NAN
     if "inf" in (a.kind, b.kind):
-        zero = (a.kind, a.value) == ("finite", 0) or (b.kind, b.value) == ("finite", 0)
+        zero = any(x.kind == "finite" and x.value == 0 for x in (a, b))
         return NAN if zero else Real("inf", negative)
     return finite(a.value * b.value, negative)
 

@@ -22,11 +22,13 @@ KERNELS: dict[str, tuple[str, Callable[[int, int], int]]] = {
         lambda x, i: (x * 5, x - 7, -x)[x % 3],
     ),
     "nested_loops": (
-        "int s = 0; for (int a = 0; a < x % 7; ++a) for (int b = a; b < i % 5; ++b) s += a * b + 1; out[i] = s;",
+        "int s = 0; for (int a = 0; a < x % 7; ++a)"
+        " for (int b = a; b < i % 5; ++b) s += a * b + 1; out[i] = s;",
         lambda x, i: sum(a * b + 1 for a in range(x % 7) for b in range(a, i % 5)),
     ),
     "breaks": (
-        "int s = 0; for (int a = 0; a < 50; ++a) { if (a % 4 == 1) continue; if (a > x % 11) break; s += a; } out[i] = s;",
+        "int s = 0; for (int a = 0; a < 50; ++a) { if (a % 4 == 1) continue;"
+        " if (a > x % 11) break; s += a; } out[i] = s;",
         lambda x, i: sum(a for a in range(50) if a % 4 != 1 and a <= x % 11),
     ),
     "early_exit": (
@@ -34,8 +36,11 @@ KERNELS: dict[str, tuple[str, Callable[[int, int], int]]] = {
         lambda x, i: -1 if i & 1 else 9 if x > 500 else x,
     ),
     "switches": (
-        "int y; switch (x & 15) { case 0: y = 3; break; case 1: y = x; break; case 2: y = 7 * x; break; case 3: y = 2;"
-        " case 4: y = x ^ 9; break; case 5: y = 11; break; case 7: y = -4; break; case 9: y = 1 << (x & 3); break;"
+        "int y; switch (x & 15) { case 0: y = 3; break; case 1: y = x; break;"
+        " case 2: y = 7 * x; break;"
+        " case 3: y = 2;"
+        " case 4: y = x ^ 9; break; case 5: y = 11; break; case 7: y = -4; break;"
+        " case 9: y = 1 << (x & 3); break;"
         " default: y = 100; } out[i] = y;",
         lambda x, i: {0: 3, 1: x, 2: 7 * x, 3: x ^ 9, 4: x ^ 9, 5: 11, 7: -4, 9: 1 << (x & 3)}.get(
             x & 15, 100
@@ -53,7 +58,8 @@ KERNELS: dict[str, tuple[str, Callable[[int, int], int]]] = {
         lambda x, i: _collatz(x + 1),
     ),
     "goto_out": (
-        "int s = 0; for (int a = 0; a < 9; ++a) for (int b = 0; b < 9; ++b) { if (a * b > x % 40) goto done; s += b; } done: out[i] = s;",
+        "int s = 0; for (int a = 0; a < 9; ++a) for (int b = 0; b < 9; ++b)"
+        " { if (a * b > x % 40) goto done; s += b; } done: out[i] = s;",
         lambda x, i: _goto(x % 40),
     ),
     "do_while": (
@@ -100,7 +106,8 @@ def _goto(limit: int) -> int:
 @cache
 def program() -> Program:
     head = 'extern "C" __global__ void {}(const int *in, int *out, int count) {{\n'
-    head += "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= count) return; int x = in[i];\n  "
+    head += "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    head += "  if (i >= count) return;\n  int x = in[i];\n  "
     bodies = [head.format(name) + body + "\n}\n" for name, (body, _) in KERNELS.items()]
     return compile_source((PRELUDE + "".join(bodies)).encode(), "control.cu")
 

@@ -78,7 +78,8 @@ def test_gives_what_the_manual_says(family: str, number: int, c: Case) -> None:
             continue
         compared += 1
         assert same(c, got, want & mask), (
-            f"{c.instruction()} of {[hex(int(v[lane])) for v in given]}: {got:#x}, not {want & mask:#x}"
+            f"{c.instruction()} of {[hex(int(v[lane])) for v in given]}: "
+            f"{got:#x}, not {want & mask:#x}"
         )
     assert compared > COUNT // 8
 
