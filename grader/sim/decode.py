@@ -152,7 +152,10 @@ class _Decoder:
                 local += v.bytes
         if local > MAX_STACK or frame.bytes > MAX_STACK:
             raise PtxError(f"{f.name}: more than {MAX_STACK} bytes of local memory", f.line)
-        registers = RegisterFile(f)
+        try:
+            registers = RegisterFile(f)
+        except OperandError as error:
+            raise NotSimulated(str(error), Location(line=f.line)) from error
         own = {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)
         blocks = self.blocks(f, operands)
