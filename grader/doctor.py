@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -49,6 +48,7 @@ def signs() -> Iterator[Sign]:
         ("cache", cache),
         ("labs", labs),
         ("gpu", gpu),
+        *((("pycuda", pycuda), ("nvcc", nvcc), ("launch", launch)) if has_gpu() else ()),
     )
     for what, look in looks:
         try:
@@ -57,6 +57,13 @@ def signs() -> Iterator[Sign]:
             yield Sign(what, "bad", fault.what, fault.mend)
         except (ImportError, OSError) as error:
             yield Sign(what, "bad", f"{type(error).__name__}: {error}", "install grader again")
+
+
+def has_gpu() -> bool:
+    """Whether there is a GPU, and so what it needs is worth a look."""
+    from grader.gpu.device import devices
+
+    return bool(devices())
 
 
 def python() -> Sign:
@@ -142,13 +149,46 @@ def labs() -> Sign:
 
 
 def gpu() -> Sign:
-    """NVIDIA GPUs. This version judges on the simulator only."""
-    devices = sorted(path.name for path in Path("/dev").glob("nvidia[0-9]*"))
-    if not devices:
+    """NVIDIA GPUs and their driver."""
+    from grader.gpu.device import devices, driver_version
+
+    found = devices()
+    if not found:
         return Sign("gpu", "note", "none: speed is not judged, everything else is")
-    driver = Path("/proc/driver/nvidia/version")
-    words = driver.read_text().split() if driver.is_file() else []
-    number = next((word for word in words if word[:1].isdigit() and "." in word), "unknown")
-    package = "" if find_spec("pycuda") else ", PyCUDA is not installed"
-    seen = f"{', '.join(devices)}, driver {number}{package}"
-    return Sign("gpu", "note", seen, "this version grades on the simulator; speed is not judged")
+    names = ", ".join(f"{device.model} ({device.node.name})" for device in found)
+    return Sign("gpu", "ok", f"{names}, driver {driver_version() or 'unknown'}")
+
+
+def pycuda() -> Sign:
+    """PyCUDA, which compiles and launches on a GPU; never imported here."""
+    try:
+        return Sign("pycuda", "ok", f"PyCUDA {version('pycuda')}")
+    except PackageNotFoundError:
+        return Sign("pycuda", "note", "PyCUDA is not installed", "pip install 'warpgrade[gpu]'")
+
+
+def nvcc() -> Sign:
+    """The CUDA toolkit's compiler, which PyCUDA calls."""
+    from grader.gpu.device import toolkit
+    from grader.gpu.nvcc import release
+
+    found = toolkit()
+    if found is None:
+        mend = "install the CUDA toolkit 13.0 and put its bin folder on the PATH"
+        return Sign("nvcc", "note", "nvcc is not installed", mend)
+    return Sign("nvcc", "ok", f"nvcc {release(found)} ({found.nvcc})")
+
+
+def launch() -> Sign:
+    """Whether a GPU runs a known kernel, asked of each in a child."""
+    from grader.gpu.attempt import healthy
+    from grader.gpu.device import devices, lacking
+
+    missing = lacking()
+    if missing is not None:
+        return Sign("launch", "note", missing.what, missing.mend)
+    problems = [f"{d.node.name}: {p}" for d in devices() if (p := healthy(d))]
+    if problems:
+        mend = "see nvidia-smi; reset the GPU or restart the machine"
+        return Sign("launch", "note", "; ".join(problems), mend)
+    return Sign("launch", "ok", "a known kernel ran on every GPU and is right")

@@ -21,7 +21,10 @@ from grader.launch import Array, Finding, Launch
 GUARD = 4096
 """Bytes on either side of a buffer; a multiple of every alignment that CUDA asks for."""
 
-GUARD_BYTE = 0xC3
+GUARD_BYTES = (0xC3, 0x3D, 0xA9, 0x57, 0xE1, 0x1B, 0x95, 0x6F)
+"""Of the first argument, the second, ...: what a kernel copies from behind one buffer to behind
+another changes the latter's band."""
+
 POISONS = (0xFF, 0x7F)
 """Of the first and the second launch: NaN or huge as any floating-point type."""
 
@@ -43,9 +46,14 @@ def size(array: Array) -> int:
     return prod(array.shape) * np.dtype(array.dtype).itemsize
 
 
-def guarded(array: Array, poison: int) -> Bytes:
-    """The bytes of the buffer before a launch, its bands included."""
-    held = np.full(2 * GUARD + size(array), GUARD_BYTE, np.uint8)
+def guard_byte(index: int) -> int:
+    """What the bands of the argument `index` hold."""
+    return GUARD_BYTES[index % len(GUARD_BYTES)]
+
+
+def guarded(index: int, array: Array, poison: int) -> Bytes:
+    """The bytes of the buffer of argument `index` before a launch, its bands included."""
+    held = np.full(2 * GUARD + size(array), guard_byte(index), np.uint8)
     inside = held[GUARD : GUARD + size(array)]
     if array.data is None:
         inside[:] = poison
@@ -81,21 +89,26 @@ def trespasses(launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]])
     for held in after:
         for (index, array), bytes_after in zip(arrays, held, strict=True):
             name = kernel.parameters[index].name or array.name
-            for what, finding in _strays(replace(array, name=name), bytes_after):
+            for what, finding in _strays(index, replace(array, name=name), bytes_after):
                 found.setdefault((name, what), finding)
             if kernel.parameters[index].type.startswith("const") and _changed(array, bytes_after):
                 found.setdefault((name, "const"), _const_written(name))
     return list(found.values())
 
 
-def _strays(array: Array, held: Bytes) -> list[tuple[str, Finding]]:
-    before = np.flatnonzero(held[:GUARD] != GUARD_BYTE)
-    behind = np.flatnonzero(held[held.size - GUARD :] != GUARD_BYTE)
+def _strays(index: int, array: Array, held: Bytes) -> list[tuple[str, Finding]]:
+    """Elements of a band with a changed byte: a store seldom changes all bytes of what it hits."""
+    item = np.dtype(array.dtype).itemsize
+    whole = GUARD // item * item
+    bands = held[GUARD - whole : GUARD], held[held.size - GUARD :][:whole]
+    changed = [(b.reshape(-1, item) != guard_byte(index)).any(axis=1) for b in bands]
+    before, behind = (np.flatnonzero(c) for c in changed)
     found = []
     if before.size:
-        found.append(("start", _stray(array, before.size, GUARD - int(before[-1]), "before")))
+        distance = whole - int(before[-1]) * item
+        found.append(("start", _stray(array, before.size, distance, "before")))
     if behind.size:
-        found.append(("end", _stray(array, behind.size, int(behind[0]), "past the end of")))
+        found.append(("end", _stray(array, behind.size, int(behind[0]) * item, "past the end of")))
     return found
 
 
@@ -105,8 +118,8 @@ def _stray(array: Array, count: int, distance: int, where: str) -> Finding:
     return Finding(
         "invalid-access",
         "error",
-        f"write out of bounds: {count} bytes around {array.name} ({shape} {array.dtype}) were "
-        f"changed, the nearest {nearest} it",
+        f"write out of bounds: {count} element{'s' * (count != 1)} beside {array.name} ({shape} "
+        f"{array.dtype}) changed, the nearest {nearest} it",
         count=count,
         space="global",
         access="write",
@@ -116,7 +129,7 @@ def _stray(array: Array, count: int, distance: int, where: str) -> Finding:
 
 
 def _changed(array: Array, held: Bytes) -> bool:
-    return array.data is not None and not np.array_equal(inside(held), inside(guarded(array, 0)))
+    return array.data is not None and not np.array_equal(inside(held), inside(guarded(0, array, 0)))
 
 
 def _const_written(name: str) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ LIMITS = Limits(wall=60.0, cpu=60.0, memory=4 << 30, output=64 << 20, processes=
 OPTIONS = ["-lineinfo", "--std=c++17"]
 
 _ERROR = re.compile(r"^[^\s:()]*\((\d+)\): (?:error|catastrophic error)[^:]*: (.*)$", re.M)
-_RELEASE = re.compile(r'"version"\s*:\s*"([\d.]+)"')
+_RELEASE = re.compile(r"\bV([\d.]+)")
 
 
 def compile_cubin(program: Program, architecture: str) -> bytes:
@@ -44,12 +45,13 @@ def compile_cubin(program: Program, architecture: str) -> bytes:
 
 
 def release(tools: Toolkit) -> str:
-    """The toolkit's release such as "13.0.88", from the file that it ships with."""
-    file = tools.root / "version.json"
-    text = file.read_text() if file.is_file() else ""
-    nvcc = text[text.find('"cuda_nvcc"') :] if '"cuda_nvcc"' in text else text
-    found = _RELEASE.search(nvcc)
-    return found[1] if found else tools.root.name
+    """The compiler's release such as "13.0.88", as nvcc itself says it."""
+    try:
+        said = subprocess.run([tools.nvcc, "--version"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"nvcc does not run: {error}", where=str(tools.nvcc)) from error
+    found = _RELEASE.search(said.stdout)
+    return found[1] if found else "unknown"
 
 
 def _compiled(program: Program, architecture: str, tools: Toolkit) -> bytes:

@@ -161,7 +161,7 @@ class _Attempt:
 
     def run(self, poison: int) -> tuple[Outcome, dict[int, NDArray[np.uint8]]]:
         arrays = [(k, a) for k, a in enumerate(self.launch.args) if isinstance(a, Array)]
-        before = {k: guarded(array, poison) for k, array in arrays}
+        before = {k: guarded(k, array, poison) for k, array in arrays}
         memory = {k: self._allocated(held) for k, held in before.items()}
         try:
             module = self.cuda.module_from_buffer(self.cubin)

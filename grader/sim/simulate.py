@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from grader.compile.program import Kernel, Program
 from grader.launch import Array, Finding, Launch, Trace
+from grader.sim.contract import contract
 from grader.sim.core import core
 from grader.sim.decode import decode
 from grader.sim.findings import Explainer
@@ -135,6 +136,8 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
     for text, counts in ((program.debug_ptx, False), (program.ptx, True)):
         try:
             module = parse(text)
+            if counts:
+                contract(module)
             variants.append(
                 Variant(Machine(module, decode(module, kernel.symbol, core().known)), counts)
             )

@@ -22,7 +22,7 @@ def kernel(*types: str) -> Kernel:
 
 
 def test_a_buffer_lies_between_its_bands() -> None:
-    held = guarded(IN, 0)
+    held = guarded(0, IN, 0)
     assert held.size == 2 * GUARD + 20
     assert inside(held).view(np.int32).tolist() == [0, 1, 2, 3, 4]
     assert set(held[:GUARD]) | set(held[-GUARD:]) == {0xC3}
@@ -30,11 +30,11 @@ def test_a_buffer_lies_between_its_bands() -> None:
 
 @pytest.mark.parametrize("poison", POISONS)
 def test_what_starts_uninitialised_is_poisoned(poison: int) -> None:
-    assert set(inside(guarded(OUT, poison))) == {poison}
+    assert set(inside(guarded(0, OUT, poison))) == {poison}
 
 
 def test_an_element_is_unwritten_when_any_byte_kept_both_poisons() -> None:
-    after = [guarded(OUT, poison) for poison in POISONS]
+    after = [guarded(0, OUT, poison) for poison in POISONS]
     for held in after:
         values = inside(held).view(np.float32)
         values[:10] = np.arange(10)
@@ -48,7 +48,7 @@ def test_an_element_is_unwritten_when_any_byte_kept_both_poisons() -> None:
 @pytest.mark.parametrize("byte", POISONS)
 def test_a_value_that_looks_like_poison_is_written(byte: int) -> None:
     array = Array("image", (8,), "uint8", None, True)
-    after = [guarded(array, poison) for poison in POISONS]
+    after = [guarded(0, array, poison) for poison in POISONS]
     for held in after:
         inside(held)[:] = byte
     left = written(array, after)
@@ -56,7 +56,7 @@ def test_a_value_that_looks_like_poison_is_written(byte: int) -> None:
 
 
 def test_runs_that_differ_are_told() -> None:
-    after = [guarded(OUT, poison) for poison in POISONS]
+    after = [guarded(0, OUT, poison) for poison in POISONS]
     for k, held in enumerate(after):
         inside(held).view(np.float32)[:] = k
     left = written(OUT, after)
@@ -67,33 +67,41 @@ def test_runs_that_differ_are_told() -> None:
 @pytest.mark.parametrize(
     ("at", "words"),
     [
-        (GUARD - 1, "the nearest 1 byte before it"),
+        (GUARD - 1, "the nearest 4 bytes before it"),
         (-GUARD, "the nearest just past the end of it"),
-        (-GUARD + 8, "the nearest 8 bytes past the end of it"),
+        (-GUARD + 9, "the nearest 8 bytes past the end of it"),
     ],
 )
 def test_a_write_into_a_band_is_found(at: int, words: str) -> None:
-    clean, struck = guarded(OUT, POISONS[0]), guarded(OUT, POISONS[1])
+    clean, struck = guarded(0, OUT, POISONS[0]), guarded(0, OUT, POISONS[1])
     struck[at] ^= 1
     (found,) = trespasses(launch(OUT), kernel("float*"), [[clean], [struck]])
     assert (found.kind, found.severity, found.variable) == ("invalid-access", "error", "p0")
     assert words in found.message and "4 x 3 float32" in found.message
 
 
+def test_what_is_copied_from_band_to_band_is_found() -> None:
+    """`out[i] = in[i]` one element too far writes the input's band over the output's."""
+    first, second = guarded(0, IN, 0), guarded(1, OUT, POISONS[0])
+    second[-GUARD : -GUARD + 4] = first[-GUARD : -GUARD + 4]
+    (found,) = trespasses(launch(IN, OUT), kernel("int*", "float*"), [[first, second]])
+    assert found.count == 1 and found.variable == "p1"
+
+
 def test_a_changed_input_is_found_only_where_it_is_const() -> None:
-    after = guarded(IN, 0)
+    after = guarded(0, IN, 0)
     inside(after)[2] ^= 1
-    (found,) = trespasses(launch(IN), kernel("const int*"), [[guarded(IN, 0)], [after]])
+    (found,) = trespasses(launch(IN), kernel("const int*"), [[guarded(0, IN, 0)], [after]])
     assert "changed its input p0" in found.message
-    assert not trespasses(launch(IN), kernel("int*"), [[guarded(IN, 0)], [after]])
+    assert not trespasses(launch(IN), kernel("int*"), [[guarded(0, IN, 0)], [after]])
 
 
 def test_untouched_buffers_draw_nothing() -> None:
-    held = [[guarded(IN, p), guarded(OUT, p)] for p in POISONS]
+    held = [[guarded(0, IN, p), guarded(1, OUT, p)] for p in POISONS]
     assert not trespasses(launch(IN, OUT), kernel("const int*", "float*"), held)
 
 
 def test_an_empty_array() -> None:
     empty = Array("C", (0, 7), "float32", None, True)
-    left = written(empty, [guarded(empty, p) for p in POISONS])
+    left = written(empty, [guarded(0, empty, p) for p in POISONS])
     assert left.value.shape == (0, 7) and left.unwritten is not None and left.unwritten.size == 0

@@ -67,13 +67,11 @@ def test_what_is_lacking_is_said_one_by_one(
 def test_the_toolkit_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nvcc = tmp_path / "cuda" / "bin" / "nvcc"
     nvcc.parent.mkdir(parents=True)
-    nvcc.write_text("#!/bin/sh\n")
+    nvcc.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n")
     nvcc.chmod(0o755)
     monkeypatch.setenv("PATH", str(nvcc.parent))
     found = toolkit()
     assert found == Toolkit(nvcc.resolve())
-    told = '{"cuda": {"version": "13.0.2"}, "cuda_nvcc": {"name": "x", "version": "13.0.88"}}'
-    (tmp_path / "cuda" / "version.json").write_text(told)
     assert release(found) == "13.0.88"
 
 

@@ -1,0 +1,103 @@
+"""The contraction that ptxas does: a product that one sum alone uses becomes an fma.
+
+PTX ISA, "mul" and "add" of floating point: without a rounding modifier they may be fused. What
+ptxas makes of it was read on a GPU (tests/counters): it fuses where the product has no other use,
+in f32 and f64, sums and differences, and leaves a product with several uses alone. Only the
+optimised variant is contracted; `-G` code never is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from grader.sim.ptx import Function, Instruction, Module
+
+_PRODUCTS = {
+    f"mul{ftz}.{kind}": (ftz, kind) for ftz, kind in (("", "f32"), (".ftz", "f32"), ("", "f64"))
+}
+_REGISTER = re.compile(r"%[\w$]+")
+_ENDS_BLOCK = ("bra", "brx", "ret", "exit", "trap", "call")
+
+
+def contract(module: Module) -> None:
+    """Fuse the products of every function of a module, in place."""
+    for function in module.functions.values():
+        _contract(function)
+
+
+def _contract(function: Function) -> None:
+    uses = Counter(r for i in function.body for o in i.operands for r in _REGISTER.findall(o))
+    fused: dict[int, list[Instruction]] = {}
+    for first, last in _blocks(function):
+        for at in range(first, last):
+            pair = _sum_of(function.body, at, last, uses)
+            if pair is not None and pair not in fused:
+                fused[pair] = _fma(function, function.body[at], function.body[pair])
+                fused[at] = []
+    if fused:
+        _replace(function, fused)
+
+
+def _blocks(function: Function) -> Iterator[tuple[int, int]]:
+    """The index ranges of straight-line code."""
+    starts = set(function.labels.values())
+    first = 0
+    for at, instruction in enumerate(function.body):
+        if at in starts and at > first:
+            yield first, at
+            first = at
+        if instruction.op.split(".")[0] in _ENDS_BLOCK:
+            yield first, at + 1
+            first = at + 1
+    yield first, len(function.body)
+
+
+def _sum_of(body: list[Instruction], at: int, last: int, uses: Counter[str]) -> int | None:
+    """The index of the only instruction that uses the product at `at`, when it can be fused."""
+    product = body[at]
+    if product.op not in _PRODUCTS or product.guard:
+        return None
+    target, *factors = product.operands
+    if uses[target] != 2:
+        return None
+    ftz, kind = _PRODUCTS[product.op]
+    for later in range(at + 1, last):
+        found = body[later]
+        if target in found.operands[1:]:
+            fits = found.op in (f"add{ftz}.{kind}", f"sub{ftz}.{kind}") and not found.guard
+            return later if fits else None
+        if found.operands and found.operands[0] in factors:
+            return None  # a factor has another value by then
+    return None
+
+
+def _fma(function: Function, product: Instruction, total: Instruction) -> list[Instruction]:
+    """The fma in the place of the sum, after a negation where it is a difference."""
+    ftz, kind = _PRODUCTS[product.op]
+    target, a, b = product.operands
+    result, left, right = total.operands
+    other = right if left == target else left
+    made = []
+    if total.op.startswith("sub"):
+        negated = f"%negated{len(function.registers)}"
+        function.registers[negated] = kind
+        source = other if left == target else a
+        operands = [negated, source]
+        made.append(Instruction(f"neg{ftz}.{kind}", operands, None, total.location))
+        a, other = (a, negated) if left == target else (negated, other)
+    made.append(Instruction(f"fma.rn{ftz}.{kind}", [result, a, b, other], None, total.location))
+    return made
+
+
+def _replace(function: Function, fused: dict[int, list[Instruction]]) -> None:
+    """Put new instructions in the place of old ones, labels moved along."""
+    body: list[Instruction] = []
+    moved = []
+    for at, instruction in enumerate(function.body):
+        moved.append(len(body))
+        body += fused.get(at, [instruction])
+    moved.append(len(body))
+    function.body[:] = body
+    function.labels.update({name: moved[at] for name, at in function.labels.items()})
