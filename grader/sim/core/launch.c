@@ -200,7 +200,7 @@ static enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
       turning |= o == ROTATE;
       waiting |= o == BLOCKED;
     }
-    if (c->steps > look || round % ROUNDS == 0) {
+    if (c->steps > look || n->exact || round % ROUNDS == 0) { /* exact rounds can be long */
       look = c->steps + SLICE;
       if (__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) return STOPPED;
       if (now() > k->team->deadline) { say_timeout(c, LIMIT); k->team->late = true; return STOPPED; }
