@@ -1,0 +1,183 @@
+"""python -m bench.simulator [--large]: the simulator against Oclgrind and against bare C++.
+
+One kernel, the tiled matrix product of solutions/tiled-matmul: ours with everything watched and
+counted, debug and optimised variants; Oclgrind's OpenCL port with races and uninitialised reads;
+and the same source built by g++ -O2 with a fiber for each thread, which checks nothing. Seconds
+are of the process's own CPU time where one thread works, of wall clock where two do; the best of
+a few. Compilation is left out, and Oclgrind's start too (its run of the smallest product).
+`--large` runs Oclgrind at 256^3 too, which takes minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from bench.matmul import ROOT, TILE, launch
+from grader.compile.program import Program
+from grader.compile.source import compile_source
+from grader.fault import Fault
+from grader.sim.core import core
+from grader.sim.decode import decode
+from grader.sim.machine import Limits, Machine
+from grader.sim.parser import parse
+from grader.sim.simulate import simulate
+
+HERE = Path(__file__).parent
+SOURCE = ROOT / "solutions/tiled-matmul/tiled-matmul.cu"
+TIMES = 7
+GOALS = {1: 0.40, 2: 0.22}
+MOST_OF_FIBERS, LEAST_OF_OCLGRIND = 5, 200
+
+
+def best(work: Callable[[], object], threads: int = 1) -> float:
+    """The least seconds of a few runs: CPU time of one thread, wall clock of several."""
+    clock = time.process_time if threads == 1 else time.perf_counter
+    seconds = []
+    for _ in range(TIMES):
+        begun = clock()
+        work()
+        seconds.append(clock() - begun)
+    return min(seconds)
+
+
+def variants(program: Program) -> dict[str, Machine]:
+    """The program's two variants, decoded."""
+    return {
+        name: Machine(module, decode(module, program.kernels[0].symbol, core().known))
+        for name, module in (("debug", parse(program.debug_ptx)), ("optimised", parse(program.ptx)))
+    }
+
+
+def together(program: Program, n: int, threads: int) -> float:
+    """Both variants from PTX text to findings and counters."""
+    asked = launch(n)
+
+    def work() -> None:
+        (trace,) = simulate(program, [asked], threads=threads, limit=120)
+        right = asked.args[0].data.astype(np.float64) @ asked.args[1].data  # type: ignore[union-attr,operator]
+        if trace.verdict != "clean" or not np.allclose(trace.outputs[2], right, atol=1e-3):
+            sys.exit("bench.simulator: the product is wrong, or not clean")
+
+    work()
+    return best(lambda: simulate(program, [asked], threads=threads, limit=120), threads)
+
+
+def fibers(n: int) -> float | None:
+    """The same source as C++, in CPU seconds; None where there is no g++."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        binary = f"{folder}/fibers"
+        text = f'-DKERNEL="{SOURCE}"'
+        subprocess.run(
+            [compiler, "-O2", "-w", text, str(HERE / "fibers.cpp"), "-o", binary], check=True
+        )
+        done = subprocess.run(
+            [binary, str(n), str(TIMES)], check=True, capture_output=True, text=True
+        )
+    seconds, error = map(float, done.stdout.split())
+    if error > 1e-3:
+        sys.exit(f"bench.simulator: the fibers' product is wrong by {error}")
+    return seconds
+
+
+def oclgrind(n: int) -> float | None:
+    """Oclgrind's CPU seconds for one product, all of its process; None where it is missing."""
+    program = shutil.which("oclgrind-kernel")
+    if program is None:
+        return None
+    size = 4 * n * n
+    rows = [
+        "matmul.cl",
+        "matmul",
+        f"{n} {n} 1",
+        f"{TILE} {TILE} 1",
+        f"<size={size} float fill=1>",
+        f"<size={size} float fill=2>",
+        f"<size={size} float noinit>",
+        "<size=4 int>",
+        str(n),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(HERE / "matmul.cl", folder)
+        Path(folder, "matmul.sim").write_text("\n".join(rows) + "\n")
+        process = subprocess.Popen(
+            [program, "--data-races", "--uninitialized", "--num-threads", "1", "matmul.sim"],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"bench.simulator: oclgrind-kernel ended with {process.returncode}")
+    return used.ru_utime + used.ru_stime
+
+
+def row(what: str, seconds: float, note: str = "") -> None:
+    print(f"{what:<44} {seconds:>9.4f} s   {note}", flush=True)
+
+
+def verdict(value: float, goal: float, text: str, at_least: bool = False) -> str:
+    met = value >= goal if at_least else value <= goal
+    return f"goal {text} {'met' if met else 'MISSED'}"
+
+
+def ours(program: Program) -> dict[int, float]:
+    """Prints our rows at 256^3; the seconds of both variants together, by threads."""
+    made, asked, out = variants(program), launch(256), {}
+    for threads, goal in GOALS.items():
+        clock = "CPU" if threads == 1 else "wall"
+        for name, machine in made.items():
+            limits, counts = Limits(threads=threads), name == "optimised"
+            run = best(lambda m=machine, k=limits, c=counts: m.run(asked, k, c), threads)  # type: ignore[misc]
+            row(f"ours 256^3, {name}, {threads} thread(s), {clock}", run)
+        out[threads] = together(program, 256, threads)
+        row(
+            f"ours 256^3, together, {threads} thread(s), {clock}",
+            out[threads],
+            verdict(out[threads], goal, f"<= {goal:.2f} s"),
+        )
+    return out
+
+
+def main(large: bool = False) -> None:
+    """Print the table."""
+    program = compile_source(SOURCE.read_bytes(), SOURCE.name)
+    both = ours(program)
+    floor = fibers(256)
+    if floor is None:
+        print("bare C++: no g++ here, nothing to compare with")
+    else:
+        row("g++ -O2, fibers, nothing checked 256^3, CPU", floor)
+        ratio = both[1] / floor
+        goal = verdict(ratio, MOST_OF_FIBERS, f"<= {MOST_OF_FIBERS}x")
+        print(f"{'  ours / fibers':<44} {ratio:>9.2f} x   {goal}")
+    start = oclgrind(TILE)
+    if start is None:
+        print("Oclgrind: not here (Debian: apt-get install oclgrind), nothing to compare with")
+        return
+    for n in (128, 256) if large else (128,):
+        theirs = (oclgrind(n) or 0) - start
+        mine = both[1] if n == 256 else together(program, n, 1)
+        row(f"Oclgrind {n}^3, races, uninitialised, CPU", theirs)
+        row(f"ours {n}^3, together, 1 thread, CPU", mine)
+        ratio = theirs / mine
+        goal = verdict(ratio, LEAST_OF_OCLGRIND, f">= {LEAST_OF_OCLGRIND}x", at_least=True)
+        print(f"{'  Oclgrind / ours':<44} {ratio:>9.1f} x   {goal}")
+
+
+if __name__ == "__main__":
+    try:
+        main("--large" in sys.argv[1:])
+    except Fault as fault:
+        sys.exit(f"bench.simulator: {fault}")
