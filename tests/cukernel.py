@@ -89,7 +89,7 @@ class Case:
         """What the launch does; outputs are those of the `variant`, "optimised" or "debug"."""
         program = compiled(self.path)
         if variant == "debug":
-            program = replace(program, ptx=program.debug_ptx)
+            program = replace(program, ptx=program.debug_ptx, debug_ptx=program.ptx)
         return simulate(program, [self.launch], steps=20_000_000)[0]
 
     def check(self, trace: Trace) -> None:
@@ -103,7 +103,7 @@ class Case:
         if self.prints:
             assert trace.printed == "".join(self.prints).encode().decode("unicode_escape")
         tolerance = float(self.options.get("tol", "0"))
-        for index, right in self.expected.items() if trace.ended else ():
+        for index, right in () if self.finds else self.expected.items():
             got = trace.outputs[index]
             if tolerance:
                 np.testing.assert_allclose(got, right, rtol=tolerance, atol=tolerance)

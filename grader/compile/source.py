@@ -103,7 +103,7 @@ def architectures() -> tuple[str, ...]:
 def _variants(architecture: str, place: Installation) -> dict[str, list[str]]:
     """The options of each compilation, in order: the cheap one that finds the errors first."""
     headers = [f"-I{folder}" for folder in (_INCLUDE, *place.headers)]
-    base = ["--std=c++17", "--pre-include=cuda_runtime.h", *headers]
+    base = ["--std=c++17", "--device-int128", "--pre-include=cuda_runtime.h", *headers]
     virtual = architecture.replace("sm_", "compute_")
     return {
         "debug": ["-G", f"-arch={virtual}", *base],

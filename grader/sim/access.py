@@ -161,6 +161,7 @@ def nothing(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
 
 
 op_prefetch = op_prefetchu = op_applypriority = op_discard = op_nanosleep = op_pmevent = nothing
+op_createpolicy = nothing
 
 
 def op_isspacep(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:

@@ -24,13 +24,14 @@ CARRY(addc_cc_u32, u32, 1, 1, a + b + x, x ? r <= a : r < a)
 CARRY(addc_cc_u64, u64, 1, 1, a + b + x, x ? r <= a : r < a)
 CARRY(addc_u32, u32, 1, 0, a + b + x, false)
 CARRY(addc_u64, u64, 1, 0, a + b + x, false)
-/* For subtraction the bit is the borrow. */
-CARRY(sub_cc_u32, u32, 0, 1, a - b, a < b)
-CARRY(sub_cc_u64, u64, 0, 1, a - b, a < b)
-CARRY(subc_cc_u32, u32, 1, 1, a - b - x, x ? a <= b : a < b)
-CARRY(subc_cc_u64, u64, 1, 1, a - b - x, x ? a <= b : a < b)
-CARRY(subc_u32, u32, 1, 0, a - b - x, false)
-CARRY(subc_u64, u64, 1, 0, a - b - x, false)
+/* a - b is a + ~b + 1: after a subtraction the bit is set where nothing was borrowed. The
+ * compiler's own division of 128-bit integers reads it so, by an addc after a subc. */
+CARRY(sub_cc_u32, u32, 0, 1, a - b, a >= b)
+CARRY(sub_cc_u64, u64, 0, 1, a - b, a >= b)
+CARRY(subc_cc_u32, u32, 1, 1, a + ~b + x, x ? a >= b : a > b)
+CARRY(subc_cc_u64, u64, 1, 1, a + ~b + x, x ? a >= b : a > b)
+CARRY(subc_u32, u32, 1, 0, a + ~b + x, false)
+CARRY(subc_u64, u64, 1, 0, a + ~b + x, false)
 
 #define MAD_CARRY(NAME, T, W, USES, SETS, SHIFT)                                \
   void ptx_##NAME(Warp *w, const Insn *i) {                                           \
