@@ -109,9 +109,7 @@ def decode(module: Module, kernel: str, known: Known) -> Image:
     return image
 
 
-def _reached(
-    functions: dict[str, Function], variables: list[Variable], kernel: str
-) -> list[str]:
+def _reached(functions: dict[str, Function], variables: list[Variable], kernel: str) -> list[str]:
     """The kernel and the functions that it, or what it calls, names: by a call, by an address in
     the code, or by one in a variable (a table of virtual functions)."""
     callable_ = {n for n, f in functions.items() if not f.entry and f.has_body}

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.sim import core as c
-from grader.sim.decode import Image
+from grader.sim.decode import Block, Image
+from grader.sim.flow import Call
 from grader.sim.opcode import Code
 
 
@@ -26,65 +27,58 @@ class Arrays:
 
 def flatten(image: Image, core: c.Core) -> Arrays:
     """The arrays of an image, instructions bound to the core's functions."""
-    insns: list[tuple[int, ...]] = []
-    blocks: list[tuple[int, ...]] = []
-    functions: list[tuple[int, ...]] = []
-    calls: list[tuple[int, ...]] = []
-    copies: list[tuple[int, int, int]] = []
-    tables: list[int] = []
-    numbers = {f.name: k for k, f in enumerate(image.functions)}
-    for f in image.functions:
-        functions.append((len(blocks), len(f.blocks), f.registers, f.local, f.params))
-        for b in f.blocks:
-            first = len(insns)
-            insns += [_insn(code, core) for code in b.codes]
-            end, index = b.end, 0
-            if end.table:
-                index = len(tables)
-                tables += b.table
-            if (call := end.call) is not None:
-                index, into = len(calls), len(copies)
-                copies += call.inputs
-                back = len(copies)
-                copies += call.outputs
-                callee = 0 if call.callee is None else numbers[call.callee]
-                calls.append(
-                    (
-                        callee,
-                        call.callee is None,
-                        call.needs,
-                        into,
-                        len(call.inputs),
-                        back,
-                        len(call.outputs),
-                    )
-                )
-            blocks.append(
-                (
-                    first,
-                    len(insns),
-                    end.kind,
-                    b.next,
-                    b.target,
-                    end.guard,
-                    end.negate,
-                    max(end.pc, 0),
-                    end.a,
-                    end.b,
-                    end.c,
-                    end.d,
-                    index,
-                    end.flag,
-                )
-            )
-    return Arrays(
-        np.array(insns, c.INSN) if insns else np.zeros(1, c.INSN),
-        np.array(blocks, c.BLOCK),
-        np.array(functions, c.FUNCTION),
-        np.array([*calls, (0,) * 7], c.CALL),
-        np.array([*copies, (0, 0, 0)], c.COPY),
-        np.array([*tables, 0], np.uint32),
-    )
+    return _Flattening(image, core).arrays()
+
+
+class _Flattening:
+    def __init__(self, image: Image, core: c.Core) -> None:
+        self.core = core
+        self.insns: list[tuple[int, ...]] = []
+        self.blocks: list[tuple[int, ...]] = []
+        self.functions: list[tuple[int, ...]] = []
+        self.calls: list[tuple[int, ...]] = []
+        self.copies: list[tuple[int, int, int]] = []
+        self.tables: list[int] = []
+        self.numbers = {f.name: k for k, f in enumerate(image.functions)}
+        for f in image.functions:
+            sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
+            self.functions.append(sizes)
+            for block in f.blocks:
+                self.add(block)
+
+    def add(self, block: Block) -> None:
+        first, end, index = len(self.insns), block.end, 0
+        self.insns += [_insn(code, self.core) for code in block.codes]
+        if end.table:
+            index = len(self.tables)
+            self.tables += block.table
+        if end.call is not None:
+            index = self.call(end.call)
+        where = (first, len(self.insns), end.kind, block.next, block.target)
+        operands = (end.a, end.b, end.c, end.d)
+        guard = (end.guard, end.negate, max(end.pc, 0))
+        self.blocks.append((*where, *guard, *operands, index, end.flag))
+
+    def call(self, call: Call) -> int:
+        """A call site's number."""
+        into = len(self.copies)
+        self.copies += call.inputs
+        back = len(self.copies)
+        self.copies += call.outputs
+        callee = 0 if call.callee is None else self.numbers[call.callee]
+        copies = (into, len(call.inputs), back, len(call.outputs))
+        self.calls.append((callee, call.callee is None, call.needs, *copies))
+        return len(self.calls) - 1
+
+    def arrays(self) -> Arrays:
+        return Arrays(
+            np.array(self.insns, c.INSN) if self.insns else np.zeros(1, c.INSN),
+            np.array(self.blocks, c.BLOCK),
+            np.array(self.functions, c.FUNCTION),
+            np.array([*self.calls, (0,) * 7], c.CALL),
+            np.array([*self.copies, (0, 0, 0)], c.COPY),
+            np.array([*self.tables, 0], np.uint32),
+        )
 
 
 def _insn(code: Code, core: c.Core) -> tuple[int, ...]:

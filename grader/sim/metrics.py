@@ -24,15 +24,12 @@ SHARED_INSTRUCTIONS = "smsp__inst_executed_op_shared_{}.sum"
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 FLOPS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
+_MEMORY = (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
 
 
 def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
     """All counters of the launch; those of this list are there even when 0."""
-    out = {
-        name.format(op): 0.0
-        for op in ("ld", "st")
-        for name in (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
-    }
+    out = {name.format(op): 0.0 for op in ("ld", "st") for name in _MEMORY}
     out |= {FLOPS.format(p + op): 0.0 for p in "fd" for op in ("add", "mul", "fma")}
     for _, name, value in _values(image, raw):
         out[name] = out.get(name, 0.0) + value

@@ -89,7 +89,7 @@ def _one(
     variants = made[kernel.symbol]
     if isinstance(variants, Finding):
         return _aborted(variants)
-    if (bound := bound_refusal(launch, variants[-1].machine.kernel.limits)) is not None:
+    if (bound := bound_refusal(launch, variants[-1].machine.loader.kernel.limits)) is not None:
         return _aborted(replace(bound, file=program.file, line=kernel.line))
     names = tuple(p.name for p in kernel.parameters)
     findings: tuple[Finding, ...] = ()

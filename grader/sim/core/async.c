@@ -138,7 +138,7 @@ static void take_off(Warp *w, const Insn *i, Flight *f, const u32 *size) {
     if (!group) continue;
     if (r.space == GLOBAL) {
       watch_global_read(w, &read, r.buffer, offset, least);
-      if (w->launch->counter) count_global(w, &read, at, least);
+      if (w->launch->counter) count_global(w, &read, offset, least);
     }
     for (u32 m = group; m; m &= m - 1) {
       u32 l = (u32)__builtin_ctz(m);

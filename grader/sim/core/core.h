@@ -248,7 +248,7 @@ void set_mask(Warp *w, u32 mask);
 /* Watchers' entrances. */
 void report(Worker *k, Report r);
 void take_back(Worker *k, u32 kind, u32 pc, u32 space);
-void count_global(Warp *w, const Insn *i, const u64 *address, u32 bytes);
+void count_global(Warp *w, const Insn *i, const u32 *offset, u32 bytes);
 void count_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes);
 void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes);
 void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes);

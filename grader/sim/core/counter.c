@@ -6,11 +6,11 @@
  * (wavefront) serves one word of each bank, to any number of lanes. */
 #include "core.h"
 
-static u32 distinct(const u64 *key, u32 mask) {
-  u64 seen[LANES];
+static u32 distinct(const u32 *key, u32 mask) {
+  u32 seen[LANES];
   u32 n = 0;
   for (u32 left = mask; left; left &= left - 1) {
-    u64 k = key[__builtin_ctz(left)];
+    u32 k = key[__builtin_ctz(left)];
     u32 j = n;
     while (j > 0 && seen[j - 1] > k) j--;
     if (j > 0 && seen[j - 1] == k) continue;
@@ -22,23 +22,25 @@ static u32 distinct(const u64 *key, u32 mask) {
 }
 
 /* Lanes mostly come in the order of their addresses: then a change of piece is a new one. */
-static u32 pieces(const u64 *address, u32 mask, u32 shift) {
-  u64 piece[LANES];
-  u32 changes = 1, falls = 0;
-  EACH_LANE { piece[l] = address[l] >> shift; }
-  for (u32 l = 1; l < LANES; l++) {
-    changes += piece[l] != piece[l - 1];
-    falls |= piece[l] < piece[l - 1];
+static u32 pieces(const u32 *offset, u32 mask, u32 shift) {
+  u32 piece[LANES + 1], changes = 0, falls = 0;
+  piece[0] = 0;
+  for (u32 l = 0; l < LANES; l++) piece[l + 1] = offset[l] >> shift;
+  piece[0] = piece[1];
+  for (u32 l = 0; l < LANES; l++) {
+    changes += piece[l + 1] != piece[l];
+    falls |= piece[l + 1] < piece[l];
   }
-  return falls ? distinct(piece, mask) : changes;
+  return falls ? distinct(piece + 1, mask) : changes + 1;
 }
 
-void count_global(Warp *w, const Insn *i, const u64 *address, u32 bytes) {
+/* Buffers begin at a multiple of a sector, so offsets will do for addresses. */
+void count_global(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   Counter *c = &w->worker->counter[i->pc];
   c->requests++;
   c->bytes += (u64)bytes * (u32)__builtin_popcount(w->mask);
-  c->sectors += pieces(address, w->mask, 5);
-  c->moved += (u64)bytes * pieces(address, w->mask, 0);
+  c->sectors += pieces(offset, w->mask, 5);
+  c->moved += (u64)bytes * pieces(offset, w->mask, 0);
 }
 
 /* The most words that one bank must serve among the lanes of `mask`. */

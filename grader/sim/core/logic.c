@@ -1,6 +1,8 @@
 /* PTX ISA, "Logic and Shift Instructions". */
 #include "lanes.h"
 
+enum { CONSTANTS = 1 }; /* the bank of a launch's constants: all lanes alike */
+
 OP2(and_b16, u16, u16, u16, a & b)
 OP2(and_b32, u32, u32, u32, a & b)
 OP2(and_b64, u64, u64, u64, a & b)
@@ -40,16 +42,29 @@ static inline u32 table3(u32 a, u32 b, u32 c, u32 table) {
 }
 OP3(lop3_b32, u32, u32, u32, u32, table3(a, b, c, (u32)i->imm))
 
-/* Shift amounts are 32-bit; those past the width clamp. */
-OP2(shl_b16, u16, u16, u32, b > 15 ? 0 : (u32)a << b)
-OP2(shl_b32, u32, u32, u32, b > 31 ? 0 : a << b)
-OP2(shl_b64, u64, u64, u32, b > 63 ? 0 : a << b)
-OP2(shr_u16, u16, u16, u32, b > 15 ? 0 : a >> b)
-OP2(shr_u32, u32, u32, u32, b > 31 ? 0 : a >> b)
-OP2(shr_u64, u64, u64, u32, b > 63 ? 0 : a >> b)
-OP2(shr_s16, s16, s16, u32, a >> (b > 15 ? 15 : b))
-OP2(shr_s32, s32, s32, u32, a >> (b > 31 ? 31 : b))
-OP2(shr_s64, s64, s64, u32, a >> (b > 63 ? 63 : b))
+/* Shift amounts are 32-bit; those past the width clamp. Most are one constant for all lanes. */
+#define SHIFT(NAME, T, EXPR)                                                        \
+  static void NAME##_by_one(Warp *w, const Insn *i) {                               \
+    T *d = DST(T, i->d);                                                            \
+    const T *pa = SRC(T, i->a);                                                     \
+    u32 b = *SRC(u32, i->b);                                                        \
+    EACH_LANE { T a = pa[l]; d[l] = (T)(EXPR); }                                    \
+  }                                                                                 \
+  static inline OP2(NAME##_by_each, T, T, u32, EXPR)                                \
+  void ptx_##NAME(Warp *w, const Insn *i) {                                         \
+    if (w->mask == FULL && (i->b & 3) == CONSTANTS) NAME##_by_one(w, i);            \
+    else ptx_##NAME##_by_each(w, i);                                                \
+  }
+
+SHIFT(shl_b16, u16, b > 15 ? 0 : (u32)a << b)
+SHIFT(shl_b32, u32, b > 31 ? 0 : a << b)
+SHIFT(shl_b64, u64, b > 63 ? 0 : a << b)
+SHIFT(shr_u16, u16, b > 15 ? 0 : a >> b)
+SHIFT(shr_u32, u32, b > 31 ? 0 : a >> b)
+SHIFT(shr_u64, u64, b > 63 ? 0 : a >> b)
+SHIFT(shr_s16, s16, a >> (b > 15 ? 15 : b))
+SHIFT(shr_s32, s32, a >> (b > 31 ? 31 : b))
+SHIFT(shr_s64, s64, a >> (b > 63 ? 63 : b))
 
 /* shf: a is the low word, b the high one. */
 static inline u32 funnel_l(u32 a, u32 b, u32 n) { return n == 0 ? b : n >= 32 ? a : b << n | a >> (32 - n); }

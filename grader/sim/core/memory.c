@@ -3,6 +3,7 @@
  * stray load gives 0. There is no unchecked way to memory. */
 #include <string.h>
 #include "memory.h"
+#include "pattern.h"
 #include "trace.h"
 
 enum { SIGN = 1 };
@@ -89,21 +90,48 @@ u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 
   return group;
 }
 
-/* The frequent case: every lane aligned and inside the first lane's region. */
-static inline bool all_inside(const Warp *w, const Insn *i, const u64 *at, u32 bytes, u32 flags,
-                              Region *r, u32 *offset) {
-  *r = region_of(w, i->space, at[w->mask == FULL ? 0 : (u32)__builtin_ctz(w->mask)]);
-  if (r->space == GENERIC || r->size < bytes || r->size > UINT32_MAX) return false;
-  if (flags & STORE && (r->space == CONST || r->space == PARAM)) return false;
-  u64 base = r->base, any = 0;
+/* Offsets of 32-bit addresses, which lie in a window that begins at 0. */
+static inline bool narrow_offsets(const Warp *w, const Insn *i, u64 size, u32 bytes, u32 first, u32 *offset) {
+  const u32 *p = SRC(u32, i->a);
+  u32 add = (u32)i->imm, most = 0, any = 0, fill = p[first];
+  if (i->imm < 0 || (u64)i->imm > size - bytes) return false;
+  if (w->mask == FULL) {
+    EACH_LANE { most = p[l] > most ? p[l] : most; }
+    EACH_LANE { offset[l] = p[l] + add; any |= p[l] + add; }
+  } else {
+    EACH_LANE {
+      u32 x = w->lane[l] ? p[l] : fill;
+      most = x > most ? x : most;
+      offset[l] = x + add;
+      any |= x + add;
+    }
+  }
+  return most <= size - bytes - add && !(any & (bytes - 1));
+}
+
+static inline bool wide_offsets(const Warp *w, const Insn *i, u64 base, u64 size, u32 bytes, u32 first,
+                                u32 *offset) {
+  const u64 *p = SRC(u64, i->a);
+  u64 add = (u64)i->imm - base, any = 0, fill = p[first];
   u32 most = 0;
-  EACH_LANE {
-    u64 x = at[l] - base;
-    offset[l] = (u32)x;
-    any |= x;
+  if (w->mask == FULL) {
+    EACH_LANE { u64 x = p[l] + add; offset[l] = (u32)x; any |= x; }
+  } else {
+    EACH_LANE { u64 x = (w->lane[l] ? p[l] : fill) + add; offset[l] = (u32)x; any |= x; }
   }
   EACH_LANE { most = offset[l] > most ? offset[l] : most; }
-  return any >> 32 == 0 && most <= (u32)r->size - bytes && !(any & (bytes - 1));
+  return any >> 32 == 0 && most <= size - bytes && !(any & (bytes - 1));
+}
+
+/* The frequent case, in few passes: every lane aligned and inside the first lane's region. */
+static inline bool all_inside(const Warp *w, const Insn *i, u32 bytes, u32 flags, Region *r, u32 *offset) {
+  u32 first = w->mask == FULL ? 0 : (u32)__builtin_ctz(w->mask);
+  u64 start = i->mode == 4 ? SRC(u32, i->a)[first] : SRC(u64, i->a)[first];
+  *r = region_of(w, i->space, start + (u64)i->imm);
+  if (r->space == GENERIC || r->size < bytes || r->size > UINT32_MAX) return false;
+  if (flags & STORE && (r->space == CONST || r->space == PARAM)) return false;
+  return i->mode == 4 ? narrow_offsets(w, i, r->size, bytes, first, offset)
+                      : wide_offsets(w, i, r->base, r->size, bytes, first, offset);
 }
 
 static inline u8 *lane_data(const Warp *w, const Region *r, u32 l) {
@@ -142,12 +170,11 @@ static void clear_result(Warp *w, const Insn *i, u32 mask) {
   }
 }
 
-static inline void count(Warp *w, const Insn *i, const Region *r, const u64 *at,
-                         const u32 *offset, u32 bytes) {
+static inline void count(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (w->launch->trace) trace_access(w, i, r->space, r->buffer, offset, bytes);
   if (!w->launch->counter) return;
   if (r->space == SHARED) count_shared(w, i, offset, bytes);
-  else if (r->space == GLOBAL) count_global(w, i, at, bytes);
+  else if (r->space == GLOBAL) count_global(w, i, offset, bytes);
 }
 
 enum { VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16 };
@@ -159,8 +186,7 @@ static bool strong(const Warp *w, const Insn *i, const Region *r) {
   return r->space == GLOBAL || (r->space == SHARED && i->flag & ~VOLATILE & STRONG);
 }
 
-static inline void announce_read(Warp *w, const Insn *i, const Region *r, const u64 *at,
-                                 const u32 *offset, u32 bytes) {
+static inline void announce_read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (w->cta->flying && r->space == SHARED) watch_landing(w, i, offset, bytes, false);
   if (strong(w, i, r)) {
     exact_strong(w, i, r->buffer, offset, bytes, PEEKS, false);
@@ -169,12 +195,26 @@ static inline void announce_read(Warp *w, const Insn *i, const Region *r, const 
   } else if (r->space == GLOBAL) {
     watch_global_read(w, i, r->buffer, offset, bytes);
   }
-  count(w, i, r, at, offset, bytes);
+  count(w, i, r, offset, bytes);
 }
 
-static inline void load_group(Warp *w, const Insn *i, const Region *r, const u64 *at,
-                              const u32 *offset, u32 bytes, bool word) {
-  announce_read(w, i, r, at, offset, bytes);
+/* One word for each lane of a full warp. */
+static inline void load_words(u32 *d, const u8 *data, const u32 *offset) {
+  for (u32 g = 0; g < LANES; g += GROUP) {
+    Eight v;
+    const u8 *p = data + offset[g];
+    switch (pattern_of(offset + g)) {
+      case STEP: memcpy(&v, p, sizeof v); break;
+      case SAME: v = *(const u32 *)p + (Eight){0}; break;
+      default:
+        for (u32 k = 0; k < GROUP; k++) v[k] = *(const u32 *)(data + offset[g + k]);
+    }
+    put_eight(d + g, &v);
+  }
+}
+
+static inline void load_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes, bool word) {
+  announce_read(w, i, r, offset, bytes);
   if (!word || r->space == LOCAL) {
     load_any(w, i, r, offset);
     return;
@@ -182,20 +222,22 @@ static inline void load_group(Warp *w, const Insn *i, const Region *r, const u64
   u32 *d = DST(u32, i->d);
   const u8 *data = r->data;
   if (w->mask == FULL) {
-    EACH_LANE { d[l] = *(const u32 *)(data + offset[l]); }
+    load_words(d, data, offset);
   } else {
     EACH_LANE { u32 x = *(const u32 *)(data + offset[l]); d[l] = w->lane[l] ? x : d[l]; }
   }
 }
 
-static void load_apart(Warp *w, const Insn *i, const u64 *at, u32 *offset, u32 bytes, bool word) {
+static void load_apart(Warp *w, const Insn *i, u32 *offset, u32 bytes, bool word) {
+  u64 at[LANES] __attribute__((aligned(32)));
+  addresses(w, i, at);
   u32 whole = w->mask, left = drop_misaligned(w, i, at, whole, bytes, 0), done = 0;
   while (left) {
     Region r;
     u32 group = next_group(w, i, at, &left, bytes, 0, &r, offset);
     if (!group) continue;
     done |= group;
-    load_group(w, i, &r, at, offset, bytes, word);
+    load_group(w, i, &r, offset, bytes, word);
   }
   if (w->mask != whole) set_mask(w, whole);
   if (done != whole) clear_result(w, i, whole & ~done);
@@ -203,11 +245,9 @@ static void load_apart(Warp *w, const Insn *i, const u64 *at, u32 *offset, u32 b
 
 static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
   u32 offset[LANES] __attribute__((aligned(32)));
-  u64 at[LANES] __attribute__((aligned(32)));
   Region r;
-  addresses(w, i, at);
-  if (all_inside(w, i, at, bytes, 0, &r, offset)) load_group(w, i, &r, at, offset, bytes, word);
-  else load_apart(w, i, at, offset, bytes, word);
+  if (all_inside(w, i, bytes, 0, &r, offset)) load_group(w, i, &r, offset, bytes, word);
+  else load_apart(w, i, offset, bytes, word);
 }
 
 void ptx_ld(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
@@ -224,8 +264,8 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
   }
 }
 
-static inline void store_group(Warp *w, const Insn *i, const Region *r, const u64 *at,
-                               const u32 *offset, u32 bytes, bool word) {
+static inline void store_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes,
+                               bool word) {
   if (w->cta->flying && r->space == SHARED) watch_landing(w, i, offset, bytes, true);
   if (strong(w, i, r)) {
     exact_strong(w, i, r->buffer, offset, bytes, UPDATES, i->flag & RELEASE);
@@ -234,30 +274,38 @@ static inline void store_group(Warp *w, const Insn *i, const Region *r, const u6
   } else if (r->space == GLOBAL) {
     watch_global_write(w, i, r->buffer, offset, bytes);
   }
-  count(w, i, r, at, offset, bytes);
+  count(w, i, r, offset, bytes);
   if (!word || r->space == LOCAL) {
     store_any(w, i, r, offset);
     return;
   }
   const u32 *v = SRC(u32, i->d);
-  for (u32 l = 0; l < LANES; l++)
-    if (w->lane[l]) *(u32 *)(r->data + offset[l]) = v[l];
+  if (w->mask == FULL) {
+    for (u32 l = 0; l < LANES; l++) *(u32 *)(r->data + offset[l]) = v[l];
+    return;
+  }
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = (u32)__builtin_ctz(m);
+    *(u32 *)(r->data + offset[l]) = v[l];
+  }
 }
 
-static inline void store(Warp *w, const Insn *i, u32 bytes, bool word) {
-  u32 whole = w->mask, offset[LANES] __attribute__((aligned(32)));
+static void store_apart(Warp *w, const Insn *i, u32 *offset, u32 bytes, bool word) {
   u64 at[LANES] __attribute__((aligned(32)));
   Region r;
   addresses(w, i, at);
-  if (all_inside(w, i, at, bytes, STORE, &r, offset)) {
-    store_group(w, i, &r, at, offset, bytes, word);
-    return;
-  }
-  u32 left = drop_misaligned(w, i, at, whole, bytes, STORE);
+  u32 whole = w->mask, left = drop_misaligned(w, i, at, whole, bytes, STORE);
   while (left)
     if (next_group(w, i, at, &left, bytes, STORE, &r, offset))
-      store_group(w, i, &r, at, offset, bytes, word);
+      store_group(w, i, &r, offset, bytes, word);
   if (w->mask != whole) set_mask(w, whole);
+}
+
+static inline void store(Warp *w, const Insn *i, u32 bytes, bool word) {
+  u32 offset[LANES] __attribute__((aligned(32)));
+  Region r;
+  if (all_inside(w, i, bytes, STORE, &r, offset)) store_group(w, i, &r, offset, bytes, word);
+  else store_apart(w, i, offset, bytes, word);
 }
 
 void ptx_st(Warp *w, const Insn *i) { store(w, i, (u32)i->size * i->count, false); }

@@ -6,6 +6,7 @@
  * phase, which is enough to see that a conflict exists: any writer differs from one of them.
  * A stamp is phase << 10 | thread; below FIRST_PHASE it says what no thread wrote. */
 #include "memory.h"
+#include "pattern.h"
 
 static Report race_at(const Warp *w, const Insn *i, u32 lane, u32 flags, u32 space) {
   return (Report){.kind = RACE, .flags = flags, .pc = i->pc, .space = space, .count = 1,
@@ -76,56 +77,64 @@ static void read_slowly(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes)
   }
 }
 
-/* Lanes in a row that read one granule: their number of runs, and where each begins. */
-static u32 runs_of(const u32 *offset, u32 starts[LANES]) {
-  u32 n = 1;
-  starts[0] = 0;
-  for (u32 l = 1; l < LANES; l++) {
-    starts[n] = l;
-    n += offset[l] != offset[l - 1];
+/* A word that a whole group reads: two of its lanes are its readers. False: look at each lane. */
+static bool read_one(Shadow *s, u32 g, u32 cb, u32 me, u32 pc) {
+  if (s->wrote[g] - FIRST_PHASE >= cb - FIRST_PHASE) return false;
+  for (u32 two = 0; two < 2 && s->read2[g] < cb; two++, me++) {
+    if (s->read1[g] < cb) {
+      s->read1[g] = me;
+      s->read1_pc[g] = pc;
+    } else if (s->read1[g] != me) {
+      s->read2[g] = me;
+      s->read2_pc[g] = pc;
+    }
   }
-  return n;
+  return true;
 }
 
-/* Few runs: the granule's state is looked at once a run; its first two lanes are its readers. */
-static void read_runs(Warp *w, const Insn *i, const u32 *offset, u32 bytes, const u32 *starts, u32 n) {
+/* Consecutive words, one for each lane of a group. False: look at each lane. */
+static bool read_row(Shadow *s, u32 g, u32 cb, u32 me, u32 pc) {
+  Eight wrote, first, second, mine = me + ASCENDING;
+  eight(&wrote, s->wrote + g);
+  eight(&second, s->read2 + g);
+  EightMask fine = (wrote - FIRST_PHASE < cb - FIRST_PHASE) | (wrote == mine), known = second >= cb;
+  if (!all_true(&fine)) return false;
+  if (all_true(&known)) return true;
+  eight(&first, s->read1 + g);
+  EightMask take1 = first < cb, take2 = ~take1 & ~known & (first != mine);
+  Eight one = (Eight)take1, two = (Eight)take2, pc1, pc2;
+  eight(&pc1, s->read1_pc + g);
+  eight(&pc2, s->read2_pc + g);
+  first = (mine & one) | (first & ~one);
+  second = (mine & two) | (second & ~two);
+  pc1 = (pc & one) | (pc1 & ~one);
+  pc2 = (pc & two) | (pc2 & ~two);
+  put_eight(s->read1 + g, &first);
+  put_eight(s->read2 + g, &second);
+  put_eight(s->read1_pc + g, &pc1);
+  put_eight(s->read2_pc + g, &pc2);
+  return true;
+}
+
+/* The lanes of a full warp, a word each, that must be looked at one by one. */
+static u32 read_words(Warp *w, const Insn *i, const u32 *offset) {
   Shadow *s = &w->cta->shadow;
-  u32 shift = w->launch->shared_shift, cb = w->cta->phase, me = cb | w->base, pc = i->pc;
-  for (u32 k = 0; k < n; k++) {
-    u32 l = starts[k], end = k + 1 < n ? starts[k + 1] : LANES, g = offset[l] >> shift;
-    if (s->wrote[g] - FIRST_PHASE >= cb - FIRST_PHASE) {
-      for (; l < end; l++) read_slowly(w, i, l, offset[l], bytes);
-      continue;
-    }
-    for (u32 two = 0; two < 2 && l < end && s->read2[g] < cb; two++, l++) {
-      if (s->read1[g] < cb) {
-        s->read1[g] = me + l;
-        s->read1_pc[g] = pc;
-      } else if (s->read1[g] != me + l) {
-        s->read2[g] = me + l;
-        s->read2_pc[g] = pc;
-      }
-    }
+  u32 cb = w->cta->phase, slow = 0;
+  for (u32 g = 0; g < LANES; g += GROUP) {
+    u32 at = offset[g] >> 2, me = (cb | w->base) + g;
+    enum Pattern p = pattern_of(offset + g);
+    bool seen = p == STEP ? read_row(s, at, cb, me, i->pc) : p == SAME && read_one(s, at, cb, me, i->pc);
+    if (!seen) slow |= 0xFFu << g;
   }
+  return slow;
 }
 
-void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
-  if (w->launch->exact) {
-    exact_shared(w, i, offset, bytes, READS);
-    return;
-  }
+/* The lanes of `slow` whose read needs no note: two readers of this phase are known, no writer. */
+static u32 drop_known(Warp *w, const u32 *offset, u32 granules, u32 slow) {
   const Shadow *s = &w->cta->shadow;
   const u32 *wrote = s->wrote, *read2 = s->read2;
-  u32 shift = w->launch->shared_shift, cb = w->cta->phase, me = cb | w->base, slow = 0;
-  u32 granules = bytes >> shift, starts[LANES + 1];
-  if (granules <= 1 && w->mask == FULL) {
-    u32 n = runs_of(offset, starts);
-    if (n <= 8) {
-      read_runs(w, i, offset, bytes, starts, n);
-      return;
-    }
-  }
-  for (u32 k = 0; k < (granules ? granules : 1); k++) {
+  u32 shift = w->launch->shared_shift, cb = w->cta->phase, me = cb | w->base, left = 0;
+  for (u32 k = 0; k < granules; k++) {
     u32 mark[LANES], any = 0;
     EACH_LANE {
       u32 g = (offset[l] >> shift) + k, stamp = wrote[g];
@@ -133,9 +142,20 @@ void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
       mark[l] = fine & (read2[g] >= cb) ? 0 : 1u << l;
     }
     EACH_LANE { any |= mark[l]; }
-    slow |= any;
+    left |= any;
   }
-  for (slow &= w->mask; slow; slow &= slow - 1) {
+  return left & slow;
+}
+
+void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
+  if (w->launch->exact) {
+    exact_shared(w, i, offset, bytes, READS);
+    return;
+  }
+  u32 shift = w->launch->shared_shift, granules = bytes >> shift ? bytes >> shift : 1, slow = w->mask;
+  if (shift == 2 && granules == 1 && slow == FULL) slow = read_words(w, i, offset);
+  if (slow) slow = drop_known(w, offset, granules, slow);
+  for (; slow; slow &= slow - 1) {
     u32 l = (u32)__builtin_ctz(slow);
     read_slowly(w, i, l, offset[l], bytes);
   }
@@ -175,11 +195,36 @@ static void same_instruction(Warp *w, const Insn *i, u32 lane, u32 offset, u32 w
   say_shared(w, i, lane, flags, offset, winner, i->pc);
 }
 
+/* A full warp that writes rows of words which nobody touched in this phase: most writes. */
+static bool write_rows(Warp *w, const Insn *i, const u32 *offset) {
+  Shadow *s = &w->cta->shadow;
+  u32 cb = w->cta->phase;
+  EightMask fine = ASCENDING >= 0;
+  for (u32 g = 0; g < LANES; g += GROUP) {
+    Eight wrote, first, second, mine = (cb | w->base) + g + ASCENDING;
+    u32 at = offset[g] >> 2;
+    if (pattern_of(offset + g) != STEP || (g && offset[g] <= offset[g - 1])) return false;
+    eight(&wrote, s->wrote + at);
+    eight(&first, s->read1 + at);
+    eight(&second, s->read2 + at);
+    fine &= ((wrote < cb) | (wrote == mine)) & (wrote != GAP) & ((first < cb) | (first == mine)) &
+            ((second < cb) | (second == mine));
+  }
+  if (!all_true(&fine)) return false;
+  for (u32 g = 0; g < LANES; g += GROUP) {
+    Eight mine = (cb | w->base) + g + ASCENDING, pc = i->pc + (Eight){0};
+    put_eight(s->wrote + (offset[g] >> 2), &mine);
+    put_eight(s->wrote_pc + (offset[g] >> 2), &pc);
+  }
+  return true;
+}
+
 void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   if (w->launch->exact) {
     exact_shared(w, i, offset, bytes, WRITES);
     return;
   }
+  if (w->launch->shared_shift == 2 && bytes == 4 && w->mask == FULL && write_rows(w, i, offset)) return;
   Shadow *s = &w->cta->shadow;
   u32 shift = w->launch->shared_shift, cb = w->cta->phase, me = cb | w->base, slow = 0, lost = 0;
   u32 granules = bytes >> shift ? bytes >> shift : 1;

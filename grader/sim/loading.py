@@ -1,0 +1,180 @@
+"""What a launch puts into memory before it starts: buffers, parameters, constants, window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.fault import LabFault
+from grader.launch import Array, Launch
+from grader.sim import core as c
+from grader.sim.access import parameter_value
+from grader.sim.decode import Image
+from grader.sim.layout import (
+    POISON,
+    RESERVED,
+    RESERVED_BYTES,
+    Buffer,
+    SharedWindow,
+    address_of,
+    module_buffer,
+    shared_window,
+)
+from grader.sim.names import plain_name
+from grader.sim.operands import Constant, OperandError
+from grader.sim.ptx import Module, PtxError, Variable
+
+NOWHERE = 1 << 31
+"""The number of a function that is not there: a call of it traps."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One launch's memory; `bank` is the constants with the launch's values in them."""
+
+    window: SharedWindow
+    buffers: list[Buffer]
+    params: bytes
+    bank: NDArray[np.uint8]
+
+
+class Loader:
+    """Places the variables of a module, the same way for every launch."""
+
+    def __init__(self, module: Module, image: Image) -> None:
+        self.module, self.image = module, image
+        kernel = module.functions[image.functions[0].name]
+        inside = [v for f in module.functions.values() for v in f.variables if v.space == "shared"]
+        shared = [*(v for v in module.variables if v.space == "shared"), *inside]
+        self.static = [v for v in shared if not v.extern]
+        self.dynamic = [v for v in shared if v.extern]
+        if any(str(k[2]).startswith(RESERVED) for k in image.constants.places):
+            self.static.append(Variable(RESERVED, "shared", 16, RESERVED_BYTES))
+        self.globals = [v for v in module.variables if v.space in ("global", "const")]
+        self.globals += [
+            v
+            for f in module.functions.values()
+            for v in f.variables
+            if v.space in ("global", "const")
+        ]
+        self.kernel = kernel
+
+    def load(self, launch: Launch) -> Loaded:
+        """Raises PtxError when a constant has no value, LabFault for globals that do not fit."""
+        window = shared_window(self.static, self.dynamic, launch.shared)
+        buffers, pointers = self._buffers(launch)
+        params = self._parameters(launch, pointers)
+        try:
+            bank = self.image.constants.fill(
+                lambda k: self._value(k, launch, window, buffers, params)
+            )
+        except OperandError as error:
+            raise PtxError(str(error)) from error
+        return Loaded(window, buffers, params, bank)
+
+    def _buffers(self, launch: Launch) -> tuple[list[Buffer], dict[int, int]]:
+        buffers: list[Buffer] = []
+        pointers: dict[int, int] = {}
+        for index, argument in enumerate(launch.args):
+            if isinstance(argument, Array):
+                pointers[index] = address_of(len(buffers))
+                buffers.append(_argument_buffer(index, argument))
+        numbers = {v.name: len(buffers) + k for k, v in enumerate(self.globals)}
+        given = {plain_name(v.name): v for v in self.globals}
+        for name in launch.globals:
+            if name not in given:
+                raise LabFault(
+                    f"the kernel's file has no __constant__ or __device__ variable `{name}`"
+                )
+        for v in self.globals:
+            content = launch.globals.get(plain_name(v.name))
+            if content is not None and content.nbytes != v.bytes:
+                raise LabFault(
+                    f"`{plain_name(v.name)}` has {v.bytes} bytes, "
+                    f"the array given for it {content.nbytes}"
+                )
+            data = None if content is None else np.ascontiguousarray(content).tobytes()
+            buffers.append(module_buffer(v, data, lambda name: self._symbol(name, numbers)))
+        return buffers, pointers
+
+    def _symbol(self, name: str, numbers: Mapping[str, int]) -> int:
+        if name in numbers:
+            return address_of(numbers[name])
+        for k, f in enumerate(self.image.functions):
+            if f.name == name:
+                return c.FUNCTION_BASE + k
+        if name in self.module.functions:
+            return c.FUNCTION_BASE + NOWHERE  # of a function that this kernel cannot reach
+        raise PtxError(f"no variable or function {name}")
+
+    def _parameters(self, launch: Launch, pointers: Mapping[int, int]) -> bytes:
+        out = bytearray()
+        for index, v in enumerate(self.kernel.parameters):
+            out += bytes(-len(out) % max(v.align, 1))
+            if index < len(launch.args) and index not in pointers:
+                argument = launch.args[index]
+                assert not isinstance(argument, Array)
+                data = np.array(argument.value, argument.dtype).tobytes()
+                out += data[: v.bytes].ljust(v.bytes, b"\0")
+            else:
+                out += pointers.get(index, 0).to_bytes(8, "little")[: v.bytes].ljust(v.bytes, b"\0")
+        return bytes(out)
+
+    def _value(
+        self,
+        k: Constant,
+        launch: Launch,
+        window: SharedWindow,
+        buffers: list[Buffer],
+        params: bytes,
+    ) -> int:
+        what, _, name, add = k
+        if what == "bits":
+            assert isinstance(name, int)
+            return name
+        if what == "launch":
+            return _special(str(name), launch, window)
+        if what.startswith("param"):
+            return parameter_value(params, what, add)
+        if (offset := window.offset(str(name))) is not None:
+            return offset + add
+        if str(name) in self.image.local_places:
+            return self.image.local_places[str(name)] + add
+        return (
+            self._symbol(
+                str(name), {b.name: n for n, b in enumerate(buffers) if b.argument is None}
+            )
+            + add
+        )
+
+
+def _special(name: str, launch: Launch, window: SharedWindow) -> int:
+    register, _, axis = name[1:].partition(".")
+    if axis:
+        sizes = launch.block if register == "ntid" else launch.grid
+        return sizes["xyz".index(axis)]
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    reserved = window.offset(RESERVED) or 0
+    values = {
+        "nwarpid": (threads + 31) // 32,
+        "nsmid": 1,
+        "dynamic_smem_size": launch.shared,
+        "total_smem_size": window.used,
+        "ARP_SZ": 32,
+        "cluster_nctarank": 1,
+        **{f"reserved_smem_offset_{k}": reserved for k in ("begin", "0", "1")},
+        "reserved_smem_offset_end": reserved + RESERVED_BYTES,
+        "reserved_smem_offset_cap": RESERVED_BYTES,
+    }
+    return values.get(register, 0)
+
+
+def _argument_buffer(index: int, argument: Array) -> Buffer:
+    size = int(np.prod(argument.shape, dtype=np.int64)) * np.dtype(argument.dtype).itemsize
+    if argument.data is None:
+        return Buffer(argument.name, np.full(size, POISON, np.uint8), False, argument=index)
+    data = np.ascontiguousarray(argument.data, argument.dtype).reshape(-1).view(np.uint8).copy()
+    return Buffer(argument.name, data, True, argument=index)
