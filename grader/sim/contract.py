@@ -1,8 +1,8 @@
-"""The contraction that ptxas does: a product that one sum alone uses becomes an fma.
+"""The contraction that ptxas does: a product that sums alone use becomes part of an fma in each.
 
 PTX ISA, "mul" and "add" of floating point: without a rounding modifier they may be fused. What
-ptxas makes of it was read on a GPU (tests/counters): it fuses where the product has no other use,
-in f32 and f64, sums and differences, and leaves a product with several uses alone. Only the
+ptxas makes of it was read on a GPU (tests/counters/contraction.cu): in f32 and f64, sums and
+differences in the product's own block, and only when the product has no other use. Only the
 optimised variant is contracted; `-G` code never is.
 """
 
@@ -32,9 +32,10 @@ def _contract(function: Function) -> None:
     fused: dict[int, list[Instruction]] = {}
     for first, last in _blocks(function):
         for at in range(first, last):
-            pair = _sum_of(function.body, at, last, uses)
-            if pair is not None and pair not in fused:
-                fused[pair] = _fma(function, function.body[at], function.body[pair])
+            sums = _sums_of(function.body, at, last, uses)
+            if sums and not any(total in fused for total in sums):
+                for total in sums:
+                    fused[total] = _fma(function, function.body[at], function.body[total])
                 fused[at] = []
     if fused:
         _replace(function, fused)
@@ -54,23 +55,26 @@ def _blocks(function: Function) -> Iterator[tuple[int, int]]:
     yield first, len(function.body)
 
 
-def _sum_of(body: list[Instruction], at: int, last: int, uses: Counter[str]) -> int | None:
-    """The index of the only instruction that uses the product at `at`, when it can be fused."""
+def _sums_of(body: list[Instruction], at: int, last: int, uses: Counter[str]) -> list[int]:
+    """The indices of all uses of the product at `at`, when every one can be fused with it."""
     product = body[at]
     if product.op not in _PRODUCTS or product.guard:
-        return None
+        return []
     target, *factors = product.operands
-    if uses[target] != 2:
-        return None
     ftz, kind = _PRODUCTS[product.op]
+    sums: list[int] = []
     for later in range(at + 1, last):
         found = body[later]
         if target in found.operands[1:]:
             fits = found.op in (f"add{ftz}.{kind}", f"sub{ftz}.{kind}") and not found.guard
-            return later if fits else None
+            if not fits or found.operands.count(target) != 1:
+                return []
+            sums.append(later)
+        if len(sums) == uses[target] - 1:
+            return sums
         if found.operands and found.operands[0] in factors:
-            return None  # a factor has another value by then
-    return None
+            return []  # a factor has another value by then
+    return []
 
 
 def _fma(function: Function, product: Instruction, total: Instruction) -> list[Instruction]:

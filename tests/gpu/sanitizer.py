@@ -23,7 +23,7 @@ WATCH = Path(__file__).parents[1] / "watch"
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 ENDLESS = ("endless", "never_freed", "never_arrives", "two_barriers")
 SECONDS = 90
-JOBS = 6
+JOBS = 14
 
 _SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
 _SAID = re.compile(

@@ -93,7 +93,6 @@ def test_both_backends_compute_the_same_bits(path: Path) -> None:
         blank = gpu.unwritten.get(k, np.zeros(value.shape, bool))
         assert np.array_equal(blank, sim.unwritten.get(k, np.zeros(value.shape, bool)))
         assert np.array_equal(value[~blank], gpu.outputs[k][~blank], equal_nan=True)
-    assert gpu.resources.registers == sim.resources.registers
     assert gpu.resources.static_shared_bytes == sim.resources.static_shared_bytes
 
 
