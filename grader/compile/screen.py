@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from grader.compile.diagnostics import fault, located
+from grader.compile.faces import two_faced
 from grader.compile.lexical import Directive, directives
 from grader.fault import StudentFault
 
@@ -45,13 +46,16 @@ def text_of(source: bytes, file: str) -> str:
 
 def refuse_reaching(text: str, file: str) -> None:
     """StudentFault for directives that reach for files outside of CUDA's headers, or that would
-    make messages point elsewhere."""
+    make messages point elsewhere, and for code that the judge would see another of."""
     for directive in directives(text):
         found = _problem(directive)
         if found:
             kind, message, hint = found
             finding = located(message, file, directive.line, text, hint=hint, kind=kind)
             raise fault((finding,), message)
+    if face := two_faced(text):
+        line, message, hint = face
+        raise fault((located(message, file, line, text, hint=hint, kind="cheat"),), message)
 
 
 def _problem(directive: Directive) -> tuple[str, str, str] | None:

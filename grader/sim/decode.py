@@ -42,6 +42,7 @@ from grader.sim.ptx import (
     PtxError,
     Variable,
 )
+from grader.sim.unsupported import described, refused_register
 
 
 @dataclass(slots=True)
@@ -194,9 +195,11 @@ class _Decoder:
                 raw[-1].codes += self.codes(i, o, pc)
                 return
         except NotSimulated as refusal:
-            refusal.args = (str(refusal), i.location)
+            refusal.args = (described(str(refusal)), i.location)
             raise
         except (OperandError, ValueError, StopIteration, IndexError, KeyError, TypeError) as error:
+            if register := refused_register(i.operands):
+                raise NotSimulated(register, i.location) from error
             raise PtxError(
                 f"{i.op}: {error or 'operands not understood'}", i.location.line
             ) from error

@@ -1,0 +1,9 @@
+// refused at line 5: __CUDACC_DEBUG__
+extern "C" __global__ void k(float *x) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+#ifdef __CUDACC_DEBUG__
+  __syncthreads();
+#endif
+  x[threadIdx.x] = s[63 - threadIdx.x];
+}

@@ -1,0 +1,11 @@
+// refused at line 5: __CUDACC_RTC__
+extern "C" __global__ void k(float *x) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+#if \
+  defined(__CUDACC_\
+RTC__)
+  __syncthreads();
+#endif
+  x[threadIdx.x] = s[63 - threadIdx.x];
+}

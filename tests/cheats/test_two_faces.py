@@ -1,0 +1,36 @@
+"""Kernels that would show one face to the judge and another to the GPU, each with its verdict."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.compile.source import compile_source
+from grader.fault import StudentFault
+from grader.launch import Array, Launch
+from grader.sim.simulate import simulate
+
+FILES = sorted(Path(__file__).parent.glob("*.cu"))
+REFUSED = re.compile(r"// refused at line (\d+): (\S+)")
+JUDGED = re.compile(r"// judged (\S+):")
+
+
+@pytest.mark.parametrize("path", FILES, ids=[p.stem for p in FILES])
+def test_verdict(path: Path) -> None:
+    text = path.read_text()
+    if refused := REFUSED.match(text):
+        with pytest.raises(StudentFault) as caught:
+            compile_source(path.read_bytes(), path.name)
+        (found,) = caught.value.findings
+        assert (found.kind, found.severity, found.line) == ("cheat", "error", int(refused[1]))
+        assert refused[2] in found.message
+        return
+    program = compile_source(path.read_bytes(), path.name)
+    x = Array("x", (64,), "float32", np.zeros(64, "f4"))
+    (trace,) = simulate(program, [Launch("k", (2, 1, 1), (64, 1, 1), (x,))])
+    kinds = {f.kind for f in trace.errors if f.space == "shared"}
+    judged = JUDGED.match(text)
+    assert kinds == ({judged[1]} if judged else set())
