@@ -18,11 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.compile.source import compile_source
+from grader.fault import Fault
 from grader.launch import Array, Launch
 from tests.fuzz.corpus import read
 
 SECONDS = 10.0
 HUNG = 9
+DIED = 8
+ANNOUNCED = "@@ "
 
 
 def launched(cuda: Any, ptx: str, symbol: str, launch: Launch) -> dict[int, NDArray[Any]]:
@@ -69,7 +72,7 @@ def wait(cuda: Any) -> None:
 def compiled(path: Path, variant: str) -> Mapping[str, str]:
     """The PTX of a kernel's file, and its symbol there."""
     source = path.read_text()
-    program = compile_source(source.encode(), path.name)
+    program = compile_source(source.encode(), f"{path.parent.name}--{path.name}")
     kernel = program.kernel(read(source).kernel)
     assert kernel is not None
     return {
@@ -78,18 +81,43 @@ def compiled(path: Path, variant: str) -> Mapping[str, str]:
     }
 
 
+def name_of(path: Path) -> str:
+    """A kernel's name below tests/watch: "race/global_raw"."""
+    return f"{path.parent.name}/{path.stem}"
+
+
 def main(variant: str, *files: str) -> None:
-    """Launch each file's kernel once."""
-    made = [(compiled(Path(file), variant), read(Path(file).read_text())) for file in files]
+    """Launch each file's kernel once, its name announced; one that does not compile is left out.
+
+    The file's folder is part of the name that its PTX carries, for a tool's reports."""
+    made = []
+    for path in map(Path, files):
+        try:
+            made.append((path, compiled(path, variant)))
+        except Fault as fault:
+            print(f"{path} does not compile: {fault.what}")
     import pycuda.driver as cuda
 
     cuda.init()
     context = cuda.Device(0).make_context()
     try:
-        for program, spec in made:
-            launched(cuda, program["ptx"], program["symbol"], spec.launch())
+        for path, program in made:
+            print(f"{ANNOUNCED}{name_of(path)}", flush=True)
+            started(cuda, program, read(path.read_text()).launch())
     finally:
         context.pop()
+
+
+def started(cuda: Any, program: Mapping[str, str], launch: Launch) -> None:
+    """Launch; a launch that CUDA refuses is no end, a context that died is."""
+    try:
+        launched(cuda, program["ptx"], program["symbol"], launch)
+    except cuda.Error as error:
+        print(f"CUDA says: {error}", flush=True)
+        try:
+            cuda.Context.synchronize()
+        except cuda.Error:
+            os._exit(DIED)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""compute-sanitizer's verdicts on tests/watch, as tests/watch/sanitizer-h100.json keeps them.
+"""compute-sanitizer's verdicts on tests/watch, as tests/watch/sanitizer.json keeps them.
 
     python -m tests.gpu.sanitizer OUT.json
 
-A kernel that never ends is not run: the tools would wait for it.
+One process runs many kernels, because a tool takes seconds to start. A report names the file of
+the kernel that it is about; a kernel that ends its process (a dead context, no end) is the last
+one that was announced, and the others go on in a new process.
 """
 
 from __future__ import annotations
@@ -11,71 +13,105 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from grader.fault import Fault
-from tests.gpu.kernel import compiled
+from tests.gpu.kernel import ANNOUNCED, HUNG, name_of
 from tests.gpu.machine import machine, version_of
 
 WATCH = Path(__file__).parents[1] / "watch"
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
-ENDLESS = ("endless", "never_freed", "never_arrives", "two_barriers")
-SECONDS = 90
-JOBS = 14
+PROCESS_SECONDS = 120
+CHUNK = 16
+JOBS = 12
 
-_SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
-_SAID = re.compile(
-    r"^=+ ((?:Invalid|Error:|Warning:|Barrier error|Uninitialized|Program hit|Potential|Unused"
-    r"|Misaligned|Host API|Unsupported|Device not).*)$",
-    re.M,
+_REPORT = re.compile(
+    r"^=+ ((?:Invalid|Error:|Warning:|Barrier error|Uninitialized|Program hit|Potential"
+    r"|Misaligned).*)$"
 )
+_PLACE = re.compile(r" in ([\w.-]+\.cu):(\d+)")
 _NOISE = re.compile(r"0x[0-9a-f]+")
 
+Verdicts = dict[str, dict[str, Any]]
 
-def verdict(path: Path, tool: str) -> dict[str, Any]:
-    """What one tool says of one kernel: how many errors, and its first words."""
-    command = ["compute-sanitizer", "--tool", tool, "--print-limit", "5"]
-    command += [sys.executable, "-m", "tests.gpu.kernel", "debug", str(path)]
+
+def judged(tool: str, kernels: Sequence[Path]) -> Verdicts:
+    """What one tool says of each kernel: how many reports, and its first words."""
+    found: Verdicts = {}
+    left = list(kernels)
+    while left:
+        text, code = run(tool, left)
+        ran = [line.removeprefix(ANNOUNCED) for line in text.splitlines() if ANNOUNCED in line]
+        names = [name_of(path) for path in left]
+        last = names.index(ran[-1].strip()) if ran else 0
+        died = code == HUNG or last + 1 < len(names)
+        said = reports(text)
+        for name in names[: last + 1]:
+            found[name] = {"reports": len(said.get(name, [])), "said": distinct(said.get(name, []))}
+        if died:
+            found[names[last]]["ended"] = "never" if code == HUNG else "with its context"
+        left = left[last + 1 :]
+    return found
+
+
+def run(tool: str, kernels: Sequence[Path]) -> tuple[str, int]:
+    command = ["compute-sanitizer", "--tool", tool, "--print-limit", "1000"]
+    command += [sys.executable, "-m", "tests.gpu.kernel", "debug", *map(str, kernels)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return {"errors": None, "said": ["no answer in time"]}
-    text = done.stdout + done.stderr
-    summary = _SUMMARY.search(text)
-    said = list(dict.fromkeys(_NOISE.sub("0x..", line) for line in _SAID.findall(text)))[:3]
-    if "does not end" in text:
-        said = ["the kernel did not end"]
-    if summary is None:
-        return {"errors": None, "said": said or text.strip().splitlines()[-2:]}
-    return {"errors": int(summary[1]), "said": said}
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PROCESS_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        said = error.stdout or b""
+        return (said.decode(errors="replace") if isinstance(said, bytes) else said), HUNG
+    return done.stdout, done.returncode
 
 
-def row(path: Path) -> dict[str, Any]:
-    if any(word in path.stem for word in ENDLESS) and not path.stem.endswith("_clean"):
-        return {"not run": "it never ends"}
-    try:
-        compiled(path, "debug")  # once, so that the tools' processes find it in the cache
-    except Fault as fault:
-        return {"not run": fault.what}
-    return {tool: verdict(path, tool) for tool in TOOLS}
+def reports(text: str) -> dict[str, list[str]]:
+    """The reports by the kernel that their first source line belongs to."""
+    found: dict[str, list[str]] = {}
+    head = ""
+    for line in text.splitlines():
+        if match := _REPORT.match(line):
+            head = _NOISE.sub("0x..", match[1])
+        place = _PLACE.search(line)
+        if head and place:
+            name = place[1].removesuffix(".cu").replace("--", "/")
+            found.setdefault(name, []).append(f"{head.strip()} (line {place[2]})")
+            head = ""
+    return found
+
+
+def distinct(said: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(said))[:2]
 
 
 def main(out: str) -> None:
     """Judge every kernel with every tool, write the file, print a table."""
     kernels = sorted(WATCH.glob("*/*.cu"))
-    names = [f"{p.parent.name}/{p.stem}" for p in kernels]
+    chunks = [kernels[at : at + CHUNK] for at in range(0, len(kernels), CHUNK)]
+    found: dict[str, dict[str, Any]] = {name_of(path): {} for path in kernels}
     with ThreadPoolExecutor(JOBS) as pool:
-        found = dict(zip(names, pool.map(row, kernels), strict=True))
+        jobs = list(product(TOOLS, chunks))
+        for (tool, _), verdicts in zip(jobs, pool.map(lambda job: judged(*job), jobs), strict=True):
+            for name, verdict in verdicts.items():
+                found[name][tool] = verdict
     told = {
         "machine": machine() | {"compute-sanitizer": version_of("compute-sanitizer")},
         "kernels": found,
     }
     Path(out).write_text(json.dumps(told, indent=1) + "\n")
     for name, tools in found.items():
-        counts = [str(tools.get(tool, {}).get("errors", "-")) for tool in TOOLS]
-        print(f"{name:<48}", *(f"{c:>6}" for c in counts))
+        counts = [tools[tool]["reports"] for tool in TOOLS]
+        print(f"{name:<56}", *(f"{count:>6}" for count in counts))
 
 
 if __name__ == "__main__":
