@@ -14,6 +14,7 @@ from grader.expression import evaluate
 from grader.launch import Finding, Trace
 
 LOAD_BYTES = "ptx__requested_bytes_mem_global_op_ld.sum"
+ATOMICS = "ptx__thread_atomics_mem_global.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 DEPENDS: Dependency | None = Dependency("output", "one")
@@ -22,10 +23,13 @@ DEPENDS: Dependency | None = Dependency("output", "one")
 class Options(CheckOptions):
     """`max_global_bytes_ratio`: the bytes that active lanes load from global memory, over those of
     the lab's baseline; a number or an expression over the case's dims. `max_sectors_per_request`:
-    32-byte sectors that one warp's access touches, loads and stores each (4 when coalesced)."""
+    32-byte sectors that one warp's access touches, loads and stores each (4 when coalesced).
+    `max_global_atomics`: atomic operations of single threads on global memory, a number or an
+    expression over the case's dims."""
 
     max_global_bytes_ratio: float | str | None = None
     max_sectors_per_request: float | None = Field(None, gt=0)
+    max_global_atomics: float | str | None = None
 
     @property
     def needs_baseline(self) -> bool:
@@ -45,7 +49,8 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
         return Verdict("unjudged", "no memory counters on this backend")
     if options.needs_baseline and run.case.name not in evidence.baseline:
         return Verdict("unjudged", "the baseline was not measured")
-    parts = [p for p in (_bytes_ratio(options, run, evidence), _sectors(options, run)) if p]
+    limits = (_bytes_ratio(options, run, evidence), _sectors(options, run), _atomics(options, run))
+    parts = [part for part in limits if part]
     faults = [at_line(p.fault, evidence.program, p.line) for p in parts if p.fault]
     hints = line_hints(run.trace.lines, evidence.program, "warning" if faults else "info")
     said = {(fault.kind, fault.line) for fault in faults}
@@ -118,6 +123,28 @@ def _sectors(options: Options, run: CaseRun) -> Part | None:
         hint="let threadIdx.x run along the array's last index, so that neighbours are adjacent",
     )
     return Part(summary, measured, fault, _heaviest(run, SECTORS.format(op)))
+
+
+def _atomics(options: Options, run: CaseRun) -> Part | None:
+    if options.max_global_atomics is None:
+        return None
+    most = float(evaluate(options.max_global_atomics, run.case.dims))
+    made = run.trace.counters.get(ATOMICS, 0.0)
+    measured = {"global_atomics": made, "max_global_atomics": most}
+    summary = f"{made:,.0f} atomics on global memory, at most {most:,.0f}"
+    if made <= most:
+        return Part(summary, measured)
+    fault = Finding(
+        "missing-feature",
+        "error",
+        f"{made:,.0f} atomics on global memory, {made / most:.1f} times the {most:,.0f} that this "
+        "lab allows"
+        if most
+        else f"{made:,.0f} atomics on global memory; this lab wants none",
+        space="global",
+        hint="gather the block's own result in shared memory, then add it once a block",
+    )
+    return Part(summary, measured, fault, _heaviest(run, ATOMICS))
 
 
 def sectors_per_request(trace: Trace, op: str) -> float:

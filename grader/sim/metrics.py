@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from grader.launch import LineCounters
-from grader.sim.access import GENERIC, GLOBAL, SHARED, space_of
+from grader.sim.access import CONST, GENERIC, GLOBAL, SHARED, space_of
 from grader.sim.decode import Image
 from grader.sim.machine import Raw
+from grader.sim.ptx import TYPE_BYTES
 
 _FLOPS = {"add": "add", "sub": "add", "mul": "mul", "fma": "fma", "mad": "fma"}
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
@@ -23,6 +24,13 @@ RATIO = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
 SHARED_INSTRUCTIONS = "smsp__inst_executed_op_shared_{}.sum"
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
+ATOMIC_INSTRUCTIONS = "smsp__inst_executed_op_{}_{}.sum"
+THREAD_ATOMICS = "ptx__thread_atomics_mem_{}.sum"
+"""Ours: atomic operations, one for each active lane, on "global" or "shared" memory."""
+
+THREAD_CONST_LOADS = "ptx__thread_loads_mem_const.sum"
+"""Ours: loads of `__constant__` variables, one for each active lane."""
+
 FLOPS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 _MEMORY = (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
 
@@ -63,6 +71,10 @@ def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:
         parts = op.split(".")
         if parts[0] in ("ld", "st"):
             yield from ((pc, name, value) for name, value in _memory(parts, counters[pc]) if value)
+            if space_of(parts) == CONST and lanes[pc]:
+                yield pc, THREAD_CONST_LOADS, float(lanes[pc])
+        elif parts[0] in ("atom", "red") and counters[pc]["requests"]:
+            yield from ((pc, name, value) for name, value in _atomic(parts, counters[pc]))
         elif (kind := _FLOPS.get(parts[0])) and parts[-1] in ("f32", "f64") and lanes[pc]:
             yield pc, FLOPS.format(("f" if parts[-1] == "f32" else "d") + kind), float(lanes[pc])
 
@@ -78,6 +90,16 @@ def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
         yield SHARED_INSTRUCTIONS.format(op), float(k["requests"])
         yield WAVEFRONTS.format(op), float(k["wavefronts"])
         yield CONFLICTS.format(op), float(k["wavefronts"]) - float(k["ideal"])
+
+
+def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
+    """`atom` and `red` as the PTX has them; ptxas may make RED of an `atom` that nobody reads."""
+    op, space = parts[0], "global" if k["sectors"] else "shared"
+    yield ATOMIC_INSTRUCTIONS.format(space, op), float(k["requests"])
+    yield THREAD_ATOMICS.format(space), float(k["bytes"]) / TYPE_BYTES[parts[-1]]
+    if space == "global":
+        yield REQUESTS.format(op), float(k["requests"])
+        yield SECTORS.format(op), float(k["sectors"])
 
 
 def thread_executions(image: Image, raw: Raw) -> np.ndarray[Any, np.dtype[np.uint64]]:

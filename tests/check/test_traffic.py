@@ -70,6 +70,28 @@ def test_sectors_are_counted_for_loads_and_stores(values: dict[str, float], stat
     assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
 
 
+ATOMICS = [
+    (256, 256, "pass"),
+    (256, 257, "fail"),
+    ("2 * m", 128, "pass"),
+    ("2 * m", 129, "fail"),
+    (0, 0, "pass"),
+    (0, 1, "fail"),
+]
+
+
+@pytest.mark.parametrize(("limit", "made", "status"), ATOMICS)
+def test_atomics_on_global_memory_are_counted(limit: float | str, made: int, status: str) -> None:
+    lines = (counters(7, atomics=made), counters(6, ld_bytes=9))
+    run = a_run(LARGE, counters=counters(ld_bytes=1, atomics=made), lines=lines)
+    options = Options(max_global_atomics=limit)
+    verdict = judge(options, evidence(run, settled={"output": GOOD}))
+    assert verdict.status == status
+    assert verdict.measurements["global_atomics"] == made
+    due = [("missing-feature", 7)] * (status == "fail")
+    assert [(f.kind, f.line) for f in verdict.findings] == due
+
+
 def test_a_kernel_that_is_wrong_on_that_case_earns_nothing() -> None:
     wrong = Verdict("fail", "", cases={"large": "fail", "small": "pass"})
     verdict = judge(Options(max_global_bytes_ratio=0.5), seen(wrong, ld_bytes=0))

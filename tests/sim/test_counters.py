@@ -9,7 +9,16 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar, Trace
-from grader.sim.metrics import CONFLICTS, FLOPS, REQUESTS, SECTORS, WAVEFRONTS
+from grader.sim.metrics import (
+    ATOMIC_INSTRUCTIONS,
+    CONFLICTS,
+    FLOPS,
+    REQUESTS,
+    SECTORS,
+    THREAD_ATOMICS,
+    THREAD_CONST_LOADS,
+    WAVEFRONTS,
+)
 from grader.sim.simulate import simulate
 
 NAIVE = """
@@ -72,3 +81,30 @@ def test_transpose_as_the_hardware_counts(width: int, wavefronts: int, conflicts
     assert done.counters[WAVEFRONTS.format("ld")] == wavefronts
     assert done.counters[CONFLICTS.format("ld")] == conflicts
     assert (done.outputs[1] == data.T).all()
+
+
+ATOMICS = """
+__constant__ float mask[4] = {1, 2, 3, 4};
+extern "C" __global__ void k(unsigned int *bins, float *out) {
+  __shared__ unsigned int own[8];
+  if (threadIdx.x < 8) own[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&own[threadIdx.x % 8], 1u);
+  __syncthreads();
+  if (threadIdx.x < 8) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+  out[threadIdx.x] = mask[threadIdx.x % 4];
+}
+"""
+
+
+def test_atomics_and_constant_loads_by_lane_and_by_warp() -> None:
+    bins = Array("bins", (8,), "uint32", np.zeros(8, "uint32"), True)
+    out = Array("out", (64,), "float32", None, True)
+    seen = trace(ATOMICS, Launch("k", (3, 1, 1), (64, 1, 1), (bins, out)))
+    assert seen.outputs[0].tolist() == [24] * 8
+    held = seen.counters
+    assert held[THREAD_ATOMICS.format("shared")] == 3 * 64
+    assert held[THREAD_ATOMICS.format("global")] == 3 * 8
+    assert held[THREAD_CONST_LOADS] == 3 * 64
+    assert sum(held.get(REQUESTS.format(op), 0) for op in ("atom", "red")) == 3
+    assert sum(held.get(ATOMIC_INSTRUCTIONS.format("shared", op), 0) for op in ("atom", "red")) == 6

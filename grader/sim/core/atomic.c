@@ -64,6 +64,7 @@ void ptx_atom(Warp *w, const Insn *i) {
       exact_strong(w, i, r.buffer, offset, bytes, UPDATES, i->flag & RELEASES);
     if (w->launch->trace) trace_access(w, i, r.space, r.buffer, offset, bytes);
     if (w->launch->counter && r.space == GLOBAL) count_global(w, i, offset, bytes);
+    if (w->launch->counter && r.space == SHARED) count_shared(w, i, offset, bytes);
     for (u32 m = group; m; m &= m - 1) {
       u32 l = (u32)__builtin_ctz(m);
       u8 *p = r.data + (r.space == LOCAL ? (size_t)l * w->local_room : 0) + offset[l];

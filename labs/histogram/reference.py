@@ -1,0 +1,27 @@
+"""bins[v] grows by the number of times that v occurs in n bytes; whole numbers, so exact."""
+
+import numpy as np
+
+from grader.lab import Expected
+
+BINS = 256
+
+
+def inputs(dims, rng, kind):
+    n = dims["n"]
+    if kind == "constant":
+        data = np.full(n, rng.integers(0, BINS))
+    elif kind == "skewed":
+        # Most of a natural picture is dark: few bins take most of the atomics.
+        data = np.minimum(rng.exponential(12.0, n), BINS - 1)
+    else:
+        data = rng.integers(0, BINS, n)
+    return {
+        "data": data.astype(np.uint8),
+        "bins": rng.integers(1, 1000, BINS).astype(np.uint32),
+    }
+
+
+def expected(dims, inputs):
+    counts = inputs["bins"].astype(np.float64) + np.bincount(inputs["data"], minlength=BINS)
+    return {"bins": Expected(counts, np.zeros(BINS))}
