@@ -73,6 +73,8 @@ def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:
             yield from ((pc, name, value) for name, value in _memory(parts, counters[pc]) if value)
             if space_of(parts) == CONST and lanes[pc]:
                 yield pc, THREAD_CONST_LOADS, float(lanes[pc])
+        elif parts[:2] == ["cp", "async"] and counters[pc]["sectors"]:
+            yield from ((pc, name, value) for name, value in _copied(counters[pc]))
         elif parts[0] in ("atom", "red") and counters[pc]["requests"]:
             yield from ((pc, name, value) for name, value in _atomic(parts, counters[pc]))
         elif (kind := _FLOPS.get(parts[0])) and parts[-1] in ("f32", "f64") and lanes[pc]:
@@ -90,6 +92,14 @@ def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
         yield SHARED_INSTRUCTIONS.format(op), float(k["requests"])
         yield WAVEFRONTS.format(op), float(k["wavefronts"])
         yield CONFLICTS.format(op), float(k["wavefronts"]) - float(k["ideal"])
+
+
+def _copied(k: Any) -> Iterator[tuple[str, float]]:
+    """cp.async loads from global memory by a pipe of its own (LDGSTS); the bytes that its lanes
+    ask for are loads like any other."""
+    yield REQUESTS.format("ldgsts"), float(k["requests"])
+    yield SECTORS.format("ldgsts"), float(k["sectors"])
+    yield REQUESTED.format("ld"), float(k["bytes"])
 
 
 def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
