@@ -68,6 +68,8 @@ labs: $(LIBRARY)
 
 bench: $(LIBRARY)
 	@$(BIN)/python -m bench.matmul
+	@$(BIN)/python -m bench.simulator
+	@$(BIN)/python -m bench.growth
 	@$(BIN)/python -m bench.check
 
 clean:

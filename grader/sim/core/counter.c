@@ -58,16 +58,23 @@ static u32 passes(const u32 *offset, u32 words, u32 mask) {
   return most;
 }
 
-void count_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
-  Counter *c = &w->worker->counter[i->pc];
-  u32 words = bytes < 4 ? 1 : bytes / 4, group = LANES / words, low = offset[0], high = offset[0];
+/* From the lowest to the highest word, in words. */
+static u32 span(const u32 *offset) {
+  u32 low = offset[0], high = offset[0];
   EACH_LANE {
     low = offset[l] < low ? offset[l] : low;
     high = offset[l] > high ? offset[l] : high;
   }
+  return (high >> 2) - (low >> 2);
+}
+
+void count_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
+  Counter *c = &w->worker->counter[i->pc];
+  u32 words = bytes < 4 ? 1 : bytes / 4, group = LANES / words, first = offset[0] & ~3u, far = 0;
+  EACH_LANE { far |= offset[l] - first; }
   c->requests++;
   c->bytes += (u64)bytes * (u32)__builtin_popcount(w->mask);
-  if (words == 1 && (high >> 2) - (low >> 2) < LANES) {
+  if (words == 1 && (far < 4 * LANES || span(offset) < LANES)) { /* all in one row of banks */
     c->wavefronts++;
     c->ideal++;
     return;
