@@ -17,6 +17,7 @@ from grader.check.suite import Check, blocked_all, error_all, judge_all, plan
 from grader.compile.program import Program
 from grader.compile.signature import check_kernel
 from grader.compile.source import compile_source
+from grader.compile.variables import check_variable
 from grader.fault import MachineFault, StudentFault
 from grader.lab import Case, Lab
 from grader.launch import Trace
@@ -61,6 +62,8 @@ def grade(
         toolchain |= program.toolchain
         for kernel in lab.kernels:
             check_kernel(program, kernel)
+        for variable in lab.globals:
+            check_variable(program, variable)
         progress("run", 2, len(STEPS))
         runs = run_cases(lab, program, cases, how)
         toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}

@@ -165,7 +165,8 @@ class Prepared:
 @dataclass(frozen=True)
 class Lab:
     """A lab as read from its folder. `kernels[0]` is the one that is graded on every case; the
-    others answer `derivations`. `arguments` are in the order of `kernels[0]`'s parameters.
+    others answer `derivations`. `arguments` are in the order of `kernels[0]`'s parameters;
+    `globals` are the `__constant__` and `__device__` arrays that are set before each launch.
     `where` is the lab.yaml as messages name it, `lines` the line of each of its keys."""
 
     name: str
@@ -175,6 +176,7 @@ class Lab:
     cases: tuple[Case, ...]
     checks: tuple[CheckSpec, ...]
     arguments: tuple[ArgumentSpec, ...] = ()
+    globals: tuple[ArgumentSpec, ...] = ()
     geometry: Geometry = Geometry((1,), (1,))
     baseline_geometry: Geometry | None = None
     derivations: tuple[Derivation, ...] = ()

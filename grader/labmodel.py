@@ -60,6 +60,14 @@ class Argument(Strict):
         return self
 
 
+class Variable(Strict):
+    """A `__constant__` or `__device__` array that the student's file declares and the grader sets
+    before each launch, to what reference.py's inputs() gives under its name."""
+
+    dtype: Dtype
+    shape: tuple[Annotated[StrictInt, Field(gt=0)], ...] = Field(min_length=1)
+
+
 Axes = Annotated[tuple[Expression, ...], Field(min_length=1, max_length=3)]
 
 
@@ -121,6 +129,7 @@ class LabModel(Strict):
     title: str = Field(min_length=1, max_length=80)
     kernel: Kernel
     arguments: dict[Identifier, Argument]
+    globals: dict[Identifier, Variable] = Field(default_factory=dict)
     launch: Launch
     baseline: Baseline | None = None
     derive: Derive | None = None

@@ -44,6 +44,9 @@ class Rules:
         for name in parameters:
             if name not in self.model.arguments:
                 self.fault(("arguments",), f"parameter `{name}` of the kernel is given nothing")
+        for name in self.model.globals:
+            if name in parameters:
+                self.fault(("globals", name), f"the kernel has a parameter `{name}` as well")
         if not any(a.role in ("out", "inout") for a in self.lab.arguments):
             self.fault(("arguments",), "no argument is `out` or `inout`: nothing can be graded")
 

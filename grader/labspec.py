@@ -92,6 +92,7 @@ def _build(folder: Path) -> Lab:
         cases=tuple(_case(case) for case in model.cases),
         checks=tuple(_check(name, check, document) for name, check in model.checks.items()),
         arguments=_arguments(model),
+        globals=tuple(ArgumentSpec(n, "in", v.dtype, v.shape) for n, v in model.globals.items()),
         geometry=_geometry(model.launch),
         baseline_geometry=_geometry(baseline.launch) if baseline else None,
         derivations=derivations,

@@ -50,9 +50,9 @@ def load_reference(path: Path) -> ModuleType:
 def make_inputs(
     lab: Lab, case: Case, shapes: Shapes, rng: np.random.Generator, module: ModuleType
 ) -> dict[str, NDArray[Any]]:
-    """The arrays that a case's kernel is given, by argument name, in C order."""
+    """The arrays that a case's kernel is given, by argument's or variable's name, in C order."""
     path = lab.folder / "reference.py"
-    wanted = {a.name: a for a in lab.arguments if a.role in ("in", "inout")}
+    wanted = {a.name: a for a in (*lab.arguments, *lab.globals) if a.role in ("in", "inout")}
     made = _call(path, module.inputs, dict(case.dims), rng, case.kind)
     where = f"{path}: inputs() for case {case.name}"
     _same_names(where, made, tuple(wanted))

@@ -60,8 +60,9 @@ def launch_shape(lab: Lab, case: Case, geometry: Geometry) -> tuple[Dim3, Dim3, 
 
 
 def array_shapes(lab: Lab, case: Case) -> dict[str, tuple[int, ...]]:
-    """The shape of every array argument of a case whose dims are all known, by name."""
-    return {a.name: _shape(lab, case, a) for a in lab.arguments if a.role != "value"}
+    """The shape of every array argument and global variable of a case whose dims are all known."""
+    arrays = (*(a for a in lab.arguments if a.role != "value"), *lab.globals)
+    return {a.name: _shape(lab, case, a) for a in arrays}
 
 
 def _prepare(
@@ -78,7 +79,8 @@ def _prepare(
     expected = make_expected(lab, case, shapes, given, module)
     args = tuple(_argument(lab, case, a, shapes, given) for a in lab.arguments)
     grid, block, shared = launch_shape(lab, case, geometry)
-    launch = Launch(lab.kernels[0].name, grid, block, args, shared, name=case.name)
+    variables = {v.name: given[v.name] for v in lab.globals}
+    launch = Launch(lab.kernels[0].name, grid, block, args, shared, variables, case.name)
     indices = {a.name: index for index, a in enumerate(args)}
     return Prepared(case, launch, {indices[name]: e for name, e in expected.items()})
 

@@ -100,6 +100,32 @@ def test_prepare_makes_the_launch(tmp_path: Path) -> None:
     assert np.array_equal(prepared.expected[1].value, 2.0 * x.data)
 
 
+def test_global_variables_are_drawn_with_the_inputs(tmp_path: Path) -> None:
+    spec = SPEC.replace("launch:\n", "globals:\n  mask: {dtype: float32, shape: [3]}\nlaunch:\n", 1)
+    reference = REFERENCE.replace('{"x":', '{"mask": np.ones(3, np.float32), "x":')
+    lab = load_lab("scale", write_lab(tmp_path, spec, reference))
+    launch = prepare(lab, lab.cases[0], b"seed").launch
+    assert {name: array.tolist() for name, array in launch.globals.items()} == {"mask": [1, 1, 1]}
+    assert [a.name for a in launch.args] == ["x", "y", "n"]
+
+
+GLOBALS = [
+    ("x: {dtype: float32, shape: [3]}", REFERENCE, "parameter `x` as well"),
+    ("mask: {dtype: float32, shape: [0]}", REFERENCE, "greater than 0"),
+    ("mask: {dtype: float32, shape: [n]}", REFERENCE, "integer"),
+    ("mask: {dtype: float32, shape: [3]}", REFERENCE, "returned no mask"),
+]
+
+
+@pytest.mark.parametrize(("line", "reference", "what"), GLOBALS)
+def test_broken_globals(tmp_path: Path, line: str, reference: str, what: str) -> None:
+    spec = SPEC.replace("launch:\n", f"globals:\n  {line}\nlaunch:\n", 1)
+    roots = write_lab(tmp_path, spec, reference)
+    with pytest.raises(LabFault) as raised:
+        prepare(lab := load_lab("scale", roots), lab.cases[0], b"seed")
+    assert what in str(raised.value)
+
+
 def test_baseline_has_its_own_geometry(tmp_path: Path) -> None:
     lab = load_lab("scale", write_lab(tmp_path))
     launch = prepare_baseline(lab, lab.cases[0], b"seed").launch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Literal
 
 from pydantic import Field
@@ -19,17 +20,22 @@ SHARED = (
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 )
+CONSTANT_LOADS = "ptx__thread_loads_mem_const.sum"
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
 class Options(CheckOptions):
     """`shared` is the shared memory that the kernel must really access ("none": must not, "any":
-    either sort; absent: not judged). The limits are registers a thread and bytes a block."""
+    either sort; absent: not judged). `constant`: a `__constant__` variable must really be read.
+    The limits are registers a thread and bytes a block; `min_occupancy` is the resident warps of
+    a multiprocessor over its most, 0 to 1, at the block size of the largest case."""
 
     shared: Shared | None = None
     max_registers: int | None = Field(None, gt=0)
     max_static_shared_bytes: int | None = Field(None, ge=0)
     no_spills: bool = False
+    constant: bool = False
+    min_occupancy: float | None = Field(None, gt=0, le=1)
 
 
 def judge(options: Options, evidence: Evidence) -> Verdict:
@@ -40,8 +46,8 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
     taken = run.trace.resources
     line = kernel_line(run, evidence.program)
     unknown = [name for name in _needed(options) if getattr(taken, name) is None]
-    if options.shared is not None and not run.trace.counters:
-        unknown.append("shared memory accesses")
+    if (options.shared is not None or options.constant) and not run.trace.counters:
+        unknown.append("accesses of shared and constant memory")
     if unknown:
         return Verdict("unjudged", f"not known here: {', '.join(unknown)}")
     faults = [
@@ -51,6 +57,8 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
             _registers(options.max_registers, taken),
             _static_bytes(options.max_static_shared_bytes, taken),
             _spills(options.no_spills, taken),
+            _constant(options.constant, run.trace),
+            _occupancy(options.min_occupancy, taken, run),
         )
         if finding is not None
     ]
@@ -82,6 +90,7 @@ def _needed(options: Options) -> tuple[str, ...]:
         or options.max_static_shared_bytes is not None,
         "registers": options.max_registers is not None,
         "local_bytes": options.no_spills,
+        "theoretical_occupancy": options.min_occupancy is not None,
     }
     return tuple(name for name, needed in wanted.items() if needed)
 
@@ -145,6 +154,33 @@ def _spills(unwanted: bool, taken: Resources) -> Finding | None:
         "that is indexed at run time",
         space="local",
         hint="index small arrays with constants (unroll the loop) or keep fewer values alive",
+    )
+
+
+def _constant(wanted: bool, trace: Trace) -> Finding | None:
+    if not wanted or trace.counters.get(CONSTANT_LOADS, 0) > 0:
+        return None
+    return Finding(
+        "missing-feature",
+        "error",
+        "the kernel reads nothing from constant memory",
+        space="const",
+        hint="declare what all threads read alike as a __constant__ array and read it there",
+    )
+
+
+def _occupancy(least: float | None, taken: Resources, run: CaseRun) -> Finding | None:
+    reached = taken.theoretical_occupancy
+    if least is None or reached is None or reached >= least or run.prepared is None:
+        return None
+    threads = prod(run.prepared.launch.block)
+    return Finding(
+        "missing-feature",
+        "error",
+        f"theoretical occupancy {reached:.1%} with blocks of {threads} threads and "
+        f"{taken.registers} registers a thread; at least {least:.1%} is asked for",
+        hint="choose a block whose warps fill a multiprocessor without a remainder, and keep "
+        "registers and shared memory below a thread's share",
     )
 
 

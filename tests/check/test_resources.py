@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.check.resources import Options, judge
@@ -61,6 +63,27 @@ def test_limits(options: dict[str, int], taken: dict[str, int], kinds: list[str]
     verdict = judge(Options(**options), evidence(run))  # type: ignore[arg-type]
     assert [f.kind for f in verdict.findings] == kinds
     assert verdict.status == ("fail" if kinds else "pass")
+
+
+@pytest.mark.parametrize(("loads", "status"), [(64, "pass"), (0, "fail")])
+def test_constant_memory_counts_when_it_is_read(loads: int, status: str) -> None:
+    run = a_run(a_case(), counters=counters(const_loads=loads), resources=resources())
+    verdict = judge(Options(constant=True), evidence(run))
+    assert verdict.status == status
+    assert [f.kind for f in verdict.findings] == ["missing-feature"] * (status == "fail")
+
+
+OCCUPANCIES = [(1.0, 1.0, "pass"), (0.75, 0.75, "pass"), (0.6875, 0.75, "fail"), (None, 0.5, "")]
+
+
+@pytest.mark.parametrize(("reached", "least", "status"), OCCUPANCIES)
+def test_occupancy(reached: float | None, least: float, status: str) -> None:
+    taken = replace(resources(), theoretical_occupancy=reached)
+    run = a_run(a_case(), counters=counters(**USED), resources=taken, block=(704, 1, 1))
+    verdict = judge(Options(min_occupancy=least), evidence(run))
+    assert verdict.status == (status or "unjudged")
+    if status == "fail":
+        assert verdict.summary.startswith("theoretical occupancy 68.8% with blocks of 704 threads")
 
 
 def test_measurements_name_what_is_known() -> None:

@@ -1,0 +1,68 @@
+"""The variable that a lab sets: there, of the right size, or a message that shows how."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.compile.program import Program
+from grader.compile.source import compile_source
+from grader.compile.variables import check_variable, variable_bytes
+from grader.fault import StudentFault
+from grader.lab import ArgumentSpec
+
+KERNEL = 'extern "C" __global__ void k(float* out) { out[threadIdx.x] = 1; }\n'
+MASK = ArgumentSpec("mask", "in", "float32", (5, 5))
+
+
+def compiled(declaration: str) -> Program:
+    return compile_source(f"// a filter\n{declaration}\n{KERNEL}".encode(), "k.cu")
+
+
+FITTING = [
+    "__constant__ float mask[5][5];",
+    "__constant__ float mask[25];",
+    "__device__ float mask[5][5];",
+    "static __constant__ float mask[25];",
+    "__constant__ float mask[5][5] = {{1, 2}, {3}};",
+]
+
+
+@pytest.mark.parametrize("declaration", FITTING)
+def test_any_variable_of_that_name_and_size_will_do(declaration: str) -> None:
+    check_variable(compiled(declaration), MASK)
+
+
+MISFITS = [
+    ("", "there is no variable `mask`", 0),
+    ("__constant__ float masks[25];", "there is no variable `mask`", 0),
+    ("#define mask 1", "there is no variable `mask`", 0),
+    ("__constant__ float mask[3][3];", "`mask` has 36 bytes, the lab asks for 100", 2),
+    ("__constant__ float mask;", "`mask` has 4 bytes, the lab asks for 100", 2),
+    ("__constant__ double mask[25];", "`mask` has 200 bytes, the lab asks for 100", 2),
+]
+
+
+@pytest.mark.parametrize(("declaration", "message", "line"), MISFITS)
+def test_one_message_says_what_to_write(declaration: str, message: str, line: int) -> None:
+    with pytest.raises(StudentFault) as raised:
+        check_variable(compiled(declaration), MASK)
+    (finding,) = raised.value.findings
+    assert finding.message.startswith(message)
+    assert finding.line == line
+    assert "`__constant__ float mask[5][5];`" in finding.hint
+
+
+PTX = """
+.const .align 4 .b8 mask[100];
+.visible .global .align 8 .u64 total = 5;
+.const .align 2 .b8 halves[4] = {1, 2, 3, 4};
+.shared .align 4 .b8 tile[64];
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("mask", 100), ("total", 8), ("halves", 4), ("tile", None), ("mas", None), ("sk", None)],
+)
+def test_bytes_by_name(name: str, size: int | None) -> None:
+    assert variable_bytes(PTX, name) == size
