@@ -1,4 +1,4 @@
-"""Nsight Compute's counters of tests/counters/*.cu, as tests/counters/h100.json keeps them.
+"""Nsight Compute's counters of tests/counters/*.cu, as tests/counters/h200.json keeps them.
 
 python -m tests.gpu.counters OUT.json
 """

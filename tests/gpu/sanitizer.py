@@ -1,4 +1,4 @@
-"""compute-sanitizer's verdicts on tests/watch, as tests/watch/sanitizer.json keeps them.
+"""compute-sanitizer's verdicts on tests/watch, as tests/watch/sanitizer-h200.json keeps them.
 
     python -m tests.gpu.sanitizer OUT.json
 

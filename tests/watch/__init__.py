@@ -1,0 +1,1 @@
+"""Kernels with what must be found in them, and clean twins; see tests/sim/test_watch.py."""
