@@ -12,6 +12,7 @@ and its assembler (ptxas) one line, about the PTX and not the source.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,6 +38,16 @@ _CARET = re.compile(r"^(\s*)\^\s*$")
 _AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
 _PATH = re.compile(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
+
+_UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
+
+BUILTINS = (
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads", "__syncwarp",
+    "__shared__", "__global__", "__device__", "__constant__", "__restrict__", "__launch_bounds__",
+    "__shfl_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync", "__ballot_sync",
+    "atomicAdd", "atomicSub", "atomicMin", "atomicMax", "atomicExch", "atomicCAS", "printf",
+)  # fmt: skip
+"""What CUDA C++ has of its own and beginners misspell; no program defines names near these."""
 
 _END = "end of source"
 _HOST = "host functions are not allowed in JIT mode"
@@ -171,7 +182,7 @@ def _finding(entry: _Entry, file: str, text: str) -> Finding:
         context = [f"in {_base(entry.file)}, line {entry.line}", *context] if entry.file else []
     severity: Severity = "warning" if entry.severity == "warning" else "error"
     kind = "compile-warning" if severity == "warning" else "compile-error"
-    message, hint = _told(entry.message)
+    message, hint = _told(entry.message, line_of(text, line)[max(column - 1, 0) :][:1])
     return Finding(
         kind,
         severity,
@@ -194,8 +205,11 @@ def _used_at(context: list[str], file: str) -> int:
     return 0
 
 
-def _told(message: str) -> tuple[str, str]:
-    """The compiler's sentence, and what to do about it where we know better."""
+def _told(message: str, letter: str) -> tuple[str, str]:
+    """The compiler's sentence, and what to do about it where we know better.
+
+    `letter` is the one that the compiler's caret points to.
+    """
     if _HOST in message:
         return (
             "a function without __device__ or __global__ is host code",
@@ -210,6 +224,14 @@ def _told(message: str) -> tuple[str, str]:
         return (
             f"there is no header {missing[1]} in device code",
             "delete the #include: kernels use CUDA's headers only, not the host's libraries",
+        )
+    if undefined := _UNDEFINED.match(message):
+        near = difflib.get_close_matches(undefined[1], BUILTINS, n=1, cutoff=0.8)
+        return message, f"did you mean `{near[0]}`?" if near else ""
+    if message.startswith("unrecognized token") and letter > "\x7f":
+        return (
+            f"U+{ord(letter):04X} is no letter of CUDA C++",
+            "type it again as a plain character: quotes and dashes copied from a document differ",
         )
     return message, ""
 
