@@ -183,9 +183,19 @@ def test_run_gives_json_whatever_happens(
 def test_labs_list() -> None:
     said = grader("labs", "list")
     assert (said.code, said.err) == (0, "")
-    assert [line.split()[0] for line in said.out.splitlines()] == sorted(
+    rows = said.out.splitlines()
+    assert [row.split()[0] for row in rows if not row.startswith(" ")] == sorted(
         path.parent.name for path in ROOT.glob("labs/*/lab.yaml")
     )
+    assert max(map(len, rows)) <= 80
+
+
+def test_a_message_of_many_words_fits_80_columns() -> None:
+    said = grader("check", "vectr-add", "mine.cu")
+    assert said.code == 2
+    assert "did you mean vector-add?" in said.err
+    assert "tiled-matmul" in said.err
+    assert max(map(len, said.err.splitlines())) <= 80
 
 
 def test_labs_skeleton_is_the_one_in_the_tree() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grader.cli.options import Backend, Course, Limit, On, Threads, resolved
-from grader.cli.terminal import doing, finished, say, show, show_line, write_file
+from grader.cli.terminal import PLAIN_WIDTH, doing, finished, say, show, show_line, write_file
 from grader.fault import LabFault
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def list_(course: Course = None) -> int:
 def _row(lab: Lab) -> str:
     public = sum(case.visibility == "public" for case in lab.cases)
     cases = f"{public} + {len(lab.cases) - public} hidden cases"
-    return f"{lab.name:<16} {lab.max_score:>4g} points  {cases:<21}  {lab.title}"
+    head = f"{lab.name:<21} {lab.max_score:>4g} points  {cases}"
+    return "\n".join(
+        [head, *wrap(lab.title, PLAIN_WIDTH, initial_indent="  ", subsequent_indent="  ")]
+    )
 
 
 def _none(roots: Sequence[Path]) -> LabFault:

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from grader.fault import LabFault
@@ -67,8 +68,16 @@ def say(text: str) -> None:
     """A message on stderr, its control characters written out."""
     from grader.report.clean import clean
 
-    lines = (clean(line) for line in text.splitlines())
+    lines = (part for line in text.splitlines() for part in _wrapped(clean(line)))
     print("\n".join(lines).encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+
+
+def _wrapped(line: str) -> list[str]:
+    """A message's line in rows of 80 columns; a path or a word is never broken."""
+    indent = "  " if line.startswith(" ") else "    "
+    return wrap(
+        line, PLAIN_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    ) or [line]
 
 
 def progress(step: str, number: int, steps: int) -> None:
