@@ -1,6 +1,6 @@
 """python -m bench.growth: how the simulator's time and memory grow, and what decoding costs.
 
-Seconds are of the process's own CPU time on one thread, the best of a few, so that a busy machine
+Seconds are of the thread's own CPU time, the best of a few, so that a busy machine
 blurs them little; memory is that of the command and its children, sampled, at its peak.
 """
 
@@ -62,9 +62,9 @@ def timed(machine: Machine, asked: Launch, counts: bool, times: int = 1) -> tupl
     """CPU seconds of one run, the best of some, and what it reported."""
     seconds = []
     for _ in range(times):
-        begun = time.process_time()
+        begun = time.thread_time()
         raw = machine.run(asked, Limits(steps=ENDLESS, seconds=600), counts)
-        seconds.append(time.process_time() - begun)
+        seconds.append(time.thread_time() - begun)
     if not raw.ended or len(raw.reports):
         sys.exit(f"bench.growth: {asked.kernel} did not end clean")
     return min(seconds), raw
