@@ -1,4 +1,4 @@
-"""What a GPU computes in each kernel of tests/counters, as tests/counters/outputs-h200.npz keeps it.
+"""What a GPU computes in the kernels of tests/counters: tests/counters/outputs-h200.npz keeps it.
 
     python -m tests.gpu.outputs OUT.npz
 
