@@ -1,0 +1,19 @@
+"""C = A B for float32 matrices: A is m x k, B is k x n, C is m x n."""
+
+import numpy as np
+
+from grader.tolerance import expected_product, whole_factors
+
+
+def inputs(dims, rng, kind):
+    m, n, k = dims["m"], dims["n"], dims["k"]
+    if kind == "integer":
+        a, b = whole_factors(m, n, k, rng)
+    else:
+        a = rng.uniform(-1, 1, (m, k)).astype(np.float32)
+        b = rng.uniform(-1, 1, (k, n)).astype(np.float32)
+    return {"A": a, "B": b}
+
+
+def expected(dims, inputs):
+    return {"C": expected_product(inputs["A"], inputs["B"])}
