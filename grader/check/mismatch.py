@@ -34,6 +34,8 @@ class Mismatch:
     wrong: Mask
     unwritten: Mask
     block: Dim3
+    whole: bool = False
+    """The output is of an integer type: nothing about it is rounded."""
 
     @property
     def count(self) -> int:
@@ -78,7 +80,8 @@ def compare(
     wrong = ~within | blank
     if not wrong.any():
         return None
-    return Mismatch(name, got, right.value, right.bound, wrong, blank, block)
+    whole = np.asarray(actual).dtype.kind in "biu"
+    return Mismatch(name, got, right.value, right.bound, wrong, blank, block, whole)
 
 
 def explain(mismatch: Mismatch) -> Cause | None:
@@ -125,7 +128,9 @@ def all_zero(m: Mismatch) -> Cause | None:
     """Zero everywhere."""
     if m.actual.size < 4 or np.any(m.actual) or not np.any(m.expected) or m.unwritten.any():
         return None
-    return Cause("every element is zero", "the sum is never added to, or never stored")
+    return Cause(
+        "every element is zero", "follow the stored value back: the result never gets into it"
+    )
 
 
 def transposed(m: Mismatch) -> Cause | None:
@@ -186,7 +191,7 @@ def first_block(m: Mismatch) -> Cause | None:
 def imprecise(m: Mismatch) -> Cause | None:
     """Close everywhere, yet further off than float32 arithmetic explains."""
     scale = np.maximum(np.abs(m.expected), float(np.abs(m.expected).mean()))
-    if m.unwritten.any() or not np.isfinite(m.actual).all() or not scale.all():
+    if m.whole or m.unwritten.any() or not np.isfinite(m.actual).all() or not scale.all():
         return None
     error = float((np.abs(m.actual - m.expected) / scale).max())
     if error > 2.0**-6:

@@ -158,3 +158,17 @@ def test_what_was_never_written_is_no_transpose() -> None:
     assert found is not None
     cause = explain(found)
     assert cause is None or "transpose" not in cause.what
+
+
+def test_a_count_that_is_off_by_one_is_no_matter_of_precision() -> None:
+    right = Expected(np.full(256, 400.0), np.zeros(256))
+    wrong = np.full(256, 400.0)
+    wrong[7] -= 1
+    counted = compare("bins", wrong.astype(np.uint32), right, None, (256, 1, 1))
+    assert counted is not None
+    assert explain(counted) is None
+    summed = compare("bins", wrong.astype(np.float32), right, None, (256, 1, 1))
+    assert summed is not None
+    cause = explain(summed)
+    assert cause is not None
+    assert "each is close" in cause.what
