@@ -94,7 +94,8 @@ def check(
         raise _none(roots)
     count = len({line.lab for line in lines})
     bad = len({line.lab for line in broken})
-    verdict = f"{bad} of {count} labs do not hold" if bad else f"{count} labs hold"
+    held = "1 lab holds" if count == 1 else f"{count} labs hold"
+    verdict = f"{bad} of {count} labs do not hold" if bad else held
     show_line(f"{verdict}: {len(lines) - len(broken)} of {len(lines)} lines", good=not bad)
     return LabFault.exit_code if broken else 0
 
