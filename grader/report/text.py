@@ -28,6 +28,9 @@ NAME = 60
 SUMMARY = 200
 """No file name or summary is shown at greater length, in cells."""
 
+PRINTED_LINES = 40
+"""Lines of a kernel's printf that are shown."""
+
 BACKENDS = {"sim": "simulated on the CPU", "gpu": "run on the GPU"}
 
 
@@ -142,11 +145,24 @@ def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int
     sections = [
         head,
         *([findings_text(trace.findings, width, most=20)] if trace.findings else []),
+        *([Text(_printed(trace.printed, width))] if trace.printed else []),
         *([Text("\n".join(clip(row, width) for row in rows))] if rows else []),
         *([Text("\n".join(files))] if files else []),
         Text("clean: nothing found", "bold green") if clean_run else Text(said, "bold red"),
     ]
     return Text("\n\n").join(sections)
+
+
+def _printed(text: str, width: int) -> str:
+    """What the kernel printed, its first lines: blocks and threads run in the simulator's order."""
+    lines = text.splitlines()
+    more = len(lines) - PRINTED_LINES
+    rows = [
+        "printed by the kernel:",
+        *(clip(f"    {clean(line)}", width) for line in lines[:PRINTED_LINES]),
+        *([f"    and {more:,} lines more"] if more > 0 else []),
+    ]
+    return "\n".join(rows)
 
 
 def _count(number: int, word: str) -> str:

@@ -216,3 +216,14 @@ def test_one_launch_of_any_kernel() -> None:
 
 def test_a_clean_launch_says_so() -> None:
     assert plain(run_report("matmul", Trace("sim"), {})).splitlines()[-1] == "clean: nothing found"
+
+
+def test_what_a_kernel_printed_is_shown_and_cut() -> None:
+    printed = "\x1b[31m" + "wide " * 30 + "\n" + "".join(f"thread {i}\n" for i in range(60))
+    lines = plain(run_report("k", Trace("sim", printed=printed), {})).splitlines()
+    first = lines.index("printed by the kernel:")
+    assert lines[first + 1].startswith("    \\x1b[31mwide wide")
+    assert lines[first + 2] == "    thread 0"
+    assert "    and 21 lines more" in lines
+    assert max(map(len, lines)) <= 80
+    assert "printed" not in plain(run_report("k", Trace("sim"), {}))
