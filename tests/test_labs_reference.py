@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -31,8 +32,9 @@ def prepared_cases() -> Iterator[tuple[Lab, Case]]:
 
 
 CASES = [pytest.param(lab, case, id=f"{lab.name}-{case.name}") for lab, case in prepared_cases()]
-PRODUCTS = [p for p in CASES if p.values[0].name != "vector-add"]
+PRODUCTS = [p for p in CASES if {"A", "B", "C"} <= {a.name for a in p.values[0].arguments}]
 WHOLE = [p for p in CASES if p.values[1].kind == "integer"]
+WHOLE_PAIRS = [p for p in WHOLE if p in PRODUCTS or p.values[0].name == "vector-add"]
 
 
 def ready(lab: Lab, case: Case) -> tuple[Prepared, list[Floats], Expected]:
@@ -104,6 +106,14 @@ def test_small_mistakes_are_not_accepted(lab: Lab, case: Case) -> None:
 
 
 @pytest.mark.parametrize(("lab", "case"), WHOLE)
+def test_whole_numbers_have_no_bound(lab: Lab, case: Case) -> None:
+    _, given, expected = ready(lab, case)
+    assert not expected.bound.any()
+    assert np.array_equal(expected.value, expected.value.astype(np.float32))
+    assert any(not np.array_equal(x, x.astype(np.float16).astype(np.float32)) for x in given)
+
+
+@pytest.mark.parametrize(("lab", "case"), WHOLE_PAIRS)
 def test_whole_numbers_are_exact_and_need_float32(lab: Lab, case: Case) -> None:
     _, (a, b), expected = ready(lab, case)
     assert not expected.bound.any()
@@ -117,9 +127,16 @@ def test_whole_numbers_are_exact_and_need_float32(lab: Lab, case: Case) -> None:
 
 
 def test_there_are_whole_numbered_cases_in_every_lab() -> None:
+    """In every lab that computes in float32; the others are exact in every case."""
     for name in list_labs():
-        kinds = {(case.kind, case.visibility) for case in load_lab(name).cases}
-        assert {("integer", "public"), ("random", "public"), ("random", "hidden")} <= kinds
+        lab = load_lab(name)
+        kinds = {(case.kind, case.visibility) for case in lab.cases}
+        due = {("random", "public"), ("random", "hidden")}
+        if any(a.dtype == "float32" for a in lab.arguments):
+            due.add(("integer", "public"))
+        else:
+            assert not any(ready(lab, case)[2].bound.any() for case in lab.cases)
+        assert due <= kinds
 
 
 def test_the_reference_value_is_the_exact_one() -> None:
@@ -200,5 +217,40 @@ def test_every_file_has_the_signature_that_the_lab_asks_for(name: str) -> None:
     lab = load_lab(name)
     for kernel in lab.kernels:
         for file in (lab.skeleton, lab.solution):
-            assert kernel.signature in " ".join(file.read_text().split())
-    assert lab.kernels[0].signature in " ".join(lab.baseline.read_text().split())
+            assert kernel.signature in declared(file)
+    assert lab.kernels[0].signature in declared(lab.baseline)
+
+
+def declared(file: Path) -> str:
+    """The file's text without comments and launch bounds, on one line."""
+    text = re.sub(r"//.*|__launch_bounds__\([^)]*\)", "", file.read_text())
+    return " ".join(text.split())
+
+
+def shifts(x: Floats, weights: Floats) -> list[tuple[float, Floats]]:
+    """What each weight is multiplied with: the vector or the picture (zero beyond) moved along."""
+    if x.ndim == 1:
+        count = len(x) - len(weights) + 1
+        return [(w, x[j : j + count]) for j, w in enumerate(weights)]
+    (rows, columns), (high, wide) = x.shape, weights.shape
+    padded = np.pad(x, ((high // 2,), (wide // 2,)))
+    return [(w, padded[j : j + rows, i : i + columns]) for (j, i), w in np.ndenumerate(weights)]
+
+
+WINDOWS = [p for p in CASES if p.values[0].name in ("constant-convolution", "occupancy")]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("lab", "case"), WINDOWS)
+def test_weighted_windows_are_accepted_in_either_order(lab: Lab, case: Case, order: int) -> None:
+    prepared, (x,), expected = ready(lab, case)
+    weights = prepared.launch.globals.get("mask", np.arange(1, 17, dtype=np.float32))
+    terms = shifts(x, weights)[::order]
+    total = np.zeros(expected.value.shape, np.float32)
+    for weight, moved in terms:
+        total += np.float32(weight) * moved
+    largest = np.maximum.reduce([moved for _, moved in terms]) if lab.name == "occupancy" else 0
+    assert accepts(expected, total - largest)
+    assert not accepts(expected, (total - largest) + np.float32(0.5))
+    weight, moved = next((w, m) for w, m in terms if w and m.any())
+    assert not accepts(expected, total - largest - np.float32(weight) * moved), "a product missing"

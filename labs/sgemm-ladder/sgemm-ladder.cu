@@ -19,7 +19,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     int row = threadIdx.x / 16 * MINE;
     int col = threadIdx.x % 16 * 4;
 
-    // TODO: which four floats of A and which four of B this thread loads in each phase.
+    // TODO: which four floats of A and of B this thread loads in each phase.
 
     float sum[MINE][MINE] = {};
     for (int phase = 0; phase < k / DEPTH; ++phase) {

@@ -18,8 +18,8 @@ smooth(const float* x, float* y, int n)
         return;
     }
     // BEGIN SOLUTION
-    // SKELETON: // TODO: this array is indexed at run time, so it lies in local memory, and it is never
-    // SKELETON: // added up. Make do with registers.
+    // SKELETON: // TODO: this array is indexed at run time, so it lies in local memory, and it is
+    // SKELETON: // never added up. Make do with registers.
     // SKELETON: float window[WINDOW];
     // SKELETON: for (int j = 0; j < WINDOW; ++j) {
     // SKELETON:     window[(i + j) % WINDOW] = x[i + j];
@@ -37,8 +37,9 @@ smooth(const float* x, float* y, int n)
 }
 
 // The largest block for a multiprocessor that holds threads_per_sm threads in at most blocks_per_sm
-// blocks: a multiple of 32 and at most `most`, such that whole blocks fill it. Runs with one thread.
-extern "C" __global__ void choose_block(int threads_per_sm, int blocks_per_sm, int most, int* block)
+// blocks: a multiple of 32, at most `most`, such that whole blocks fill it. Runs with one thread.
+extern "C" __global__ void choose_block(int threads_per_sm, int blocks_per_sm, int most,
+                                        int* block)
 {
     // BEGIN SOLUTION
     // SKELETON: // TODO: go through the multiples of 32.

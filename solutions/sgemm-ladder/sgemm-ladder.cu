@@ -24,7 +24,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     int col = threadIdx.x % 16 * 4;
 
     // BEGIN SOLUTION
-    // SKELETON: // TODO: which four floats of A and which four of B this thread loads in each phase.
+    // SKELETON: // TODO: which four floats of A and of B this thread loads in each phase.
     int a_row = threadIdx.x / 2;
     int a_col = threadIdx.x % 2 * 4;
     int b_row = threadIdx.x / 32;

@@ -1,4 +1,4 @@
-// Three windows are alive at once: more than 32 registers, and blocks of 1024 threads fit once only.
+// Three windows are alive at once: more than 32 registers, so blocks of 1024 threads fit once.
 
 #define WINDOW 16
 
@@ -25,7 +25,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1) smooth(const float* x, flo
     y[i] = sum - largest;
 }
 
-extern "C" __global__ void choose_block(int threads_per_sm, int blocks_per_sm, int most, int* block)
+extern "C" __global__ void choose_block(int threads_per_sm, int blocks_per_sm, int most,
+                                        int* block)
 {
     int best = 32;
     for (int threads = 32; threads <= most; threads += 32) {
