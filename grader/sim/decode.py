@@ -30,6 +30,7 @@ from grader.sim.flow import (
     terminator,
     without_effect,
 )
+from grader.sim.fusion import fused, passing
 from grader.sim.headers import attributed
 from grader.sim.opcode import Code, Known, NotSimulated
 from grader.sim.operands import ConstantBank, Frame, OperandError, Operands, RegisterFile
@@ -176,6 +177,9 @@ class _Decoder:
         for label in by_index.get(len(f.body), ()):
             where[label] = len(raw)
         raw.append(Block([], End(EXIT if f.entry else RETURN, pc=len(self.image.ops) - 1)))
+        brief = passing(f, o.registers.at)
+        for block in raw:
+            block.codes = fused(block.codes, brief)
         return _arranged(raw, where)
 
     def add(self, f: Function, i: Instruction, o: Operands, raw: list[Block]) -> None:

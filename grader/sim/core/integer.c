@@ -198,3 +198,20 @@ OP3(dp2a_hi_u32_u32, u32, u32, u32, u32, dot2(a, b, c, false, false, 2))
 OP3(dp2a_hi_u32_s32, u32, u32, u32, u32, dot2(a, b, c, false, true, 2))
 OP3(dp2a_hi_s32_u32, u32, u32, u32, u32, dot2(a, b, c, true, false, 2))
 OP3(dp2a_hi_s32_s32, u32, u32, u32, u32, dot2(a, b, c, true, true, 2))
+
+/* Base c + (sign-extended index a << b), b one constant for all lanes: made by fusion.py. */
+void ptx_fused_index(Warp *w, const Insn *i) {
+  u64 *d = DST(u64, i->d);
+  const s32 *a = SRC(s32, i->a);
+  const u64 *c = SRC(u64, i->c);
+  u32 by = *SRC(u32, i->b), n = by & 63;
+  u64 kept = by > 63 ? 0 : ~0ull;
+  if (w->mask == FULL) {
+    EACH_LANE { d[l] = (((u64)(s64)a[l] << n) & kept) + c[l]; }
+  } else {
+    EACH_LANE {
+      u64 r = (((u64)(s64)a[l] << n) & kept) + c[l];
+      d[l] = w->lane[l] ? r : d[l];
+    }
+  }
+}
