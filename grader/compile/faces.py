@@ -18,7 +18,7 @@ OLDEST = 750
 _TELLING = re.compile(
     r"\b(__CUDACC_(?:RTC|DEBUG|VER_\w+|EWP|RDC|RELAXED\w*|EXTENDED\w*)__|__NVCC__"
     r"|__NVRTC\w*|__NVCOMPILER\w*|__CUDA_ARCH_(?:LIST|FEAT_\w+|SPECIFIC|FAMILY_SPECIFIC)\w*"
-    r"|__OPTIMIZE__|__clang__|__GNUC__|_MSC_VER|__DATE__|__TIME__|__TIMESTAMP__|__FILE__)\b"
+    r"|__OPTIMIZE__|__clang__|__GNUC__|_MSC_VER|__DATE__|__TIME__|__TIMESTAMP__)\b"
 )
 _PASTED = re.compile(r"\b\w*(?:__CUDA|__NV)\w*\s*\#\#|\#\#\s*(?:CUDACC|NVCC|RTC__|DEBUG__|ARCH__)")
 _DEVICE = re.compile(r"\b__CUDA_ARCH__\b(?:\s*(>=|<=|==|!=|>|<)\s*(\d+))?")

@@ -187,7 +187,7 @@ def _stray(r: Report, own: str) -> tuple[str, str]:
     )
     return (
         f"out-of-bounds {own} of {r.bytes} bytes at `{t.element}`, {where} {t.space} {whole}",
-        "guard the access: compare the row and the column with the sizes before this line",
+        "compare the index with the size before this line, and look at the bounds of the loop",
     )
 
 
