@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.fault import MachineFault
 from grader.sim import core as c
 from grader.sim.decode import Block, Image
 from grader.sim.flow import Call
@@ -83,8 +84,14 @@ class _Flattening:
 
 def _insn(code: Code, core: c.Core) -> tuple[int, ...]:
     imm = code.imm if not code.inner else core.address(code.inner) or 0
+    at = core.address(code.exec)
+    if at is None:
+        raise MachineFault(
+            f"{core.path.name} was built from other sources: it has no {code.exec}",
+            mend="run: make clean, then make demo",
+        )
     return (
-        core.address(code.exec) or 0,
+        at,
         code.d,
         code.a,
         code.b,
