@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from grader.compile.lexical import code, directives, line_at
+from grader.compile.lexical import code, directives
 
 OLDEST = 750
 """__CUDA_ARCH__ of the oldest device that is supported; newer ones have larger numbers."""
@@ -20,9 +20,11 @@ _TELLING = re.compile(
     r"|__NVRTC\w*|__NVCOMPILER\w*|__CUDA_ARCH_(?:LIST|FEAT_\w+|SPECIFIC|FAMILY_SPECIFIC)\w*"
     r"|__OPTIMIZE__|__clang__|__GNUC__|_MSC_VER|__DATE__|__TIME__|__TIMESTAMP__)\b"
 )
-_PASTED = re.compile(r"\b\w*(?:__CUDA|__NV)\w*\s*\#\#|\#\#\s*(?:CUDACC|NVCC|RTC__|DEBUG__|ARCH__)")
+_PASTED = re.compile(
+    r"(?:__CUDA|__NV)\w{0,64}\s{0,64}\#\#|\#\#\s{0,64}(?:CUDACC|NVCC|RTC__|DEBUG__|ARCH__)"
+)
 _DEVICE = re.compile(r"\b__CUDA_ARCH__\b(?:\s*(>=|<=|==|!=|>|<)\s*(\d+))?")
-_DEFINED = re.compile(r"\bdefined\s*\(?\s*__CUDA_ARCH__\s*\)?")
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*)?__CUDA_ARCH__\b")
 _HINT = "write one kernel for every compiler, build and device: delete the condition"
 
 
@@ -43,9 +45,9 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
     for d in directives(text):
         bare = d.text if d.name not in ("ifdef", "ifndef") else f"defined({d.text})"
         yield d.line, bare
-    bare = code(text)
-    for found in re.finditer(r"[^\n]*__[^\n]*|[^\n]*_MSC_VER[^\n]*", bare):
-        yield line_at(bare, found.start()), found[0]
+    for number, line in enumerate(code(text).split("\n"), 1):
+        if "__" in line or "_MSC_VER" in line:
+            yield number, line
 
 
 def _same_on_all(found: re.Match[str]) -> bool:
