@@ -16,8 +16,8 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 FLOORS = {
     0: "__init__ fault launch elementtype wholefile",
     1: "arrayfile box boxed expression lab labmodel labrules labspec launchfile oracle outcome"
-    " parcel prepare sandbox skeleton submission tolerance yamlfile",
-    2: "compile",
+    " parcel prepare sandbox skeleton speedup submission tolerance yamlfile",
+    2: "compile timing",
     3: "sim gpu",
     4: "run",
     5: "check",

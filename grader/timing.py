@@ -1,0 +1,73 @@
+"""How fast a kernel is beside a baseline: what is asked for and what was seen, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grader.compile.program import Program
+from grader.launch import Finding, Launch
+
+Verify = Callable[[Mapping[str, NDArray[Any]], Mapping[str, NDArray[Any]]], str]
+"""Given the inputs of one timed launch and what it left in its outputs, by argument name: empty
+when they are right, else what is wrong, in one line."""
+
+
+@dataclass(frozen=True)
+class TimingPlan:
+    """One launch of the submission's program to be timed against the same work by `baseline`.
+
+    Inputs are the arrays of `launch` and of `baseline_launch`, from which fresh ones are made by
+    `seed` before every timed launch. The ratio time(baseline) / time(submission) earns points
+    from `minimum` to `full`; sampling stops when it is settled on which side it lies, or when
+    `budget` seconds or `most` pairs are spent.
+    """
+
+    baseline: Program
+    baseline_launch: Launch
+    launch: Launch
+    minimum: float
+    full: float
+    seed: bytes = b""
+    budget: float = 3.0
+    least: int = 50
+    most: int = 400
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One launch of each, next to each other: seconds by CUDA events, the launch's fixed cost
+    taken off. `throttled`: the clock had dropped, the pair does not count."""
+
+    baseline: float
+    submission: float
+    throttled: bool = False
+
+    @property
+    def ratio(self) -> float:
+        return self.baseline / self.submission
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a plan's measurement gave: `pairs` in the order they ran, `overhead` in seconds of an
+    empty launch. `findings` say why it ended early: a wrong timed output, a crash, a hang.
+
+    `peaks` are measured on the same GPU: "copy_bytes_per_second", "fma_flop_per_second"."""
+
+    pairs: tuple[Pair, ...]
+    overhead: float = 0.0
+    findings: tuple[Finding, ...] = ()
+    ended: bool = True
+    peaks: Mapping[str, float] = field(default_factory=dict)
+    device: str = ""
+    verified: int = 0
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """The ratios that count; all of them on a GPU that never stops throttling."""
+        sound = tuple(p.ratio for p in self.pairs if not p.throttled)
+        return sound or tuple(p.ratio for p in self.pairs)
