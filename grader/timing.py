@@ -23,7 +23,8 @@ class TimingPlan:
     Inputs are the arrays of `launch` and of `baseline_launch`, from which fresh ones are made by
     `seed` before every timed launch. The ratio time(baseline) / time(submission) earns points
     from `minimum` to `full`; sampling stops when it is settled on which side it lies, or when
-    `budget` seconds or `most` pairs are spent.
+    `budget` seconds or `most` pairs are spent. `cublas` asks for cuBLAS' time of the float32 product
+    of these m, n and k on the same GPU, without tensor cores.
     """
 
     baseline: Program
@@ -35,6 +36,7 @@ class TimingPlan:
     budget: float = 3.0
     least: int = 50
     most: int = 400
+    cublas: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class Timing:
     """What a plan's measurement gave: `pairs` in the order they ran, `overhead` in seconds of an
     empty launch. `findings` say why it ended early: a wrong timed output, a crash, a hang.
 
-    `peaks` are measured on the same GPU: "copy_bytes_per_second", "fma_flop_per_second"."""
+    `peaks` are measured on the same GPU: "copy_bytes_per_second", "fma_flop_per_second" and, where
+    the plan asks for it, "cublas_flop_per_second" (2 m n k over its time)."""
 
     pairs: tuple[Pair, ...]
     overhead: float = 0.0
