@@ -23,8 +23,8 @@ class TimingPlan:
     Inputs are the arrays of `launch` and of `baseline_launch`, from which fresh ones are made by
     `seed` before every timed launch. The ratio time(baseline) / time(submission) earns points
     from `minimum` to `full`; sampling stops when it is settled on which side it lies, or when
-    `budget` seconds or `most` pairs are spent. `cublas` asks for cuBLAS' time of the float32 product
-    of these m, n and k on the same GPU, without tensor cores.
+    `budget` seconds or `most` pairs are spent. `cublas` asks for the speed of cuBLAS' product of
+    these m, n and k in float32, without tensor cores, on the same GPU.
     """
 
     baseline: Program
