@@ -1,6 +1,9 @@
 """All GPU tests: `make test-gpu`. The full log is kept in $OUT, or in build/.
 
-    python -m tests.gpu [--truth FOLDER]
+    python -m tests.gpu [--truth FOLDER | PYTEST ARGUMENTS]
+
+Tests run in several processes, each with a lock folder of its own, so that their launches share
+the GPU; then, by itself, whatever is marked `alone` because it measures time.
 
 With --truth the ground truth is read anew: counters.json, outputs.npz, sanitizer.json and a file a
 family of instructions, to be put under tests/.
@@ -11,6 +14,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +22,14 @@ from pathlib import Path
 from typing import TextIO
 
 from grader.gpu.device import devices
+from tests.gpu.share import REPORTS
+from tests.gpu.table import failures, read, table
 
-TESTS = ["-m", "pytest", "-m", "gpu", "-q", "-p", "no:cacheprovider", "tests"]
+MOST = 12
+"""Processes at once: each holds a context of half a gigabyte on the GPU."""
+
+PYTEST = ["-m", "pytest", "-p", "tests.gpu.share", "-q", "-p", "no:cacheprovider"]
+NOTHING_RAN = 5
 
 
 @contextmanager
@@ -31,6 +41,55 @@ def awake() -> Iterator[None]:
     finally:
         for file in files:
             os.close(file)
+
+
+def say(text: str, log: TextIO) -> None:
+    """To the terminal and to the log."""
+    print(text, flush=True)
+    print(text, file=log, flush=True)
+
+
+def tested(words: list[str], log: TextIO) -> int:
+    """Run the tests, tell how each went, and end with the table."""
+    started = time.perf_counter()
+    places = words or ["tests"]
+    with tempfile.TemporaryDirectory(prefix="warpgrade-tests-") as name:
+        shared = Path(name)
+        cores = len(os.sched_getaffinity(0))
+        codes = shares(shared, ["-m", "gpu and not alone", *places], min(MOST, cores - 1 or 1), log)
+        codes += shares(shared, ["-m", "gpu and alone", *places], 1, log)
+        reports = read(shared / REPORTS)
+    log.writelines(f"{r.outcome:<8}{r.seconds:8.2f} s  {r.test}\n" for r in reports)
+    for words_of_one in failures(reports):
+        say(words_of_one, log)
+    for line in table(reports):
+        say(line, log)
+    say(f"{len(reports)} tests in {time.perf_counter() - started:.0f} s; log: {log.name}", log)
+    return max([0, *(code for code in codes if code != NOTHING_RAN)]) if reports else NOTHING_RAN
+
+
+def shares(folder: Path, arguments: list[str], count: int, log: TextIO) -> list[int]:
+    """Run the tests that `arguments` select in `count` processes; their exit codes."""
+    children = []
+    for number in range(count):
+        own = folder / f"{arguments[1]}-{number}".replace(" ", "-")
+        own.mkdir()
+        command = [sys.executable, *PYTEST, "--shared", str(folder), *arguments]
+        children.append(_child(command, own))
+    codes = [child.wait() for child in children]
+    for number, child in enumerate(children):
+        text = (folder / f"{arguments[1]}-{number}".replace(" ", "-") / "said").read_text()
+        log.write(f"-- {' '.join(child.args[1:])}: exit {child.returncode}\n{text}")  # type: ignore[arg-type]
+        if child.returncode not in (0, 1, NOTHING_RAN):
+            say(text, log)
+    return codes
+
+
+def _child(command: list[str], own: Path) -> subprocess.Popen[bytes]:
+    """A process whose folder for temporary files, and so whose GPU locks, are its own."""
+    with (own / "said").open("wb") as said:
+        variables = {**os.environ, "TMPDIR": str(own)}
+        return subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=variables)
 
 
 def told(command: list[str], log: TextIO) -> int:
@@ -45,30 +104,29 @@ def told(command: list[str], log: TextIO) -> int:
     )
     assert child.stdout is not None
     for line in child.stdout:
-        print(line, end="", flush=True)
-        log.write(line)
+        say(line.rstrip("\n"), log)
     code = child.wait()
-    said = f"-- {' '.join(command[1:3])}: exit {code}, {time.perf_counter() - started:.1f} s"
-    print(said, flush=True)
-    log.write(said + "\n")
+    say(f"-- {' '.join(command[1:3])}: exit {code}, {time.perf_counter() - started:.1f} s", log)
     return code
+
+
+def truth(place: Path, log: TextIO) -> int:
+    """Read the ground truth anew into the folder `place`."""
+    place.mkdir(parents=True, exist_ok=True)
+    commands = [
+        ["-m", "tests.gpu.instructions", str(place)],
+        ["-m", "tests.gpu.outputs", str(place / "outputs.npz")],
+        ["-m", "tests.gpu.counters", str(place / "counters.json")],
+        ["-m", "tests.gpu.sanitizer", str(place / "sanitizer.json")],
+    ]
+    return max(told(command, log) for command in commands)
 
 
 def main(words: list[str]) -> int:
     folder = Path(os.environ.get("OUT") or "build")
     folder.mkdir(parents=True, exist_ok=True)
-    commands = [TESTS]
-    if words[:1] == ["--truth"]:
-        place = Path(words[1])
-        place.mkdir(parents=True, exist_ok=True)
-        commands = [
-            ["-m", "tests.gpu.instructions", str(place)],
-            ["-m", "tests.gpu.outputs", str(place / "outputs.npz")],
-            ["-m", "tests.gpu.counters", str(place / "counters.json")],
-            ["-m", "tests.gpu.sanitizer", str(place / "sanitizer.json")],
-        ]
     with awake(), (folder / "test-gpu.log").open("w") as log:
-        return max(told(command, log) for command in commands)
+        return truth(Path(words[1]), log) if words[:1] == ["--truth"] else tested(words, log)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,41 @@
+"""Several processes share the tests: each runs once, and each failure is told. Needs no GPU."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from tests.gpu.__main__ import shares
+from tests.gpu.share import REPORTS
+from tests.gpu.table import failures, read, table
+
+SUITE = """@pytest.mark.parametrize("n", range(8))
+def test_many(n, record_property):
+    record_property("row", f"measured {n}")
+    assert n != 5
+def test_broken(no_such_fixture): pass
+"""
+
+
+def test_a_file_that_is_no_python_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "test_no_python.py").write_text("1 +")
+    (tmp_path / "test_right.py").write_text("def test_right(): pass")
+    assert shares(tmp_path, ["-m", "not gpu", str(tmp_path)], 1, io.StringIO()) == [1]
+    assert [r.outcome for r in read(tmp_path / REPORTS)] == ["failed", "passed"]
+
+
+def test_each_test_runs_once_and_what_failed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    codes = shares(tmp_path, ["-m", "not gpu", str(tmp_path)], 2, io.StringIO())
+    reports = read(tmp_path / REPORTS)
+    assert max(codes) == 1
+    assert len(reports) == len({r.test for r in reports}) == 9
+    assert [r.test.rpartition("::")[2] for r in reports if r.outcome == "failed"] == [
+        "test_broken",
+        "test_many[5]",
+    ]
+    lines = list(table(reports))
+    assert any(line.split()[-3:-1] == ["7", "1"] for line in lines)
+    assert "    3: measured 3" in lines
+    words = "\n".join(failures(reports))
+    assert "assert 5 != 5" in words and "no_such_fixture" in words
