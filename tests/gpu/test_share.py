@@ -9,7 +9,9 @@ from tests.gpu.__main__ import shares
 from tests.gpu.share import REPORTS
 from tests.gpu.table import failures, read, table
 
-SUITE = """@pytest.mark.parametrize("n", range(8))
+SUITE = """
+import pytest
+@pytest.mark.parametrize("n", range(8))
 def test_many(n, record_property):
     record_property("row", f"measured {n}")
     assert n != 5
