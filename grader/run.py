@@ -14,8 +14,10 @@ from grader.compile.program import Program
 from grader.fault import MachineFault
 from grader.gpu.attempt import run_launches
 from grader.launch import Array, Finding, Launch, Trace
-from grader.sim.exchange import pack_launches, pack_program, unpack_traces
-from grader.sim.refusal import MAX_BYTES, refusal
+from grader.packing import pack_launches
+from grader.refusal import refusal
+from grader.sim.capacity import MAX_BYTES, too_large
+from grader.sim.exchange import pack_program, unpack_traces
 
 SHADOW = 40
 """Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""
@@ -67,7 +69,7 @@ def run_all(
 def _bare(program: Program, launch: Launch) -> Launch:
     """A launch that will be refused takes no arrays along."""
     kernel = program.kernel(launch.kernel)
-    if kernel is None or refusal(launch, kernel) is None:
+    if kernel is None or (refusal(launch, kernel) or too_large(launch)) is None:
         return launch
     args = tuple(
         Array(a.name, a.shape, a.dtype) if isinstance(a, Array) else a for a in launch.args

@@ -19,8 +19,9 @@ from grader.gpu.errors import of_error, of_timeout
 from grader.gpu.lock import held, quarantine
 from grader.gpu.nvcc import compile_cubin, release
 from grader.launch import Array, Finding, Launch, Resources, Trace
-from grader.sim.exchange import pack_launches
-from grader.sim.occupancy import theoretical_occupancy
+from grader.occupancy import theoretical_occupancy
+from grader.packing import pack_launches
+from grader.refusal import refusal
 
 START = 30.0
 """Seconds that a child may take to import PyCUDA and to get a context, at most."""
@@ -215,13 +216,7 @@ def _unlaunchable(program: Program, launch: Launch) -> Finding | None:
     kernel = program.kernel(launch.kernel)
     if kernel is None:
         return of_error("CUDA_ERROR_NOT_FOUND", "")
-    due, given = len(kernel.parameters), len(launch.args)
-    if due == given:
-        return None
-    what = (
-        f"the launch is refused: {given} arguments for {due} parameters (CUDA_ERROR_INVALID_VALUE)"
-    )
-    return Finding("launch-failure", "error", what, hint=f"the kernel is {kernel.signature}")
+    return refusal(launch, kernel)
 
 
 def _aborted(work: _Work, finding: Finding, kernel: Kernel | None = None) -> Trace:

@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 from grader.fault import LabFault, MachineFault
 from grader.gpu.buffer import GUARD, POISONS, guarded
 from grader.launch import Array, Launch
-from grader.sim.exchange import unpack_launches
+from grader.packing import Arrays, unpack_launches
 
 PRINTED_BYTES = 64 << 10
 PAUSES = (20e-6, 2e-3)
-
-Arrays = dict[str, NDArray[Any]]
 
 PROBE = """\
 .version 6.0

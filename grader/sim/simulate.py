@@ -17,17 +17,18 @@ from numpy.typing import NDArray
 
 from grader.compile.program import Kernel, Program
 from grader.launch import Array, Finding, Launch, Trace
+from grader.occupancy import theoretical_occupancy
+from grader.refusal import bound_refusal, refusal
+from grader.sim.capacity import too_large
 from grader.sim.contract import contract
 from grader.sim.core import core
 from grader.sim.decode import decode
 from grader.sim.findings import Explainer
 from grader.sim.machine import Limits, Machine, Raw
 from grader.sim.metrics import launch_counters, line_counters
-from grader.sim.occupancy import theoretical_occupancy
 from grader.sim.opcode import NotSimulated
 from grader.sim.parser import parse
 from grader.sim.ptx import Location, PtxError
-from grader.sim.refusal import bound_refusal, refusal
 from grader.sim.schedules import order_findings
 from grader.sim.trace import access_table
 
@@ -82,7 +83,7 @@ def _one(
                 f"no kernel `{launch.kernel}` (cudaErrorInvalidDeviceFunction)",
             )
         )
-    if (refused := refusal(launch, kernel)) is not None:
+    if (refused := refusal(launch, kernel) or too_large(launch)) is not None:
         return _aborted(replace(refused, file=program.file, line=kernel.line))
     if kernel.symbol not in made:
         made[kernel.symbol] = _decoded(program, kernel)

@@ -7,7 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from grader.sim.exchange import Arrays, pack_traces, unpack_launches, unpack_program
+from grader.packing import Arrays, unpack_launches
+from grader.sim.exchange import pack_traces, unpack_program
 from grader.sim.simulate import simulate
 
 

@@ -1,23 +1,20 @@
-"""Launches that CUDA would refuse, or that are too large to simulate."""
+"""Launches that CUDA refuses, told before any backend is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
 
-import numpy as np
-
 from grader.compile.program import Kernel
-from grader.launch import Array, Finding, Launch
+from grader.launch import Finding, Launch
 
 MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
 MAX_SHARED = 48 << 10
-MAX_BLOCKS = 1 << 24
-MAX_BYTES = 1 << 30
 
 
 def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
-    """Why CUDA would refuse this launch, with its own error's name; None when it would not."""
+    """Why CUDA refuses this launch on every GPU, with its own error's name; None when it does
+    not. Limits: CUDA C++ Programming Guide, technical specifications per compute capability."""
     threads = prod(launch.block)
     static = kernel.resources.static_shared_bytes or 0
     if (
@@ -39,19 +36,6 @@ def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
             f"{static} bytes of static and {launch.shared} of dynamic shared memory "
             "(cudaErrorInvalidValue)",
             f"a block has {MAX_SHARED} bytes of shared memory in all",
-        )
-    if prod(launch.grid) > MAX_BLOCKS:
-        return _refused(
-            f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate",
-            f"launch at most {MAX_BLOCKS} blocks here, or run on a GPU",
-        )
-    size = sum(
-        prod(a.shape) * np.dtype(a.dtype).itemsize for a in launch.args if isinstance(a, Array)
-    )
-    if size > MAX_BYTES:
-        return _refused(
-            f"{size >> 20} MiB of arrays: too much to simulate",
-            f"launch with at most {MAX_BYTES >> 20} MiB here, or run on a GPU",
         )
     if len(launch.args) != len(kernel.parameters):
         return _refused(
