@@ -71,6 +71,7 @@ bench: $(LIBRARY)
 	@$(BIN)/python -m bench.simulator
 	@$(BIN)/python -m bench.growth
 	@$(BIN)/python -m bench.check
+	@$(BIN)/python -m bench.stopping
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

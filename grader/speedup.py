@@ -36,21 +36,29 @@ def interval(ratios: Sequence[float], confidence: float = 0.95) -> tuple[float, 
     whatever rule stopped the sampling. (0, infinity) while there are too few ratios. A tie with
     an end keeps the end.
     """
-    t = len(ratios)
-    affordable = t + math.log2(1 - confidence) - math.log2(t + 1)
-    rank = bisect_right(range(t // 2 + 1), affordable, key=lambda s: math.log2(math.comb(t, s)))
-    if not rank:
+    place = rank(len(ratios), confidence)
+    if not place:
         return 0.0, math.inf
     ordered = sorted(ratios)
-    return ordered[rank - 1], ordered[t - rank]
+    return ordered[place - 1], ordered[-place]
+
+
+def rank(count: int, confidence: float = 0.95) -> int:
+    """The interval's ends among `count` ratios: the rank-th smallest and the rank-th largest, from
+    1; 0 while there is none. So many ratios below m (or above it) refute that m is the median."""
+    affordable = count + math.log2(1 - confidence) - math.log2(count + 1)
+    below = range(count // 2 + 1)
+    return bisect_right(below, affordable, key=lambda s: math.log2(math.comb(count, s)))
 
 
 def settled(ratios: Sequence[float], minimum: float, full: float, least: int = LEAST) -> bool:
-    """Whether more pairs would change nothing: the interval lies below `minimum` or above `full`,
-    or is so narrow that the points are known. Never below `least` pairs."""
-    if len(ratios) < least:
-        return False
-    low, high = interval(ratios)
+    """Whether more pairs would change nothing. Never below `least` pairs."""
+    return len(ratios) >= least and is_known(*interval(ratios), minimum, full)
+
+
+def is_known(low: float, high: float, minimum: float, full: float) -> bool:
+    """Whether an interval tells the points: it lies below `minimum` or above `full`, or it is so
+    narrow that what is left of it hardly moves them."""
     return high < minimum or low > full or high - low <= CLOSE * (full - minimum)
 
 
@@ -71,16 +79,12 @@ class Estimate:
     sigma: float
     pairs: int
 
-    def is_decided(self, minimum: float, full: float) -> bool:
-        """Whether it lies wholly on one side of the band in which points grow."""
-        return self.high < minimum or self.low > full
-
     def is_doubtful(self, minimum: float, full: float) -> bool:
-        """Whether it is to be measured again, and then looked at by a person: it may lie on
-        either side of `minimum`, or points depend on a median that noise has moved."""
-        return self.low <= minimum <= self.high or (
-            self.sigma > NOISY and not self.is_decided(minimum, full)
-        )
+        """Whether it is to be measured again, and then looked at by a person: points are not
+        known, and either `minimum` may be missed or the noise has moved the median."""
+        if is_known(self.low, self.high, minimum, full):
+            return False
+        return self.low <= minimum or self.sigma > NOISY
 
 
 def estimate(ratios: Sequence[float]) -> Estimate:
