@@ -8,12 +8,12 @@ evaluated, and magnitudes are capped, so that a spec can neither run code nor ex
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import operator
 from collections.abc import Callable, Mapping
 
 from grader.fault import LabFault
+from grader.nearest import did_you_mean
 
 Number = int | float
 
@@ -122,18 +122,14 @@ class _Evaluator:
     def _name(self, name: str) -> Number:
         if name in self.names:
             return self.names[name]
-        near = difflib.get_close_matches(name, self.names, n=1)
         known = ", ".join(sorted(self.names)) or "none"
-        guess = f"did you mean `{near[0]}`? " if near else ""
-        raise self.fault(f"unknown name `{name}`", f"{guess}names that may be used: {known}")
+        mend = f"{did_you_mean(name, self.names)} names that may be used: {known}".lstrip()
+        raise self.fault(f"unknown name `{name}`", mend)
 
     def _call(self, name: str, args: list[ast.expr], depth: int) -> Number:
         if name not in _FUNCTIONS:
-            near = difflib.get_close_matches(name, _FUNCTIONS, n=1)
-            guess = f"did you mean `{near[0]}`? " if near else ""
-            raise self.fault(
-                f"unknown function `{name}`", f"{guess}there are {', '.join(_FUNCTIONS)}"
-            )
+            mend = f"{did_you_mean(name, _FUNCTIONS)} there are {', '.join(_FUNCTIONS)}".lstrip()
+            raise self.fault(f"unknown function `{name}`", mend)
         count, function = _FUNCTIONS[name]
         if len(args) != count and not (name in ("min", "max") and len(args) > count):
             raise self.fault(f"`{name}` takes {count} argument{'s' * (count > 1)}")

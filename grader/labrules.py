@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import NoReturn
 
 from grader import labmodel
 from grader.fault import LabFault
 from grader.lab import Case, Lab
+from grader.nearest import did_you_mean
 from grader.prepare import array_shapes, launch_shape
 from grader.yamlfile import Document
 
@@ -38,8 +38,7 @@ class Rules:
         parameters = [name for _, name in self.lab.kernels[0].parameters]
         for name in self.model.arguments:
             if name not in parameters:
-                near = difflib.get_close_matches(name, parameters, n=1)
-                mend = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(parameters)}"
+                mend = did_you_mean(name, parameters) or f"it has {', '.join(parameters)}"
                 self.fault(("arguments", name), f"the kernel has no parameter `{name}`", mend)
         for name in parameters:
             if name not in self.model.arguments:

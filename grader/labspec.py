@@ -5,7 +5,6 @@ Every mistake in a lab is a LabFault with file, line, key and how to mend it.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from grader.lab import (
     Role,
 )
 from grader.labrules import Rules
+from grader.nearest import nearest
 from grader.prepare import prepare, prepare_baseline
 from grader.yamlfile import Document, read_document
 
@@ -60,11 +60,11 @@ def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
     for root in roots or lab_roots():
         if name in names and (root / name / "lab.yaml").is_file():
             return _build(root / name)
-    near = difflib.get_close_matches(name.lower(), names, n=1)
-    near = near or [known for known in names if name and name.lower() in known]
+    inside = (known for known in names if name and name.lower() in known)
+    near = nearest(name.lower(), names) or next(inside, "")
     places = ", ".join(str(root) for root in roots or lab_roots())
     known = f"labs: {', '.join(names)}" if names else f"no labs in {places}"
-    guess = f"did you mean {near[0]}? " if near else ""
+    guess = f"did you mean {near}? " if near else ""
     raise LabFault(f"there is no lab `{name}`", mend=f"{guess}{known}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import stat
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from grader.fault import LabFault, StudentFault
 from grader.launch import Finding
+from grader.nearest import nearest
 
 MAX_BYTES = 256 * 1024
 
@@ -74,8 +74,8 @@ def _nearest(path: Path) -> str:
         names = [name for name in os.listdir(path.parent) if name.endswith(".cu")]
     except OSError:
         return ""
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return str(path.parent / near[0]) if near else ""
+    near = nearest(path.name, names)
+    return str(path.parent / near) if near else ""
 
 
 def _check_content(data: bytes, name: str) -> None:

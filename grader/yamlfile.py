@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from grader.fault import LabFault
+from grader.nearest import did_you_mean
 
 Key = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
@@ -223,8 +223,7 @@ def _known(model: type[BaseModel] | None) -> str:
 
 
 def _near(key: str | int, model: type[BaseModel] | None) -> str:
-    near = difflib.get_close_matches(str(key).lower(), _keys(model) if model else (), n=1)
-    return f"did you mean `{near[0]}`?" if near else _known(model)
+    return did_you_mean(str(key).lower(), _keys(model) if model else ()) or _known(model)
 
 
 def _keys(model: type[BaseModel]) -> tuple[str, ...]:

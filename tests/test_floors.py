@@ -14,10 +14,10 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "grader"
 
 FLOORS = {
-    0: "__init__ elementtype fault launch occupancy wholefile",
+    0: "__init__ elementtype fault launch nearest occupancy wholefile",
     1: "arrayfile box boxed expression lab labmodel labrules labspec launchfile oracle outcome"
     " packing parcel prepare sandbox skeleton speedup submission tolerance yamlfile",
-    2: "compile refusal timing",
+    2: "compile refusal timing verifier",
     3: "sim gpu",
     4: "run",
     5: "check",

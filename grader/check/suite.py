@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from grader.check.findings import fold_apart
 from grader.check.result import CheckOptions, Dependency, Evidence, Result, Verdict
 from grader.fault import LabFault
 from grader.lab import CheckSpec, Lab
+from grader.nearest import did_you_mean
 
 Judge = Callable[[CheckOptions, Evidence], Verdict]
 
@@ -62,7 +62,7 @@ def find_check(spec: CheckSpec) -> Check:
         raise LabFault(
             f"there is no check `{spec.name}`",
             where=_where(spec),
-            mend=nearest(spec.name, check_names(), "check"),
+            mend=_mend(spec.name, check_names(), "check"),
         )
     judge: Judge = module.judge
     title = (judge.__doc__ or "").strip().splitlines()[0]
@@ -106,20 +106,18 @@ def read_options(spec: CheckSpec, model: type[CheckOptions]) -> CheckOptions:
         option = ".".join(str(part) for part in error["loc"])
         where = _where(spec, option)
         if error["type"] == "extra_forbidden":
-            mend = nearest(option, tuple(model.model_fields), "option")
+            mend = _mend(option, tuple(model.model_fields), "option")
             raise LabFault(f"unknown option `{option}`", where=where, mend=mend) from None
         message = str(error["msg"]).removeprefix("Value error, ")
         got = f" (got {error['input']!r})" if option and error["type"] != "missing" else ""
         raise LabFault(f"{message[0].lower()}{message[1:]}{got}", where=where) from None
 
 
-def nearest(name: str, names: Sequence[str], what: str) -> str:
+def _mend(name: str, names: Sequence[str], what: str) -> str:
     """How to mend a name that is not among `names`."""
-    close = difflib.get_close_matches(name, names, n=1)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    known = ", ".join(sorted(names))
-    return f"the {what}s there are: {known}" if names else f"it takes no {what}s"
+    if not names:
+        return f"it takes no {what}s"
+    return did_you_mean(name, names) or f"the {what}s there are: {', '.join(sorted(names))}"
 
 
 def plan(lab: Lab) -> tuple[Check, ...]:

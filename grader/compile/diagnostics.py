@@ -12,13 +12,13 @@ and its assembler (ptxas) one line, about the PTX and not the source.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from grader.fault import StudentFault
 from grader.launch import Finding, Severity
+from grader.nearest import did_you_mean
 
 MAX_ERRORS = 20
 MAX_CONTEXT = 4
@@ -226,8 +226,7 @@ def _told(message: str, letter: str) -> tuple[str, str]:
             "delete the #include: kernels use CUDA's headers only, not the host's libraries",
         )
     if undefined := _UNDEFINED.match(message):
-        near = difflib.get_close_matches(undefined[1], BUILTINS, n=1, cutoff=0.8)
-        return message, f"did you mean `{near[0]}`?" if near else ""
+        return message, did_you_mean(undefined[1], BUILTINS, 0.8)
     if message.startswith("unrecognized token") and letter > "\x7f":
         return (
             f"U+{ord(letter):04X} is no letter of CUDA C++",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
 from grader.compile.declarations import declarations, function_line
@@ -12,6 +11,7 @@ from grader.compile.program import Kernel, Parameter, Program
 from grader.fault import StudentFault
 from grader.lab import KernelSpec
 from grader.launch import Finding
+from grader.nearest import nearest
 
 _SPELLINGS = {
     "unsigned": "unsigned int",
@@ -145,10 +145,10 @@ def _missing(program: Program, spec: KernelSpec) -> StudentFault:
     names = [k.name for k in program.kernels]
     if not names:
         return _refused(program, spec, head + ": the file has no __global__ function", 0)
-    near = difflib.get_close_matches(spec.name, names, 1, 0.5) or names[:1] * (len(names) == 1)
+    near = nearest(spec.name, names, 0.5) or (names[0] if len(names) == 1 else "")
     if not near:
         return _refused(program, spec, f"{head}, only {', '.join(names)}", 0)
-    kernel = next(k for k in program.kernels if k.name == near[0])
+    kernel = next(k for k in program.kernels if k.name == near)
     mend = f"rename `{kernel.name}` to `{spec.name}`"
     return _refused(program, spec, head, kernel.line, mend, kernel.signature)
 

@@ -1,0 +1,32 @@
+"""Which name a misspelt one is taken for, and when none is."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.nearest import did_you_mean, nearest
+
+NAMES = ("matmul", "matmul_tiled", "transpose", "reduce")
+
+
+@pytest.mark.parametrize(
+    ("name", "likeness", "meant"),
+    [
+        ("matmull", 0.6, "matmul"),
+        ("matmul_tile", 0.6, "matmul_tiled"),
+        ("tranpose", 0.6, "transpose"),
+        ("reduce", 0.6, "reduce"),
+        ("redo", 0.6, "reduce"),
+        ("redo", 0.9, ""),
+        ("scan", 0.6, ""),
+        ("", 0.6, ""),
+    ],
+)
+def test_nearest(name: str, likeness: float, meant: str) -> None:
+    assert nearest(name, NAMES, likeness) == meant
+    assert did_you_mean(name, NAMES, likeness) == (f"did you mean `{meant}`?" if meant else "")
+
+
+def test_any_collection_will_do() -> None:
+    assert nearest("grdi", iter(["grid", "block"])) == "grid"
+    assert nearest("n", {}) == ""
