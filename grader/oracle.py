@@ -75,6 +75,23 @@ def make_expected(
     return {n: _checked_expected(f"{where}: {n}", made[n], shapes[n]) for n in wanted}
 
 
+def make_verdict(
+    lab: Lab,
+    case: Case,
+    inputs: Mapping[str, NDArray[Any]],
+    outputs: Mapping[str, NDArray[Any]],
+    rng: np.random.Generator,
+    module: ModuleType,
+) -> str:
+    """What the reference's verify() says of a timed launch's outputs: empty when right."""
+    path = lab.folder / "reference.py"
+    said = _call(path, module.verify, dict(case.dims), dict(inputs), dict(outputs), rng)
+    if not isinstance(said, str):
+        where = f"{path}: verify() for case {case.name}"
+        raise LabFault(f"must return a text, not {type(said).__name__}", where=where)
+    return said
+
+
 def _call(path: Path, function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)

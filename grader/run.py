@@ -13,11 +13,14 @@ from grader.box import BoxDeath, Limits, call
 from grader.compile.program import Program
 from grader.fault import MachineFault
 from grader.gpu.attempt import run_launches
+from grader.gpu.measure import time_kernel
 from grader.launch import Array, Finding, Launch, Trace
 from grader.packing import pack_launches
 from grader.refusal import refusal
 from grader.sim.capacity import MAX_BYTES, too_large
 from grader.sim.exchange import pack_program, unpack_traces
+
+__all__ = ["run_all", "time_kernel"]
 
 SHADOW = 40
 """Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""

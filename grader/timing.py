@@ -24,7 +24,8 @@ class TimingPlan:
     `seed` before every timed launch. The ratio time(baseline) / time(submission) earns points
     from `minimum` to `full`; sampling stops when it is settled on which side it lies, or when
     `budget` seconds or `most` pairs are spent. `cublas` asks for the speed of cuBLAS' product of
-    these m, n and k in float32, without tensor cores, on the same GPU.
+    these m, n and k in float32, without tensor cores, on the same GPU. Arrays named in `fixed` stay
+    as they are (sorted keys, indices); one launch may take `limit` seconds.
     """
 
     baseline: Program
@@ -37,6 +38,8 @@ class TimingPlan:
     least: int = 50
     most: int = 400
     cublas: tuple[int, int, int] | None = None
+    fixed: tuple[str, ...] = ()
+    limit: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,9 @@ class Timing:
     empty launch. `findings` say why it ended early: a wrong timed output, a crash, a hang.
 
     `peaks` are measured on the same GPU: "copy_bytes_per_second", "fma_flop_per_second" and, where
-    the plan asks for it, "cublas_flop_per_second" (2 m n k over its time)."""
+    the plan asks for it, "cublas_flop_per_second" (2 m n k over its time). `verified` counts the
+    timed outputs that were right. `clocks` are the multiprocessors' in MHz after each pair; empty
+    where NVML does not answer: then no throttling is seen."""
 
     pairs: tuple[Pair, ...]
     overhead: float = 0.0
@@ -68,6 +73,7 @@ class Timing:
     peaks: Mapping[str, float] = field(default_factory=dict)
     device: str = ""
     verified: int = 0
+    clocks: tuple[int, ...] = ()
 
     @property
     def ratios(self) -> tuple[float, ...]:

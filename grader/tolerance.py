@@ -46,6 +46,40 @@ def expected_product(a: NDArray[Any], b: NDArray[Any]) -> Expected:
     return Expected(value, gamma(k + 2) * magnitude + k * SMALLEST_NORMAL)
 
 
+def product_differs(
+    a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], rng: np.random.Generator
+) -> str:
+    """Whether float32 `c` (m x n) is other than the product of whole-numbered `a` (m x k) and `b`
+    (k x n), told in one line; empty when it is not. For products that float32 holds exactly.
+
+    Freivalds' check, O(m k + k n + m n): c r is compared with a (b r) for a random r of whole
+    numbers below 2**16. All terms are whole and their sums stay below 2**53, so float64 rounds
+    nothing; a wrong c passes with probability 2**-16 at most.
+    """
+    weights: NDArray[np.float64] = rng.integers(1, 2**16, b.shape[1]).astype(np.float64)
+    if not np.all(np.abs(c) <= EXACT_LIMIT):
+        return "an element is NaN or larger than any that is due"
+    due, got = _times(a, _times(b, weights)), _times(c, weights)
+    wrong = np.flatnonzero(due != got)
+    if not wrong.size:
+        return ""
+    row = int(wrong[0])
+    right = a[row].astype(np.float64) @ b.astype(np.float64)
+    column = int(np.argmax(right != c[row]))
+    what = f"element [{row}, {column}] is {c[row, column]:g}, expected {right[column]:g}"
+    return f"{wrong.size} of {len(got)} rows are wrong, the first {what}"
+
+
+def _times(matrix: NDArray[Any], vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """matrix @ vector in float64, a band of rows at a time to stay in the cache."""
+    made = np.empty(len(matrix), dtype=np.float64)
+    band = max((1 << 18) // max(matrix.shape[1], 1), 1)
+    for row in range(0, len(matrix), band):
+        part = matrix[row : row + band].astype(np.float64)
+        made[row : row + band] = part @ vector
+    return made
+
+
 def expected_sum(a: NDArray[Any], b: NDArray[Any]) -> Expected:
     """The sum of two float32 arrays of one shape, and its bound: one rounding, and none at all
     where the exact sum is a float32."""
@@ -59,9 +93,9 @@ def whole_factors(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Whole-numbered A (m x k) and B (k x n) whose product float32 holds exactly.
 
-    Odd numbers from 2049 to 4097, which float16 and TF32 cannot hold, meet only -1 and 1: in even
-    positions of the sum they stand in A, in odd ones in B. No partial sum exceeds 4097 k, so k may
-    be up to 4095.
+    Odd numbers from 2049 to 4095, which float16 and TF32 cannot hold, meet only -1 and 1: in even
+    positions of the sum they stand in A, in odd ones in B. No partial sum exceeds 4095 k, so k may
+    be up to 4097.
     """
     large_in_a = np.arange(k) % 2 == 0
     a = np.where(large_in_a[None, :], _large(rng, (m, k)), _sign(rng, (m, k)))
@@ -70,7 +104,7 @@ def whole_factors(
 
 
 def _large(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int64]:
-    return _sign(rng, shape) * (2 * rng.integers(1024, 2048, shape, endpoint=True) + 1)
+    return _sign(rng, shape) * (2 * rng.integers(1024, 2047, shape, endpoint=True) + 1)
 
 
 def _sign(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int64]:

@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from numpy.typing import NDArray
 
-from grader.box import BoxDeath, Limits, call
-from grader.compile.cache import key_of, load, store, user_folder
+from grader.box import BoxDeath, Limits
 from grader.compile.program import Kernel, Program
 from grader.fault import MachineFault
 from grader.gpu.buffer import GUARD, POISONS, size, trespasses, written
-from grader.gpu.device import Device, devices, driver_version, lacking, library_folder, toolkit
-from grader.gpu.errors import of_error, of_timeout
-from grader.gpu.lock import held, quarantine
-from grader.gpu.nvcc import compile_cubin, release
+from grader.gpu.child import START, Facts, call_on, facts_of, healthy, probe
+from grader.gpu.device import Device, devices, lacking
+from grader.gpu.errors import of_death, of_error, of_timeout, placed
+from grader.gpu.lock import held
+from grader.gpu.nvcc import compile_cubin
 from grader.launch import Array, Finding, Launch, Resources, Trace
 from grader.occupancy import theoretical_occupancy
 from grader.packing import pack_launches
 from grader.refusal import refusal
 
-START = 30.0
-"""Seconds that a child may take to import PyCUDA and to get a context, at most."""
+__all__ = ["facts_of", "healthy", "run_launches"]
 
 TEARDOWN = 10.0
 PATIENCE = 4
 """A kernel that never ends once seldom ends elsewhere: the limit is divided after each timeout."""
-
-FORMAT = 1
-
-
-@dataclass(frozen=True)
-class Facts:
-    """One GPU: its name, "sm_90", and what else belongs in a grade's provenance."""
-
-    architecture: str
-    toolchain: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -71,36 +60,6 @@ def run_launches(
     return tuple(traces)
 
 
-def facts_of(device: Device) -> Facts:
-    """What CUDA says of a GPU; asked once for each driver, then remembered."""
-    tools = toolkit()
-    nvcc = release(tools) if tools else ""
-    key = key_of("gpu", FORMAT, device.name, driver_version(), nvcc)
-    told = load(user_folder(), key)
-    if told is None:
-        told = _call("describe", {}, {}, device, Limits(wall=START, memory=0)).value
-        store(user_folder(), key, told)
-    toolchain = {
-        "device": told["name"],
-        "driver": driver_version(),
-        "cuda": told["cuda"],
-        "pycuda": told["pycuda"],
-        "nvcc": nvcc,
-    }
-    return Facts(told["architecture"], toolchain)
-
-
-def healthy(device: Device) -> str:
-    """Empty when a known kernel gives the right numbers on `device`, else what went wrong."""
-    try:
-        reply = _call("probe", {}, {}, device, Limits(wall=START, memory=0))
-    except BoxDeath as death:
-        return f"the probe died: {death.detail}"
-    except MachineFault as fault:
-        return fault.what
-    return "" if reply.value is True else "a known kernel gives wrong numbers"
-
-
 def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trace]:
     """The traces of one child: at least one, up to the launch that ended its context."""
     refused = _unlaunchable(work.program, launches[0])
@@ -113,10 +72,10 @@ def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trac
     request = {"launches": rows, "symbols": [k.symbol for k in kernels], "limit": limit}
     arrays["cubin"] = _bytes(work.cubin)
     try:
-        reply = _call("launch", request, arrays, work.device, _limits(ready, limit))
+        reply = call_on(work.device, "step:launch", request, arrays, _limits(ready, limit))
     except BoxDeath as death:
-        _probe(work.device)
-        return [_aborted(work, _of_death(death, limit)) for _ in ready]
+        probe(work.device)
+        return [_aborted(work, of_death(death, limit)) for _ in ready]
     traces = [
         _trace(work, one, kernel, row, reply.arrays, number, limit)
         for number, (one, kernel, row) in enumerate(zip(ready, kernels, reply.value, strict=False))
@@ -124,26 +83,8 @@ def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trac
     if not traces:
         raise MachineFault("the GPU's child process launched nothing", mend="see `grader doctor`")
     if not traces[-1].ended:
-        _probe(work.device)
+        probe(work.device)
     return traces
-
-
-def _call(
-    step: str, request: Any, arrays: Mapping[str, NDArray[Any]], device: Device, limits: Limits
-) -> Any:
-    libraries = library_folder()
-    variables = {"LD_LIBRARY_PATH": str(libraries or ""), "CUDA_CACHE_DISABLE": "1"}
-    if device.uuid:
-        variables["CUDA_VISIBLE_DEVICES"] = device.uuid
-    return call(
-        f"grader.gpu.step:{step}",
-        request,
-        arrays,
-        limits=limits,
-        readable=(libraries,) if libraries else (),
-        devices=device.nodes(),
-        variables=variables,
-    )
 
 
 def _limits(launches: Sequence[Launch], limit: float) -> Limits:
@@ -183,7 +124,7 @@ def _trace(
             findings.append(_differs(kernel.parameters[k].name or array.name))
     return Trace(
         "gpu",
-        tuple(_placed(work.program, kernel, finding) for finding in findings),
+        tuple(placed(finding, work.program, kernel) for finding in findings),
         outputs,
         unwritten,
         resources=_resources(work.facts, launch, row),
@@ -220,17 +161,8 @@ def _unlaunchable(program: Program, launch: Launch) -> Finding | None:
 
 
 def _aborted(work: _Work, finding: Finding, kernel: Kernel | None = None) -> Trace:
-    placed = _placed(work.program, kernel, finding)
     toolchain = {**work.program.toolchain, **work.facts.toolchain}
-    return Trace("gpu", (placed,), toolchain=toolchain, ended=False)
-
-
-def _placed(program: Program, kernel: Kernel | None, finding: Finding) -> Finding:
-    """At the kernel's own line: a GPU does not say which line it was."""
-    line = kernel.line if kernel else 0
-    lines = program.source.splitlines()
-    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return replace(finding, file=program.file, line=line, text=text)
+    return Trace("gpu", (placed(finding, work.program, kernel),), toolchain=toolchain, ended=False)
 
 
 def _differs(name: str) -> Finding:
@@ -242,23 +174,6 @@ def _differs(name: str) -> Finding:
         variable=name,
         hint="only sums by floating-point atomics may do that; else two threads race",
     )
-
-
-def _of_death(death: BoxDeath, limit: float) -> Finding:
-    if death.reason == "timeout":
-        return of_timeout(limit)
-    return Finding("launch-failure", "error", f"the GPU's process died: {death.detail}")
-
-
-def _probe(device: Device) -> None:
-    """After a failure: use the GPU again only if it still works."""
-    if problem := healthy(device):
-        quarantine(device, problem)
-        raise MachineFault(
-            f"{device.model} no longer works: {problem}",
-            where=str(device.node),
-            mend="reset it (nvidia-smi --gpu-reset) or restart the machine",
-        )
 
 
 def _bytes(data: bytes) -> NDArray[Any]:

@@ -89,15 +89,17 @@ def trespasses(launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]])
     for held in after:
         for (index, array), bytes_after in zip(arrays, held, strict=True):
             name = kernel.parameters[index].name or array.name
-            for what, finding in _strays(index, replace(array, name=name), bytes_after):
+            for what, finding in strays(index, replace(array, name=name), bytes_after):
                 found.setdefault((name, what), finding)
             if kernel.parameters[index].type.startswith("const") and _changed(array, bytes_after):
                 found.setdefault((name, "const"), _const_written(name))
     return list(found.values())
 
 
-def _strays(index: int, array: Array, held: Bytes) -> list[tuple[str, Finding]]:
-    """Elements of a band with a changed byte: a store seldom changes all bytes of what it hits."""
+def strays(index: int, array: Array, held: Bytes) -> list[tuple[str, Finding]]:
+    """What a band of `array`, argument `index`, shows: ("start" or "end", the finding).
+
+    Elements with a changed byte count: a store seldom changes all bytes of what it hits."""
     item = np.dtype(array.dtype).itemsize
     whole = GUARD // item * item
     bands = held[GUARD - whole : GUARD], held[held.size - GUARD :][:whole]

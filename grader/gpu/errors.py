@@ -5,6 +5,10 @@ Names and texts: CUDA Driver API, "Data types used by CUDA driver", CUresult.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from grader.box import BoxDeath
+from grader.compile.program import Kernel, Program
 from grader.launch import Finding
 
 INVALID_ACCESS = {
@@ -44,3 +48,18 @@ def of_timeout(seconds: float) -> Finding:
         f"the kernel ran for more than {seconds:g} s on the GPU and was stopped",
         hint=SIMULATE,
     )
+
+
+def of_death(death: BoxDeath, limit: float) -> Finding:
+    """The finding for a launch whose whole process ended; it had `limit` seconds."""
+    if death.reason == "timeout":
+        return of_timeout(limit)
+    return Finding("launch-failure", "error", f"the GPU's process died: {death.detail}")
+
+
+def placed(finding: Finding, program: Program, kernel: Kernel | None = None) -> Finding:
+    """At the kernel's own line: a GPU does not say which line it was."""
+    line = kernel.line if kernel else 0
+    lines = program.source.splitlines()
+    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return replace(finding, file=program.file, line=line, text=text)

@@ -1,0 +1,94 @@
+"""A GPU's child process: how a step is called on one device, and what CUDA says of the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grader.box import BoxDeath, Limits, Reply, call
+from grader.compile.cache import key_of, load, store, user_folder
+from grader.fault import MachineFault
+from grader.gpu.device import Device, driver_version, library_folder, toolkit
+from grader.gpu.lock import quarantine
+from grader.gpu.nvcc import release
+
+START = 30.0
+"""Seconds that a child may take to import PyCUDA and to get a context, at most."""
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One GPU: its name, "sm_90", and what else belongs in a grade's provenance."""
+
+    architecture: str
+    toolchain: Mapping[str, str]
+
+
+def call_on(
+    device: Device,
+    step: str,
+    request: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    limits: Limits,
+    readable: tuple[Any, ...] = (),
+) -> Reply:
+    """Run "module:function" of `grader.gpu` in a child that sees this GPU and no other."""
+    libraries = library_folder()
+    variables = {"LD_LIBRARY_PATH": str(libraries or ""), "CUDA_CACHE_DISABLE": "1"}
+    if device.uuid:
+        variables["CUDA_VISIBLE_DEVICES"] = device.uuid
+    return call(
+        f"grader.gpu.{step}",
+        request,
+        arrays,
+        limits=limits,
+        readable=(*((libraries,) if libraries else ()), *readable),
+        devices=device.nodes(),
+        variables=variables,
+    )
+
+
+def facts_of(device: Device) -> Facts:
+    """What CUDA says of a GPU; asked once for each driver, then remembered."""
+    tools = toolkit()
+    nvcc = release(tools) if tools else ""
+    key = key_of("gpu", FORMAT, device.name, driver_version(), nvcc)
+    told = load(user_folder(), key)
+    if told is None:
+        told = call_on(device, "step:describe", {}, {}, Limits(wall=START, memory=0)).value
+        store(user_folder(), key, told)
+    toolchain = {
+        "device": told["name"],
+        "driver": driver_version(),
+        "cuda": told["cuda"],
+        "pycuda": told["pycuda"],
+        "nvcc": nvcc,
+    }
+    return Facts(told["architecture"], toolchain)
+
+
+def healthy(device: Device) -> str:
+    """Empty when a known kernel gives the right numbers on `device`, else what went wrong."""
+    try:
+        reply = call_on(device, "step:probe", {}, {}, Limits(wall=START, memory=0))
+    except BoxDeath as death:
+        return f"the probe died: {death.detail}"
+    except MachineFault as fault:
+        return fault.what
+    return "" if reply.value is True else "a known kernel gives wrong numbers"
+
+
+def probe(device: Device) -> None:
+    """After a failure: use the GPU again only if it still works. Raises MachineFault."""
+    if problem := healthy(device):
+        quarantine(device, problem)
+        raise MachineFault(
+            f"{device.model} no longer works: {problem}",
+            where=str(device.node),
+            mend="reset it (nvidia-smi --gpu-reset) or restart the machine",
+        )

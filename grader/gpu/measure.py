@@ -1,0 +1,236 @@
+"""A kernel's speed beside its baseline's: what the timing child is asked, and what its answer says.
+
+The GPU is ours only while the child runs; the outputs are verified when it is free again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.box import BoxDeath, Limits, Reply
+from grader.compile.cache import key_of, load, store, user_folder
+from grader.compile.program import Kernel, Program
+from grader.fault import LabFault, MachineFault
+from grader.gpu.buffer import GUARD, inside, size, strays
+from grader.gpu.child import START, call_on, facts_of, probe
+from grader.gpu.clock import dropped
+from grader.gpu.device import Device, devices, driver_version, lacking
+from grader.gpu.errors import of_death, of_error, of_timeout, placed
+from grader.gpu.fresh import fresh, moves
+from grader.gpu.lock import held
+from grader.gpu.nvcc import compile_cubin
+from grader.launch import Array, Finding, Launch
+from grader.packing import pack_launches
+from grader.refusal import refusal
+from grader.timing import Pair, Timing, TimingPlan, Verify
+
+KEPT_BYTES = 2 << 30
+"""Bytes of timed outputs that are handed back for verification, at most."""
+
+FEWEST = 20
+VERIFIERS = 8
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is timed: the submission's program and the plan, both kernels known to exist."""
+
+    program: Program
+    plan: TimingPlan
+    kernels: tuple[Kernel, Kernel]
+
+
+def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
+    """Pairs of timed launches on the first GPU that is free, each of the submission's outputs
+    verified. Raises MachineFault, LabFault (the baseline fails) and StudentFault (nvcc refuses)."""
+    if (missing := lacking()) is not None:
+        raise missing
+    found = devices()
+    architecture = facts_of(found[0]).architecture
+    if (refused := _refused(program, plan.launch)) is not None:
+        return Timing((), findings=(refused,), ended=False)
+    question = Question(program, plan, (_kernel(plan.baseline, plan.baseline_launch),
+                                        _kernel(program, plan.launch)))  # fmt: skip
+    cubins = {
+        "cubin.0": compile_cubin(plan.baseline, architecture),
+        "cubin.1": compile_cubin(program, architecture),
+        "cubin.own": compile_cubin(own_kernels(), architecture),
+    }
+    with held(found) as device:
+        name = facts_of(device).toolchain["device"]
+        try:
+            reply = _asked(question, cubins, device)
+        except BoxDeath as death:
+            probe(device)
+            lost = placed(of_death(death, plan.limit), program, question.kernels[1])
+            return Timing((), findings=(lost,), ended=False, device=name)
+        if reply.value["stopped"]:
+            probe(device)
+    return replace(_judged(question, reply, verify), device=name)
+
+
+def own_kernels() -> Program:
+    """kernels.cu as a program; NVRTC never sees it."""
+    source = files("grader.gpu").joinpath("kernels.cu").read_text(encoding="utf-8")
+    return Program("kernels.cu", source, (), "", "", "")
+
+
+def most_pairs(plan: TimingPlan) -> int:
+    """How many pairs the bytes of their outputs allow, FEWEST at least."""
+    one = sum(size(a) + 2 * GUARD for _, a in _arrays(plan.launch) if a.read_back)
+    return min(plan.most, max(KEPT_BYTES // max(one, 1), FEWEST))
+
+
+def _asked(question: Question, cubins: Mapping[str, bytes], device: Device) -> Reply:
+    plan = question.plan
+    rows, arrays = pack_launches([_without_data(plan.baseline_launch), plan.launch])
+    arrays |= {name: np.frombuffer(cubin, np.uint8) for name, cubin in cubins.items()}
+    most = most_pairs(plan)
+    key = key_of("peaks", FORMAT, device.name, driver_version())
+    known = load(user_folder(), key)
+    request = {
+        "launches": rows,
+        "symbols": [kernel.symbol for kernel in question.kernels],
+        "peaks": known is None,
+        "plan": {
+            "seed": plan.seed.hex(),
+            "fixed": list(plan.fixed),
+            "minimum": plan.minimum,
+            "full": plan.full,
+            "budget": plan.budget,
+            "least": min(plan.least, most),
+            "most": most,
+            "limit": plan.limit,
+        },
+    }
+    wall = START + plan.budget + (FEWEST + 3) * 2 * plan.limit
+    one = sum(size(a) + 2 * GUARD for _, a in _arrays(plan.launch))
+    limits = Limits(wall=wall, cpu=wall, memory=0, output=(most + 2) * one + (4 << 20))
+    reply = call_on(device, "rivals:measure", request, arrays, limits)
+    if known is None and reply.value["peaks"]:
+        store(user_folder(), key, reply.value["peaks"])
+    reply.value["peaks"] = reply.value["peaks"] or known or {}
+    return reply
+
+
+def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
+    """The pairs; the first only warmed up. What is wrong with any timed launch is a finding."""
+    told = reply.value
+    bad = dropped(told["clocks"])
+    overhead = told["overhead"]
+    pairs = tuple(
+        Pair(max(a - overhead, 1e-9), max(b - overhead, 1e-9), drop)
+        for (a, b), drop in zip(told["times"], bad, strict=True)
+    )[1:]
+    findings = [*_stop(question, told), *_trespasses(question, reply)]
+    wrong, verified = _verified(question, reply, verify)
+    clocks = tuple(told["clocks"][1:]) if any(told["clocks"]) else ()
+    return Timing(
+        pairs,
+        overhead,
+        tuple(placed(f, question.program, question.kernels[1]) for f in (*findings, *wrong)),
+        ended=not told["stopped"],
+        peaks=told["peaks"],
+        verified=verified,
+        clocks=clocks,
+    )
+
+
+def _stop(question: Question, told: Mapping[str, Any]) -> Iterator[Finding]:
+    """Why a launch ended the measurement. A baseline that fails is no mistake of the student's."""
+    if not told["stopped"]:
+        return
+    limit = question.plan.limit
+    late = told["stopped"] == "timeout"
+    finding = of_timeout(limit) if late else of_error(told["error"], told["text"])
+    if told["culprit"] == 1:
+        yield finding
+        return
+    if told["culprit"] == 0:
+        where = question.plan.baseline.file
+        raise LabFault(f"the baseline fails when it is timed: {finding.message}", where=where)
+    raise MachineFault(f"the GPU fails an empty kernel: {finding.message}")
+
+
+def _trespasses(question: Question, reply: Reply) -> Iterator[Finding]:
+    """Writes beside a buffer: the outputs' after every launch, the inputs' in the end."""
+    told: set[tuple[int, str]] = set()
+    names = question.kernels[1].parameters
+    arrays = dict(_arrays(question.plan.launch))
+    for key, bytes_after in reply.arrays.items():
+        index = int(key.partition(".")[2])
+        array = replace(arrays[index], name=names[index].name or arrays[index].name)
+        for what, finding in strays(index, array, bytes_after):
+            if (index, what) not in told:
+                told.add((index, what))
+                yield finding
+
+
+def _verified(question: Question, reply: Reply, verify: Verify) -> tuple[tuple[Finding, ...], int]:
+    """What the first wrong output has wrong, and how many were right."""
+    numbers = sorted({int(key.partition(".")[0]) for key in reply.arrays if key[0] != "b"})
+
+    def problem(pair: int) -> str:
+        return verify(*timed_launch(question.plan, pair, reply.arrays))
+
+    with ThreadPoolExecutor(max(1, min(VERIFIERS, os.cpu_count() or 1))) as pool:
+        said = list(pool.map(problem, numbers))
+    wrong = [(number, text) for number, text in zip(numbers, said, strict=True) if text]
+    if not wrong:
+        return (), len(numbers)
+    number, text = wrong[0]
+    what = f"timed launch {number + 1} of {len(numbers)} is wrong: {text}"
+    hint = "every timed launch has inputs of its own: compute all of the output in each"
+    finding = Finding("wrong-output", "error", what, count=len(wrong), hint=hint)
+    return (finding,), len(numbers) - len(wrong)
+
+
+def timed_launch(
+    plan: TimingPlan, pair: int, after: Mapping[str, NDArray[np.uint8]]
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """The inputs that the submission had in a pair, made again, and the outputs that it left."""
+    inputs: dict[str, NDArray[Any]] = dict(plan.launch.globals)
+    outputs: dict[str, NDArray[Any]] = {}
+    for k, array in _arrays(plan.launch):
+        if array.data is not None:
+            base = np.ascontiguousarray(array.data, array.dtype)
+            moved = moves(array.shape, plan.seed, 2 * pair + 1, array.name)
+            inputs[array.name] = base if array.name in plan.fixed else fresh(base, moved)
+        if array.read_back:
+            # a copy: each element of the array at its natural alignment
+            left = inside(after[f"{pair}.{k}"]).copy()
+            outputs[array.name] = left.view(array.dtype).reshape(array.shape)
+    return inputs, outputs
+
+
+def _arrays(launch: Launch) -> list[tuple[int, Array]]:
+    return [(k, a) for k, a in enumerate(launch.args) if isinstance(a, Array)]
+
+
+def _without_data(launch: Launch) -> Launch:
+    """Both kernels share the submission's buffers, and what their inputs are made of."""
+    args = tuple(replace(a, data=None) if isinstance(a, Array) else a for a in launch.args)
+    return replace(launch, args=args)
+
+
+def _refused(program: Program, launch: Launch) -> Finding | None:
+    kernel = program.kernel(launch.kernel)
+    if kernel is None:
+        return of_error("CUDA_ERROR_NOT_FOUND", "")
+    return refusal(launch, kernel)
+
+
+def _kernel(program: Program, launch: Launch) -> Kernel:
+    kernel = program.kernel(launch.kernel)
+    if kernel is None:
+        raise LabFault(f"{program.file} has no kernel `{launch.kernel}`")
+    return kernel
