@@ -56,7 +56,7 @@ def product_differs(
     numbers below 2**16. All terms are whole and their sums stay below 2**53, so float64 rounds
     nothing; a wrong c passes with probability 2**-16 at most.
     """
-    weights: NDArray[np.float64] = rng.integers(1, 2**16, b.shape[1]).astype(np.float64)
+    weights = np.asarray(rng.integers(1, 2**16, b.shape[1]), np.float64)
     if not np.all(np.abs(c) <= EXACT_LIMIT):
         return "an element is NaN or larger than any that is due"
     due, got = _times(a, _times(b, weights)), _times(c, weights)
