@@ -1,61 +1,101 @@
-"""Our verdicts beside compute-sanitizer's, read on a real GPU (`sanitizer-h200.json`).
+"""Our verdicts beside compute-sanitizer's, read on a real GPU: each difference has one reason.
 
-What one of its tools reports in a kernel, the kernel's expectation has too, and test_watch.py holds
-the simulator to that. Where the tools are wrong, REASONS says why. They see less than we do: see
-`test_what_only_we_see`.
+test_watch.py holds the simulator to what a kernel expects, so that a reason here is about what
+the simulator does. The claims that a kernel's own text or the reading can refute are checked.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
-HERE = Path(__file__).parent
-TOLD: Mapping[str, Any] = json.loads((HERE / "sanitizer-h200.json").read_text())
-EXPECT = re.compile(r"^// expect: (.*)$", re.M)
+import pytest
 
-TWO_PLACES = "synccheck takes one named barrier at two places of the code for a divergent one"
-ARRIVE = "racecheck does not count bar.arrive as what orders the accesses before it"
-REASONS = {
-    "barrier/deadlock_clean": TWO_PLACES,
-    "race/two_named_barriers_clean": TWO_PLACES,
-    "race/ring_of_two_named_barriers_clean": ARRIVE,
+from tests.watch.differences import (
+    Reason,
+    expected,
+    kernels,
+    never_ended,
+    ours,
+    problems,
+    reasons,
+    table,
+    theirs,
+    told,
+)
+
+
+def is_shared(text: str) -> bool:
+    """Whether every variable that the expectations name is declared `__shared__`."""
+    names = re.findall(r" variable (\w+)", "\n".join(expected(text)))
+    found = [re.search(rf"__shared__[^;]*\b{name}\b", text) for name in names]
+    return bool(names) and all(found)
+
+
+CLAIMS: dict[str, Callable[[str, str], bool]] = {
+    "racecheck watches shared memory only": lambda name, text: not is_shared(text),
+    "racecheck does not hold atomics": lambda name, text: is_shared(text) and "atomic" in text,
+    "racecheck takes a barrier of some": lambda name, text: "bar.sync 1, " in text,
+    "racecheck is silent between lanes": lambda name, text: "shfl" in text or "tile" in text,
+    "racecheck misses a hazard": lambda name, text: is_shared(text),
+    "racecheck does not count bar.arrive": lambda name, text: "bar.arrive" in text,
+    "ours is an info": lambda name, text: all(" info" in line for line in expected(text)),
+    "synccheck checks barriers": lambda name, text: "__shfl" in text or "__ballot" in text,
+    "synccheck takes one named": lambda name, text: text.count('"bar.sync 1, 64;"') == 2,
+    "no tool ends a kernel": lambda name, text: never_ended(name),
+    "memcheck knows where": lambda name, text: is_shared(text) and not never_ended(name),
+    "memcheck tells of it": lambda name, text: ours(text) == {"memcheck"},
+    "initcheck watches global memory only": lambda name, text: is_shared(text),
 }
 
 
-def kernels() -> dict[str, str]:
-    """The text of each kernel that was judged and is still there."""
-    paths = {name: HERE / f"{name}.cu" for name in TOLD["kernels"]}
-    return {name: path.read_text() for name, path in paths.items() if path.exists()}
-
-
-def reported(name: str) -> list[str]:
-    """The tools that report something in a kernel."""
-    return [tool for tool, said in TOLD["kernels"][name].items() if said["reports"]]
-
-
-def is_clean(text: str) -> bool:
-    return all(expected == "clean" for expected in EXPECT.findall(text))
-
-
 def test_where_it_was_read() -> None:
-    assert set(TOLD["machine"]) >= {"device", "driver", "compute-sanitizer", "date"}
+    assert set(told()["machine"]) >= {"device", "driver", "compute-sanitizer", "date"}
     assert len(kernels()) >= 60
 
 
-def test_whatever_the_tools_report_is_expected_of_us() -> None:
-    alone = {name for name, text in kernels().items() if reported(name) and is_clean(text)}
-    assert alone == set(REASONS)
+def test_every_difference_has_exactly_one_reason_and_nothing_else_has() -> None:
+    assert not list(problems(reasons()))
+
+
+def test_a_reason_too_few_too_many_or_twice_is_told() -> None:
+    first, second, *rest = reasons()
+    fewer = replace(first, kernels=first.kernels[1:])
+    assert any("no reason" in line for line in problems((fewer, second, *rest)))
+    more = replace(first, kernels=(*first.kernels, "race/global_raw_clean"))
+    assert any("equal" in line for line in problems((more, second, *rest)))
+    twice = replace(second, kernels=(*second.kernels, first.kernels[0]))
+    assert any("two reasons" in line for line in problems((first, twice, *rest)))
+
+
+@pytest.mark.parametrize("reason", reasons(), ids=[r.name[:40] for r in reasons()])
+def test_a_reason_is_true_of_its_kernels(reason: Reason) -> None:
+    (claim,) = [CLAIMS[start] for start in CLAIMS if reason.name.startswith(start)]
+    held = kernels()
+    assert reason.source and reason.tool
+    assert [name for name in reason.kernels if not claim(name, held[name])] == []
+
+
+def test_a_claim_is_false_of_most_other_kernels() -> None:
+    """Each claim tells its kernels apart from kernels that other reasons are for."""
+    held = kernels()
+    for reason in reasons():
+        (claim,) = [CLAIMS[start] for start in CLAIMS if reason.name.startswith(start)]
+        others = [k for r in reasons() if r != reason for k in r.kernels]
+        assert not all(claim(name, held[name]) for name in others), reason.name
 
 
 def test_what_only_we_see() -> None:
-    """Of the kernels that are wrong, the tools say nothing of more than a third: races on global
-    memory, atomics against plain accesses, uninitialised shared memory, warps without a barrier."""
-    wrong = [name for name, text in kernels().items() if not is_clean(text)]
-    silent = Counter(name.partition("/")[0] for name in wrong if not reported(name))
-    assert silent["race"] >= 20 and silent["uninitialized"] >= 5
-    assert sum(silent.values()) > len(wrong) / 3
+    """Of the kernels that are wrong, the tools are silent on a third and more."""
+    wrong = [name for name, text in kernels().items() if expected(text)]
+    silent = [name for name in wrong if not theirs(name)]
+    assert len(silent) > len(wrong) / 3
+    assert sum(name.startswith("race/") for name in silent) >= 20
+
+
+def test_the_table_has_a_row_a_reason() -> None:
+    rows = table().splitlines()
+    assert len(rows) == len(reasons()) + 3
+    total = sum(int(row.split()[0]) + int(row.split()[1]) for row in rows[1 : len(reasons()) + 1])
+    assert rows[-2].endswith(f"{total} not")
