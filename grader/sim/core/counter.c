@@ -4,7 +4,7 @@
  * byte that several lanes ask for is moved once.
  * Shared: 32 banks of 4 bytes; accesses of 8 and 16 bytes go by half and quarter warps; a pass
  * (wavefront) serves one word of each bank, to any number of lanes. */
-#include "core.h"
+#include "row.h"
 
 static u32 distinct(const u32 *key, u32 mask) {
   u32 seen[LANES];
@@ -85,4 +85,46 @@ void count_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
     c->wavefronts += passes(offset, words, part);
     c->ideal++;
   }
+}
+
+/* Rows in the order of their addresses: pieces are counted from each row's ends. */
+void count_global_rows(Warp *w, const Insn *i, const Rows *r) {
+  u32 sectors = 0, words = 0, end = 0, last = 0;
+  for (u32 k = 0; k < r->n; k++) {
+    u32 from = r->offset[k], to = last_of(r, k);
+    if (k && from < last) {
+      u32 offset[LANES];
+      spread(r, offset);
+      count_global(w, i, offset, 4);
+      return;
+    }
+    sectors += (to >> 5) - (from >> 5) + !(k && from >> 5 == end);
+    words += (to - from) / 4 + !(k && from == last);
+    end = to >> 5;
+    last = to;
+  }
+  Counter *c = &w->worker->counter[i->pc];
+  c->requests++;
+  c->bytes += 4 * LANES;
+  c->sectors += sectors;
+  c->moved += 4 * words;
+}
+
+void count_shared_rows(Warp *w, const Insn *i, const Rows *r) {
+  u32 low = r->offset[0], high = last_of(r, 0);
+  for (u32 k = 1; k < r->n; k++) {
+    low = r->offset[k] < low ? r->offset[k] : low;
+    high = last_of(r, k) > high ? last_of(r, k) : high;
+  }
+  if (high - low >= 4 * LANES) {
+    u32 offset[LANES];
+    spread(r, offset);
+    count_shared(w, i, offset, 4);
+    return;
+  }
+  Counter *c = &w->worker->counter[i->pc];
+  c->requests++;
+  c->bytes += 4 * LANES;
+  c->wavefronts++;
+  c->ideal++;
 }

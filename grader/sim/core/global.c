@@ -6,6 +6,7 @@
  * then done again in the fixed order, one block after the other, and told exactly. */
 #include "memory.h"
 #include "pattern.h"
+#include "row.h"
 
 static void meet(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 offset, u32 flags, u32 block2,
                  u32 stamp, u32 pc) {
@@ -77,17 +78,17 @@ static void read_cell(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 offset, u
 }
 
 /* Whether a full warp reads words that many blocks read and none writes. */
-static bool shared_input(const u32 *hot, const u32 *offset) {
-  for (u32 g = 0; g < LANES; g += GROUP) {
-    enum Pattern p = pattern_of(offset + g);
-    Eight state = {0};
-    if (p == APART) return false;
-    if (p == STEP) eight(&state, hot + offset[g] / 4);
-    else state = hot[offset[g] / 4] + (Eight){0};
-    EightMask input = state == HOT_SHARED_INPUT;
-    if (!all_true(&input)) return false;
+bool shared_input_rows(const Buffer *b, const Rows *r) {
+  EightMask input = ASCENDING >= 0;
+  for (u32 k = 0; k < r->n; k++) {
+    const u32 *hot = b->hot + r->offset[k] / 4;
+    Eight state = *hot + (Eight){0};
+    for (u32 g = 0; g < r->lanes; g += GROUP) {
+      if (r->step[k]) eight(&state, hot + g);
+      input &= state == HOT_SHARED_INPUT;
+    }
   }
-  return true;
+  return all_true(&input);
 }
 
 void watch_global_read(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes) {
@@ -97,7 +98,6 @@ void watch_global_read(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32
   }
   u32 shift = w->launch->global_shift, slow = 0, granules = bytes >> shift;
   const u32 *hot = b->hot;
-  if (shift == 2 && bytes == 4 && w->mask == FULL && shared_input(hot, offset)) return;
   for (u32 k = 0; k < (granules ? granules : 1); k++) {
     u32 mark[LANES];
     EACH_LANE { mark[l] = hot[(offset[l] >> shift) + k] == HOT_SHARED_INPUT ? 0 : 1u << l; }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "memory.h"
 #include "pattern.h"
+#include "row.h"
 #include "trace.h"
 
 enum { SIGN = 1 };
@@ -24,24 +25,6 @@ static inline void addresses(const Warp *w, const Insn *i, u64 *at) {
   if (w->mask == FULL) return;
   u64 first = at[__builtin_ctz(w->mask)];
   EACH_LANE { at[l] = w->lane[l] ? at[l] : first; }
-}
-
-Region region_of(const Warp *w, u32 space, u64 at) {
-  const Launch *n = w->launch;
-  const Frame *f = &w->frame[w->top];
-  u32 stack = f->local + n->function[f->function].local;
-  Region none = {.space = GENERIC};
-  if (space == SHARED || at - SHARED_BASE < WINDOW)
-    return (Region){SHARED, space == SHARED ? 0 : SHARED_BASE, n->shared_bytes, w->cta->shared, NULL};
-  if (space == LOCAL || at - LOCAL_BASE < WINDOW)
-    return (Region){LOCAL, space == LOCAL ? 0 : LOCAL_BASE, stack, w->local, NULL};
-  if (space == PARAM || at - PARAM_BASE < WINDOW)
-    return (Region){PARAM, space == PARAM ? 0 : PARAM_BASE, n->param_bytes, (u8 *)n->params, NULL};
-  u64 slot = (at - GLOBAL_BASE) >> SLOT_BITS;
-  if (at < GLOBAL_BASE || slot >= n->buffers) return none;
-  Buffer *b = &n->buffer[slot];
-  if (b->dead) return none;
-  return (Region){b->readonly ? CONST : GLOBAL, b->base, b->size, b->data, b};
 }
 
 u32 lanes_inside(const Region *r, const u64 *at, u32 mask, u32 bytes) {
@@ -251,7 +234,9 @@ static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
 }
 
 void ptx_ld(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
-void ptx_ld_word(Warp *w, const Insn *i) { load(w, i, 4, true); }
+void ptx_ld_word(Warp *w, const Insn *i) {
+  if (!load_rows(w, i)) load(w, i, 4, true);
+}
 
 static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
   for (u32 k = 0; k < i->count; k++) {
@@ -309,7 +294,9 @@ static inline void store(Warp *w, const Insn *i, u32 bytes, bool word) {
 }
 
 void ptx_st(Warp *w, const Insn *i) { store(w, i, (u32)i->size * i->count, false); }
-void ptx_st_word(Warp *w, const Insn *i) { store(w, i, 4, true); }
+void ptx_st_word(Warp *w, const Insn *i) {
+  if (!store_rows(w, i)) store(w, i, 4, true);
+}
 
 /* Whether a lane would store what memory already holds: said of write-after-write hazards. A copy
  * has no register to compare (width 0). */

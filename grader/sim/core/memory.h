@@ -10,7 +10,25 @@ typedef struct {
   Buffer *buffer;
 } Region;
 
-Region region_of(const Warp *w, u32 space, u64 at);
+static inline Region region_of(const Warp *w, u32 space, u64 at) {
+  const Launch *n = w->launch;
+  Region none = {.space = GENERIC};
+  if (space == SHARED || at - SHARED_BASE < WINDOW)
+    return (Region){SHARED, space == SHARED ? 0 : SHARED_BASE, n->shared_bytes, w->cta->shared, NULL};
+  if (space == LOCAL || at - LOCAL_BASE < WINDOW) {
+    const Frame *f = &w->frame[w->top];
+    u32 stack = f->local + n->function[f->function].local;
+    return (Region){LOCAL, space == LOCAL ? 0 : LOCAL_BASE, stack, w->local, NULL};
+  }
+  if (space == PARAM || at - PARAM_BASE < WINDOW)
+    return (Region){PARAM, space == PARAM ? 0 : PARAM_BASE, n->param_bytes, (u8 *)n->params, NULL};
+  u64 slot = (at - GLOBAL_BASE) >> SLOT_BITS;
+  if (at < GLOBAL_BASE || slot >= n->buffers) return none;
+  Buffer *b = &n->buffer[slot];
+  if (b->dead) return none;
+  return (Region){b->readonly ? CONST : GLOBAL, b->base, b->size, b->data, b};
+}
+
 u32 lanes_inside(const Region *r, const u64 *at, u32 mask, u32 bytes);
 u32 drop_misaligned(Warp *w, const Insn *i, const u64 *at, u32 mask, u32 bytes, u32 flags);
 u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 flags, Region *r,

@@ -7,6 +7,7 @@
  * A stamp is phase << 10 | thread; below FIRST_PHASE it says what no thread wrote. */
 #include "memory.h"
 #include "pattern.h"
+#include "row.h"
 
 static Report race_at(const Warp *w, const Insn *i, u32 lane, u32 flags, u32 space) {
   return (Report){.kind = RACE, .flags = flags, .pc = i->pc, .space = space, .count = 1,
@@ -116,15 +117,15 @@ static bool read_row(Shadow *s, u32 g, u32 cb, u32 me, u32 pc) {
   return true;
 }
 
-/* The lanes of a full warp, a word each, that must be looked at one by one. */
-static u32 read_words(Warp *w, const Insn *i, const u32 *offset) {
+u32 watch_shared_row_reads(Warp *w, const Insn *i, const Rows *r) {
   Shadow *s = &w->cta->shadow;
-  u32 cb = w->cta->phase, slow = 0;
-  for (u32 g = 0; g < LANES; g += GROUP) {
-    u32 at = offset[g] >> 2, me = (cb | w->base) + g;
-    enum Pattern p = pattern_of(offset + g);
-    bool seen = p == STEP ? read_row(s, at, cb, me, i->pc) : p == SAME && read_one(s, at, cb, me, i->pc);
-    if (!seen) slow |= 0xFFu << g;
+  u32 cb = w->cta->phase, me = cb | w->base, slow = 0;
+  for (u32 k = 0; k < r->n; k++, me += r->lanes) {
+    u32 at = r->offset[k] >> 2;
+    bool seen = true;
+    if (!r->step[k]) seen = read_one(s, at, cb, me, i->pc);
+    else for (u32 g = 0; g < r->lanes; g += GROUP) seen &= read_row(s, at + g, cb, me + g, i->pc);
+    if (!seen) slow |= ((1u << r->lanes) - 1) << k * r->lanes;
   }
   return slow;
 }
@@ -147,18 +148,20 @@ static u32 drop_known(Warp *w, const u32 *offset, u32 granules, u32 slow) {
   return left & slow;
 }
 
+void watch_slow_reads(Warp *w, const Insn *i, const u32 *offset, u32 bytes, u32 slow) {
+  u32 shift = w->launch->shared_shift, granules = bytes >> shift ? bytes >> shift : 1;
+  for (slow = drop_known(w, offset, granules, slow); slow; slow &= slow - 1) {
+    u32 l = (u32)__builtin_ctz(slow);
+    read_slowly(w, i, l, offset[l], bytes);
+  }
+}
+
 void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   if (w->launch->exact) {
     exact_shared(w, i, offset, bytes, READS);
     return;
   }
-  u32 shift = w->launch->shared_shift, granules = bytes >> shift ? bytes >> shift : 1, slow = w->mask;
-  if (shift == 2 && granules == 1 && slow == FULL) slow = read_words(w, i, offset);
-  if (slow) slow = drop_known(w, offset, granules, slow);
-  for (; slow; slow &= slow - 1) {
-    u32 l = (u32)__builtin_ctz(slow);
-    read_slowly(w, i, l, offset[l], bytes);
-  }
+  watch_slow_reads(w, i, offset, bytes, w->mask);
 }
 
 static void write_conflicts(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes) {
@@ -195,15 +198,18 @@ static void same_instruction(Warp *w, const Insn *i, u32 lane, u32 offset, u32 w
   say_shared(w, i, lane, flags, offset, winner, i->pc);
 }
 
+static inline u32 word_of(const Rows *r, u32 lane) {
+  return (r->offset[lane / r->lanes] + r->step[lane / r->lanes] * (lane % r->lanes)) >> 2;
+}
+
 /* A full warp that writes rows of words which nobody touched in this phase: most writes. */
-static bool write_rows(Warp *w, const Insn *i, const u32 *offset) {
+bool watch_shared_row_writes(Warp *w, const Insn *i, const Rows *r) {
   Shadow *s = &w->cta->shadow;
   u32 cb = w->cta->phase;
   EightMask fine = ASCENDING >= 0;
   for (u32 g = 0; g < LANES; g += GROUP) {
     Eight wrote, first, second, mine = (cb | w->base) + g + ASCENDING;
-    u32 at = offset[g] >> 2;
-    if (pattern_of(offset + g) != STEP || (g && offset[g] <= offset[g - 1])) return false;
+    u32 at = word_of(r, g);
     eight(&wrote, s->wrote + at);
     eight(&first, s->read1 + at);
     eight(&second, s->read2 + at);
@@ -213,8 +219,8 @@ static bool write_rows(Warp *w, const Insn *i, const u32 *offset) {
   if (!all_true(&fine)) return false;
   for (u32 g = 0; g < LANES; g += GROUP) {
     Eight mine = (cb | w->base) + g + ASCENDING, pc = i->pc + (Eight){0};
-    put_eight(s->wrote + (offset[g] >> 2), &mine);
-    put_eight(s->wrote_pc + (offset[g] >> 2), &pc);
+    put_eight(s->wrote + word_of(r, g), &mine);
+    put_eight(s->wrote_pc + word_of(r, g), &pc);
   }
   return true;
 }
@@ -224,7 +230,6 @@ void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
     exact_shared(w, i, offset, bytes, WRITES);
     return;
   }
-  if (w->launch->shared_shift == 2 && bytes == 4 && w->mask == FULL && write_rows(w, i, offset)) return;
   Shadow *s = &w->cta->shadow;
   u32 shift = w->launch->shared_shift, cb = w->cta->phase, me = cb | w->base, slow = 0, lost = 0;
   u32 granules = bytes >> shift ? bytes >> shift : 1;

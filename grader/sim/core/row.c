@@ -1,0 +1,136 @@
+/* PTX ISA, "Data Movement": ld and st of one word by every lane of a warp, when the addresses lie
+ * in rows. Whatever is out of the ordinary is left to memory.c, which looks at each lane. */
+#include "row.h"
+
+typedef u64 Four __attribute__((vector_size(32)));
+#define ASCENDING_WORDS ((Four){0, 4, 8, 12})
+
+static inline bool none(const Four *v) {
+  Eight x;
+  memcpy(&x, v, sizeof x);
+  return is_zero(&x);
+}
+
+/* Whether the addresses lie in rows of `lanes`; each row's first one. */
+static inline bool wide_rows(const u64 *p, u32 lanes, u64 *first, Rows *r) {
+  Four wrong = {0};
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  for (u32 k = 0; k < LANES / lanes; k++) {
+    u64 base = p[0], step = p[1] - base;
+    if (step & ~4ull) return false;
+    Four want = base + (ASCENDING_WORDS & (0 - (step >> 2))), next = 4 * step + (Four){0};
+    for (u32 g = 0; g < lanes; g += 4, p += 4, want += next) {
+      Four at;
+      memcpy(&at, p, sizeof at);
+      wrong |= at ^ want;
+    }
+    first[k] = base;
+    r->step[k] = (u32)step;
+  }
+  return none(&wrong);
+}
+
+static inline bool narrow_rows(const u32 *p, u32 lanes, u64 *first, Rows *r) {
+  Eight wrong = {0};
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  for (u32 k = 0; k < LANES / lanes; k++) {
+    u32 base = p[0], step = p[1] - base;
+    if (step & ~4u || base > UINT32_MAX - 4 * lanes) return false;
+    Eight want = base + (4 * ASCENDING & (0 - (step >> 2)));
+    for (u32 g = 0; g < lanes; g += GROUP, p += GROUP, want += GROUP * step) {
+      Eight at;
+      eight(&at, p);
+      wrong |= at ^ want;
+    }
+    first[k] = base;
+    r->step[k] = step;
+  }
+  return is_zero(&wrong);
+}
+
+/* The rows as offsets in the region of the first; false when one of them strays or is misaligned. */
+static inline bool inside(const Region *g, const u64 *first, u64 add, Rows *r) {
+  u64 odd = 0, far = 0, row = 4 * r->lanes;
+  if (g->size < row || g->size > UINT32_MAX) return false;
+  for (u32 k = 0; k < r->n; k++) {
+    u64 at = first[k] + add - g->base;
+    odd |= at;
+    far |= at > g->size - (r->step[k] ? row : 4);
+    r->offset[k] = (u32)at;
+  }
+  return !far && !(odd & 3);
+}
+
+static inline bool find_rows(Warp *w, const Insn *i, Region *g, Rows *r) {
+  u64 first[MOST_ROWS];
+  if (w->mask != FULL || w->launch->exact || w->launch->trace) return false;
+  if (i->mode == 4) {
+    const u32 *p = SRC(u32, i->a);
+    if (!narrow_rows(p, 16, first, r) && !narrow_rows(p, 8, first, r)) return false;
+  } else {
+    const u64 *p = SRC(u64, i->a);
+    if (!wide_rows(p, 16, first, r) && !wide_rows(p, 8, first, r)) return false;
+  }
+  *g = region_of(w, i->space, first[0] + (u64)i->imm);
+  if (!inside(g, first, (u64)i->imm, r)) return false;
+  if (g->space == SHARED) return w->launch->shared_shift == 2 && !w->cta->flying;
+  return g->space == GLOBAL && w->launch->global_shift == 2;
+}
+
+static inline void take_rows(u32 *d, const u8 *data, const Rows *r) {
+  for (u32 k = 0; k < r->n; k++) {
+    const u8 *p = data + r->offset[k];
+    Eight v = *(const u32 *)p + (Eight){0};
+    for (u32 g = 0; g < r->lanes; g += GROUP, d += GROUP, p += sizeof v) {
+      if (r->step[k]) memcpy(&v, p, sizeof v);
+      put_eight(d, &v);
+    }
+  }
+}
+
+/* False: nothing was done. */
+bool load_rows(Warp *w, const Insn *i) {
+  u32 offset[LANES] __attribute__((aligned(32)));
+  Region g;
+  Rows r;
+  if (!find_rows(w, i, &g, &r)) return false;
+  if (g.space == SHARED) {
+    u32 slow = watch_shared_row_reads(w, i, &r);
+    if (slow) {
+      spread(&r, offset);
+      watch_slow_reads(w, i, offset, 4, slow);
+    }
+    if (w->launch->counter) count_shared_rows(w, i, &r);
+  } else {
+    if (!shared_input_rows(g.buffer, &r)) {
+      spread(&r, offset);
+      watch_global_read(w, i, g.buffer, offset, 4);
+    }
+    if (w->launch->counter) count_global_rows(w, i, &r);
+  }
+  take_rows(DST(u32, i->d), g.data, &r);
+  return true;
+}
+
+/* Rows that are one word for all are write conflicts: left to memory.c, as are rows that overlap. */
+bool store_rows(Warp *w, const Insn *i) {
+  u32 offset[LANES] __attribute__((aligned(32)));
+  const u32 *v = SRC(u32, i->d);
+  Region g;
+  Rows r;
+  if (!find_rows(w, i, &g, &r)) return false;
+  for (u32 k = 0; k < r.n; k++)
+    if (!r.step[k] || (k && r.offset[k] <= last_of(&r, k - 1))) return false;
+  if (g.space == SHARED) {
+    if (!watch_shared_row_writes(w, i, &r)) return false;
+    if (w->launch->counter) count_shared_rows(w, i, &r);
+  } else {
+    spread(&r, offset);
+    watch_global_write(w, i, g.buffer, offset, 4);
+    if (w->launch->counter) count_global_rows(w, i, &r);
+  }
+  for (u32 k = 0; k < r.n; k++) memcpy(g.data + r.offset[k], v + k * r.lanes, 4 * r.lanes);
+  return true;
+}
