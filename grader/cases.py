@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-from grader.check.findings import at_line
 from grader.check.result import CaseRun
 from grader.compile.program import Program
 from grader.lab import Case, Derivation, Expected, Lab, Prepared
@@ -120,7 +119,7 @@ def judge_answer(
         variable=derivation.output,
         hint=f"work {derivation.call} out by hand and follow the kernel's arithmetic",
     )
-    placed = at_line(finding, program, kernel.line if kernel else 0)
+    placed = program.at(finding, kernel.line if kernel else 0)
     return CaseRun(case, None, replace(trace, findings=(*trace.findings, placed))), None
 
 

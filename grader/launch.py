@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -54,6 +55,11 @@ class Array:
     dtype: str
     data: NDArray[Any] | None = None
     read_back: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buffer."""
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)

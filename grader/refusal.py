@@ -21,24 +21,24 @@ def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
         any(not 1 <= n <= most for n, most in zip(launch.block, MAX_BLOCK, strict=True))
         or threads > MAX_THREADS
     ):
-        return _refused(
+        return refused(
             f"a block of {_times(launch.block)} = {threads} threads "
             "(cudaErrorInvalidConfiguration)",
             f"a block has 1 to {MAX_THREADS} threads, at most {_times(MAX_BLOCK)}",
         )
     if any(not 1 <= n <= most for n, most in zip(launch.grid, MAX_GRID, strict=True)):
-        return _refused(
+        return refused(
             f"a grid of {_times(launch.grid)} blocks (cudaErrorInvalidConfiguration)",
             f"a grid has at least one block and at most {_times(MAX_GRID)}",
         )
     if static + launch.shared > MAX_SHARED:
-        return _refused(
+        return refused(
             f"{static} bytes of static and {launch.shared} of dynamic shared memory "
             "(cudaErrorInvalidValue)",
             f"a block has {MAX_SHARED} bytes of shared memory in all",
         )
     if len(launch.args) != len(kernel.parameters):
-        return _refused(
+        return refused(
             f"{len(launch.args)} arguments for {len(kernel.parameters)} parameters "
             "(cudaErrorInvalidValue)",
             f"the kernel is {kernel.signature}",
@@ -52,20 +52,21 @@ def bound_refusal(launch: Launch, limits: Mapping[str, list[int]]) -> Finding | 
     threads = prod(launch.block)
     most = prod(limits.get("maxntid", [MAX_THREADS]))
     if threads > most:
-        return _refused(
+        return refused(
             f"{threads} threads a block, and the kernel's __launch_bounds__ allows {most}",
             f"launch at most {most} threads a block, or raise the bound",
         )
     needed = limits.get("reqntid")
     if needed is not None and prod(needed) != threads:
-        return _refused(
+        return refused(
             f"{threads} threads a block, and the kernel asks for {prod(needed)}",
             f"launch {prod(needed)} threads a block",
         )
     return None
 
 
-def _refused(what: str, hint: str) -> Finding:
+def refused(what: str, hint: str) -> Finding:
+    """The finding for a launch that is not made; `what` says what it asked for."""
     return Finding("launch-failure", "error", f"the launch is refused: {what}", hint=hint)
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from math import prod
 from typing import Literal
-
-import numpy as np
 
 from grader.box import BoxDeath, Limits, call
 from grader.compile.program import Program
@@ -82,10 +79,7 @@ def _bare(program: Program, launch: Launch) -> Launch:
 
 def _memory(launches: Sequence[Launch]) -> int:
     """Address space for the child, in bytes."""
-    sizes = [
-        sum(prod(a.shape) * np.dtype(a.dtype).itemsize for a in launch.args if isinstance(a, Array))
-        for launch in launches
-    ]
+    sizes = [sum(a.nbytes for a in launch.args if isinstance(a, Array)) for launch in launches]
     return (2 << 30) + SHADOW * min(max(sizes), MAX_BYTES) + 2 * min(sum(sizes), MAX_BYTES)
 
 

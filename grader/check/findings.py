@@ -71,13 +71,6 @@ def of_kinds(runs: Iterable[CaseRun], kinds: Collection[str]) -> tuple[Finding, 
     return fold_apart(runs, lambda run: [f for f in run.findings if f.kind in kinds])
 
 
-def at_line(finding: Finding, program: Program, line: int) -> Finding:
-    """The finding at one line of the submission, with that line's text."""
-    lines = program.source.splitlines()
-    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return replace(finding, file=program.file, line=line, text=text)
-
-
 def kernel_line(run: CaseRun, program: Program) -> int:
     """The line of the launched kernel's definition, 0 when it is not known."""
     kernel = program.kernel(run.prepared.launch.kernel) if run.prepared else None

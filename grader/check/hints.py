@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from grader.check.findings import at_line
 from grader.compile.program import Program
 from grader.launch import Finding, LineCounters, Severity
 
@@ -18,7 +17,7 @@ def line_hints(
 ) -> tuple[Finding, ...]:
     """A finding for each line and direction that wastes sectors or shared-memory wavefronts."""
     return tuple(
-        at_line(finding, program, line.line)
+        program.at(finding, line.line)
         for line in lines
         for op, word in (("ld", "load"), ("st", "store"))
         for finding in (*_uncoalesced(line, op, word, severity), *_banks(line, op, word, severity))

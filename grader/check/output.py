@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from grader.check.excerpt import element, excerpt, first_wrong, number
-from grader.check.findings import at_line, cure, fold_apart, kernel_line
+from grader.check.findings import cure, fold_apart, kernel_line
 from grader.check.mismatch import Cause, Mismatch, compare, explain
 from grader.check.result import CaseRun, CheckOptions, Dependency, Evidence, Status, Verdict
 from grader.compile.program import Program
@@ -59,7 +59,7 @@ def examine(run: CaseRun, program: Program) -> tuple[Finding, ...]:
         blank = trace.unwritten.get(index)
         mismatch = compare(name, actual, right, blank, launch.block)
         if mismatch is not None:
-            findings.append(at_line(describe(mismatch), program, line))
+            findings.append(program.at(describe(mismatch), line))
     return tuple(findings)
 
 

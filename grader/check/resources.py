@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from grader.check.findings import at_line, kernel_line
+from grader.check.findings import kernel_line
 from grader.check.result import CaseRun, CheckOptions, Dependency, Evidence, Verdict
 from grader.launch import Finding, Resources, Trace
 
@@ -66,7 +66,7 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
         status="fail" if faults else "pass",
         summary=faults[0].message if faults else _taken(taken, run),
         share=0.0 if faults else 1.0,
-        findings=tuple(at_line(finding, evidence.program, line) for finding in faults),
+        findings=tuple(evidence.program.at(finding, line) for finding in faults),
         measurements=_measured(taken, run),
         measured_on=run.case.name,
     )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field
 
-from grader.check.findings import at_line
 from grader.check.hints import line_hints
 from grader.check.result import CaseRun, CheckOptions, Dependency, Evidence, Verdict
 from grader.expression import evaluate
@@ -51,7 +50,7 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
         return Verdict("unjudged", "the baseline was not measured")
     limits = (_bytes_ratio(options, run, evidence), _sectors(options, run), _atomics(options, run))
     parts = [part for part in limits if part]
-    faults = [at_line(p.fault, evidence.program, p.line) for p in parts if p.fault]
+    faults = [evidence.program.at(p.fault, p.line) for p in parts if p.fault]
     hints = line_hints(run.trace.lines, evidence.program, "warning" if faults else "info")
     said = {(fault.kind, fault.line) for fault in faults}
     told = [*faults, *(hint for hint in hints if (hint.kind, hint.line) not in said)]

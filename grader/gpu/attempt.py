@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grader.box import BoxDeath, Limits
 from grader.compile.program import Kernel, Program
 from grader.fault import MachineFault
-from grader.gpu.buffer import GUARD, POISONS, size, trespasses, written
+from grader.gpu.buffer import GUARD, POISONS, trespasses, written
 from grader.gpu.child import START, Facts, call_on, facts_of, healthy, probe
 from grader.gpu.device import Device, devices, lacking
 from grader.gpu.errors import of_death, of_error, of_timeout, placed
@@ -90,7 +90,7 @@ def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trac
 def _limits(launches: Sequence[Launch], limit: float) -> Limits:
     """For a child that runs every launch twice and hands every buffer back twice."""
     arrays = [a for launch in launches for a in launch.args if isinstance(a, Array)]
-    output = sum(len(POISONS) * (size(a) + 2 * GUARD + 64) for a in arrays) + (4 << 20)
+    output = sum(len(POISONS) * (a.nbytes + 2 * GUARD + 64) for a in arrays) + (4 << 20)
     wall = START + TEARDOWN + len(launches) * len(POISONS) * limit
     return Limits(wall=wall, cpu=wall, memory=0, output=output)
 

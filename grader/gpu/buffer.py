@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -41,11 +40,6 @@ class Written:
     repeats: bool
 
 
-def size(array: Array) -> int:
-    """Bytes of the array itself."""
-    return prod(array.shape) * np.dtype(array.dtype).itemsize
-
-
 def guard_byte(index: int) -> int:
     """What the bands of the argument `index` hold."""
     return GUARD_BYTES[index % len(GUARD_BYTES)]
@@ -53,8 +47,8 @@ def guard_byte(index: int) -> int:
 
 def guarded(index: int, array: Array, poison: int) -> Bytes:
     """The bytes of the buffer of argument `index` before a launch, its bands included."""
-    held = np.full(2 * GUARD + size(array), guard_byte(index), np.uint8)
-    inside = held[GUARD : GUARD + size(array)]
+    held = np.full(2 * GUARD + array.nbytes, guard_byte(index), np.uint8)
+    inside = held[GUARD : GUARD + array.nbytes]
     if array.data is None:
         inside[:] = poison
     else:

@@ -5,8 +5,6 @@ Names and texts: CUDA Driver API, "Data types used by CUDA driver", CUresult.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from grader.box import BoxDeath
 from grader.compile.program import Kernel, Program
 from grader.launch import Finding
@@ -59,7 +57,4 @@ def of_death(death: BoxDeath, limit: float) -> Finding:
 
 def placed(finding: Finding, program: Program, kernel: Kernel | None = None) -> Finding:
     """At the kernel's own line: a GPU does not say which line it was."""
-    line = kernel.line if kernel else 0
-    lines = program.source.splitlines()
-    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return replace(finding, file=program.file, line=line, text=text)
+    return program.at(finding, kernel.line if kernel else 0)

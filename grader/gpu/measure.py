@@ -19,7 +19,7 @@ from grader.box import BoxDeath, Limits, Reply
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.program import Kernel, Program
 from grader.fault import LabFault, MachineFault
-from grader.gpu.buffer import GUARD, inside, size, strays
+from grader.gpu.buffer import GUARD, inside, strays
 from grader.gpu.child import START, call_on, facts_of, probe
 from grader.gpu.clock import dropped
 from grader.gpu.device import Device, devices, driver_version, lacking
@@ -86,7 +86,7 @@ def own_kernels() -> Program:
 
 def most_pairs(plan: TimingPlan) -> int:
     """How many pairs the bytes of their outputs allow, FEWEST at least."""
-    one = sum(size(a) + 2 * GUARD for _, a in _arrays(plan.launch) if a.read_back)
+    one = sum(a.nbytes + 2 * GUARD for _, a in _arrays(plan.launch) if a.read_back)
     return min(plan.most, max(KEPT_BYTES // max(one, 1), FEWEST))
 
 
@@ -113,7 +113,7 @@ def _asked(question: Question, cubins: Mapping[str, bytes], device: Device) -> R
         },
     }
     wall = START + plan.budget + (FEWEST + 3) * 2 * plan.limit
-    one = sum(size(a) + 2 * GUARD for _, a in _arrays(plan.launch))
+    one = sum(a.nbytes + 2 * GUARD for _, a in _arrays(plan.launch))
     limits = Limits(wall=wall, cpu=wall, memory=0, output=(most + 2) * one + (4 << 20))
     reply = call_on(device, "rivals:measure", request, arrays, limits)
     if known is None and reply.value["peaks"]:

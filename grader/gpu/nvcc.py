@@ -103,6 +103,4 @@ def _refused(program: Program, log: str) -> StudentFault | MachineFault:
 
 
 def _finding(program: Program, line: int, message: str) -> Finding:
-    lines = program.source.splitlines()
-    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return Finding("compile-error", "error", message, program.file, line, text=text)
+    return program.at(Finding("compile-error", "error", message), line)

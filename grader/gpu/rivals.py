@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.gpu.buffer import GUARD, POISONS, guarded, size
+from grader.gpu.buffer import GUARD, POISONS, guarded
 from grader.gpu.clock import Clock, clock_of, dropped
 from grader.gpu.fresh import moves
 from grader.gpu.peaks import peaks
@@ -214,7 +214,7 @@ class Bench:
         return moved.length
 
     def _refreshed(self, k: int, array: Array, length: int, poison: int) -> None:
-        inside, bytes_ = int(self.buffers.held[k]) + GUARD, size(array)
+        inside, bytes_ = int(self.buffers.held[k]) + GUARD, array.nbytes
         if not bytes_:
             return
         if array.data is None:
@@ -232,7 +232,7 @@ class Bench:
             )  # fmt: skip
 
     def _fetched(self, k: int, array: Array) -> NDArray[np.uint8]:
-        held = np.empty(size(array) + 2 * GUARD, np.uint8)
+        held = np.empty(array.nbytes + 2 * GUARD, np.uint8)
         self.cuda.memcpy_dtoh(held, self.buffers.held[k])
         return held
 
@@ -259,7 +259,7 @@ def _buffers(cuda: Any, launch: Launch, device: Any) -> Buffers:
         held[k] = allocated(cuda, contents.nbytes)
         cuda.memcpy_htod(held[k], contents)
         if array.data is not None:
-            bases[k] = allocated(cuda, size(array))
+            bases[k] = allocated(cuda, array.nbytes)
             cuda.memcpy_htod(bases[k], np.ascontiguousarray(array.data, array.dtype))
             starts[k] = allocated(cuda, moves(array.shape, b"", 0, "").starts.nbytes)
     flushed = 2 * int(device.get_attribute(cuda.device_attribute.L2_CACHE_SIZE))

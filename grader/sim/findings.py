@@ -36,7 +36,7 @@ class Explainer:
     ) -> None:
         self.image, self.launch, self.raw = image, launch, raw
         self.source, self.file, self.names = source, file, names
-        self.lines = source.splitlines()
+        self.lines = source.split("\n")
         self.order = ProgramOrder(image)
         self.line_of = _lines(image)
 

@@ -173,8 +173,9 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
 
 
 def _argument_buffer(index: int, argument: Array) -> Buffer:
-    size = int(np.prod(argument.shape, dtype=np.int64)) * np.dtype(argument.dtype).itemsize
     if argument.data is None:
-        return Buffer(argument.name, np.full(size, POISON, np.uint8), False, argument=index)
+        return Buffer(
+            argument.name, np.full(argument.nbytes, POISON, np.uint8), False, argument=index
+        )
     data = np.ascontiguousarray(argument.data, argument.dtype).reshape(-1).view(np.uint8).copy()
     return Buffer(argument.name, data, True, argument=index)

@@ -157,7 +157,7 @@ def _not_simulated(program: Program, what: str, location: Location) -> Finding:
         f"not simulated: {what}",
         program.file,
         location.line,
-        text=_text(program, location.line),
+        text=program.text(location.line),
         hint="run it on a GPU: grader check ... --on gpu",
     )
 
@@ -169,14 +169,9 @@ def _unreadable(program: Program, error: PtxError) -> Finding:
         f"invalid PTX: {error}",
         program.file,
         error.line,
-        text=_text(program, error.line),
+        text=program.text(error.line),
         hint="inline asm on this line is not PTX that the hardware takes",
     )
-
-
-def _text(program: Program, line: int) -> str:
-    lines = program.source.splitlines()
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
 def _aborted(finding: Finding) -> Trace:
