@@ -22,6 +22,7 @@ from grader.fault import MachineFault, StudentFault
 from grader.lab import Case, Lab
 from grader.launch import Trace
 from grader.record import CaseLine, Grade, Provenance
+from grader.run import built_for
 from grader.score import total
 from grader.submission import Submission
 
@@ -58,7 +59,7 @@ def grade(
     toolchain: dict[str, str] = {}
     try:
         progress("compile", 1, len(STEPS))
-        program = compile_source(submission.data, submission.name)
+        program = built_for(on, compile_source(submission.data, submission.name))
         toolchain |= program.toolchain
         for kernel in lab.kernels:
             check_kernel(program, kernel)

@@ -16,7 +16,7 @@ from grader.elementtype import element_type, fits
 from grader.fault import LabFault
 from grader.launch import Argument, Array, Trace
 from grader.launchfile import LaunchFile
-from grader.run import run_all
+from grader.run import built_for, run_all
 from grader.submission import Submission
 from grader.wholefile import write_whole
 
@@ -48,7 +48,7 @@ def run_once(
     kernel, MachineFault.
     """
     progress("compile", 1, 2)
-    program = compile_source(submission.data, submission.name)
+    program = built_for(how.on, compile_source(submission.data, submission.name))
     kernel = chosen(program, asked)
     match(kernel, asked)
     progress("run", 2, 2)

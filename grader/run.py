@@ -10,6 +10,9 @@ from grader.box import BoxDeath, Limits, call
 from grader.compile.program import Program
 from grader.fault import MachineFault
 from grader.gpu.attempt import run_launches
+from grader.gpu.child import facts_of
+from grader.gpu.device import devices, lacking
+from grader.gpu.nvcc import as_built
 from grader.gpu.measure import time_kernel
 from grader.launch import Array, Finding, Launch, Trace
 from grader.packing import pack_launches
@@ -21,6 +24,17 @@ __all__ = ["run_all", "time_kernel"]
 
 SHADOW = 40
 """Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""
+
+
+def built_for(on: Literal["sim", "gpu"], program: Program) -> Program:
+    """The program as the backend `on` runs it: on a GPU the simulator has to watch what nvcc made.
+
+    Raises StudentFault when nvcc refuses it, MachineFault when the machine lacks something."""
+    if on == "sim":
+        return program
+    if (missing := lacking()) is not None:
+        raise missing
+    return as_built(program, facts_of(devices()[0]).architecture)
 
 
 def run_all(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,13 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
         variants[name] = {"code": compiled.code, "log": _short(compiled.log), "ptx": ptx}
         if compiled.code != SUCCESS:
             break
-    symbols = {s for v in variants.values() for s in _ENTRY.findall(v["ptx"])}
-    return {"variants": variants, "names": _demangled(sorted(symbols))}, {}
+    names = entry_names(v["ptx"] for v in variants.values())
+    return {"variants": variants, "names": names}, {}
+
+
+def entry_names(texts: Iterable[str]) -> dict[str, str]:
+    """The C++ name of each kernel in texts of PTX whose symbol is mangled."""
+    return _demangled(sorted({symbol for text in texts for symbol in _ENTRY.findall(text)}))
 
 
 def _short(log: str) -> str:

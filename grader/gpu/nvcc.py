@@ -1,4 +1,8 @@
-"""A Program's source as a cubin: nvcc by PyCUDA's compiler, in a box that sees no GPU."""
+"""A Program's source built by nvcc, which PyCUDA calls, in a box that sees no GPU.
+
+On a GPU machine the simulator watches the PTX that nvcc made of the source: that of the very cubin
+which the GPU runs, and its `-G` twin. Code that tells NVRTC from nvcc is judged as what is timed.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +11,63 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from grader.box import BoxDeath, Limits, call, confinement
 from grader.compile.cache import key_of, load, store, user_folder
+from grader.compile.declarations import declarations
+from grader.compile.entries import kernels
+from grader.compile.lexical import code
 from grader.compile.program import Program
 from grader.fault import MachineFault, StudentFault
 from grader.gpu.device import Toolkit, library_folder, toolkit
 from grader.launch import Finding
 
-FORMAT = 1
+FORMAT = 2
 LIMITS = Limits(wall=60.0, cpu=60.0, memory=4 << 30, output=64 << 20, processes=64)
 OPTIONS = ["-lineinfo", "--std=c++17"]
+DEBUG_OPTIONS = ["-G", "--std=c++17"]
 
 _ERROR = re.compile(r"^[^\s:()]*\((\d+)\): (?:error|catastrophic error)[^:]*: (.*)$", re.M)
 _RELEASE = re.compile(r"\bV([\d.]+)")
 
 
+@dataclass(frozen=True)
+class Built:
+    """What nvcc made of one source: machine code, the PTX it is made of and its `-G` twin, the
+    assembler's report, and the C++ names of mangled kernels."""
+
+    cubin: bytes
+    ptx: str
+    debug_ptx: str
+    log: str
+    names: Mapping[str, str]
+
+
 def compile_cubin(program: Program, architecture: str) -> bytes:
-    """The machine code of `program` for "sm_90" and the like, from the cache where it is known.
+    """The machine code of `program` for "sm_90" and the like; raises what `build` raises."""
+    return build(program, architecture).cubin
+
+
+def as_built(program: Program, architecture: str) -> Program:
+    """The program with nvcc's PTX, kernels and resources in place of NVRTC's."""
+    built = build(program, architecture)
+    declared = declarations(code(program.source))
+    return replace(
+        program,
+        kernels=kernels(built.ptx, built.names, declared, built.log),
+        ptx=built.ptx,
+        debug_ptx=built.debug_ptx,
+        architecture=architecture,
+    )
+
+
+def build(program: Program, architecture: str) -> Built:
+    """The source of `program` compiled, from the cache where it is known.
 
     StudentFault when nvcc refuses what NVRTC took; MachineFault when nvcc cannot be run.
     """
@@ -35,13 +75,15 @@ def compile_cubin(program: Program, architecture: str) -> bytes:
     if tools is None:
         raise MachineFault("nvcc is not installed", mend="install the CUDA toolkit 13.0")
     folder = user_folder()
-    key = key_of("nvcc", FORMAT, program.source, architecture, OPTIONS, release(tools))
+    options = [OPTIONS, DEBUG_OPTIONS]
+    key = key_of(
+        "nvcc", FORMAT, program.source, program.file, architecture, options, release(tools)
+    )
     kept = load(folder, key)
-    if kept is not None:
-        return base64.b64decode(kept["cubin"])
-    cubin = _compiled(program, architecture, tools)
-    store(folder, key, {"cubin": base64.b64encode(cubin).decode()})
-    return cubin
+    if kept is None:
+        kept = _compiled(program, architecture, tools)
+        store(folder, key, kept)
+    return Built(**{**kept, "cubin": base64.b64decode(kept["cubin"])})
 
 
 def release(tools: Toolkit) -> str:
@@ -54,17 +96,20 @@ def release(tools: Toolkit) -> str:
     return found[1] if found else "unknown"
 
 
-def _compiled(program: Program, architecture: str, tools: Toolkit) -> bytes:
+def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, Any]:
+    """The fields of a Built as JSON."""
     request = {
         "source": program.source,
+        "file": program.file,
         "nvcc": str(tools.nvcc),
         "options": OPTIONS,
+        "debug": DEBUG_OPTIONS,
         "architecture": architecture,
     }
     libraries = library_folder()
     readable = (tools.root, *((libraries,) if libraries else ()))
     outside_usr = tuple(p for p in readable if Path("/usr") not in p.parents)
-    step = "grader.gpu.step:compile_cubin"
+    step = "grader.gpu.compiler:build"
     with _scratch() as scratch:
         variables = {
             "PATH": f"{tools.nvcc.parent}:/usr/local/bin:/usr/bin:/bin",
@@ -77,9 +122,10 @@ def _compiled(program: Program, architecture: str, tools: Toolkit) -> bytes:
         except BoxDeath as death:
             what = f"nvcc gave no answer: {death.detail}"
             raise StudentFault(what, findings=(_finding(program, 0, what),)) from death
-    if "cubin" in reply.arrays:
-        return reply.arrays["cubin"].tobytes()
-    raise _refused(program, str(reply.value["log"]))
+    if "cubin" not in reply.arrays:
+        raise _refused(program, str(reply.value["refused"]))
+    cubin = base64.b64encode(reply.arrays["cubin"].tobytes()).decode()
+    return {**reply.value, "cubin": cubin}
 
 
 @contextmanager

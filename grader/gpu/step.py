@@ -1,6 +1,6 @@
 """What runs in the GPU children: grader.box calls these by name. PyCUDA is imported here only.
 
-A child compiles and sees no GPU, or launches and has no compiler. It decides nothing: it returns
+A child launches and has no compiler. It decides nothing: it returns
 bytes, CUDA's error names and times, and the parent says what they mean.
 """
 
@@ -63,25 +63,6 @@ class Outcome:
     registers: int = 0
     static_shared_bytes: int = 0
     local_bytes: int = 0
-
-
-def compile_cubin(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
-    """The source as a cubin, or nvcc's log when it does not compile."""
-    from pycuda.compiler import compile as nvcc
-    from pycuda.driver import CompileError
-
-    try:
-        cubin = nvcc(
-            request["source"],
-            nvcc=request["nvcc"],
-            options=request["options"],
-            no_extern_c=True,
-            arch=request["architecture"],
-            cache_dir=False,
-        )
-    except CompileError as error:
-        return {"log": f"{error.stdout}{error.stderr}"}, {}
-    return {"log": ""}, {"cubin": np.frombuffer(cubin, np.uint8)}
 
 
 def describe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
