@@ -30,7 +30,7 @@ def baseline_trace(lab: Lab, case: Case, how: How, cache: Path | None) -> Trace:
     `cache` is the folder to remember them in, None for no memory. Raises LabFault when the
     baseline itself is broken.
     """
-    program = _compile(lab)
+    program = baseline_program(lab)
     kept = cache / f"{_digest(lab, case, how, program)}.json" if cache else None
     counters = _recall(kept) if kept else None
     if counters is not None:
@@ -53,7 +53,8 @@ def cache_folder() -> Path | None:
     return Path(root) / "warpgrade" / "baseline" if root else None
 
 
-def _compile(lab: Lab) -> Program:
+def baseline_program(lab: Lab) -> Program:
+    """`baseline.cu`, compiled. Raises LabFault."""
     try:
         return compile_source(lab.baseline.read_bytes(), lab.baseline.name)
     except OSError as error:

@@ -25,6 +25,8 @@ from grader.record import CaseLine, Grade, Provenance
 from grader.run import built_for
 from grader.score import total
 from grader.submission import Submission
+from grader.timed import clocks, samples, timed
+from grader.timing import Timing
 
 __all__ = ["Grade", "Progress", "grade", "refusal"]
 
@@ -32,6 +34,7 @@ Progress = Callable[[str, int, int], None]
 """Called before each step with its name, its number from 1, and how many there are."""
 
 STEPS = ("compile", "run", "check")
+TIMED_STEPS = ("compile", "run", "time", "check")
 
 
 def grade(
@@ -56,22 +59,27 @@ def grade(
     checks = plan(lab)
     cases = chosen(lab, visibility)
     how = How(on, seed, threads, limit)
+    steps = TIMED_STEPS if on == "gpu" else STEPS
     toolchain: dict[str, str] = {}
+    timings: tuple[Timing, ...] = ()
     try:
-        progress("compile", 1, len(STEPS))
+        progress("compile", 1, len(steps))
         program = built_for(on, compile_source(submission.data, submission.name))
         toolchain |= program.toolchain
         for kernel in lab.kernels:
             check_kernel(program, kernel)
         for variable in lab.globals:
             check_variable(program, variable)
-        progress("run", 2, len(STEPS))
+        progress("run", 2, len(steps))
         runs = run_cases(lab, program, cases, how)
         toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
-        baseline = _baseline(lab, checks, runs, how)
-        progress("check", 3, len(STEPS))
-        results = judge_all(checks, Evidence(lab, program, runs, on, baseline))
-        results = (_compiled(program), *results)
+        evidence = Evidence(lab, program, runs, on, _baseline(lab, checks, runs, how))
+        if on == "gpu":
+            progress("time", 3, len(steps))
+            evidence = timed(evidence, checks, seed, toolchain.get("device", ""))
+            timings = evidence.timings
+        progress("check", len(steps), len(steps))
+        results = (_compiled(program), *judge_all(checks, evidence))
         lines = _case_lines(runs, results)
     except StudentFault as fault:
         results, lines = _refused(checks, cases, fault, on)
@@ -87,7 +95,7 @@ def grade(
         score=total(results),
         checks=results,
         cases=lines,
-        provenance=started.provenance(seed, toolchain),
+        provenance=started.provenance(seed, toolchain, timings),
     )
 
 
@@ -110,7 +118,9 @@ class _Start:
     when: datetime
     clock: float
 
-    def provenance(self, seed: bytes, toolchain: Mapping[str, str]) -> Provenance:
+    def provenance(
+        self, seed: bytes, toolchain: Mapping[str, str], timings: Sequence[Timing] = ()
+    ) -> Provenance:
         return Provenance(
             seed=hashlib.sha256(b"seed\0" + seed).hexdigest()[:12],
             toolchain={k: v for k, v in toolchain.items() if k not in ("device", "driver")},
@@ -119,6 +129,8 @@ class _Start:
             seconds=time.monotonic() - self.clock,
             device=toolchain.get("device"),
             driver=toolchain.get("driver"),
+            clocks=clocks(timings),
+            samples=samples(timings),
         )
 
 

@@ -68,6 +68,14 @@ class CheckSpec:
 
 
 @dataclass(frozen=True)
+class Band:
+    """The speedups over the baseline between which points grow, `minimum` below `full`."""
+
+    minimum: float
+    full: float
+
+
+@dataclass(frozen=True)
 class KernelSpec:
     """A kernel that the student must write; `parameters` are (C type, name) in order."""
 
@@ -166,7 +174,8 @@ class Prepared:
 class Lab:
     """A lab as read from its folder. `kernels[0]` is the one that is graded on every case; the
     others answer `derivations`. `arguments` are in the order of `kernels[0]`'s parameters;
-    `globals` are the `__constant__` and `__device__` arrays that are set before each launch.
+    `globals` are the `__constant__` and `__device__` arrays that are set before each launch;
+    `bands` the thresholds of speed that were measured on a device, by the device's name.
     `where` is the lab.yaml as messages name it, `lines` the line of each of its keys."""
 
     name: str
@@ -180,6 +189,7 @@ class Lab:
     geometry: Geometry = Geometry((1,), (1,))
     baseline_geometry: Geometry | None = None
     derivations: tuple[Derivation, ...] = ()
+    bands: Mapping[str, Band] = field(default_factory=dict)
     where: str = ""
     lines: Mapping[str, int] = field(default_factory=dict)
 

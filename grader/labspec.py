@@ -26,6 +26,7 @@ from grader.lab import (
 from grader.labrules import Rules
 from grader.nearest import nearest
 from grader.prepare import prepare, prepare_baseline
+from grader.thresholds import bands, read_thresholds
 from grader.yamlfile import Document, read_document
 
 __all__ = ["json_schema", "lab_roots", "list_labs", "load_lab", "prepare", "prepare_baseline"]
@@ -96,6 +97,7 @@ def _build(folder: Path) -> Lab:
         geometry=_geometry(model.launch),
         baseline_geometry=_geometry(baseline.launch) if baseline else None,
         derivations=derivations,
+        bands=bands(read_thresholds(folder)),
         where=document.file,
         lines=_lines(model, document),
     )

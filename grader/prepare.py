@@ -40,6 +40,16 @@ def prepare_baseline(
     return _prepare(lab, case, lab.baseline_geometry or lab.geometry, seed, derived)
 
 
+def prepare_launches(lab: Lab, case: Case, seed: bytes) -> tuple[Launch, Launch]:
+    """The launch of a case whose dims are all known, and the baseline's of the same inputs; the
+    right answer is not worked out. Raises LabFault."""
+    module = load_reference(lab.folder / "reference.py")
+    shapes = array_shapes(lab, case)
+    given = make_inputs(lab, case, shapes, draw(seed, lab.name, case.name), module)
+    own = _launch(lab, case, lab.geometry, shapes, given)
+    return own, _launch(lab, case, lab.baseline_geometry or lab.geometry, shapes, given)
+
+
 def draw(seed: bytes, lab: str, case: str) -> np.random.Generator:
     """The random generator of one case: HMAC-SHA256 of the seed over both names."""
     digest = hmac.new(seed, f"{lab}\0{case}".encode(), hashlib.sha256).digest()
@@ -77,12 +87,22 @@ def _prepare(
     shapes = array_shapes(lab, case)
     given = make_inputs(lab, case, shapes, draw(seed, lab.name, case.name), module)
     expected = make_expected(lab, case, shapes, given, module)
+    launch = _launch(lab, case, geometry, shapes, given)
+    indices = {a.name: index for index, a in enumerate(launch.args)}
+    return Prepared(case, launch, {indices[name]: e for name, e in expected.items()})
+
+
+def _launch(
+    lab: Lab,
+    case: Case,
+    geometry: Geometry,
+    shapes: Mapping[str, tuple[int, ...]],
+    given: Mapping[str, NDArray[Any]],
+) -> Launch:
     args = tuple(_argument(lab, case, a, shapes, given) for a in lab.arguments)
     grid, block, shared = launch_shape(lab, case, geometry)
     variables = {v.name: given[v.name] for v in lab.globals}
-    launch = Launch(lab.kernels[0].name, grid, block, args, shared, variables, case.name)
-    indices = {a.name: index for index, a in enumerate(args)}
-    return Prepared(case, launch, {indices[name]: e for name, e in expected.items()})
+    return Launch(lab.kernels[0].name, grid, block, args, shared, variables, case.name)
 
 
 def _dim3(axes: Sequence[str | int], dims: Mapping[str, int]) -> Dim3:

@@ -16,13 +16,13 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 FLOORS = {
     0: "__init__ elementtype fault launch nearest occupancy wholefile",
     1: "arrayfile box boxed expression lab labmodel labrules labspec launchfile oracle outcome"
-    " packing parcel prepare sandbox skeleton speedup submission tolerance yamlfile",
+    " packing parcel prepare sandbox skeleton speedup submission thresholds tolerance yamlfile",
     2: "compile refusal timing verifier",
     3: "sim gpu",
     4: "run",
     5: "check",
-    6: "baseline cases grade onelaunch record score",
-    7: "report export doctor labgate",
+    6: "baseline cases grade onelaunch record score timed",
+    7: "calibrate report export doctor labgate",
     8: "gradebook",
     9: "batch",
     10: "__main__ cli web",

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from grader.compile.program import Program
 from grader.lab import Case, Lab, Prepared, Visibility
 from grader.launch import Finding, Trace
+from grader.timing import Timing
 
 Status = Literal["pass", "fail", "blocked", "unjudged", "error"]
 
@@ -115,7 +116,8 @@ class Evidence:
     """All that a check may look at.
 
     `baseline` has the traces of the lab's baseline kernel by case name; `settled` the verdicts of
-    the checks that this one depends on.
+    the checks that this one depends on. `timings` are the measurements of speed in their order,
+    of which the last one counts; without any, `untimed` says why.
     """
 
     lab: Lab
@@ -124,6 +126,8 @@ class Evidence:
     backend: Literal["sim", "gpu"] = "sim"
     baseline: Mapping[str, Trace] = field(default_factory=lambda: _EMPTY)
     settled: Mapping[str, Verdict] = field(default_factory=lambda: _EMPTY)
+    timings: tuple[Timing, ...] = ()
+    untimed: str = ""
 
     @property
     def largest(self) -> CaseRun | None:

@@ -58,7 +58,7 @@ MISTAKES = [
     ("output", {"weight": 1}, "unknown option", "takes no options"),
     ("resources", {"shared": "some"}, "'none', 'static', 'dynamic' or 'any'", ""),
     ("resources", {"max_registers": 0}, "greater than 0", ""),
-    ("speed", {"minimum": 2, "full": 1}, "must not be below minimum", ""),
+    ("speed", {"minimum": 2, "full": 1}, "must be above minimum", ""),
     ("speed", {"full": 1}, "field required", ""),
 ]
 

@@ -1,0 +1,100 @@
+"""A submission's kernel timed beside the lab's baseline, as its speed check asks: -> Timings."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from grader.baseline import baseline_program
+from grader.check.result import Evidence
+from grader.check.speed import Options, band, timed_case
+from grader.check.suite import Check, judge_all
+from grader.fault import MachineFault
+from grader.lab import Band, Case, Lab
+from grader.prepare import prepare_launches
+from grader.run import time_kernel
+from grader.speedup import estimate
+from grader.timing import Timing, TimingPlan
+from grader.verifier import verifier
+
+ATTEMPTS = 2
+"""A measurement that leaves a doubt is made once more; the last one counts."""
+
+
+def timed(evidence: Evidence, checks: Sequence[Check], seed: bytes, device: str) -> Evidence:
+    """The evidence with the timings that the lab's speed check needs, if it can be judged at all.
+    A machine that fails at them costs nothing else. Raises LabFault and StudentFault."""
+    options = _needed(checks, evidence)
+    if options is None:
+        return evidence
+    try:
+        return replace(evidence, timings=timings(options, evidence, seed, device))
+    except MachineFault as fault:
+        return replace(evidence, untimed=f"{fault.what}; {fault.mend}".rstrip("; "))
+
+
+def _needed(checks: Sequence[Check], evidence: Evidence) -> Options | None:
+    """What the lab's speed check asks for; None without one, or where it waits for another."""
+    first = next((c.options for c in checks if isinstance(c.options, Options)), None)
+    if first is None:
+        return None
+    results = zip(checks, judge_all(checks, evidence), strict=True)
+    waits = any(r.status == "blocked" for c, r in results if c.options is first)
+    return None if waits else first
+
+
+def timings(options: Options, evidence: Evidence, seed: bytes, device: str) -> tuple[Timing, ...]:
+    """The measurements on this machine's GPU, `device` by name; one more when the first leaves a
+    doubt. Raises MachineFault, LabFault and StudentFault (nvcc refuses the file)."""
+    case = timed_case(options, evidence)
+    if case is None:
+        return ()
+    due = band(options, evidence.lab.bands, device)
+    plan = timing_plan(evidence.lab, case, options, due, seed)
+    made: list[Timing] = []
+    while len(made) < ATTEMPTS:
+        made.append(time_kernel(evidence.program, plan, verifier(evidence.lab, case)))
+        if not is_doubtful(made[-1], due):
+            break
+    return tuple(made)
+
+
+def timing_plan(lab: Lab, case: Case, options: Options, due: Band, seed: bytes) -> TimingPlan:
+    """The plan of one measurement. `seed` draws the base of the inputs; what each timed launch is
+    given of it, nobody can know before."""
+    own, baseline = prepare_launches(lab, case, seed)
+    return TimingPlan(
+        baseline_program(lab),
+        baseline,
+        own,
+        due.minimum,
+        due.full,
+        seed=secrets.token_bytes(16),
+        budget=options.budget,
+        cublas=options.product,
+    )
+
+
+def is_doubtful(timing: Timing, due: Band) -> bool:
+    """Whether to measure once more: nothing went wrong, and the numbers do not tell enough."""
+    if timing.findings or not timing.ended or not timing.ratios:
+        return False
+    return estimate(timing.ratios).is_doubtful(due.minimum, due.full)
+
+
+def samples(timings: Sequence[Timing]) -> Mapping[str, tuple[float, ...]]:
+    """Every pair of every measurement, in seconds, by name; `throttled` is 1 where the clock had
+    dropped and the pair does not count."""
+    told: dict[str, tuple[float, ...]] = {}
+    for number, timing in enumerate(timings, start=1):
+        told[f"speed.{number}.baseline"] = tuple(p.baseline for p in timing.pairs)
+        told[f"speed.{number}.submission"] = tuple(p.submission for p in timing.pairs)
+        told[f"speed.{number}.throttled"] = tuple(float(p.throttled) for p in timing.pairs)
+    return told
+
+
+def clocks(timings: Sequence[Timing]) -> Mapping[str, int] | None:
+    """The lowest and highest clock of the multiprocessors seen, in MHz; None when none was."""
+    seen = [mhz for timing in timings for mhz in timing.clocks if mhz]
+    return {"sm_mhz_low": min(seen), "sm_mhz_high": max(seen)} if seen else None
