@@ -25,13 +25,15 @@ solutions need, and the same verdict on every machine, which seconds would not g
 @dataclass(frozen=True)
 class How:
     """How cases are run: the backend, the seed of their inputs, the simulator's threads (None: all
-    cores) and the seconds that one launch may take. With "gpu" cases run on the simulator too: it
-    judges synchronisation, memory and traffic on every machine."""
+    cores), the seconds that one launch may take, and the warp instructions that a block of it may
+    execute there. With "gpu" cases run on the simulator too: it judges synchronisation, memory
+    and traffic on every machine."""
 
     on: Backend = "sim"
     seed: bytes = b""
     threads: int | None = None
     limit: float = 20.0
+    steps: int = STEPS
 
 
 def chosen(lab: Lab, visibility: Literal["public", "all"]) -> tuple[Case, ...]:
@@ -57,7 +59,7 @@ def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tu
         [prepared.launch for prepared in ready.values()],
         threads=how.threads,
         limit=how.limit,
-        steps=STEPS,
+        steps=how.steps,
     )
     seen = dict(zip(ready, traces, strict=True))
     device = on_device(program, [prepared.launch for prepared in ready.values()], how)
@@ -87,7 +89,7 @@ def run_derivations(
     if not lab.derivations:
         return {}
     launches = [derivation.launch for derivation in lab.derivations]
-    traces = run_all(program, launches, threads=how.threads, limit=how.limit, steps=STEPS)
+    traces = run_all(program, launches, threads=how.threads, limit=how.limit, steps=how.steps)
     return {
         derivation.name: judge_answer(derivation, trace, program)
         for derivation, trace in zip(lab.derivations, traces, strict=True)

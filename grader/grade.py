@@ -11,6 +11,7 @@ from typing import Literal
 
 from grader import __version__
 from grader.baseline import baseline_trace, cache_folder
+from grader.cases import STEPS as STEP_LIMIT
 from grader.cases import Backend, How, chosen, run_cases
 from grader.check.result import CaseRun, Evidence, Result, Status, largest
 from grader.check.suite import Check, blocked_all, error_all, judge_all, plan
@@ -46,19 +47,21 @@ def grade(
     seed: bytes = b"",
     threads: int | None = None,
     limit: float = 20.0,
+    step_limit: int = STEP_LIMIT,
     student: str = "",
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:
     """The grade of one submission on one backend.
 
-    `seed` draws the cases' inputs, `limit` is in seconds a launch. A submission that does not
-    compile is graded with 0 points and its findings; a fault of the machine gives an incomplete
-    grade that costs no points. Raises LabFault.
+    `seed` draws the cases' inputs, `limit` is in seconds a launch, `step_limit` in warp
+    instructions a block on the simulator. A submission that does not compile is graded with 0
+    points and its findings; a fault of the machine gives an incomplete grade that costs no
+    points. Raises LabFault.
     """
     started = _Start(datetime.now(UTC), time.monotonic())
     checks = plan(lab)
     cases = chosen(lab, visibility)
-    how = How(on, seed, threads, limit)
+    how = How(on, seed, threads, limit, step_limit)
     steps = TIMED_STEPS if on == "gpu" else STEPS
     toolchain: dict[str, str] = {}
     timings: tuple[Timing, ...] = ()
