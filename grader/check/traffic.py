@@ -16,6 +16,7 @@ LOAD_BYTES = "ptx__requested_bytes_mem_global_op_ld.sum"
 ATOMICS = "ptx__thread_atomics_mem_global.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+DATA_BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
@@ -23,11 +24,14 @@ class Options(CheckOptions):
     """`max_global_bytes_ratio`: the bytes that active lanes load from global memory, over those of
     the lab's baseline; a number or an expression over the case's dims. `max_sectors_per_request`:
     32-byte sectors that one warp's access touches, loads and stores each (4 when coalesced).
+    `min_bytes_per_sector`: bytes used of each sector of 32, loads and stores each; a lone thread
+    that does a warp's work uses 4, although each of its accesses touches one sector only.
     `max_global_atomics`: atomic operations of single threads on global memory, a number or an
     expression over the case's dims."""
 
     max_global_bytes_ratio: float | str | None = None
     max_sectors_per_request: float | None = Field(None, gt=0)
+    min_bytes_per_sector: float | None = Field(None, gt=0, le=32)
     max_global_atomics: float | str | None = None
 
     @property
@@ -48,8 +52,9 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
         return Verdict("unjudged", "no memory counters on this backend")
     if options.needs_baseline and run.case.name not in evidence.baseline:
         return Verdict("unjudged", "the baseline was not measured")
-    limits = (_bytes_ratio(options, run, evidence), _sectors(options, run), _atomics(options, run))
-    parts = [part for part in limits if part]
+    limits = (_sectors, _bytes_per_sector, _atomics)
+    judged = (_bytes_ratio(options, run, evidence), *(limit(options, run) for limit in limits))
+    parts = [part for part in judged if part]
     faults = [evidence.program.at(p.fault, p.line) for p in parts if p.fault]
     hints = line_hints(run.trace.lines, evidence.program, "warning" if faults else "info")
     said = {(fault.kind, fault.line) for fault in faults}
@@ -124,6 +129,29 @@ def _sectors(options: Options, run: CaseRun) -> Part | None:
     return Part(summary, measured, fault, _heaviest(run, SECTORS.format(op)))
 
 
+def _bytes_per_sector(options: Options, run: CaseRun) -> Part | None:
+    least = options.min_bytes_per_sector
+    if least is None:
+        return None
+    used = {op: bytes_per_sector(run.trace, op) for op in ("ld", "st")}
+    op, worst = min(used.items(), key=lambda item: item[1])
+    word = "load" if op == "ld" else "store"
+    measured = {f"bytes_per_sector_{op}": round(held, 4) for op, held in used.items()}
+    summary = f"{word}s use {worst:.3g} of a sector's 32 bytes, at least {least:g}"
+    if worst >= least:
+        return Part(summary, measured)
+    fault = Finding(
+        "uncoalesced",
+        "error",
+        f"global {word}s use {worst:.3g} bytes of each sector of 32 that they touch; at least "
+        f"{least:g} are due",
+        space="global",
+        hint="let all threads of a warp take elements, neighbours adjacent ones: a thread that "
+        "works alone moves a whole sector for each of its elements",
+    )
+    return Part(summary, measured, fault, _heaviest(run, SECTORS.format(op)))
+
+
 def _atomics(options: Options, run: CaseRun) -> Part | None:
     if options.max_global_atomics is None:
         return None
@@ -150,6 +178,13 @@ def sectors_per_request(trace: Trace, op: str) -> float:
     """Mean 32-byte sectors that one warp's global access touches; `op` is "ld" or "st"."""
     requests = trace.counters.get(REQUESTS.format(op), 0)
     return trace.counters.get(SECTORS.format(op), 0) / requests if requests else 0.0
+
+
+def bytes_per_sector(trace: Trace, op: str) -> float:
+    """Mean bytes used of each 32-byte sector of global memory, 32 when there is no access; `op` is
+    "ld" or "st"."""
+    sectors = trace.counters.get(SECTORS.format(op), 0)
+    return trace.counters.get(DATA_BYTES.format(op), 0) / sectors if sectors else 32.0
 
 
 def _heaviest(run: CaseRun, counter: str) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from grader.check.hints import line_hints
 from grader.check.result import Evidence, Verdict
-from grader.check.traffic import Options, judge
+from grader.check.traffic import DATA_BYTES, Options, judge
 from grader.fault import LabFault
 from grader.launch import Trace
 from tests.made import a_case, a_program, a_run, counters, evidence
@@ -67,6 +67,31 @@ SECTORS = [
 def test_sectors_are_counted_for_loads_and_stores(values: dict[str, float], status: str) -> None:
     verdict = judge(Options(max_sectors_per_request=4), seen(ld_bytes=1, **values))
     assert verdict.status == status
+    assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
+
+
+BYTES_USED = [
+    ({"ld": (1280, 40), "st": (1280, 40)}, 31, "pass", "loads use 32 of"),
+    ({"ld": (40, 10), "st": (1280, 40)}, 31, "fail", "loads use 4 of"),
+    ({"ld": (1280, 40), "st": (40, 10)}, 31, "fail", "stores use 4 of"),
+    ({"ld": (310, 10), "st": (320, 10)}, 31, "pass", "loads use 31 of"),
+    ({"ld": (309, 10), "st": (320, 10)}, 31, "fail", "loads use 30.9 of"),
+    ({"st": (160, 5)}, 31, "pass", "loads use 32 of"),
+]
+
+
+@pytest.mark.parametrize(("moved", "least", "status", "summary"), BYTES_USED)
+def test_a_thread_that_works_alone_wastes_sectors(
+    moved: dict[str, tuple[int, int]], least: float, status: str, summary: str
+) -> None:
+    values = counters(ld_bytes=1)
+    for op, (held, sectors) in moved.items():
+        values[DATA_BYTES.format(op)] = held
+        values[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"] = sectors
+    run = a_run(LARGE, counters=values)
+    verdict = judge(Options(min_bytes_per_sector=least), evidence(run, settled={"output": GOOD}))
+    assert verdict.status == status
+    assert verdict.summary == f"{summary} a sector's 32 bytes, at least {least:g}"
     assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
 
 
