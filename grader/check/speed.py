@@ -253,5 +253,5 @@ def _ends(seen: Estimate) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`8.31 us` or `1.26 ms`."""
-    return f"{1e6 * seconds:.3g} us" if seconds < 1e-3 else f"{1e3 * seconds:.4g} ms"
+    """`8.312 us` or `1.26 ms`."""
+    return f"{1e6 * seconds:.4g} us" if seconds < 1e-3 else f"{1e3 * seconds:.4g} ms"

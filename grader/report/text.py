@@ -13,6 +13,7 @@ from grader.launch import Trace
 from grader.record import Grade
 from grader.report.clean import clean, clip, wrap
 from grader.report.finding import findings_text
+from grader.report.speed import speed_lines
 
 WORDS = {
     "pass": ("pass", "green"),
@@ -111,7 +112,10 @@ def measured(checks: tuple[Result, ...], width: int = 80) -> list[Text]:
     lines = []
     for check in (c for c in checks if c.measurements):
         case = f" on {clean(check.measured_on)}" if check.measured_on else ""
-        values = ", ".join(f"{clean(n)} {number(v)}" for n, v in check.measurements.items())
+        if "speedup" in check.measurements:
+            values = "; ".join(speed_lines(check.measurements))
+        else:
+            values = ", ".join(f"{clean(n)} {number(v)}" for n, v in check.measurements.items())
         lines += wrap(f"{clean(check.name)}{case}: {values}", width, "  ")
     return [Text("\n".join(lines), "dim")] if lines else []
 
