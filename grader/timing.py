@@ -44,8 +44,8 @@ class TimingPlan:
 
 @dataclass(frozen=True)
 class Pair:
-    """One launch of each, next to each other: seconds by CUDA events, the launch's fixed cost
-    taken off. `throttled`: the clock had dropped, the pair does not count."""
+    """One launch of each, next to each other: seconds by CUDA events, what the events
+    cost taken off. `throttled`: the clock had dropped, the pair does not count."""
 
     baseline: float
     submission: float
@@ -58,8 +58,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Timing:
-    """What a plan's measurement gave: `pairs` in the order they ran, `overhead` in seconds of an
-    empty launch. `findings` say why it ended early: a wrong timed output, a crash, a hang.
+    """What a plan's measurement gave: `pairs` in the order they ran, `overhead` in seconds of the
+    events around a launch, which are taken off, and `empty` of an empty kernel, which are not.
+    `findings` say why it ended early: a wrong timed output, a crash, a hang.
 
     `peaks` are measured on the same GPU: "copy_bytes_per_second", "fma_flop_per_second" and, where
     the plan asks for it, "cublas_flop_per_second" (2 m n k over its time). `verified` counts the
@@ -74,6 +75,7 @@ class Timing:
     device: str = ""
     verified: int = 0
     clocks: tuple[int, ...] = ()
+    empty: float = 0.0
 
     @property
     def ratios(self) -> tuple[float, ...]:

@@ -22,7 +22,8 @@ from grader.fault import LabFault, MachineFault
 from grader.gpu.buffer import GUARD, inside, strays
 from grader.gpu.child import START, call_on, facts_of, probe
 from grader.gpu.clock import dropped
-from grader.gpu.device import Device, devices, driver_version, lacking
+from grader.gpu.cublas import libraries
+from grader.gpu.device import Device, devices, driver_version, lacking, toolkit
 from grader.gpu.errors import of_death, of_error, of_timeout, placed
 from grader.gpu.fresh import fresh, moves
 from grader.gpu.lock import held
@@ -75,7 +76,8 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
             return Timing((), findings=(lost,), ended=False, device=name)
         if reply.value["stopped"]:
             probe(device)
-    return replace(_judged(question, reply, verify), device=name)
+        peaks = reply.value["peaks"] | _cublas(plan.cublas, device)
+    return replace(_judged(question, reply, verify), device=name, peaks=peaks)
 
 
 def own_kernels() -> Program:
@@ -122,6 +124,23 @@ def _asked(question: Question, cubins: Mapping[str, bytes], device: Device) -> R
     return reply
 
 
+def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, float]:
+    """cuBLAS' speed on a product of these sizes, remembered; nothing where it is not installed."""
+    tools = toolkit()
+    paths = libraries(tools) if tools and sizes else ()
+    if not paths:
+        return {}
+    key = key_of("cublas", FORMAT, device.name, driver_version(), sizes, paths[-1].name)
+    known = load(user_folder(), key)
+    if known is None:
+        request = {"sizes": sizes, "libraries": [str(path) for path in paths]}
+        limits = Limits(wall=START, memory=0)
+        reply = call_on(device, "cublas:speed", request, {}, limits, (paths[-1].parent,))
+        known = float(reply.value)
+        store(user_folder(), key, known)
+    return {"cublas_flop_per_second": known} if known else {}
+
+
 def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
     """The pairs; the first only warmed up. What is wrong with any timed launch is a finding."""
     told = reply.value
@@ -139,9 +158,9 @@ def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
         overhead,
         tuple(placed(f, question.program, question.kernels[1]) for f in (*findings, *wrong)),
         ended=not told["stopped"],
-        peaks=told["peaks"],
         verified=verified,
         clocks=clocks,
+        empty=max(told["empty"] - overhead, 0.0),
     )
 
 

@@ -1,9 +1,10 @@
 """Two kernels timed beside each other, in a child: grader.box calls `measure` by name.
 
 All of one timed launch is enqueued before the GPU comes to it: fresh inputs, poison over the
-outputs, a write of twice the L2 cache that leaves nothing of them in it, then event, kernel, event.
-No wait for the host lies between the events. An empty kernel in the same place tells what the
-events themselves cost.
+outputs, a read of twice the L2 cache that leaves nothing of them in it, then event, kernel, event.
+No wait for the host lies between the events. The same with nothing between them tells what the
+events themselves cost, which is taken off; what is left is what Nsight Compute calls a kernel's
+duration.
 
 Both kernels use the same buffers, so that neither has the luckier addresses. The baseline's
 output is poisoned over before the submission runs, and its inputs are others: there is nothing to
@@ -40,7 +41,7 @@ from grader.packing import Arrays, unpack_launches
 from grader.speedup import interval, settled
 
 BASELINE, SUBMISSION, OWN = 0, 1, 2
-EMPTY_LAUNCHES = 40
+TIMES = 40
 FEWEST = 20
 """Pairs that a measurement has even when its time is spent."""
 
@@ -66,7 +67,8 @@ class Buffers:
     bases: Mapping[int, Any]
     starts: Mapping[int, Any]
     flush: Any
-    flush_words: int
+    flush_bytes: int
+    sink: Any
 
 
 @dataclass
@@ -78,6 +80,7 @@ class Record:
     clocks: list[int] = field(default_factory=list)
     outputs: Arrays = field(default_factory=dict)
     overhead: float = 0.0
+    empty: float = 0.0
     stopped: str = ""
     culprit: int = OWN
     error: str = ""
@@ -103,7 +106,8 @@ def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arra
     with context(cuda) as made:
         bench = _bench(cuda, request, arrays)
         try:
-            record.overhead = bench.empty()
+            record.overhead = bench.around(None)
+            record.empty = bench.around(bench.nothing())
             if request["peaks"]:
                 best = peaks(cuda, bench.own)
             bench.run(record, made)
@@ -118,6 +122,7 @@ def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arra
         "times": record.times,
         "clocks": record.clocks,
         "overhead": record.overhead,
+        "empty": record.empty,
         "stopped": record.stopped,
         "culprit": record.culprit,
         "error": record.error,
@@ -144,11 +149,14 @@ class Bench:
         args = self.rivals[SUBMISSION].launch.args
         return [(k, a) for k, a in enumerate(args) if isinstance(a, Array)]
 
-    def empty(self) -> float:
-        """The median time in seconds between the two events around an empty kernel."""
-        nothing = Rival(self.own.get_function("empty").prepare([]), Launch("empty", (1, 1, 1),
-                        (1, 1, 1), ()), ())  # fmt: skip
-        return median(self.timed(nothing, number) for number in range(EMPTY_LAUNCHES))
+    def nothing(self) -> Rival:
+        """An empty kernel."""
+        launch = Launch("empty", (1, 1, 1), (1, 1, 1), ())
+        return Rival(self.own.get_function("empty").prepare([]), launch, ())
+
+    def around(self, rival: Rival | None) -> float:
+        """The median time in seconds between the two events around `rival`, or around nothing."""
+        return median(self.timed(rival, number) for number in range(TIMES))
 
     def run(self, record: Record, made: Any) -> None:
         """Pair after pair until enough is known, the time is spent, or a launch fails."""
@@ -168,7 +176,7 @@ class Bench:
             return False
         if spent > plan["budget"] and len(record.times) > FEWEST:
             return False
-        return len(ratios) < plan["least"] or not settled(ratios, plan["minimum"], plan["full"])
+        return not settled(ratios, plan["minimum"], plan["full"], plan["least"])
 
     def _pair(self, record: Record) -> None:
         """Both kernels once: A B, in the next pair B A, so that a drift favours neither."""
@@ -184,21 +192,22 @@ class Bench:
         record.times.append((times[BASELINE], times[SUBMISSION]))
         record.clocks.append(self.clock.megahertz())
 
-    def timed(self, rival: Rival, number: int) -> float:
+    def timed(self, rival: Rival | None, number: int) -> float:
         """One launch in seconds. Raises Hung when it takes too long, and cuda.Error."""
         drawn = {k: self._sent(k, array, number) for k, array in self.arrays}
         start, stop = self.cuda.Event(), self.cuda.Event()
         for k, array in self.arrays:
             self._refreshed(k, array, drawn[k], POISONS[number // 2 % len(POISONS)])
-        self.cuda.memset_d32_async(self.buffers.flush, number, self.buffers.flush_words, None)
+        self._flush()
         start.record()
-        rival.function.prepared_async_call(
-            rival.launch.grid,
-            rival.launch.block,
-            None,
-            *rival.arguments,
-            shared_size=rival.launch.shared,
-        )
+        if rival is not None:
+            rival.function.prepared_async_call(
+                rival.launch.grid,
+                rival.launch.block,
+                None,
+                *rival.arguments,
+                shared_size=rival.launch.shared,
+            )
         stop.record()
         if not ended(stop, self.plan["limit"]):
             leak(start, stop)
@@ -230,6 +239,14 @@ class Bench:
                 (blocks, 1), (256, 1, 1), None, inside, int(self.buffers.bases[k]),
                 int(self.buffers.starts[k]), length, count,
             )  # fmt: skip
+
+    def _flush(self) -> None:
+        count = self.buffers.flush_bytes // 16
+        blocks = (min(-(-count // 256), 4096), 1)
+        flush = self.own.get_function("flush").prepare("PIP")
+        flush.prepared_async_call(
+            blocks, (256, 1, 1), None, int(self.buffers.flush), count, int(self.buffers.sink)
+        )
 
     def _fetched(self, k: int, array: Array) -> NDArray[np.uint8]:
         held = np.empty(array.nbytes + 2 * GUARD, np.uint8)
@@ -263,7 +280,9 @@ def _buffers(cuda: Any, launch: Launch, device: Any) -> Buffers:
             cuda.memcpy_htod(bases[k], np.ascontiguousarray(array.data, array.dtype))
             starts[k] = allocated(cuda, moves(array.shape, b"", 0, "").starts.nbytes)
     flushed = 2 * int(device.get_attribute(cuda.device_attribute.L2_CACHE_SIZE))
-    return Buffers(held, bases, starts, allocated(cuda, flushed), flushed // 4)
+    flush = allocated(cuda, flushed)
+    cuda.memset_d32(flush, 0, flushed // 4)
+    return Buffers(held, bases, starts, flush, flushed, allocated(cuda, 4))
 
 
 def _rival(cuda: Any, cubin: NDArray[Any], launch: Launch, symbol: str, buffers: Buffers) -> Rival:

@@ -1,0 +1,73 @@
+"""How fast cuBLAS multiplies on a GPU: what a hand-written product is held against.
+
+The library is the CUDA toolkit's, called through ctypes in a child. Float32 throughout: pedantic
+math, which uses no tensor cores.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grader.gpu.device import Toolkit
+from grader.gpu.peaks import seconds
+from grader.gpu.session import allocated, context
+from grader.packing import Arrays
+
+PEDANTIC_MATH = 2
+NO_TRANSPOSE = 0
+LIBRARIES = ("libcublasLt.so", "libcublas.so")  # the second needs the first
+
+
+def libraries(tools: Toolkit) -> tuple[Path, ...]:
+    """The toolkit's libraries of LIBRARIES in that order; empty when one is not there."""
+    folders = (tools.root / "lib64", *sorted(tools.root.glob("targets/*/lib")))
+    for folder in folders:
+        found = [sorted(folder.glob(f"{name}*"), key=lambda p: len(p.name)) for name in LIBRARIES]
+        if all(found):
+            return tuple(names[0].resolve() for names in found)
+    return ()
+
+
+def speed(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arrays]:
+    """Operations a second, 2 m n k over the time, of the product with the request's "sizes" m, n
+    and k; 0 when cuBLAS does not work here. grader.box calls it by name."""
+    import pycuda.driver as cuda
+
+    try:
+        held = [ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in request["libraries"]]
+    except OSError:
+        return 0.0, {}
+    m, n, k = request["sizes"]
+    with context(cuda):
+        handle = ctypes.c_void_p()
+        if held[-1].cublasCreate_v2(ctypes.byref(handle)):
+            return 0.0, {}
+        held[-1].cublasSetMathMode(handle, PEDANTIC_MATH)
+        product = _product(cuda, held[-1], handle, (m, n, k))
+        if product():
+            return 0.0, {}
+        return 2.0 * m * n * k / seconds(cuda, product), {}
+
+
+def _product(cuda: Any, library: Any, handle: Any, sizes: tuple[int, int, int]) -> Any:
+    """A call that enqueues one product and returns cuBLAS' status, 0 when all is well."""
+    m, n, k = sizes
+    a, b, c = (allocated(cuda, 4 * count) for count in (m * k, k * n, m * n))
+    for memory, count in ((a, m * k), (b, k * n)):
+        cuda.memset_d32(memory, 0x3F000001, count)  # floats a little above one half
+    one, zero = ctypes.c_float(1), ctypes.c_float(0)
+
+    def product() -> int:
+        status: int = library.cublasSgemm_v2(
+            handle, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, ctypes.byref(one),
+            ctypes.c_void_p(int(a)), m, ctypes.c_void_p(int(b)), k, ctypes.byref(zero),
+            ctypes.c_void_p(int(c)), m,
+        )  # fmt: skip
+        return status
+
+    return product
