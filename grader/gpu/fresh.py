@@ -44,10 +44,10 @@ def moves(shape: tuple[int, ...], seed: bytes, launch: int, argument: str) -> Mo
     digest = hmac.new(seed, f"timed\0{launch}\0{argument}".encode(), hashlib.sha256).digest()
     draw = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
     size, rows = prod(shape), prod(shape[:-1])
-    if len(shape) > 1 and rows >= LEAST_ROWS:
+    if len(shape) > 1 and rows >= LEAST_ROWS and size:
         return _rows_moved(rows, size // rows, draw)
     length = min(PIECE, max(size // PIECES, 1))
-    starts = draw.integers(0, max(size - length, 0) + 1, -(-size // length))
+    starts = draw.integers(0, max(size - length, 0) + 1, -(-size // length))  # none when empty
     return Moves(starts.astype(np.uint32), length)
 
 
@@ -61,6 +61,8 @@ def _rows_moved(rows: int, length: int, draw: np.random.Generator) -> Moves:
 def fresh(base: NDArray[Any], moved: Moves) -> NDArray[Any]:
     """The array that the GPU makes of `base`, in its shape."""
     flat = np.ascontiguousarray(base).reshape(-1)
+    if not flat.size:
+        return base.copy()
     whole = flat.size // moved.length
     pieces = np.lib.stride_tricks.sliding_window_view(flat, moved.length)
     made = np.empty_like(flat)

@@ -1,0 +1,34 @@
+"""Which pairs a dropped clock spoils; what is said where NVML is silent. Needs no GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.gpu.clock import Clock, dropped
+from grader.timing import Pair, Timing
+
+
+@pytest.mark.parametrize(
+    ("clocks", "bad"),
+    [
+        ((), ()),
+        ((0, 0, 0), (False, False, False)),
+        ((1980, 1980), (False, False)),
+        ((1980, 1782, 1781), (False, False, True)),
+        ((1000, 1980, 1980), (True, False, False)),
+    ],
+)
+def test_a_pair_counts_while_the_clock_is_near_its_highest(
+    clocks: tuple[int, ...], bad: tuple[bool, ...]
+) -> None:
+    assert dropped(clocks) == bad
+
+
+def test_without_nvml_no_clock_is_known() -> None:
+    assert Clock().megahertz() == 0
+
+
+def test_throttled_pairs_do_not_count_unless_there_are_no_others() -> None:
+    slow, sound = Pair(3, 1, throttled=True), Pair(2, 1)
+    assert Timing((slow, sound)).ratios == (2,)
+    assert Timing((slow, slow)).ratios == (3, 3)

@@ -1,0 +1,161 @@
+"""Two kernels timed beside each other: the ratio, and that no kernel can buy a better one.
+
+Every cheat is right in its first launches: nothing but the timed launches' own outputs shows it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.compile.program import Program
+from grader.compile.source import compile_source
+from grader.fault import LabFault
+from grader.gpu.buffer import GUARD, guarded, inside
+from grader.gpu.fresh import fresh, moves
+from grader.gpu.measure import FEWEST, KEPT_BYTES, most_pairs, timed_launch
+from grader.lab import Case
+from grader.labspec import load_lab
+from grader.launch import Array, Launch, Scalar
+from grader.prepare import prepare, prepare_baseline
+from grader.run import time_kernel
+from grader.speedup import estimate
+from grader.timing import Timing, TimingPlan
+from grader.verifier import verifier
+
+ROOT = Path(__file__).parents[2]
+LAB = load_lab("tiled-matmul")
+CASE = Case("timed", {"n": 256}, "integer")
+TILED = (ROOT / "solutions/tiled-matmul/tiled-matmul.cu").read_text()
+NAIVE = LAB.baseline.read_text()
+COUNTER = "__device__ unsigned int launches;\n"
+COUNTED = "if (threadIdx.x + threadIdx.y + blockIdx.x + blockIdx.y == 0) launches++;\n"
+
+
+def program(text: str) -> Program:
+    return compile_source(text.encode(), "student.cu")
+
+
+def plan(**more: Any) -> TimingPlan:
+    given = {"minimum": 1.05, "full": 1.1, "seed": b"test", "limit": 2.0, **more}
+    base, own = prepare_baseline(LAB, CASE, b"").launch, prepare(LAB, CASE, b"").launch
+    return TimingPlan(program(NAIVE), base, own, **given)
+
+
+def timed(text: str, **more: Any) -> Timing:
+    return time_kernel(program(text), plan(**more), verifier(LAB, CASE))
+
+
+def inserted(before: str, inside_: str) -> str:
+    """The tiled kernel with a line before it and lines at its start."""
+    head, brace, body = TILED.partition("int n)\n{\n")
+    assert brace
+    return f"{before}{head}{brace}{inside_}{body}"
+
+
+CHEATS = {
+    "skips all work after 30 launches": (
+        inserted(COUNTER, COUNTED + "if (launches > 30) return;\n"), "wrong-output"),
+    "copies what it computed first": (
+        "__device__ float kept[256 * 256]; __device__ unsigned int launches;\n" + TILED.replace(
+            "C[row * n + col] = sum;",
+            "if (launches < 9) kept[row * n + col] = sum; C[row * n + col] = kept[row * n + col];"
+            + COUNTED), "wrong-output"),
+    "leaves the last row to the next launch": (
+        TILED.replace("C[row * n + col] = sum;", "if (row < n - 1) C[row * n + col] = sum;"),
+        "wrong-output"),
+    "writes behind its output after 9 launches": (
+        inserted(COUNTER, COUNTED + "if (launches > 9) C[n * n + 3] = 1;\n"), "invalid-access"),
+    "writes before an input": (
+        inserted("", "((float*)A)[-5] = 1;\n"), "invalid-access"),
+    "crashes after 9 launches": (
+        inserted(COUNTER, COUNTED + "if (launches > 9) *(volatile float*)(1ull << 52) = 1;\n"),
+        "invalid-access"),
+    "never ends after 9 launches": (
+        inserted(COUNTER, COUNTED + "while (*(volatile unsigned int*)&launches > 9) C[0] = 1;\n"),
+        "timeout"),
+    "computes with half precision": (
+        "#include <cuda_fp16.h>\n" + TILED.replace("sum +=", "sum += __half2float(__float2half(1))"
+            " *").replace("= A[", "= __half2float((__half)A[").replace("tx];", "tx]);", 1),
+        "wrong-output"),
+}  # fmt: skip
+
+
+@pytest.mark.gpu
+def test_a_right_kernel_is_timed(row: Any) -> None:
+    timing = timed(TILED, cublas=(256, 256, 256))
+    seen = estimate(timing.ratios)
+    row(
+        f"tiled over naive 256^3: {seen.ratio:.3f} ({seen.low:.3f} to {seen.high:.3f}), "
+        f"{seen.pairs} pairs, events {1e6 * timing.overhead:.2f} us, empty {1e6 * timing.empty:.2f}"
+    )
+    assert timing.ended and not timing.findings
+    assert 1.0 < seen.low <= seen.ratio <= seen.high < 3
+    assert timing.verified == len(timing.pairs) + 1, "the first pair only warms up"
+    assert set(timing.peaks) == {
+        "copy_bytes_per_second",
+        "fma_flop_per_second",
+        "cublas_flop_per_second",
+    }
+    assert all(rate > 1e9 for rate in timing.peaks.values())
+    assert timing.device and 0 < timing.empty < 1e-4
+
+
+@pytest.mark.gpu
+def test_a_kernel_is_as_fast_as_itself(row: Any) -> None:
+    timing = timed(NAIVE, most=80)
+    low, high = estimate(timing.ratios).low, estimate(timing.ratios).high
+    row(f"{low:.4f} to {high:.4f}")
+    assert low <= 1.01 and high >= 0.99
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_cheat_is_found_and_the_next_is_timed(name: str) -> None:
+    text, kind = CHEATS[name]
+    timing = timed(text, minimum=0.01, full=100.0, least=60)
+    assert kind in {f.kind for f in timing.findings}
+    assert all(f.file == "student.cu" and f.line for f in timing.findings)
+    assert timing.ended == (kind in ("wrong-output",) or "writes" in name)
+    after = timed(TILED)
+    assert after.ended and not after.findings
+
+
+@pytest.mark.gpu
+def test_a_baseline_that_fails_is_the_lab_s_fault() -> None:
+    broken = NAIVE.replace("int col", "*(volatile float*)(1ull << 52) = 1;\n    int col", 1)
+    with pytest.raises(LabFault, match="the baseline fails when it is timed"):
+        time_kernel(program(TILED), plan_with(program(broken)), verifier(LAB, CASE))
+
+
+def plan_with(baseline: Program) -> TimingPlan:
+    made = plan()
+    return TimingPlan(baseline, made.baseline_launch, made.launch, 1.05, 1.1, limit=2.0)
+
+
+def test_the_inputs_of_a_timed_launch_are_made_again() -> None:
+    data = np.arange(4000, dtype=np.float32)
+    out = Array("y", (3,), "int16", None, True)
+    args = (Array("x", (4000,), "float32", data), Array("s", (4000,), "float32", data), out,
+            Scalar("n", 3, "int32"))  # fmt: skip
+    one = Launch("k", (1, 1, 1), (1, 1, 1), args, globals={"mask": np.ones(3)})
+    made = TimingPlan(program(NAIVE), one, one, 1, 2, seed=b"s", fixed=("s",))
+    held = guarded(2, out, 0)
+    inside(held).view(np.int16)[:] = (1, 2, 3)
+    inputs, outputs = timed_launch(made, 7, {"7.2": held})
+    assert (inputs["x"] == fresh(data, moves((4000,), b"s", 15, "x"))).all()
+    assert (inputs["s"] == data).all() and (inputs["mask"] == 1).all()
+    assert outputs["y"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("elements", "pairs"),
+    [(1, 400), (1 << 20, 400), (1 << 24, KEPT_BYTES // ((1 << 26) + 2 * GUARD)), (1 << 26, FEWEST)],
+)
+def test_outputs_that_would_fill_the_memory_allow_fewer_pairs(elements: int, pairs: int) -> None:
+    out = Array("y", (elements,), "float32", None, True)
+    one = Launch("k", (1, 1, 1), (1, 1, 1), (out,))
+    assert most_pairs(TimingPlan(program(NAIVE), one, one, 1, 2)) == pairs
