@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from grader.lab import Lab
     from grader.labgate import Line
 
+MARGIN = " " * 5
+"""Before what was seen, where it takes rows of its own."""
+
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="LAB", help="The labs; all when none is named.")
 ]
@@ -84,9 +87,11 @@ def check(
     how = How(resolved(on), threads=threads, limit=limit)
     lines: list[Line] = []
     for lab in [load_lab(name, roots) for name in names or list_labs(roots)]:
+        show_line(lab.name, good=True)
         for line in check_lab(lab_folder(lab), how, doing):
             finished()
-            _show_line(line)
+            for row in rows(line):
+                show_line(row, good=line.holds)
             lines.append(line)
         finished()
     broken = [line for line in lines if not line.holds]
@@ -100,9 +105,16 @@ def check(
     return LabFault.exit_code if broken else 0
 
 
-def _show_line(line: Line) -> None:
-    mark = "ok  " if line.holds else "FAIL"
-    show_line(f"{mark} {line.lab:<16} {line.what:<50} {line.seen}", good=line.holds)
+def rows(line: Line) -> list[str]:
+    """A line of the gate in rows of 80 columns, below its lab's name."""
+    from grader.report.clean import clean, wrap
+
+    head = f"{'ok' if line.holds else 'FAIL':<4} {clean(line.what)}"
+    seen = clean(line.seen)
+    room = PLAIN_WIDTH - len(head)
+    if len(seen) < room:
+        return [f"{head}{seen:>{room}}".rstrip()]
+    return [head, *wrap(MARGIN + seen, PLAIN_WIDTH, MARGIN)]
 
 
 @labs.command("skeleton")

@@ -1,0 +1,32 @@
+"""How `grader labs check` shows what a lab has to hold: whole, and in 80 columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.cli.labs import rows
+from grader.labgate import Line
+
+LONG = "wrong/barrier-divergence-threads-without-an-element-wait.cu"
+MANY = "draws " + ", ".join(["wrong-output", "unwritten-output", "race"] * 8)
+
+
+@pytest.mark.parametrize(
+    ("what", "seen", "count"),
+    [
+        ("solution passes", "100 of 100, 9 cases", 1),
+        ("skeleton falls short", "0 of 100, told uninitialized-read", 1),
+        (LONG, "74.44 of 100, line 7", 2),
+        (LONG, MANY, 6),
+        ("solution passes", "an escape \x1b[2J, a\nline end", 1),
+        ("solution passes", "", 1),
+    ],
+)
+@pytest.mark.parametrize("holds", [True, False])
+def test_rows(what: str, seen: str, count: int, holds: bool) -> None:
+    shown = rows(Line("vector-add", what, holds, seen))
+    assert len(shown) == count and max(map(len, shown)) <= 80
+    assert shown[0].startswith(("ok   " if holds else "FAIL ") + what)
+    assert all(row.isprintable() for row in shown)
+    due = seen.replace("\x1b", "\\x1b").replace("\n", "\\x0a")
+    assert " ".join(" ".join(shown).split()[1:]) == f"{what} {due}".rstrip()
