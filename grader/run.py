@@ -12,8 +12,8 @@ from grader.fault import MachineFault
 from grader.gpu.attempt import run_launches
 from grader.gpu.child import facts_of
 from grader.gpu.device import devices, lacking
-from grader.gpu.nvcc import as_built
 from grader.gpu.measure import time_kernel
+from grader.gpu.nvcc import as_built
 from grader.launch import Array, Finding, Launch, Trace
 from grader.packing import pack_launches
 from grader.refusal import refusal

@@ -22,7 +22,7 @@ FLOORS = {
     4: "run",
     5: "check",
     6: "baseline cases grade onelaunch record score timed",
-    7: "calibrate report export doctor labgate",
+    7: "calibrate crosscheck report export doctor labgate",
     8: "gradebook",
     9: "batch",
     10: "__main__ cli web",

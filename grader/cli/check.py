@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.options import Backend, Course, Json, Limit, On, Source, Threads, resolved
+from grader.cli.options import (
+    Backend,
+    Course,
+    Json,
+    Limit,
+    On,
+    Profile,
+    Sanitizer,
+    Source,
+    Threads,
+    resolved,
+)
 from grader.cli.terminal import (
     check_writable,
     finished,
@@ -36,6 +47,8 @@ def check(
     course: Course = None,
     threads: Threads = None,
     limit: Limit = 20.0,
+    sanitizer: Sanitizer = False,
+    profile: Profile = False,
 ) -> int:
     """Grade FILE.cu on the public cases of LAB, and say what to mend."""
     from grader.cases import How
@@ -45,7 +58,14 @@ def check(
     check_writable(json)
     if lab.endswith(".cu"):
         raise LabFault("the lab comes first", where=lab, mend="grader check LAB FILE.cu")
-    grade = graded(load_lab(lab, lab_roots(course)), file, how)
+    held = load_lab(lab, lab_roots(course))
+    if sanitizer or profile:
+        from grader.crosscheck import ready_for
+
+        ready_for(sanitizer=sanitizer, profile=profile)
+    grade = graded(held, file, how)
+    if sanitizer or profile:
+        grade = crossed(held, file, how, grade, sanitizer=sanitizer, profile=profile)
     finished()
     if json:
         write_json(grade.to_json(), json)
@@ -67,3 +87,20 @@ def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:
         return refusal(lab, file.name, fault, on=how.on)
     told: Progress = (lambda step, number, steps: None) if quiet else progress
     return grade(lab, submission, on=how.on, threads=how.threads, limit=how.limit, progress=told)
+
+
+def crossed(
+    lab: Lab, file: Path, how: How, grade: Grade, *, sanitizer: bool, profile: bool
+) -> Grade:
+    """The grade with what the toolkit's tools say of the same file, which is worth no points."""
+    from dataclasses import replace
+
+    from grader.crosscheck import cross_checks
+    from grader.submission import read_submission
+
+    try:
+        submission = read_submission(file)
+    except StudentFault:  # the grade says so
+        return grade
+    more = cross_checks(lab, submission, how, sanitized=sanitizer, profiled=profile)
+    return replace(grade, checks=(*grade.checks, *more))

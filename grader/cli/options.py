@@ -34,6 +34,12 @@ Limit = Annotated[
     float,
     typer.Option("--limit", min=0.1, max=3600, help="Seconds after which a kernel is stopped."),
 ]
+Sanitizer = Annotated[
+    bool, typer.Option("--sanitizer", help="On a GPU: ask compute-sanitizer for its findings too.")
+]
+Profile = Annotated[
+    bool, typer.Option("--profile", help="On a GPU: show Nsight Compute's counters beside ours.")
+]
 Course = Annotated[
     Path | None,
     typer.Option(

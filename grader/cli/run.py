@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.options import Backend, Json, Limit, On, Source, Threads, resolved
+from grader.cli.options import (
+    Backend,
+    Json,
+    Limit,
+    On,
+    Profile,
+    Sanitizer,
+    Source,
+    Threads,
+    resolved,
+)
 from grader.cli.terminal import (
     check_writable,
     finished,
@@ -20,6 +30,8 @@ from grader.cli.terminal import (
 from grader.fault import Fault, LabFault
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from grader.cases import How
     from grader.onelaunch import Ran
 
@@ -55,6 +67,8 @@ def run(
     limit: Limit = 20.0,
     schedules: Schedules = 0,
     trace: Table = None,
+    sanitizer: Sanitizer = False,
+    profile: Profile = False,
 ) -> int:
     """Launch a kernel of FILE.cu as LAUNCH.yaml says, and report what it did wrong."""
     from grader.cases import How
@@ -63,7 +77,12 @@ def run(
     check_writable(json)
     try:
         how = How(resolved(on), threads=threads, limit=limit)
+        if sanitizer or profile:
+            from grader.crosscheck import ready_for
+
+            ready_for(sanitizer=sanitizer, profile=profile)
         ran = launched(file, launch, how, out, schedules, trace)
+        ran, seen = crossed(file, launch, how, ran, sanitizer=sanitizer, profile=profile)
     except Fault as fault:
         finished()
         if json:
@@ -73,7 +92,8 @@ def run(
     finished()
     if json:
         names = {index: path.name for index, path in ran.saved.items()}
-        write_json(run_json(ran.trace, names, ran.compile_seconds), json)
+        more = {"profile": seen} if profile else {}
+        write_json(run_json(ran.trace, names, ran.compile_seconds) | more, json)
     if json == "-":
         for path in ran.saved.values():
             say(f"wrote {path}")
@@ -82,6 +102,8 @@ def run(
 
         files = {index: str(path) for index, path in ran.saved.items()}
         show(run_report(ran.kernel, ran.trace, files, width()))
+        if profile:
+            _show_profile(seen)
     return int(ran.trace.verdict != "clean" or not ran.trace.ended)
 
 
@@ -104,6 +126,29 @@ def launched(
     if table is not None and ran.trace.accesses is not None:
         say(f"wrote {table}: {len(ran.trace.accesses):,} accesses")
     return ran
+
+
+def crossed(
+    file: Path, launch: Path, how: How, ran: Ran, *, sanitizer: bool, profile: bool
+) -> tuple[Ran, Mapping[str, Mapping[str, float]]]:
+    """What ran with compute-sanitizer's findings, and both backends' counters by metric."""
+    if not (sanitizer or profile):
+        return ran, {}
+    from grader.crosscheck import second_opinion
+    from grader.launchfile import read_launch
+    from grader.submission import read_submission
+
+    submission, asked = read_submission(file), read_launch(launch)
+    return second_opinion(submission, asked, how, ran, sanitized=sanitizer, profiled=profile)
+
+
+def _show_profile(seen: Mapping[str, Mapping[str, float]]) -> None:
+    from rich.text import Text
+
+    from grader.report.profile import profile_lines
+
+    flat = {f"{m} {who}": value for m, pair in seen.items() for who, value in pair.items()}
+    show(Text("\n".join(["", *profile_lines(flat, width())])))
 
 
 def _show_fault(fault: Fault, quiet: bool) -> None:

@@ -13,6 +13,7 @@ from grader.launch import Trace
 from grader.record import Grade
 from grader.report.clean import clean, clip, wrap
 from grader.report.finding import findings_text
+from grader.report.profile import profile_lines
 from grader.report.speed import speed_lines
 
 WORDS = {
@@ -111,6 +112,9 @@ def measured(checks: tuple[Result, ...], width: int = 80) -> list[Text]:
     """One paragraph: each check's measurements."""
     lines = []
     for check in (c for c in checks if c.measurements):
+        if check.name == "profile":
+            lines += profile_lines(check.measurements, width)
+            continue
         case = f" on {clean(check.measured_on)}" if check.measured_on else ""
         if "speedup" in check.measurements:
             values = "; ".join(speed_lines(check.measurements))
