@@ -107,8 +107,8 @@ def counters(line: int = 0, **values: float) -> Any:
         "st_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
         "atomics": "ptx__thread_atomics_mem_global.sum",
         "const_loads": "ptx__thread_loads_mem_const.sum",
-        "shared_ld": "smsp__inst_executed_op_shared_ld.sum",
-        "shared_st": "smsp__inst_executed_op_shared_st.sum",
+        "shared_ld": "smsp__sass_inst_executed_op_shared_ld.sum",
+        "shared_st": "smsp__sass_inst_executed_op_shared_st.sum",
         "waves": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
         "conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     }

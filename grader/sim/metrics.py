@@ -21,7 +21,7 @@ REQUESTED = "ptx__requested_bytes_mem_global_op_{}.sum"
 
 BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
 RATIO = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
-SHARED_INSTRUCTIONS = "smsp__inst_executed_op_shared_{}.sum"
+SHARED_INSTRUCTIONS = "smsp__sass_inst_executed_op_shared_{}.sum"
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 ATOMIC_INSTRUCTIONS = "smsp__inst_executed_op_{}_{}.sum"
@@ -103,7 +103,7 @@ def _copied(k: Any) -> Iterator[tuple[str, float]]:
 
 
 def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
-    """`atom` and `red` as the PTX has them; ptxas may make RED of an `atom` that nobody reads."""
+    """`atom` and `red`, the latter also for an `atom` that nobody reads: see unread.py."""
     op, space = parts[0], "global" if k["sectors"] else "shared"
     yield ATOMIC_INSTRUCTIONS.format(space, op), float(k["requests"])
     yield THREAD_ATOMICS.format(space), float(k["bytes"]) / TYPE_BYTES[parts[-1]]

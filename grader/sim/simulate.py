@@ -31,6 +31,7 @@ from grader.sim.parser import parse
 from grader.sim.ptx import Location, PtxError
 from grader.sim.schedules import order_findings
 from grader.sim.trace import access_table
+from grader.sim.unread import reduce_unread
 
 PATIENCE = 4
 
@@ -139,6 +140,7 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
             module = parse(text)
             if counts:
                 contract(module)
+                reduce_unread(module)
             variants.append(
                 Variant(Machine(module, decode(module, kernel.symbol, core().known)), counts)
             )

@@ -5,6 +5,7 @@ extern "C" __global__ void divergent(const int *choice, const float *values, flo
   if (choice[i] % 3 == 0)
     x = x * x + values[127 - i];
   else
+#pragma unroll 1
     for (int j = 0; j < choice[i] % 5; j++) x = x * 0.5f + values[(i + j) % 128];
   out[i] = x;
 }
