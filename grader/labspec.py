@@ -25,11 +25,8 @@ from grader.lab import (
 )
 from grader.labrules import Rules
 from grader.nearest import nearest
-from grader.prepare import prepare, prepare_baseline
 from grader.thresholds import bands, read_thresholds
 from grader.yamlfile import Document, read_document
-
-__all__ = ["json_schema", "lab_roots", "list_labs", "load_lab", "prepare", "prepare_baseline"]
 
 LABS_VARIABLE = "WARPGRADE_LABS"
 

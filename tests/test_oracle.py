@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.fault import LabFault
-from grader.labspec import load_lab, prepare
+from grader.labspec import load_lab
+from grader.prepare import prepare
 from tests.scalelab import REFERENCE, write_lab
 
 BROKEN_REFERENCES = [
