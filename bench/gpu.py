@@ -107,7 +107,7 @@ def accuracy() -> None:
             f"{100 * (ours / ncu - 1):>8.1f}",
             flush=True,
         )
-    print(f"an empty kernel between the events: {1e6 * overhead:.2f} us, taken off each of ours")
+    print(f"two events with nothing between them: {1e6 * overhead:.2f} us, taken off each of ours")
 
 
 def with_ncu(count: int) -> list[float]:
