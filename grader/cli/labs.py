@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from grader.calibrate import Calibration
     from grader.lab import Lab
     from grader.labgate import Line
 
@@ -115,6 +116,50 @@ def rows(line: Line) -> list[str]:
     if len(seen) < room:
         return [f"{head}{seen:>{room}}".rstrip()]
     return [head, *wrap(MARGIN + seen, PLAIN_WIDTH, MARGIN)]
+
+
+@labs.command("calibrate")
+def calibrate(
+    names: Names = None,
+    course: Course = None,
+    write: Annotated[bool, typer.Option("--write", help="Write labs/LAB/thresholds.yaml.")] = False,
+) -> int:
+    """Time each lab's own kernels on this GPU and propose thresholds of speed for it.
+
+    The exit code is 2 when a lab's thresholds cannot be set.
+    """
+    from rich.text import Text
+
+    from grader.calibrate import calibrate as calibrated
+    from grader.calibrate import calibration_lines
+    from grader.labspec import lab_roots, list_labs, load_lab
+
+    roots, worst = lab_roots(course), 0
+    chosen = [load_lab(name, roots) for name in names or list_labs(roots)]
+    resolved(Backend.gpu)
+    for lab in chosen:
+        made = calibrated(lab, doing)
+        finished()
+        if made is None:
+            say(f"{lab.name} does not judge speed")
+            continue
+        show(Text("\n".join(calibration_lines(made))))
+        worst = LabFault.exit_code if made.problems else worst
+        if write and not made.problems:
+            _write_thresholds(lab, made)
+    return worst
+
+
+def _write_thresholds(lab: Lab, made: Calibration) -> None:
+    """This device's thresholds into the lab's file, beside those of other devices."""
+    from datetime import date
+
+    from grader.calibrate import measured
+    from grader.thresholds import FILE, read_thresholds, thresholds_text
+
+    new = measured(made, date.today())
+    kept = {**read_thresholds(lab.folder), made.device: new}
+    write_file(lab.folder / FILE, thresholds_text(lab.name, kept).encode())
 
 
 @labs.command("skeleton")
