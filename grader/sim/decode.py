@@ -43,6 +43,7 @@ from grader.sim.ptx import (
     PtxError,
     Variable,
 )
+from grader.sim.shadow import Shadows, shadows
 from grader.sim.unsupported import described, refused_register
 
 
@@ -72,7 +73,8 @@ class Decoded:
 @dataclass(slots=True)
 class Image:
     """A whole module, decoded. `locations` and `ops` are by program counter; `functions` in the
-    order of their numbers; `entry` maps the kernel's parameters to offsets."""
+    order of their numbers; `entry` maps the kernel's parameters to offsets; `suspects` has the PTX
+    types of the registers that shadow.py watches, None where it does not."""
 
     functions: list[Decoded]
     constants: ConstantBank
@@ -85,6 +87,7 @@ class Image:
     waits: bool
     finer: bool
     runtime: set[str] = field(default_factory=set)
+    suspects: list[str] | None = None
 
 
 MAX_STACK = 512 << 10
@@ -95,8 +98,9 @@ _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
 _FINER = {"atom", "red", "membar", "fence", "mbarrier"}
 
 
-def decode(module: Module, kernel: str, known: Known) -> Image:
-    """The image of `kernel` and every function that it may call.
+def decode(module: Module, kernel: str, known: Known, *, definedness: bool = False) -> Image:
+    """The image of `kernel` and every function that it may call; with `definedness`, registers
+    that may be read before they are written are watched.
 
     Raises NotSimulated or PtxError; their line is the source's."""
     entry = module.functions.get(kernel)
@@ -104,6 +108,7 @@ def decode(module: Module, kernel: str, known: Known) -> Image:
         raise PtxError(f"no kernel {kernel} in the PTX")
     constants = ConstantBank()
     image = Image([], constants, [], [], [], 0, {}, {}, False, False)
+    image.suspects = [] if definedness else None
     functions = attributed(module, kernel)
     names = _reached(functions, module.variables, kernel)
     for number, name in enumerate(names):
@@ -133,6 +138,7 @@ class _Decoder:
         self, functions: dict[str, Function], image: Image, number: int, known: Known
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
+        self.shadows: Shadows | None = None
 
     def function(self, f: Function) -> Decoded:
         entry: dict[str, int] = {}
@@ -158,6 +164,8 @@ class _Decoder:
             raise NotSimulated(str(error), Location(line=f.line)) from error
         own = {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)
+        if self.image.suspects is not None:
+            self.shadows = shadows(f, operands, self.image.suspects)
         blocks = self.blocks(f, operands)
         return Decoded(
             f.name, blocks, registers.bytes, (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
@@ -177,7 +185,7 @@ class _Decoder:
         for label in by_index.get(len(f.body), ()):
             where[label] = len(raw)
         raw.append(Block([], End(EXIT if f.entry else RETURN, pc=len(self.image.ops) - 1)))
-        brief = passing(f, o.registers.at)
+        brief = passing(f, o.registers.at) if self.shadows is None else frozenset()
         for block in raw:
             block.codes = fused(block.codes, brief)
         return _arranged(raw, where)
@@ -194,6 +202,8 @@ class _Decoder:
                     meet.guard, meet.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
                 raw[-1].end = meet
                 raw.append(Block([], End()))
+            if self.shadows is not None:
+                raw[-1].codes += self.shadows.before(i, pc)
             end = terminator(i, f, o, self.functions)
             if end is None:
                 raw[-1].codes += self.codes(i, o, pc)

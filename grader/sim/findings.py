@@ -10,8 +10,9 @@ from grader.launch import Array, Dim3, Finding, Launch
 from grader.sim import core as c
 from grader.sim.access import GLOBAL, LOCAL, SHARED
 from grader.sim.decode import Image
+from grader.sim.locals import used_local
 from grader.sim.machine import Raw
-from grader.sim.messages import barriers, hazards, memory, stops
+from grader.sim.messages import barriers, hazards, memory, stops, undefined
 from grader.sim.names import Shape, declared_shape, element_bytes, plain_name
 from grader.sim.order import ProgramOrder
 from grader.sim.reported import (
@@ -76,6 +77,8 @@ class Explainer:
         space, offset = int(r["space"]), int(r["address"])
         if int(r["kind"]) == c.ASSERTION:
             return self.condition(int(r["buffer"]), offset)
+        if int(r["kind"]) == c.UNDEFINED:
+            return self.register(int(r["pc"]), int(r["buffer"]))
         if offset >= 1 << 63:
             offset -= 1 << 64
         if space == SHARED:
@@ -95,6 +98,13 @@ class Explainer:
         held = self.raw.buffers[number].data if number < len(self.raw.buffers) else b""
         text = bytes(held[offset : offset + 200]).split(b"\0")[0].decode(errors="replace")
         return Target("global", "", text, "", offset, 0)
+
+    def register(self, pc: int, number: int) -> Target:
+        """The local variable in a register, as far as the source tells; its extent is what would
+        declare it with a value."""
+        held = used_local(self.source, self.line(pc), (self.image.suspects or [])[number])
+        name, cure = (held.name, held.declaration) if held else ("", "")
+        return Target("local", name, name, cure, 0, 0)
 
     def shared(self, offset: int) -> Target:
         held = self.raw.shared.at(offset)
@@ -146,6 +156,8 @@ class Explainer:
             found = hazards(r, hazard)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
             found = memory(r)
+        elif r.kind == c.UNDEFINED:
+            found = undefined(r)
         elif r.kind in (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK):
             found = barriers(r)
         else:

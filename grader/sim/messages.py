@@ -137,6 +137,22 @@ def memory(r: Report) -> Finding:
     )
 
 
+def undefined(r: Report) -> Finding:
+    """A local variable that is used before it is given a value."""
+    t = r.target
+    what = f"`{t.name}`" if t.name else "a local variable"
+    return Finding(
+        "uninitialized-read",
+        "error",
+        f"{what} is used before it is given a value (a local variable starts undefined)",
+        space="local",
+        access="read",
+        variable=t.name,
+        hint="give it a value on every path that leads here"
+        + (f"; for instance, declare it as `{t.extent}`" if t.extent else ""),
+    )
+
+
 def _stray(r: Report, own: str) -> tuple[str, str]:
     t = r.target
     whole = f"`{t.name}` ({t.extent})"

@@ -117,7 +117,12 @@ class RegisterFile:
         self.scratch = end + 4
         self.sink = (end + 8 + 31) // 32 * 32
         self.bytes = self.sink + 8 * LANES
-        """The last 256 bytes are the sink `_`."""
+        """The last 256 bytes are the sink `_`, unless more() was asked for."""
+
+    def more(self, size: int) -> int:
+        """The place of a further register of `size` bytes, which no name leads to."""
+        at, self.bytes = self.bytes, self.bytes + size
+        return at
 
 
 @dataclass

@@ -141,9 +141,8 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
             if counts:
                 contract(module)
                 reduce_unread(module)
-            variants.append(
-                Variant(Machine(module, decode(module, kernel.symbol, core().known)), counts)
-            )
+            image = decode(module, kernel.symbol, core().known, definedness=not counts)
+            variants.append(Variant(Machine(module, image), counts))
         except NotSimulated as refusal:
             location = next((a for a in refusal.args[1:] if isinstance(a, Location)), Location())
             return _not_simulated(program, str(refusal.args[0]), location)

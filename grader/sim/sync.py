@@ -8,6 +8,7 @@ from grader.sim.operands import OperandError, Operands
 from grader.sim.ptx import TYPE_BYTES
 
 ATOMICS = ("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
+SHUFFLES = ("up", "down", "bfly", "idx")
 _TYPES = {"u": 0, "b": 0, "s": 1, "f": 2}
 _FLOAT_TYPES = {"bf16": 3, "f16x2": 4, "bf16x2": 5}
 
@@ -71,9 +72,7 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Code
 
 def op_shfl(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
     parts = op.split(".")
-    mode = ("up", "down", "bfly", "idx").index(
-        next(p for p in parts if p in ("up", "down", "bfly", "idx"))
-    )
+    mode = SHUFFLES.index(next(p for p in parts if p in SHUFFLES))
     d, _, p = operands[0].partition("|")
     a, b, c = (o.source(x, 4) for x in operands[1:4])
     has = bool(p) and p.strip() != "_"

@@ -1,0 +1,164 @@
+"""What is added to a function whose registers may be read before they are written.
+
+Each register that may hold nothing yet gets a shadow, a predicate that says which lanes it is
+defined in. Moves, selections, packing and shuffles carry shadows along; whatever else reads a
+register is a use, and a lane that uses what nobody gave it is reported there. Then it counts as
+defined, so that one mistake is told once. Stores of a vector with a defined element, stores to
+local memory and arguments of calls are no uses: programs copy what they do not look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grader.sim.access import GENERIC, LOCAL, PARAM, space_of
+from grader.sim.definedness import sources, targets, unwritten
+from grader.sim.opcode import Code, coded, types_of
+from grader.sim.operands import Operands, address, vector
+from grader.sim.ptx import Function, Instruction
+from grader.sim.sync import SHUFFLES
+
+_REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_WHOLE = frozenset(("1", "255", "65535"))
+"""Masks with which debug code keeps a bool, char or short as wide as it is."""
+_BYTES = 4
+"""Of a shadow: one bit a lane."""
+
+
+def shadows(f: Function, o: Operands, suspects: list[str]) -> Shadows | None:
+    """The shadows of a function, in registers of its file; None when it needs none. The PTX
+    types of those that may be undefined are added to `suspects`."""
+    first = unwritten(f)
+    return Shadows(f, first, o, suspects) if first else None
+
+
+class Shadows:
+    """The instructions beside those of one function."""
+
+    def __init__(
+        self,
+        f: Function,
+        first: frozenset[str],
+        o: Operands,
+        suspects: list[str],
+    ) -> None:
+        self.o = o
+        self.true = o.source("1", 0)
+        self.at: dict[str, int] = {}
+        self.number: dict[str, int] = {}
+        for name in sorted(_reached(f, first)):
+            self.at[name] = o.registers.more(_BYTES)
+            self.number[name] = len(suspects)
+            suspects.append(f.registers[name])
+        self.scratch = o.registers.more(_BYTES)
+
+    def before(self, i: Instruction, pc: int) -> list[Code]:
+        """The checks of what `i` uses, and the shadows of what it writes; they run before it."""
+        written = [name for name in targets(i) if name in self.at]
+        used = [] if _carries(i) else [n for n in dict.fromkeys(sources(i)) if n in self.at]
+        codes = list(self.checks(i, used))
+        codes += self.carried(i, written) if _carries(i) else self.given(written)
+        if i.guard is not None:
+            at = self.o.predicate(i.guard[0])
+            for code in codes:
+                code.imm = (at + 1) | int(i.guard[1]) << 32
+            if i.guard[0] in self.at:
+                codes.insert(0, self.check(i.guard[0]))
+        for code in codes:
+            code.pc = pc
+        return codes
+
+    def checks(self, i: Instruction, used: list[str]) -> Iterator[Code]:
+        """A check of each register that `i` uses; what a store may copy unseen is left out."""
+        parts = i.op.split(".")
+        if parts[0] == "call":
+            used = [name for name in used if name == i.operands[0]]
+        if parts[0] != "st" or len(i.operands) != 2:
+            yield from map(self.check, used)
+            return
+        where = [n for n in _REGISTER.findall(i.operands[0]) if n in self.at]
+        yield from map(self.check, where)
+        values = vector(i.operands[1])
+        space = space_of(parts)
+        if space in (LOCAL, PARAM) or any(v not in self.at for v in values):
+            return
+        if len(values) == 1:
+            code = self.check(values[0])
+        else:
+            shadow = [self.at[v] for v in values]
+            yield self.any(self.scratch, shadow)
+            code = self.check(values[0])
+            code.a = self.scratch
+        if space == GENERIC:
+            code.c, code.mode = self.address(i.operands[0])
+        yield code
+
+    def address(self, text: str) -> tuple[int, int]:
+        """The register that holds a store's generic address, and 8, its bytes; or 0, 0."""
+        base, _ = address(text)
+        return (self.o.registers.at[base], 8) if self.o.registers.width.get(base) == 8 else (0, 0)
+
+    def check(self, name: str) -> Code:
+        return Code("shadow_check", a=self.at[name], b=self.number[name])
+
+    def given(self, written: list[str]) -> list[Code]:
+        return [Code("shadow_copy", self.at[name], self.true) for name in written]
+
+    def carried(self, i: Instruction, written: list[str]) -> list[Code]:
+        """The shadows of what a moving instruction writes, made from its sources' ones."""
+        head = i.op.split(".")[0]
+        if head == "selp":
+            a, b, p = i.operands[1:4]
+            chosen = [self.check(p)] if p in self.at else []
+            at = self.o.predicate(p)
+            return chosen + [
+                Code("shadow_select", self.at[d], self.of(a), self.of(b), at) for d in written
+            ]
+        if head == "shfl":
+            return self.shuffled(i, written)
+        parts = [self.of(v) for v in vector(i.operands[1])]
+        return [self.any(self.at[d], parts) for d in written]
+
+    def any(self, d: int, parts: list[int]) -> Code:
+        """Defined where one of up to four parts is: what is made of them may be used in part."""
+        return coded("shadow_any", d, (parts + parts[:1] * 3)[:4])
+
+    def shuffled(self, i: Instruction, written: list[str]) -> list[Code]:
+        """A lane is as defined as the lane that it reads; the second target, whether there is
+        such a lane, always is."""
+        lane, clamp = i.operands[2:4]
+        codes = [self.check(n) for n in (lane, clamp) if n in self.at]
+        value, *inside = targets(i)
+        codes += self.given([n for n in inside if n in self.at])
+        if value in self.at:
+            refs = (self.of(i.operands[1]), self.o.source(lane, 4), self.o.source(clamp, 4))
+            mode = SHUFFLES.index(next(p for p in i.op.split(".") if p in SHUFFLES))
+            codes.append(Code("shadow_shuffle", self.at[value], *refs, mode=mode))
+        return codes
+
+    def of(self, text: str) -> int:
+        """The shadow of an operand; what has none is defined in all lanes."""
+        return self.at.get(text, self.true)
+
+
+def _carries(i: Instruction) -> bool:
+    """Whether an instruction hands its value on unlooked at."""
+    parts = i.op.split(".")
+    if parts[0] in ("mov", "selp", "cvta", "shfl"):
+        return True
+    if parts[0] == "cvt":
+        return all(kind[0] in "usb" and kind != "bf16" for kind in types_of(i.op))
+    return parts[0] == "and" and i.operands[-1] in _WHOLE
+
+
+def _reached(f: Function, first: frozenset[str]) -> set[str]:
+    """The registers that the value of one of `first` may be handed on to, and these."""
+    moves = [(targets(i), sources(i)) for i in f.body if _carries(i)]
+    found, before = set(first), 0
+    while len(found) != before:
+        before = len(found)
+        for to, given in moves:
+            if not found.isdisjoint(given):
+                found.update(name for name in to if name in f.registers)
+    return found

@@ -1,0 +1,16 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 128], ["int32", 128, "out"]]}
+// expect: clean
+#include <cub/block/block_merge_sort.cuh>
+struct Less {
+  __device__ bool operator()(int a, int b) const { return a < b; }
+};
+extern "C" __global__ void k(const int *in, int *out) {
+  using Sort = cub::BlockMergeSort<int, 64, 2>;
+  __shared__ typename Sort::TempStorage temp;
+  for (int i = threadIdx.x; i < sizeof(temp) / 4; i += 64) ((int *)&temp)[i] = 0;
+  __syncthreads();
+  int keys[2], at = (blockIdx.x * 64 + threadIdx.x) * 2;
+  for (int i = 0; i < 2; ++i) keys[i] = in[at + i];
+  Sort(temp).Sort(keys, Less());
+  for (int i = 0; i < 2; ++i) out[at + i] = keys[i];
+}
