@@ -5,9 +5,8 @@
  * run before by themselves. imm: that guard's operand + 1, or 0; << 32: 1 where it is negated. */
 #include "core.h"
 
-static u32 present(Warp *w, const Insn *i) {
+static u32 present(const Warp *w, const Insn *i) {
   u32 guard = (u32)i->imm;
-  w->steps--;
   return guard ? w->mask & (*SRC(u32, guard - 1) ^ (i->imm >> 32 ? FULL : 0)) : w->mask;
 }
 
