@@ -16,13 +16,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from grader.compile.lexical import line_of
 from grader.fault import StudentFault
 from grader.launch import Finding, Severity
 from grader.nearest import did_you_mean
 
 MAX_ERRORS = 20
 MAX_CONTEXT = 4
-MAX_LETTERS = 500  # of a message, a context's line, a source's line
+MAX_LETTERS = 500  # of a message, a context's line
 
 _HEAD = re.compile(
     r"^(?:(?P<file>.+?)\((?P<line>\d+)\)|(?P<end>At end of source)): "
@@ -111,12 +112,6 @@ def located(
         text=line_of(text, line),
         hint=hint,
     )
-
-
-def line_of(text: str, line: int) -> str:
-    """The text of a 1-based line, without its end; empty when there is no such line."""
-    lines = text.split("\n")
-    return lines[line - 1].rstrip()[:MAX_LETTERS] if 0 < line <= len(lines) else ""
 
 
 def fault(found: tuple[Finding, ...], what: str) -> StudentFault:

@@ -12,6 +12,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+LONGEST_LINE = 500
+"""Letters of a source line that a message shows."""
+
 _SPLICE = re.compile(r"\\[ \t]*\n")
 _HIDING = re.compile(
     r"""
@@ -62,6 +65,13 @@ def directives(source: str) -> Iterator[Directive]:
         yield Directive(found[1], found[2].strip(), line, depth)
         if found[1] in _IF:
             depth += 1
+
+
+def line_of(text: str, line: int) -> str:
+    """The text of a 1-based line without its end, cut to LONGEST_LINE letters; empty when there is
+    no such line. Lines are the compiler's: a form feed ends none."""
+    lines = text.split("\n")
+    return lines[line - 1].rstrip()[:LONGEST_LINE] if 0 < line <= len(lines) else ""
 
 
 def line_at(text: str, position: int) -> int:

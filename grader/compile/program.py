@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from grader.compile.lexical import line_of
 from grader.launch import Finding, Resources
 
 
@@ -61,10 +62,8 @@ class Program:
         return next((k for k in self.kernels if k.name == name), None)
 
     def text(self, line: int) -> str:
-        """The stripped text of a 1-based line of the source; "" when there is no such line.
-        Lines are the compiler's: a form feed ends none."""
-        lines = self.source.split("\n")
-        return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        """The text of a 1-based line of the source, as messages show it."""
+        return line_of(self.source, line).strip()
 
     def at(self, finding: Finding, line: int) -> Finding:
         """The finding at that line of this file, with the line's text; line 0: no place known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.compile.declarations import declarations, function_line
-from grader.compile.diagnostics import fault, line_of
+from grader.compile.diagnostics import fault
 from grader.compile.lexical import code
 from grader.compile.program import Kernel, Parameter, Program
 from grader.fault import StudentFault
@@ -159,14 +159,6 @@ def _refused(
     detail = f"expected: {spec.signature}"
     if found:
         detail += f"\nfound:    {found}" + (f"  (line {line})" if line else "")
-    finding = Finding(
-        "compile-error",
-        "error",
-        what,
-        file=program.file,
-        line=line,
-        text=line_of(program.source, line),
-        hint=mend or f"declare it as {spec.signature}",
-        detail=detail,
-    )
-    return fault((finding,), what)
+    hint = mend or f"declare it as {spec.signature}"
+    finding = Finding("compile-error", "error", what, hint=hint, detail=detail)
+    return fault((program.at(finding, line),), what)

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from grader.compile.diagnostics import fault, line_of
+from grader.compile.diagnostics import fault
 from grader.compile.lexical import code, line_at
 from grader.compile.program import Program
 from grader.lab import ArgumentSpec
@@ -45,16 +45,9 @@ def check_variable(program: Program, spec: ArgumentSpec) -> None:
     bare = code(program.source)
     named = re.search(rf"\b{re.escape(spec.name)}\b", bare)
     line = line_at(bare, named.start()) if named and found is not None else 0
-    finding = Finding(
-        "compile-error",
-        "error",
-        what,
-        file=program.file,
-        line=line,
-        text=line_of(program.source, line).strip(),
-        hint=f"write `{written}` outside of all functions and namespaces",
-    )
-    raise fault((finding,), what)
+    hint = f"write `{written}` outside of all functions and namespaces"
+    finding = Finding("compile-error", "error", what, hint=hint)
+    raise fault((program.at(finding, line),), what)
 
 
 def variable_bytes(ptx: str, name: str) -> int | None:

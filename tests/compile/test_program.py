@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader.compile.lexical import LONGEST_LINE
 from grader.compile.program import Program
 from grader.launch import Finding
 
@@ -20,3 +21,8 @@ def test_lines_are_the_compilers(line: int, text: str) -> None:
     finding = program.at(Finding("race", "error", "x", "other.cu", 7, text="old", hint="y"), line)
     assert (finding.file, finding.line, finding.text) == ("a.cu", line, text)
     assert (finding.message, finding.hint) == ("x", "y")
+
+
+def test_a_file_on_one_line_makes_no_long_finding() -> None:
+    program = Program("a.cu", "  int a;" * 30000, (), "", "", "sm_90")
+    assert len(program.text(1)) <= LONGEST_LINE
