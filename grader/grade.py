@@ -67,12 +67,8 @@ def grade(
     timings: tuple[Timing, ...] = ()
     try:
         progress("compile", 1, len(steps))
-        program = built_for(on, compile_source(submission.data, submission.name))
+        program = _program(lab, submission, on)
         toolchain |= program.toolchain
-        for kernel in lab.kernels:
-            check_kernel(program, kernel)
-        for variable in lab.globals:
-            check_variable(program, variable)
         progress("run", 2, len(steps))
         runs = run_cases(lab, program, cases, how)
         toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
@@ -135,6 +131,16 @@ class _Start:
             clocks=clocks(timings),
             samples=samples(timings),
         )
+
+
+def _program(lab: Lab, submission: Submission, on: Backend) -> Program:
+    """The submission compiled, and known to have what the lab asks for. Raises StudentFault."""
+    program = built_for(on, compile_source(submission.data, submission.name))
+    for kernel in lab.kernels:
+        check_kernel(program, kernel)
+    for variable in lab.globals:
+        check_variable(program, variable)
+    return program
 
 
 def _baseline(
