@@ -2,7 +2,8 @@
 
 The skeleton has a TODO, is the one that the solution makes, and falls short with a reason; the
 solution passes everything that is judged, on public and hidden cases; every wrong twin draws the
-finding that its file name starts with, and loses points.
+finding that its file name starts with, and loses points; every mutant of the solution that is no
+equivalent one is caught by the public cases.
 """
 
 from __future__ import annotations
@@ -17,20 +18,26 @@ from grader.fault import LabFault, MachineFault, StudentFault
 from grader.grade import Grade, grade, refusal
 from grader.lab import Lab
 from grader.launch import KINDS, Finding
+from grader.mutation.demands import demands
+from grader.mutation.study import study
+from grader.mutation.trial import submission_of
+from grader.mutation.verdict import Tried
 from grader.skeleton import make_skeleton
-from grader.submission import read_submission
+from grader.submission import Submission, read_submission
 
 LEAST_TWINS = 6
 
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that a lab has to hold: what, whether it does, and what was seen."""
+    """One thing that a lab has to hold: what, whether it does, and what was seen; `tried` are the
+    mutants that it sums up."""
 
     lab: str
     what: str
     holds: bool
     seen: str
+    tried: tuple[Tried, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,10 +66,14 @@ def lab_folder(lab: Lab) -> Folder:
 
 
 def check_lab(
-    folder: Folder, how: How, announce: Callable[[str], None] = lambda what: None
+    folder: Folder,
+    how: How,
+    announce: Callable[[str], None] = lambda what: None,
+    *,
+    mutants: bool = True,
 ) -> Iterator[Line]:
-    """Every line of the gate, as it is worked out; `announce` is told what comes next. A fault of
-    the lab is a line that does not hold; MachineFault is raised."""
+    """Every line of the gate, as it is worked out; `announce` is told what comes next; `mutants`
+    asks for those too. A fault of the lab is a line that does not hold; MachineFault is raised."""
     name = folder.lab.name
     announce(f"{name}: skeleton")
     yield _held(name, "skeleton is the solution's", lambda: skeleton_matches(folder))
@@ -73,6 +84,9 @@ def check_lab(
     for twin in folder.twins:
         announce(f"{name}: {twin.stem}")
         yield _held(name, f"wrong/{twin.name}", partial(twin_draws, folder, twin, how))
+    if mutants:
+        announce(f"{name}: mutants")
+        yield from mutants_fall(folder, how, announce)
 
 
 class Fails(Exception):
@@ -85,7 +99,11 @@ def _held(lab: str, what: str, look: Callable[[], str]) -> Line:
     except Fails as fails:
         return Line(lab, what, False, str(fails))
     except LabFault as fault:
-        return Line(lab, what, False, f"{fault.where}: {fault.what}" if fault.where else fault.what)
+        return _faulty(lab, what, fault)
+
+
+def _faulty(lab: str, what: str, fault: LabFault) -> Line:
+    return Line(lab, what, False, f"{fault.where}: {fault.what}" if fault.where else fault.what)
 
 
 def wrong_twin_kind(name: str) -> str:
@@ -148,6 +166,35 @@ def twin_draws(folder: Folder, twin: Path, how: How) -> str:
     return f"{_score(made)}, line {finding.line}"
 
 
+def mutants_fall(folder: Folder, how: How, announce: Callable[[str], None]) -> Iterator[Line]:
+    """Mutants of the solution are caught, or there is a reason; on a GPU, those that only `speed`
+    can see lose points for it."""
+    name = folder.lab.name
+    try:
+        reasoned = study(folder.lab, folder.solution, how, announce)
+        first, *rest = demands(name, reasoned)
+        yield Line(name, first.what, first.holds, first.seen, reasoned.tried)
+        yield from (Line(name, demand.what, demand.holds, demand.seen) for demand in rest)
+    except LabFault as fault:
+        yield _faulty(name, "mutants", fault)
+        return
+    for one in reasoned.tried:
+        if one.only == "speed" and how.on == "gpu":
+            announce(f"{name}: {one.mutant.name}")
+            yield _held(name, f"mutant {one.mutant.name}", partial(speed_tells, folder, one, how))
+
+
+def speed_tells(folder: Folder, one: Tried, how: How) -> str:
+    """A mutant that is right but slower loses points for its speed."""
+    made = _marked(folder.lab, submission_of(folder.lab, one.mutant.source), how)
+    speed = next((check for check in made.checks if check.name == "speed"), None)
+    if speed is None or speed.status == "unjudged":
+        raise Fails("its speed is not judged here, so nothing shows that it is slower")
+    if speed.points >= speed.max_points:
+        raise Fails(f"keeps all points for speed: {speed.summary}")
+    return f"{speed.points:g} of {speed.max_points:g} for speed"
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -161,13 +208,17 @@ def _graded(lab: Lab, file: Path, how: How) -> Grade:
         submission = read_submission(file)
     except StudentFault as fault:
         return refusal(lab, file.name, fault)
+    return _marked(lab, submission, how)
+
+
+def _marked(lab: Lab, submission: Submission, how: How) -> Grade:
     made = grade(
         lab, submission, on=how.on, visibility="all", seed=how.seed,
         threads=how.threads, limit=how.limit,
     )  # fmt: skip
     if made.score.status == "incomplete":
         why = next(check.summary for check in made.checks if check.status == "error")
-        raise MachineFault(why, where=file.name)
+        raise MachineFault(why, where=submission.name)
     return made
 
 

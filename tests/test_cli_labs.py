@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.cli.labs import rows
+from grader.cli.gate import rows
 from grader.labgate import Line
 
 LONG = "wrong/barrier-divergence-threads-without-an-element-wait.cu"

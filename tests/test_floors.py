@@ -21,7 +21,7 @@ FLOORS = {
     3: "sim gpu",
     4: "run",
     5: "check",
-    6: "baseline cases grade onelaunch record score timed",
+    6: "baseline cases grade mutation onelaunch record score timed",
     7: "calibrate crosscheck report export doctor labgate",
     8: "gradebook",
     9: "batch",

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.options import Backend, Course, Limit, On, Threads, resolved
-from grader.cli.terminal import PLAIN_WIDTH, doing, finished, say, show, show_line, write_file
+from grader.cli.gate import heard, rows, verdict
+from grader.cli.options import Backend, Course, Json, Limit, On, Threads, resolved
+from grader.cli.terminal import (
+    PLAIN_WIDTH,
+    check_writable,
+    doing,
+    finished,
+    say,
+    show,
+    write_file,
+    write_json,
+)
 from grader.fault import LabFault
 
 if TYPE_CHECKING:
@@ -18,9 +28,6 @@ if TYPE_CHECKING:
     from grader.calibrate import Calibration
     from grader.lab import Lab
     from grader.labgate import Line
-
-MARGIN = " " * 5
-"""Before what was seen, where it takes rows of its own."""
 
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="LAB", help="The labs; all when none is named.")
@@ -75,47 +82,42 @@ def check(
     course: Course = None,
     threads: Threads = None,
     limit: Limit = 20.0,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Show every mutant, and what caught it.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave the mutants out.")] = False,
+    json: Json = None,
 ) -> int:
-    """Prove labs sound: the skeleton falls short, the solution passes, wrong twins are caught.
+    """Prove labs sound: the skeleton falls short, the solution passes, wrong twins are caught, and
+    so is every mutant of the solution.
 
     The exit code is 2 when a lab does not hold.
     """
     from grader.cases import How
+    from grader.cli.gate import gate_json
     from grader.labgate import check_lab, lab_folder
     from grader.labspec import lab_roots, list_labs, load_lab
 
+    check_writable(json)
     roots = lab_roots(course)
     how = How(resolved(on), threads=threads, limit=limit)
+    told = heard(json)
     lines: list[Line] = []
     for lab in [load_lab(name, roots) for name in names or list_labs(roots)]:
-        show_line(lab.name, good=True)
-        for line in check_lab(lab_folder(lab), how, doing):
+        told(lab.name, good=True)
+        for line in check_lab(lab_folder(lab), how, doing, mutants=not quick):
             finished()
-            for row in rows(line):
-                show_line(row, good=line.holds)
+            for row in rows(line, mutants=mutants):
+                told(row, good=line.holds)
             lines.append(line)
         finished()
-    broken = [line for line in lines if not line.holds]
     if not lines:
         raise _none(roots)
-    count = len({line.lab for line in lines})
-    bad = len({line.lab for line in broken})
-    held = "1 lab holds" if count == 1 else f"{count} labs hold"
-    verdict = f"{bad} of {count} labs do not hold" if bad else held
-    show_line(f"{verdict}: {len(lines) - len(broken)} of {len(lines)} lines", good=not bad)
-    return LabFault.exit_code if broken else 0
-
-
-def rows(line: Line) -> list[str]:
-    """A line of the gate in rows of 80 columns, below its lab's name."""
-    from grader.report.clean import clean, wrap
-
-    head = f"{'ok' if line.holds else 'FAIL':<4} {clean(line.what)}"
-    seen = clean(line.seen)
-    room = PLAIN_WIDTH - len(head)
-    if len(seen) < room:
-        return [f"{head}{seen:>{room}}".rstrip()]
-    return [head, *wrap(MARGIN + seen, PLAIN_WIDTH, MARGIN)]
+    sound = all(line.holds for line in lines)
+    told(verdict(lines), good=sound)
+    if json is not None:
+        write_json(gate_json(lines), json)
+    return 0 if sound else LabFault.exit_code
 
 
 @labs.command("calibrate")

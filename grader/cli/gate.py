@@ -1,0 +1,75 @@
+"""How `grader labs check` shows what labs have to hold: rows of text, and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from grader.cli.terminal import PLAIN_WIDTH, STDOUT, show_line
+
+if TYPE_CHECKING:
+    from grader.labgate import Line
+
+MARGIN = " " * 5
+"""Before what was seen, where it takes rows of its own."""
+
+
+class Told(Protocol):
+    """Shows one row; `good` is whether what it says holds."""
+
+    def __call__(self, line: str, *, good: bool) -> None: ...
+
+
+def heard(json: str | None) -> Told:
+    """What shows rows: nothing does when stdout is the JSON's."""
+    return _unheard if json == STDOUT else show_line
+
+
+def _unheard(line: str, *, good: bool) -> None:
+    return None
+
+
+def rows(line: Line, *, mutants: bool = False) -> list[str]:
+    """A line of the gate in rows of 80 columns, below its lab's name; with its mutants below it
+    when they are asked for."""
+    from grader.mutation.table import table
+    from grader.report.clean import clean, wrap
+
+    head = f"{'ok' if line.holds else 'FAIL':<4} {clean(line.what)}"
+    seen = clean(line.seen)
+    room = PLAIN_WIDTH - len(head)
+    if len(seen) < room:
+        shown = [f"{head}{seen:>{room}}".rstrip()]
+    else:
+        shown = [head, *wrap(MARGIN + seen, PLAIN_WIDTH, MARGIN)]
+    below = table(line.tried) if mutants else []
+    return shown + [
+        row for told in below for row in wrap(MARGIN + clean(told), PLAIN_WIDTH, MARGIN)
+    ]
+
+
+def verdict(lines: Sequence[Line]) -> str:
+    """The last row: how many labs hold, and how many lines of them."""
+    broken = [line for line in lines if not line.holds]
+    count = len({line.lab for line in lines})
+    bad = len({line.lab for line in broken})
+    held = "1 lab holds" if count == 1 else f"{count} labs hold"
+    said = f"{bad} of {count} labs do not hold" if bad else held
+    return f"{said}: {len(lines) - len(broken)} of {len(lines)} lines"
+
+
+def gate_json(lines: Sequence[Line]) -> dict[str, Any]:
+    """Every lab with its lines and mutants, as plain values."""
+    names = dict.fromkeys(line.lab for line in lines)
+    return {"schema": 1, "labs": [_lab([x for x in lines if x.lab == name]) for name in names]}
+
+
+def _lab(lines: Sequence[Line]) -> dict[str, Any]:
+    from grader.mutation.table import mutant_json
+
+    return {
+        "lab": lines[0].lab,
+        "holds": all(line.holds for line in lines),
+        "lines": [{"what": x.what, "holds": x.holds, "seen": x.seen} for x in lines],
+        "mutants": [mutant_json(one) for line in lines for one in line.tried],
+    }
