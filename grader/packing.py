@@ -14,7 +14,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def pack_launches(launches: Sequence[Launch]) -> tuple[list[Any], Arrays]:
-    """The launches as JSON, arrays apart; equal arrays of several launches travel once."""
+    """The launches as JSON, their arrays apart, each by a name that the JSON holds."""
     rows, arrays = [], {}
     for k, launch in enumerate(launches):
         args: list[dict[str, Any]] = []
