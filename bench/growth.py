@@ -72,8 +72,7 @@ def timed(machine: Machine, asked: Launch, counts: bool, times: int = 1) -> tupl
 
 def thread_instructions(machine: Machine, raw: Raw) -> int:
     """Each basic block's instructions, times the lanes that went through it."""
-    blocks = machine.arrays.blocks
-    lengths = blocks["end"].astype(np.int64) - blocks["first"] + 1
+    lengths = machine.arrays.blocks["steps"].astype(np.int64)
     return int((lengths * raw.visit_lanes[: len(lengths)].astype(np.int64)).sum())
 
 

@@ -54,6 +54,7 @@ BLOCK = np.dtype(
             "d",
             "index",
             "flag",
+            "steps",
         )
     ]
 )

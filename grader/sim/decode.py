@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from grader.sim import access, copying, opcode, sync, transfer
 from grader.sim.access import GENERIC, GLOBAL, SHARED
 from grader.sim.cfg import preferred_order
+from grader.sim.effects import Registers, settled
 from grader.sim.flow import (
     ARRIVE,
     BARRIER,
@@ -22,6 +23,7 @@ from grader.sim.flow import (
     TABLE,
     TRAP,
     WARPSYNC,
+    Block,
     End,
     builtin_of,
     call_builtin,
@@ -34,6 +36,7 @@ from grader.sim.fusion import fused, passing
 from grader.sim.headers import attributed
 from grader.sim.opcode import Code, Known, NotSimulated
 from grader.sim.operands import ConstantBank, Frame, OperandError, Operands, RegisterFile
+from grader.sim.peephole import shorten
 from grader.sim.ptx import (
     TYPE_BYTES,
     Function,
@@ -44,19 +47,8 @@ from grader.sim.ptx import (
     Variable,
 )
 from grader.sim.shadow import Shadows, shadows
+from grader.sim.straighten import straightened
 from grader.sim.unsupported import described, refused_register
-
-
-@dataclass(slots=True)
-class Block:
-    """A basic block: its machine instructions, and its terminator with successors resolved to
-    block numbers of the same function."""
-
-    codes: list[Code]
-    end: End
-    next: int = 0
-    target: int = 0
-    table: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -165,7 +157,7 @@ class _Decoder:
         own = {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)
         if self.image.suspects is not None:
-            self.shadows = shadows(f, operands, self.image.suspects)
+            self.shadows = shadows(f, operands, self.image.suspects, self.functions)
         blocks = self.blocks(f, operands)
         return Decoded(
             f.name, blocks, registers.bytes, (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
@@ -188,7 +180,11 @@ class _Decoder:
         brief = passing(f, o.registers.at) if self.shadows is None else frozenset()
         for block in raw:
             block.codes = fused(block.codes, brief)
-        return _arranged(raw, where)
+            block.steps = 1 + sum(not code.exec.startswith("shadow_") for code in block.codes)
+        blocks = straightened(_arranged(raw, where))
+        if self.shadows is None:  # a shadow reads what the text does not say is read
+            shorten(blocks, Registers(brief, settled(f, o.registers.at)), self.image.constants)
+        return blocks
 
     def add(self, f: Function, i: Instruction, o: Operands, raw: list[Block]) -> None:
         pc = len(self.image.ops)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from grader.fault import MachineFault
 from grader.sim import core as c
-from grader.sim.decode import Block, Image
-from grader.sim.flow import Call
+from grader.sim.decode import Image
+from grader.sim.flow import Block, Call
 from grader.sim.opcode import Code
 
 
@@ -58,7 +58,7 @@ class _Flattening:
         where = (first, len(self.insns), end.kind, block.next, block.target)
         operands = (end.a, end.b, end.c, end.d)
         guard = (end.guard, end.negate, max(end.pc, 0))
-        self.blocks.append((*where, *guard, *operands, index, end.flag))
+        self.blocks.append((*where, *guard, *operands, index, end.flag, block.steps))
 
     def call(self, call: Call) -> int:
         """A call site's number."""

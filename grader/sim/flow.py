@@ -49,6 +49,20 @@ class End:
     pc: int = 0
 
 
+@dataclass(slots=True)
+class Block:
+    """A basic block: its machine instructions, and its terminator with successors resolved to
+    block numbers of the same function."""
+
+    codes: list[Code]
+    end: End
+    next: int = 0
+    target: int = 0
+    table: list[int] = field(default_factory=list)
+    steps: int = 1
+    """What running it costs of the step budget."""
+
+
 def terminator(
     i: Instruction, f: Function, o: Operands, functions: dict[str, Function]
 ) -> End | None:

@@ -196,7 +196,7 @@ static void run_block(Warp *w, const BasicBlock *b, u32 number) {
   Worker *k = w->worker;
   k->visits[number]++;
   k->visit_lanes[number] += (u32)__builtin_popcount(w->mask);
-  w->steps += b->end - b->first + 1;
+  w->steps += b->steps;
   for (; i < end; i++) {
     if (i->guard) guarded(w, i);
     else i->exec(w, i);

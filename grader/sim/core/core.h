@@ -68,6 +68,7 @@ typedef struct {
   u32 a, b, c, d;      /* operands of the terminator */
   u32 index;           /* into `tables` or `calls` */
   u32 flag;
+  u32 steps;           /* what running it costs of the budget */
 } BasicBlock; /* numbered in reverse post-order from 0 in each function */
 
 typedef struct {

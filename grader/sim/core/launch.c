@@ -160,8 +160,8 @@ static void say_timeout(Cta *c, u32 kind) {
       while (!m[at]) at++;
       set_mask(w, m[at]);
       const BasicBlock *b = &w->launch->block[w->launch->function[fr->function].block + at];
-      bool empty = b->end == b->first;
-      fail(w, kind, empty ? b->pc : w->launch->insn[b->first].pc, 0);
+      bool back = b->kind == BRANCH && b->target <= at; /* the loop's own line */
+      fail(w, kind, back || b->end == b->first ? b->pc : w->launch->insn[b->first].pc, 0);
       return;
     }
   }

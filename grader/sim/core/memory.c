@@ -298,6 +298,28 @@ void ptx_st_word(Warp *w, const Insn *i) {
   if (!store_rows(w, i)) store(w, i, 4, true);
 }
 
+/* The same by way of a register for the address, which nothing else reads. */
+static Insn by_address(Warp *w, const Insn *i) {
+  Insn plain = *i;
+  u64 *at = DST(u64, i->e);
+  const s32 *a = SRC(s32, i->a), *b = SRC(s32, i->b);
+  const u64 *base = SRC(u64, i->c);
+  for (u32 l = 0; l < LANES; l++) at[l] = base[l] + element(a[l], b[l], i);
+  plain.a = i->e;
+  plain.imm = 0;
+  return plain;
+}
+void ptx_ld_word_indexed(Warp *w, const Insn *i) {
+  if (load_indexed_rows(w, i)) return;
+  Insn plain = by_address(w, i);
+  load(w, &plain, 4, true);
+}
+void ptx_st_word_indexed(Warp *w, const Insn *i) {
+  if (store_indexed_rows(w, i)) return;
+  Insn plain = by_address(w, i);
+  store(w, &plain, 4, true);
+}
+
 /* Whether a lane would store what memory already holds: said of write-after-write hazards. A copy
  * has no register to compare (width 0). */
 bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory) {

@@ -63,9 +63,50 @@ static inline bool inside(const Region *g, const u64 *first, u64 add, Rows *r) {
   return !far && !(odd & 3);
 }
 
+/* Indices of a row that are one after the other, or all the same. */
+static inline bool index_row(const u32 *p, u32 lanes, u32 *step) {
+  Eight wrong = {0}, want = *p + (Eight){0};
+  *step = p[1] - *p;
+  if (*step > 1 || (s32)*p > INT32_MAX - LANES) return false;
+  want += ASCENDING & (0 - *step);
+  for (u32 g = 0; g < lanes; g += GROUP, want += GROUP * *step) {
+    Eight at;
+    eight(&at, p + g);
+    wrong |= at ^ want;
+  }
+  return is_zero(&wrong);
+}
+
+static inline bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Rows *r) {
+  const u32 *a = SRC(u32, i->a), *b = SRC(u32, i->b);
+  u64 base = *SRC(u64, i->c);
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  for (u32 k = 0; k < LANES / lanes; k++, a += lanes, b += lanes) {
+    u32 near, far;
+    if (!index_row(a, lanes, &near) || !index_row(b, lanes, &far)) return false;
+    u64 step = ((u64)near << near_shift(i)) + ((u64)far << far_shift(i));
+    if (step & ~4ull) return false;
+    first[k] = base + element((s32)*a, (s32)*b, i);
+    r->step[k] = (u32)step;
+  }
+  return true;
+}
+
+static inline bool ordinary(const Warp *w) {
+  return w->mask == FULL && !w->launch->exact && !w->launch->trace;
+}
+
+static inline bool in_region(Warp *w, const Insn *i, const u64 *first, u64 add, Region *g, Rows *r) {
+  *g = region_of(w, i->space, first[0] + add);
+  if (!inside(g, first, add, r)) return false;
+  if (g->space == SHARED) return w->launch->shared_shift == 2 && !w->cta->flying;
+  return g->space == GLOBAL && w->launch->global_shift == 2;
+}
+
 static inline bool find_rows(Warp *w, const Insn *i, Region *g, Rows *r) {
   u64 first[MOST_ROWS];
-  if (w->mask != FULL || w->launch->exact || w->launch->trace) return false;
+  if (!ordinary(w)) return false;
   if (i->mode == 4) {
     const u32 *p = SRC(u32, i->a);
     if (!narrow_rows(p, 16, first, r) && !narrow_rows(p, 8, first, r)) return false;
@@ -73,10 +114,13 @@ static inline bool find_rows(Warp *w, const Insn *i, Region *g, Rows *r) {
     const u64 *p = SRC(u64, i->a);
     if (!wide_rows(p, 16, first, r) && !wide_rows(p, 8, first, r)) return false;
   }
-  *g = region_of(w, i->space, first[0] + (u64)i->imm);
-  if (!inside(g, first, (u64)i->imm, r)) return false;
-  if (g->space == SHARED) return w->launch->shared_shift == 2 && !w->cta->flying;
-  return g->space == GLOBAL && w->launch->global_shift == 2;
+  return in_region(w, i, first, (u64)i->imm, g, r);
+}
+
+static inline bool find_indexed(Warp *w, const Insn *i, Region *g, Rows *r) {
+  u64 first[MOST_ROWS];
+  return ordinary(w) && (index_rows(w, i, 16, first, r) || index_rows(w, i, 8, first, r)) &&
+         in_region(w, i, first, 0, g, r);
 }
 
 static inline void take_rows(u32 *d, const u8 *data, const Rows *r) {
@@ -90,47 +134,65 @@ static inline void take_rows(u32 *d, const u8 *data, const Rows *r) {
   }
 }
 
-/* False: nothing was done. */
-bool load_rows(Warp *w, const Insn *i) {
+static inline void load(Warp *w, const Insn *i, const Region *g, const Rows *r) {
   u32 offset[LANES] __attribute__((aligned(32)));
+  if (g->space == SHARED) {
+    u32 slow = watch_shared_row_reads(w, i, r);
+    if (slow) {
+      spread(r, offset);
+      watch_slow_reads(w, i, offset, 4, slow);
+    }
+    if (w->launch->counter) count_shared_rows(w, i, r);
+  } else {
+    if (!shared_input_rows(g->buffer, r)) {
+      spread(r, offset);
+      watch_global_read(w, i, g->buffer, offset, 4);
+    }
+    if (w->launch->counter) count_global_rows(w, i, r);
+  }
+  take_rows(DST(u32, i->d), g->data, r);
+}
+
+bool load_rows(Warp *w, const Insn *i) {
   Region g;
   Rows r;
   if (!find_rows(w, i, &g, &r)) return false;
-  if (g.space == SHARED) {
-    u32 slow = watch_shared_row_reads(w, i, &r);
-    if (slow) {
-      spread(&r, offset);
-      watch_slow_reads(w, i, offset, 4, slow);
-    }
-    if (w->launch->counter) count_shared_rows(w, i, &r);
-  } else {
-    if (!shared_input_rows(g.buffer, &r)) {
-      spread(&r, offset);
-      watch_global_read(w, i, g.buffer, offset, 4);
-    }
-    if (w->launch->counter) count_global_rows(w, i, &r);
-  }
-  take_rows(DST(u32, i->d), g.data, &r);
+  load(w, i, &g, &r);
+  return true;
+}
+bool load_indexed_rows(Warp *w, const Insn *i) {
+  Region g;
+  Rows r;
+  if (!find_indexed(w, i, &g, &r)) return false;
+  load(w, i, &g, &r);
   return true;
 }
 
 /* Rows that are one word for all are write conflicts: left to memory.c, as are rows that overlap. */
-bool store_rows(Warp *w, const Insn *i) {
+static inline bool store(Warp *w, const Insn *i, const Region *g, const Rows *r) {
   u32 offset[LANES] __attribute__((aligned(32)));
   const u32 *v = SRC(u32, i->d);
+  for (u32 k = 0; k < r->n; k++)
+    if (!r->step[k] || (k && r->offset[k] <= last_of(r, k - 1))) return false;
+  if (g->space == SHARED) {
+    if (!watch_shared_row_writes(w, i, r)) return false;
+    if (w->launch->counter) count_shared_rows(w, i, r);
+  } else {
+    spread(r, offset);
+    watch_global_write(w, i, g->buffer, offset, 4);
+    if (w->launch->counter) count_global_rows(w, i, r);
+  }
+  for (u32 k = 0; k < r->n; k++) memcpy(g->data + r->offset[k], v + k * r->lanes, 4 * r->lanes);
+  return true;
+}
+
+bool store_rows(Warp *w, const Insn *i) {
   Region g;
   Rows r;
-  if (!find_rows(w, i, &g, &r)) return false;
-  for (u32 k = 0; k < r.n; k++)
-    if (!r.step[k] || (k && r.offset[k] <= last_of(&r, k - 1))) return false;
-  if (g.space == SHARED) {
-    if (!watch_shared_row_writes(w, i, &r)) return false;
-    if (w->launch->counter) count_shared_rows(w, i, &r);
-  } else {
-    spread(&r, offset);
-    watch_global_write(w, i, g.buffer, offset, 4);
-    if (w->launch->counter) count_global_rows(w, i, &r);
-  }
-  for (u32 k = 0; k < r.n; k++) memcpy(g.data + r.offset[k], v + k * r.lanes, 4 * r.lanes);
-  return true;
+  return find_rows(w, i, &g, &r) && store(w, i, &g, &r);
+}
+bool store_indexed_rows(Warp *w, const Insn *i) {
+  Region g;
+  Rows r;
+  return find_indexed(w, i, &g, &r) && store(w, i, &g, &r);
 }

@@ -23,8 +23,19 @@ static inline void spread(const Rows *r, u32 *offset) {
     }
 }
 
+/* False: not rows, nothing was done. */
 bool store_rows(Warp *w, const Insn *i);
 bool load_rows(Warp *w, const Insn *i);
+bool store_indexed_rows(Warp *w, const Insn *i);
+bool load_indexed_rows(Warp *w, const Insn *i);
+
+/* Accesses that compute their address, made by indexed.py: base c + (a << m) + (b << n), a and b
+ * sign-extended, and imm: displacement << 16 | n << 8 | m. */
+static inline u32 near_shift(const Insn *i) { return (u32)i->imm & 31; }
+static inline u32 far_shift(const Insn *i) { return (u32)i->imm >> 8 & 31; }
+static inline u64 element(s32 a, s32 b, const Insn *i) {
+  return ((u64)(s64)a << near_shift(i)) + ((u64)(s64)b << far_shift(i)) + (u64)(i->imm >> 16);
+}
 
 /* The watchers of rows. The lanes that a read's watcher could not judge are returned. */
 u32 watch_shared_row_reads(Warp *w, const Insn *i, const Rows *r);
