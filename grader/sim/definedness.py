@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from grader.sim.ptx import Function, Instruction
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_ENDS = frozenset(("bra", "brx", "ret", "exit", "trap"))
-_NO_TARGET = frozenset((*_ENDS, "st", "red", "call", "bar", "barrier", "cp", "nanosleep"))
+BRANCHES = frozenset(("bra", "brx", "ret", "exit", "trap"))
+_NO_TARGET = frozenset((*BRANCHES, "st", "red", "call", "bar", "barrier", "cp", "nanosleep"))
 
 
 def targets(i: Instruction) -> list[str]:
@@ -90,7 +90,7 @@ def _scan(block: _Block, body: Sequence[Instruction], bits: dict[str, int]) -> N
 def _blocks(f: Function) -> list[_Block]:
     """The basic blocks of a body, with their successors."""
     starts = {at for at in f.labels.values() if at < len(f.body)}
-    ends = {at for at, i in enumerate(f.body) if i.op.split(".")[0] in _ENDS}
+    ends = {at for at, i in enumerate(f.body) if i.op.split(".")[0] in BRANCHES}
     starts |= {at + 1 for at in ends if at + 1 < len(f.body)}
     blocks = [_Block(at) for at in sorted(starts | ({0} if f.body else set()))]
     number = {block.first: k for k, block in enumerate(blocks)}

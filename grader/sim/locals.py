@@ -50,9 +50,11 @@ class Local:
         return f"{self.type} {self.name} = {value};" if value else ""
 
     def fits(self, kind: str) -> bool:
-        """Whether it may lie in a PTX register of this type."""
+        """Whether it may lie in a PTX register of this type; small integers are widened."""
         wants = "b64" if self.type.endswith("*") else _KNOWN.get(self.type)
-        return wants is None or wants == kind or (kind[0] in "usb" and wants == f"b{kind[1:]}")
+        if kind[0] in "usb":
+            return wants is None or wants == f"b{kind[1:]}" or (wants, kind[1:]) == ("b16", "32")
+        return wants is None or wants == kind
 
 
 def used_local(source: str, line: int, kind: str) -> Local | None:

@@ -4,33 +4,36 @@ Each register that may hold nothing yet gets a shadow, a predicate that says whi
 defined in. Moves, selections, packing and shuffles carry shadows along; whatever else reads a
 register is a use, and a lane that uses what nobody gave it is reported there. Then it counts as
 defined, so that one mistake is told once. Stores of a vector with a defined element, stores to
-local memory and arguments of calls are no uses: programs copy what they do not look at.
+local memory and arguments that a callee may leave alone are no uses: programs copy what they do
+not look at.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from grader.sim.access import GENERIC, LOCAL, PARAM, space_of
+from grader.sim.arguments import handed_over
 from grader.sim.definedness import sources, targets, unwritten
-from grader.sim.opcode import Code, coded, types_of
+from grader.sim.moves import carries
+from grader.sim.opcode import Code, coded
 from grader.sim.operands import Operands, address, vector
-from grader.sim.ptx import Function, Instruction
+from grader.sim.ptx import TYPE_BYTES, Function, Instruction
 from grader.sim.sync import SHUFFLES
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_WHOLE = frozenset(("1", "255", "65535"))
-"""Masks with which debug code keeps a bool, char or short as wide as it is."""
 _BYTES = 4
 """Of a shadow: one bit a lane."""
 
 
-def shadows(f: Function, o: Operands, suspects: list[str]) -> Shadows | None:
+def shadows(
+    f: Function, o: Operands, suspects: list[str], functions: Mapping[str, Function]
+) -> Shadows | None:
     """The shadows of a function, in registers of its file; None when it needs none. The PTX
     types of those that may be undefined are added to `suspects`."""
     first = unwritten(f)
-    return Shadows(f, first, o, suspects) if first else None
+    return Shadows(f, first, o, suspects, handed_over(f, functions)) if first else None
 
 
 class Shadows:
@@ -42,8 +45,9 @@ class Shadows:
         first: frozenset[str],
         o: Operands,
         suspects: list[str],
+        handed: Mapping[str, int],
     ) -> None:
-        self.o = o
+        self.o, self.handed = o, handed
         self.true = o.source("1", 0)
         self.at: dict[str, int] = {}
         self.number: dict[str, int] = {}
@@ -56,9 +60,9 @@ class Shadows:
     def before(self, i: Instruction, pc: int) -> list[Code]:
         """The checks of what `i` uses, and the shadows of what it writes; they run before it."""
         written = [name for name in targets(i) if name in self.at]
-        used = [] if _carries(i) else [n for n in dict.fromkeys(sources(i)) if n in self.at]
+        used = [] if carries(i) else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         codes = list(self.checks(i, used))
-        codes += self.carried(i, written) if _carries(i) else self.given(written)
+        codes += self.carried(i, written) if carries(i) else self.given(written)
         if i.guard is not None:
             at = self.o.predicate(i.guard[0])
             for code in codes:
@@ -81,7 +85,11 @@ class Shadows:
         yield from map(self.check, where)
         values = vector(i.operands[1])
         space = space_of(parts)
-        if space in (LOCAL, PARAM) or any(v not in self.at for v in values):
+        if (
+            space == LOCAL
+            or (space == PARAM and not self.whole(i))
+            or any(v not in self.at for v in values)
+        ):
             return
         if len(values) == 1:
             code = self.check(values[0])
@@ -93,6 +101,11 @@ class Shadows:
         if space == GENERIC:
             code.c, code.mode = self.address(i.operands[0])
         yield code
+
+    def whole(self, i: Instruction) -> bool:
+        """Whether a store gives all of an argument that the callee uses."""
+        size = self.handed.get(address(i.operands[0])[0])
+        return size is not None and size == TYPE_BYTES.get(i.op.split(".")[-1])
 
     def address(self, text: str) -> tuple[int, int]:
         """The register that holds a store's generic address, and 8, its bytes; or 0, 0."""
@@ -142,19 +155,9 @@ class Shadows:
         return self.at.get(text, self.true)
 
 
-def _carries(i: Instruction) -> bool:
-    """Whether an instruction hands its value on unlooked at."""
-    parts = i.op.split(".")
-    if parts[0] in ("mov", "selp", "cvta", "shfl"):
-        return True
-    if parts[0] == "cvt":
-        return all(kind[0] in "usb" and kind != "bf16" for kind in types_of(i.op))
-    return parts[0] == "and" and i.operands[-1] in _WHOLE
-
-
 def _reached(f: Function, first: frozenset[str]) -> set[str]:
     """The registers that the value of one of `first` may be handed on to, and these."""
-    moves = [(targets(i), sources(i)) for i in f.body if _carries(i)]
+    moves = [(targets(i), sources(i)) for i in f.body if carries(i)]
     found, before = set(first), 0
     while len(found) != before:
         before = len(found)
