@@ -47,14 +47,16 @@ def run_all(
     steps: int = 0,
     schedules: int = 0,
     table: bool = False,
+    sample: int = 0,
 ) -> tuple[Trace, ...]:
     """One trace a launch, in order; all launches of an attempt share one confined child.
 
     `limit` is in seconds of wall clock a launch. The rest is the simulator's: `threads` (None: all
     cores), `steps`, warp instructions a block (0: the default), `schedules`, how many other legal
-    orders of blocks and warps it tries, and `table`, which asks for every access. A child that a
-    launch kills is a finding of that attempt. Raises MachineFault and LabFault, on a GPU
-    StudentFault too: nvcc compiles the program there.
+    orders of blocks and warps it tries, `table`, which asks for every access, and `sample`, which
+    runs only so many blocks of a launch too large to run whole, for the findings that a few blocks
+    can show. A child that a launch kills is a finding of that attempt. Raises MachineFault and
+    LabFault, on a GPU StudentFault too: nvcc compiles the program there.
     """
     if not launches:
         return ()
@@ -70,6 +72,7 @@ def run_all(
         "threads": cores,
         "schedules": schedules,
         "table": table,
+        "sample": sample,
     }
     wall = (limit * 2 + 5) * len(launches) + 10
     limits = Limits(wall=wall, cpu=wall * cores, memory=_memory(launches), output=1 << 30)

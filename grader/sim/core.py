@@ -155,6 +155,7 @@ class CLaunch(ctypes.Structure):
         ),
         ("printed", c_void_p),
         ("trace", c_void_p),
+        ("chosen", c_void_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
         *((n, c_uint64) for n in ("trace_room", "traced")),
         ("wall_limit", c_double),

@@ -33,13 +33,15 @@ HEAP_LIMIT = 8 << 20
 @dataclass(frozen=True)
 class Limits:
     """`steps`: warp instructions a block may execute; `seconds`: wall clock of the launch;
-    `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down."""
+    `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down;
+    `blocks`: the numbers of those to run, none for all."""
 
     steps: int = 400_000_000
     seconds: float = 20.0
     threads: int = 1
     schedule: int = 0
     trace: int = 0
+    blocks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class Machine:
             loaded.window.initial(self.shift(SHARED)),
         ]
         held.append(np.frombuffer(loaded.params + bytes(64), np.uint8))
+        held.append(np.array(limits.blocks, np.uint64))
         n = self._asked(launch, limits, loaded, ordered)
         self._point(n, loaded, results, held, count)
         status = self.core.run(n)
@@ -146,7 +149,7 @@ class Machine:
             local_limit=LOCAL_LIMIT,
             step_limit=limits.steps,
             wall_limit=limits.seconds,
-            block_count=prod(launch.grid),
+            block_count=len(limits.blocks) or prod(launch.grid),
             grid=(ctypes.c_uint32 * 3)(*launch.grid),
             dim=(ctypes.c_uint32 * 3)(*launch.block),
             insns=len(image.ops),
@@ -168,7 +171,7 @@ class Machine:
         count: bool,
     ) -> None:
         """The addresses of a launch; the caller keeps the arrays alive."""
-        arrays, (rows, initial, params) = self.arrays, held
+        arrays, (rows, initial, params, chosen) = self.arrays, held
         for name, array in (
             ("insn", arrays.insns),
             ("block", arrays.blocks),
@@ -185,6 +188,7 @@ class Machine:
             ("visit_lanes", results.visits[1]),
         ):
             setattr(n, name, array.ctypes.data)
+        n.chosen = chosen.ctypes.data if chosen.size else None
         n.counter = results.counters.ctypes.data if count else None
         n.trace = results.accesses.ctypes.data if len(results.accesses) else None
         n.printed = ctypes.addressof(results.printed)

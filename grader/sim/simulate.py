@@ -29,6 +29,7 @@ from grader.sim.metrics import launch_counters, line_counters
 from grader.sim.opcode import NotSimulated
 from grader.sim.parser import parse
 from grader.sim.ptx import Location, PtxError
+from grader.sim.sample import sampled_blocks, shown
 from grader.sim.schedules import order_findings
 from grader.sim.trace import access_table
 from grader.sim.unread import reduce_unread
@@ -53,17 +54,22 @@ def simulate(
     steps: int = 0,
     schedules: int = 0,
     table: bool = False,
+    sample: int = 0,
 ) -> tuple[Trace, ...]:
     """The traces of the launches, in order. `limit` is in seconds a launch, `steps` in warp
     instructions a block (0: the default). `schedules` other orders of blocks and warps are tried
-    too; `table` asks for every access. Raises MachineFault and LabFault."""
+    too; `table` asks for every access. With `sample` only so many blocks of each launch run, and a
+    trace has nothing but what grader.sim.sample can tell of them.
+
+    Raises MachineFault and LabFault."""
     made: dict[str, tuple[Variant, ...] | Finding] = {}
     out = []
     allowed = steps or Limits.steps
     for launch in launches:
         started = time.perf_counter()
-        limits = Limits(allowed, limit, max(1, threads))
+        limits = Limits(allowed, limit, max(1, threads), blocks=sampled_blocks(launch.grid, sample))
         trace = _one(program, launch, made, limits)
+        trace = shown(trace) if sample else trace
         if trace.ended and (schedules or table):
             trace = _looked_into(program, launch, made, trace, limits, schedules, table)
         if any(f.kind == "timeout" for f in trace.errors):
@@ -93,6 +99,8 @@ def _one(
         return _aborted(variants)
     if (bound := bound_refusal(launch, variants[-1].machine.loader.kernel.limits)) is not None:
         return _aborted(replace(bound, file=program.file, line=kernel.line))
+    if limits.blocks and any(v.machine.image.waits for v in variants):
+        return Trace("sim", toolchain=program.toolchain)  # for blocks that are not in the sample
     names = tuple(p.name for p in kernel.parameters)
     findings: tuple[Finding, ...] = ()
     for variant in variants:

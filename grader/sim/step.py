@@ -22,5 +22,6 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Ar
         steps=request["steps"],
         schedules=request["schedules"],
         table=request["table"],
+        sample=request["sample"],
     )
     return pack_traces(traces)

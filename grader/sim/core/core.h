@@ -142,6 +142,7 @@ typedef struct {
   u64 *visits, *visit_lanes;    /* out, by basic block: times and lanes */
   char *printed;                /* out: text of printf */
   struct Touch *trace;          /* out: every access, the first trace_room of them; or NULL */
+  const u64 *chosen;            /* the numbers of the block_count blocks to run; NULL: all blocks */
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
   f64 wall_limit;

@@ -183,6 +183,7 @@ static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
 }
 static u64 block_in_turn(const Launch *n, u64 x) {
   u64 r = mixed(n->schedule, 0, 0);
+  if (n->chosen) return n->chosen[x];
   if (!n->schedule) return x;
   return (r & 1 ? n->block_count - 1 - x + r / 2 % n->block_count : x + r / 2) % n->block_count;
 }
@@ -258,7 +259,7 @@ static void *run_shared_out(void *arg) {
   while (c && !k->stop && !__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) {
     u64 number = __atomic_fetch_add(&k->team->next, 1, __ATOMIC_RELAXED);
     if (number >= k->launch->block_count) break;
-    start_cta(c, number);
+    start_cta(c, k->launch->chosen ? k->launch->chosen[number] : number);
     run_cta(k, c, UINT64_MAX / 2);
     k->steps += c->steps;
   }
