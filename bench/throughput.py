@@ -1,0 +1,154 @@
+"""python -m bench.throughput: submissions a minute on this machine's GPUs, and hostile ones.
+
+    python -m bench.throughput [--jobs J] [--count N] [--gpus G] [--hostile]
+
+J processes grade N submissions of tiled-matmul, each another text, so that every one is compiled
+and simulated anew while others have the GPU. With --hostile 40 honest ones are graded alone and
+then among 20 hostile ones of tests/: the grades must be the same. --gpus leaves only the first G
+GPUs free.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+
+from grader.gpu.device import Device, devices, lacking
+from grader.gpu.lock import held
+from grader.grade import grade
+from grader.labspec import load_lab
+from grader.submission import read_submission
+
+ROOT = Path(__file__).parent.parent
+LAB = "tiled-matmul"
+SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
+HOSTILE = ("tests/attacks/gpu", "tests/cheats/speed")
+HONEST_COUNT, HOSTILE_COUNT = 40, 20
+LIMIT = 5.0
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One submission's grade in short: its score and what each check said; its seconds."""
+
+    name: str
+    points: float
+    checks: tuple[tuple[str, str], ...]
+    seconds: float
+
+
+def graded(path: Path) -> Graded:
+    """Grade one file with all cases on a GPU."""
+    began = time.perf_counter()
+    got = grade(
+        load_lab(LAB), read_submission(path), on="gpu", visibility="all", threads=2, limit=LIMIT
+    )
+    checks = tuple((check.name, check.status) for check in got.checks)
+    return Graded(path.stem, got.score.points, checks, time.perf_counter() - began)
+
+
+def run(files: Sequence[Path], jobs: int) -> tuple[list[Graded], float]:
+    """All of them, `jobs` at a time, and the wall time in seconds."""
+    began = time.perf_counter()
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        grades = list(pool.map(graded, files))
+    return grades, time.perf_counter() - began
+
+
+def copies(folder: Path, tag: str, count: int) -> list[Path]:
+    """The solution in `count` texts that no cache knows."""
+    text = SOLUTION.read_text()
+    files = [folder / f"{tag}-{number:03}.cu" for number in range(count)]
+    for file in files:
+        file.write_text(f"{text}// {file.stem} {os.getpid()}\n")
+    return files
+
+
+def hostile() -> Iterator[Path]:
+    """The corpus, over and over, its controls left out."""
+    every = sorted(path for place in HOSTILE for path in (ROOT / place).glob("*.cu"))
+    return cycle(path for path in every if path.stem not in ("honest", "wrong"))
+
+
+def mixed(honest: Sequence[Path], bad: Sequence[Path]) -> list[Path]:
+    """A hostile one after every second honest one."""
+    found: list[Path] = []
+    left = iter(bad)
+    for number, path in enumerate(honest):
+        found += [path, *islice(left, number % 2)]
+    return [*found, *left]
+
+
+def compared(folder: Path, jobs: int) -> int:
+    """Honest grades without and with hostile company; how many differ."""
+    files = copies(folder, "honest", HONEST_COUNT)
+    alone, quiet = run(files, jobs)
+    again = copies(folder, "honest", HONEST_COUNT)
+    bad = list(islice(hostile(), HOSTILE_COUNT))
+    together, loud = run(mixed(again, bad), jobs)
+    seen = {one.name: one for one in together}
+    changed = [a for a in alone if verdict(a) != verdict(seen[a.name])]
+    print(f"{HONEST_COUNT} honest alone: {quiet:.1f} s, {spread(alone)}")
+    print(f"with {HOSTILE_COUNT} hostile: {loud:.1f} s, {spread([seen[a.name] for a in alone])}")
+    print(f"{len(changed)} honest grades differ")
+    for one in changed:
+        print(f"  {one.name}: {one.points:g}, then {seen[one.name].points:g}")
+    return len(changed)
+
+
+def verdict(one: Graded) -> tuple[float, tuple[tuple[str, str], ...]]:
+    return one.points, one.checks
+
+
+def spread(grades: Sequence[Graded]) -> str:
+    points = sorted(one.points for one in grades)
+    return f"points {points[0]:g} to {points[-1]:g}"
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="bench.throughput")
+    parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--gpus", type=int, default=len(devices()))
+    parser.add_argument("--hostile", action="store_true")
+    asked = parser.parse_args(words)
+    if (missing := lacking()) is not None:
+        sys.exit(f"bench.throughput: {missing}")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(_folder()))
+        for other in others(asked.gpus):
+            stack.enter_context(held([other]))
+        graded(SOLUTION)  # what a driver and a toolkit are asked once
+        if asked.hostile:
+            return min(compared(folder, asked.jobs), 1)
+        grades, seconds = run(copies(folder, "honest", asked.count), asked.jobs)
+    each = sorted(one.seconds for one in grades)[len(grades) // 2]
+    print(
+        f"{len(grades)} submissions on {asked.gpus} GPU(s) with {asked.jobs} jobs in "
+        f"{seconds:.1f} s: {60 * len(grades) / seconds:.1f} a minute, median {each:.1f} s each, "
+        f"{spread(grades)}"
+    )
+    return 0
+
+
+def others(count: int) -> tuple[Device, ...]:
+    return devices()[count:]
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="warpgrade-bench-")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,4 @@
+// verdict: compile fail compile-error
+// A file that includes itself without end.
+#include "include_itself.cu"
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n) { C[0] = n; }

@@ -1,0 +1,22 @@
+// verdict: output fail timeout
+// Blocks wait for one that never comes: a barrier over the whole grid, made by hand.
+#define TILE 16
+__device__ volatile int arrived;
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
+{
+    __shared__ float As[TILE][TILE];
+    __shared__ float Bs[TILE][TILE];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int row = blockIdx.y * TILE + ty, col = blockIdx.x * TILE + tx;
+    float sum = 0.0f;
+    for (int phase = 0; phase < n / TILE; ++phase) {
+        As[ty][tx] = A[row * n + phase * TILE + tx];
+        Bs[ty][tx] = B[(phase * TILE + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < TILE; ++k) sum += As[ty][k] * Bs[k][tx];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+    if (tx + ty == 0) atomicAdd((int*)&arrived, 1);
+    while (arrived <= gridDim.x * gridDim.y) {}
+}

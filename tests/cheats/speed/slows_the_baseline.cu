@@ -1,0 +1,22 @@
+// verdict: output pass
+// verdict: speed fail too-slow
+// One thread goes on and on so that the launch beside it is slow; its own launch is.
+#define TILE 16
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
+{
+    __shared__ float As[TILE][TILE];
+    __shared__ float Bs[TILE][TILE];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int row = blockIdx.y * TILE + ty, col = blockIdx.x * TILE + tx;
+    float sum = 0.0f;
+    for (int phase = 0; phase < n / TILE; ++phase) {
+        As[ty][tx] = A[row * n + phase * TILE + tx];
+        Bs[ty][tx] = B[(phase * TILE + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < TILE; ++k) sum += As[ty][k] * Bs[k][tx];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+    if (n >= 1024 && row + col == 0)
+        for (int i = 0; i < 2000000; ++i) asm volatile("membar.gl;");
+}
