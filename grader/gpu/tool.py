@@ -47,7 +47,8 @@ def tool_path(name: str) -> Path | None:
 def required(name: str, package: str) -> Path:
     """The tool's path. MachineFault when this machine has no such tool, or no GPU for it."""
     if (missing := lacking()) is not None:
-        raise missing
+        what = f"{name} needs a GPU to watch, and {missing.what}"
+        raise MachineFault(what, mend="leave the option out; the simulator needs none")
     path = tool_path(name)
     if path is None:
         mend = f"install the CUDA toolkit's package {package} and put {name} on the PATH"
