@@ -14,6 +14,7 @@ globals: {mask: mask.npy} # `__constant__` and `__device__` variables
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
@@ -23,7 +24,9 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -43,8 +46,26 @@ MAX_BYTES = 1 << 30
 Dtype = Literal["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
                 "float16", "float32", "float64"]  # fmt: skip
 Extent = Annotated[StrictInt, Field(ge=0, lt=1 << 32)]
-Axes = Annotated[tuple[Extent, ...], Field(min_length=1, max_length=3)]
-SavedName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.npy$")]
+
+
+def _axes(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"must be a list of 1 to 3 whole numbers, such as [16, 16], not `{value}`")
+    if not 1 <= len(value) <= 3:
+        raise ValueError(f"must be 1 to 3 whole numbers (x, y, z), not {len(value)}")
+    return value
+
+
+def _saved(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.npy", name):
+        raise ValueError(
+            f"must be a file name that ends in .npy, such as c.npy, without a folder, not `{name}`"
+        )
+    return name
+
+
+Axes = Annotated[tuple[Extent, ...], BeforeValidator(_axes)]
+SavedName = Annotated[str, AfterValidator(_saved)]
 
 
 class Strict(BaseModel):

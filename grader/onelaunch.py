@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,11 @@ from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source
 from grader.elementtype import element_type, fits
 from grader.fault import LabFault
-from grader.launch import Argument, Array, Trace
+from grader.launch import Argument, Array, Launch, Trace
 from grader.launchfile import LaunchFile
+from grader.refusal import beyond
 from grader.run import built_for, run_all
+from grader.sim.capacity import MAX_BLOCKS
 from grader.submission import Submission
 from grader.wholefile import write_whole
 
@@ -53,6 +56,7 @@ def run_once(
     match(kernel, asked)
     progress("run", 2, 2)
     launch = asked.launch(kernel.name, tuple(parameter.name for parameter in kernel.parameters))
+    within_limits(launch, kernel, asked, how.on)
     (trace,) = run_all(
         program,
         [launch],
@@ -98,6 +102,18 @@ def match(kernel: Kernel, asked: LaunchFile) -> None:
             name = f"`{parameter.name}`" if parameter.name else f"parameter {index + 1}"
             what = f"{name} of {kernel.name} is {problem}"
             raise LabFault(what, where=asked.where("args", index), mend=kernel.signature)
+
+
+def within_limits(launch: Launch, kernel: Kernel, asked: LaunchFile, on: str) -> None:
+    """Raises LabFault when grid, block or shared memory are more than CUDA has, or the grid more
+    than the simulator takes: no change of the kernel mends that."""
+    found = beyond(launch, kernel)
+    if found is not None:
+        raise LabFault(found.what, where=asked.where(found.key), mend=found.limit)
+    if on == "sim" and prod(launch.grid) > MAX_BLOCKS:
+        what = f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate"
+        mend = f"at most {MAX_BLOCKS} blocks here, or --on gpu"
+        raise LabFault(what, where=asked.where("grid"), mend=mend)
 
 
 def _mismatch(parameter: Parameter, argument: Argument) -> str:

@@ -3,42 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 from grader.compile.program import Kernel
 from grader.launch import Finding, Launch
 
 MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
 MAX_SHARED = 48 << 10
+REGISTERS = 64 << 10
+"""32-bit registers of a multiprocessor, and the most that one block may take."""
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What of a launch is beyond CUDA's limits, whatever the kernel does."""
+
+    key: Literal["grid", "block", "shared", "args"]
+    what: str
+    limit: str
 
 
 def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
     """Why CUDA refuses this launch on every GPU, with its own error's name; None when it does
-    not. Limits: CUDA C++ Programming Guide, technical specifications per compute capability."""
+    not."""
+    found = beyond(launch, kernel)
+    if found is not None:
+        return refused(found.what, found.limit)
+    return _registers(launch, kernel.resources.registers or 0)
+
+
+def beyond(launch: Launch, kernel: Kernel) -> Beyond | None:
+    """Which of the launch's own numbers is wrong for every kernel like this one, None when all are
+    right. Limits: CUDA C++ Programming Guide, technical specifications per compute capability."""
     threads = prod(launch.block)
     static = kernel.resources.static_shared_bytes or 0
     if (
         any(not 1 <= n <= most for n, most in zip(launch.block, MAX_BLOCK, strict=True))
         or threads > MAX_THREADS
     ):
-        return refused(
+        return Beyond(
+            "block",
             f"a block of {_times(launch.block)} = {threads} threads "
             "(cudaErrorInvalidConfiguration)",
             f"a block has 1 to {MAX_THREADS} threads, at most {_times(MAX_BLOCK)}",
         )
     if any(not 1 <= n <= most for n, most in zip(launch.grid, MAX_GRID, strict=True)):
-        return refused(
+        return Beyond(
+            "grid",
             f"a grid of {_times(launch.grid)} blocks (cudaErrorInvalidConfiguration)",
             f"a grid has at least one block and at most {_times(MAX_GRID)}",
         )
     if static + launch.shared > MAX_SHARED:
-        return refused(
+        return Beyond(
+            "shared",
             f"{static} bytes of static and {launch.shared} of dynamic shared memory "
             "(cudaErrorInvalidValue)",
             f"a block has {MAX_SHARED} bytes of shared memory in all",
         )
     if len(launch.args) != len(kernel.parameters):
-        return refused(
+        return Beyond(
+            "args",
             f"{len(launch.args)} arguments for {len(kernel.parameters)} parameters "
             "(cudaErrorInvalidValue)",
             f"the kernel is {kernel.signature}",
@@ -63,6 +89,20 @@ def bound_refusal(launch: Launch, limits: Mapping[str, list[int]]) -> Finding | 
             f"launch {prod(needed)} threads a block",
         )
     return None
+
+
+def _registers(launch: Launch, each: int) -> Finding | None:
+    """A block that needs more registers than a multiprocessor has. A warp's are given out in
+    units of 256: CUDA occupancy calculator, compute capability 7.0 and up."""
+    warps = -(-prod(launch.block) // 32)
+    needed = warps * (-(-each * 32 // 256) * 256)
+    if needed <= REGISTERS:
+        return None
+    return refused(
+        f"{prod(launch.block)} threads of {each} registers each (cudaErrorLaunchOutOfResources)",
+        f"a block has {REGISTERS} registers: launch fewer threads a block, or tell the compiler "
+        f"with __launch_bounds__({prod(launch.block)})",
+    )
 
 
 def refused(what: str, hint: str) -> Finding:

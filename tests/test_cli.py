@@ -163,8 +163,8 @@ def test_run_says_what_it_found(tmp_path: Path) -> None:
     ("break_it", "code", "verdict", "kind"),
     [
         (lambda at: (at / "scale.cu").write_text("nonsense"), 1, "findings", "compile-error"),
-        (lambda at: (at / "x.npy").unlink(), 2, "error", "machine"),
-        (lambda at: (at / "scale.cu").unlink(), 2, "error", "machine"),
+        (lambda at: (at / "x.npy").unlink(), 2, "error", "launch-failure"),
+        (lambda at: (at / "scale.cu").unlink(), 2, "error", "launch-failure"),
     ],
     ids=["compile error", "no array", "no file"],
 )

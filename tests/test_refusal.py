@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.compile.program import Kernel, Parameter
@@ -64,3 +66,15 @@ def test_what_is_too_large_to_simulate() -> None:
     for big in (launch(grid=(1 << 24, 2, 1)), Launch("k", (1, 1, 1), (1, 1, 1), one)):
         found = too_large(big)
         assert found and "to simulate" in found.message and "run on a GPU" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("registers", "threads", "fits"),
+    [(64, 1024, True), (65, 1024, False), (72, 896, True), (128, 512, True), (129, 512, False)],
+)
+def test_a_block_s_registers(registers: int, threads: int, fits: bool) -> None:
+    """65536 registers a block, a warp's in units of 256: eight for each of its threads."""
+    greedy = replace(KERNEL, resources=Resources(registers=registers))
+    found = refusal(launch(block=(threads, 1, 1)), greedy)
+    assert (found is None) == fits
+    assert found is None or "cudaErrorLaunchOutOfResources" in found.message

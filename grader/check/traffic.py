@@ -115,7 +115,8 @@ def _sectors(options: Options, run: CaseRun) -> Part | None:
     op, worst = max(rates.items(), key=lambda item: item[1])
     word = "load" if op == "ld" else "store"
     measured = {f"sectors_per_request_{op}": round(rate, 4) for op, rate in rates.items()}
-    summary = f"{worst:.3g} sectors a {word} request, at most {most:g}"
+    sectors = "sector" if f"{worst:.3g}" == "1" else "sectors"
+    summary = f"{worst:.3g} {sectors} a {word} request, at most {most:g}"
     if worst <= most:
         return Part(summary, measured)
     fault = Finding(

@@ -79,6 +79,7 @@ def _told(error: Exception) -> int:
         say(str(error))
         return error.exit_code
     if isinstance(error, UsageError):
+        error.message = error.message.removeprefix("Value error, ")  # type: ignore[attr-defined]
         error.show()  # type: ignore[attr-defined]
         return 2
     if isinstance(error, BrokenPipeError):

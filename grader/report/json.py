@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from grader.fault import Fault, StudentFault
+from grader.fault import Fault, MachineFault, StudentFault
 from grader.launch import Finding, Trace
 from grader.record import Grade, finding_json
 
@@ -47,9 +48,11 @@ def fault_json(fault: Fault, backend: str) -> dict[str, Any]:
 def _told(fault: Fault) -> tuple[Finding, ...]:
     if isinstance(fault, StudentFault) and fault.findings:
         return fault.findings
-    kind = "launch-failure" if isinstance(fault, StudentFault) else "machine"
+    kind = "machine" if isinstance(fault, MachineFault) else "launch-failure"
     message = f"{fault.where}: {fault.what}" if fault.where else fault.what
-    return (Finding(kind, "error", message, hint=fault.mend),)
+    place = re.match(r"(.+?):(\d+)(?=:|$)", fault.where)
+    file, line = (place[1], int(place[2])) if place else ("", 0)
+    return (Finding(kind, "error", message, file, line, hint=fault.mend),)
 
 
 def dumps(value: Mapping[str, Any]) -> str:

@@ -44,6 +44,7 @@ from grader.sim.ptx import (
     Location,
     Module,
     PtxError,
+    TooLarge,
     Variable,
 )
 from grader.sim.shadow import Shadows, shadows
@@ -149,7 +150,7 @@ class _Decoder:
                 places_of[v.name] = local
                 local += v.bytes
         if local > MAX_STACK or frame.bytes > MAX_STACK:
-            raise PtxError(f"{f.name}: more than {MAX_STACK} bytes of local memory", f.line)
+            raise TooLarge(max(local, frame.bytes), MAX_STACK, f.line)
         try:
             registers = RegisterFile(f)
         except OperandError as error:

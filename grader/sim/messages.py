@@ -176,22 +176,22 @@ def _stray(r: Report, own: str) -> tuple[str, str]:
         )
     if r.has(FREED):
         return (
-            f"{own} of {r.bytes} bytes in memory that was freed",
+            f"{own} of {_plural(r.bytes, 'byte')} in memory that was freed",
             "use the pointer only until free()",
         )
     if not t.name:
         if t.space == "local":
             return (
-                f"{own} of {r.bytes} bytes outside the thread's local variables",
+                f"{own} of {_plural(r.bytes, 'byte')} outside the thread's local variables",
                 "check the index of the local array",
             )
         if 0 <= t.offset < 4096:
             return (
-                f"{own} of {r.bytes} bytes through a null pointer",
+                f"{own} of {_plural(r.bytes, 'byte')} through a null pointer",
                 "check where the pointer comes from",
             )
         return (
-            f"{own} of {r.bytes} bytes at {t.offset & (1 << 64) - 1:#x}, "
+            f"{own} of {_plural(r.bytes, 'byte')} at {t.offset & (1 << 64) - 1:#x}, "
             "which belongs to no buffer",
             "check where the pointer comes from: an index is added to the wrong one, or twice",
         )
@@ -202,7 +202,8 @@ def _stray(r: Report, own: str) -> tuple[str, str]:
         else f"{_plural(-t.offset, 'byte')} before"
     )
     return (
-        f"out-of-bounds {own} of {r.bytes} bytes at `{t.element}`, {where} {t.space} {whole}",
+        f"out-of-bounds {own} of {_plural(r.bytes, 'byte')} at `{t.element}`, "
+        f"{where} {t.space} {whole}",
         "compare the index with the size before this line, and look at the bounds of the loop",
     )
 

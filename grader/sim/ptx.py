@@ -15,6 +15,13 @@ class PtxError(Exception):
         self.line = line
 
 
+class TooLarge(PtxError):
+    """Local variables of a function that no thread has the memory for; both in bytes."""
+
+    def __init__(self, needed: int, most: int, line: int) -> None:
+        super().__init__(f"a thread's local variables take {needed} bytes; it has {most}", line)
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """Where an instruction comes from: file number, line, column; `inlined` is the call site of

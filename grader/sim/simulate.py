@@ -28,7 +28,7 @@ from grader.sim.machine import Limits, Machine, Raw
 from grader.sim.metrics import launch_counters, line_counters
 from grader.sim.opcode import NotSimulated
 from grader.sim.parser import parse
-from grader.sim.ptx import Location, PtxError
+from grader.sim.ptx import Location, PtxError, TooLarge
 from grader.sim.sample import sampled_blocks, shown
 from grader.sim.schedules import order_findings
 from grader.sim.trace import access_table
@@ -91,14 +91,14 @@ def _one(
             )
         )
     if (refused := refusal(launch, kernel) or too_large(launch)) is not None:
-        return _aborted(replace(refused, file=program.file, line=kernel.line))
+        return _aborted(program.at(refused, kernel.line))
     if kernel.symbol not in made:
         made[kernel.symbol] = _decoded(program, kernel)
     variants = made[kernel.symbol]
     if isinstance(variants, Finding):
         return _aborted(variants)
     if (bound := bound_refusal(launch, variants[-1].machine.loader.kernel.limits)) is not None:
-        return _aborted(replace(bound, file=program.file, line=kernel.line))
+        return _aborted(program.at(bound, kernel.line))
     if limits.blocks and any(v.machine.image.waits for v in variants):
         return Trace("sim", toolchain=program.toolchain)  # for blocks that are not in the sample
     names = tuple(p.name for p in kernel.parameters)
@@ -172,6 +172,9 @@ def _not_simulated(program: Program, what: str, location: Location) -> Finding:
 
 
 def _unreadable(program: Program, error: PtxError) -> Finding:
+    if isinstance(error, TooLarge):
+        hint = "put a large array into global memory, or into shared memory a piece at a time"
+        return program.at(Finding("launch-failure", "error", str(error), hint=hint), error.line)
     return Finding(
         "launch-failure",
         "error",

@@ -70,6 +70,12 @@ def test_sectors_are_counted_for_loads_and_stores(values: dict[str, float], stat
     assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
 
 
+@pytest.mark.parametrize(("sectors", "said"), [(10, "1 sector a load"), (40, "4 sectors a load")])
+def test_one_sector_is_no_plural(sectors: float, said: str) -> None:
+    counted = seen(ld_bytes=1, ld_requests=10, ld_sectors=sectors)
+    assert judge(Options(max_sectors_per_request=4), counted).summary.startswith(said)
+
+
 BYTES_USED = [
     ({"ld": (1280, 40), "st": (1280, 40)}, 31, "pass", "loads use 32 of"),
     ({"ld": (40, 10), "st": (1280, 40)}, 31, "fail", "loads use 4 of"),
