@@ -75,7 +75,7 @@ def grade(
         evidence = Evidence(lab, program, runs, on, _baseline(lab, checks, runs, how))
         if on == "gpu":
             progress("time", 3, len(steps))
-            evidence = timed(evidence, checks, seed, toolchain.get("device", ""))
+            evidence = timed(evidence, checks, how, toolchain.get("device", ""))
             timings = evidence.timings
         progress("check", len(steps), len(steps))
         results = (_compiled(program), *judge_all(checks, evidence))

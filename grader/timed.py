@@ -7,29 +7,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from grader.baseline import baseline_program
-from grader.check.result import Evidence
+from grader.cases import How
+from grader.check.result import CaseRun, Evidence
 from grader.check.speed import Options, band, timed_case
 from grader.check.suite import Check, judge_all
-from grader.fault import MachineFault
-from grader.lab import Band, Case, Lab
+from grader.compile.program import Program
+from grader.fault import LabFault, MachineFault
+from grader.lab import Band, Case, Lab, Prepared
+from grader.launch import Array
 from grader.prepare import prepare_launches
-from grader.run import time_kernel
+from grader.run import run_all, time_kernel
 from grader.speedup import estimate
 from grader.timing import Timing, TimingPlan
 from grader.verifier import verifier
+
+BLOCKS = 8
+"""Blocks of the timed launch that the simulator watches."""
 
 ATTEMPTS = 2
 """A measurement that leaves a doubt is made once more; the last one counts."""
 
 
-def timed(evidence: Evidence, checks: Sequence[Check], seed: bytes, device: str) -> Evidence:
-    """The evidence with the timings that the lab's speed check needs, if it can be judged at all.
+def timed(evidence: Evidence, checks: Sequence[Check], how: How, device: str) -> Evidence:
+    """The evidence with what the lab's speed check needs, if it can be judged at all: timings, and
+    a few blocks of the timed launch watched by the simulator, since a kernel may branch on size.
+
     A machine that fails at them costs nothing else. Raises LabFault and StudentFault."""
     options = _needed(checks, evidence)
-    if options is None:
+    case = timed_case(options, evidence) if options else None
+    if options is None or case is None:
         return evidence
+    due = band(options, evidence.lab.bands, device)
+    plan = timing_plan(evidence.lab, case, options, due, how.seed)
     try:
-        return replace(evidence, timings=timings(options, evidence, seed, device))
+        seen = sampled(evidence.program, case, plan, how)
+        return replace(evidence, sampled=seen, timings=timings(evidence, case, plan))
     except MachineFault as fault:
         return replace(evidence, untimed=f"{fault.what}; {fault.mend}".rstrip("; "))
 
@@ -44,18 +56,26 @@ def _needed(checks: Sequence[Check], evidence: Evidence) -> Options | None:
     return None if waits else first
 
 
-def timings(options: Options, evidence: Evidence, seed: bytes, device: str) -> tuple[Timing, ...]:
-    """The measurements on this machine's GPU, `device` by name; one more when the first leaves a
-    doubt. Raises MachineFault, LabFault and StudentFault (nvcc refuses the file)."""
-    case = timed_case(options, evidence)
-    if case is None:
-        return ()
-    due = band(options, evidence.lab.bands, device)
-    plan = timing_plan(evidence.lab, case, options, due, seed)
+def sampled(program: Program, case: Case, plan: TimingPlan, how: How) -> tuple[CaseRun, ...]:
+    """The timed launch as one more case, of which a few blocks run. Raises MachineFault."""
+    (trace,) = run_all(
+        program,
+        [plan.launch],
+        threads=how.threads,
+        limit=how.limit,
+        steps=how.steps,
+        sample=BLOCKS,
+    )
+    return (CaseRun(case, Prepared(case, plan.launch, {}), trace),)
+
+
+def timings(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, ...]:
+    """The measurements on this machine's GPU; one more when the first leaves a doubt. Raises
+    MachineFault, LabFault and StudentFault (nvcc refuses the file)."""
     made: list[Timing] = []
     while len(made) < ATTEMPTS:
         made.append(time_kernel(evidence.program, plan, verifier(evidence.lab, case)))
-        if not is_doubtful(made[-1], due):
+        if not is_doubtful(made[-1], Band(plan.minimum, plan.full)):
             break
     return tuple(made)
 
@@ -64,6 +84,10 @@ def timing_plan(lab: Lab, case: Case, options: Options, due: Band, seed: bytes) 
     """The plan of one measurement. `seed` draws the base of the inputs; what each timed launch is
     given of it, nobody can know before."""
     own, baseline = prepare_launches(lab, case, seed)
+    names = [array.name for array in own.args if isinstance(array, Array)]
+    if lost := [name for name in options.fixed if name not in names]:
+        what = f"speed: fixed names `{lost[0]}`, which is no array of the kernel"
+        raise LabFault(what, where=lab.where, mend=f"its arrays are {', '.join(names)}")
     return TimingPlan(
         baseline_program(lab),
         baseline,
@@ -73,6 +97,7 @@ def timing_plan(lab: Lab, case: Case, options: Options, due: Band, seed: bytes) 
         seed=secrets.token_bytes(16),
         budget=options.budget,
         cublas=options.product,
+        fixed=options.fixed,
     )
 
 

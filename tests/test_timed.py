@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,17 @@ import pytest
 
 import grader.grade as flow
 import grader.timed as timed_module
+from grader.cases import How
 from grader.check.result import Evidence
 from grader.check.speed import Options
 from grader.check.suite import find_check, judge_all, plan
-from grader.fault import MachineFault
+from grader.fault import LabFault, MachineFault
 from grader.grade import grade
 from grader.lab import Band, Case, Lab
 from grader.labspec import list_labs, load_lab
 from grader.launch import Array, Finding
 from grader.speedup import estimate
-from grader.submission import read_submission
+from grader.submission import Submission, read_submission
 from grader.timed import clocks, samples, timed, timing_plan
 from grader.timing import Timing, TimingPlan
 from tests.check.test_speed import H100, a_timing
@@ -74,7 +74,9 @@ def shown(lab: Lab, right: bool = True) -> Evidence:
 
 def judged(lab: Lab, seen: Evidence, device: str = H100) -> tuple[Evidence, Any]:
     checks = plan(lab)
-    seen = timed(seen, checks, b"", device)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timed_module, "sampled", lambda *given: ())  # the program is made up
+        seen = timed(seen, checks, How("gpu"), device)
     return seen, {r.name: r for r in judge_all(checks, seen)}["speed"]
 
 
@@ -108,7 +110,7 @@ def test_a_wrong_kernel_is_not_timed(answers: Callable[..., Answers]) -> None:
 def test_a_lab_without_speed_is_not_timed(answers: Callable[..., Answers]) -> None:
     gpu = answers()
     lab = a_lab({"output": (40, {})})
-    assert timed(shown(lab), plan(lab), b"", H100).timings == ()
+    assert timed(shown(lab), plan(lab), How("gpu"), H100).timings == ()
     assert not gpu.asked
 
 
@@ -173,21 +175,36 @@ def test_clocks_are_the_extremes_of_all_that_was_seen() -> None:
     assert clocks(seen) == {"sm_mhz_low": 1750, "sm_mhz_high": 1990}
 
 
-def test_a_grade_on_a_gpu_has_the_points_of_speed_and_the_samples(
-    answers: Callable[..., Answers], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_array_that_must_stay_as_it_is_has_to_be_one_of_the_kernel_s() -> None:
+    case, due = Case("timed", {"n": 32}), Band(1, 2)
+    asked = Options(minimum=1, full=2, dims={"n": 32}, fixed=("A",))
+    assert timing_plan(LAB, case, asked, due, b"").fixed == ("A",)
+    with pytest.raises(LabFault) as caught:
+        timing_plan(LAB, case, asked.model_copy(update={"fixed": ("a",)}), due, b"")
+    assert caught.value.mend == "its arrays are A, B, C"
+
+
+@pytest.fixture
+def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole flow, with the simulator's outputs in the place of the GPU's."""
-    answers(a_timing(9.0))
     real = flow.run_cases
+
+    def simulated(lab: Lab, program: Any, cases: Any, how: How) -> Any:
+        return real(lab, program, cases, replace(how, on="sim"))
+
     monkeypatch.setattr(flow, "built_for", lambda on, program: program)
-    monkeypatch.setattr(
-        flow, "run_cases", lambda *given: real(*given[:3], replace(given[3], on="sim"))
-    )
+    monkeypatch.setattr(flow, "run_cases", simulated)
+
+
+@pytest.mark.usefixtures("on_a_gpu")
+def test_a_grade_on_a_gpu_has_the_points_of_speed_and_the_samples(
+    answers: Callable[..., Answers],
+) -> None:
+    answers(a_timing(9.0))
     told: list[str] = []
-    lab = small()
     made = grade(
-        lab,
-        read_submission(Path(LAB.solution)),
+        small(),
+        read_submission(LAB.solution),
         on="gpu",
         progress=lambda step, number, steps: told.append(f"{number}/{steps} {step}"),
     )
@@ -197,3 +214,19 @@ def test_a_grade_on_a_gpu_has_the_points_of_speed_and_the_samples(
     assert len(made.provenance.samples["speed.1.submission"]) == 400
     assert told == ["1/4 compile", "2/4 run", "3/4 time", "4/4 check"]
     assert np.median(made.provenance.samples["speed.1.baseline"]) == pytest.approx(2e-3, rel=0.01)
+
+
+@pytest.mark.usefixtures("on_a_gpu")
+def test_a_race_at_the_timed_size_alone_is_seen(answers: Callable[..., Answers]) -> None:
+    answers(a_timing(9.0))
+    text = LAB.solution.read_text()
+    barrier = text.rindex("__syncthreads();")
+    spoilt = f"{text[:barrier]}if (n < 256) {text[barrier:]}"
+    lab = small(dims={"n": 256})
+    made = grade(lab, Submission("mine.cu", spoilt.encode(), "5e" * 32), on="gpu")
+    found = {check.name: check for check in made.checks}
+    assert found["output"].status == "pass"
+    assert found["sync"].status == "fail"
+    races = [f for f in found["sync"].findings if f.kind == "race"]
+    assert races and all(f.cases == ("timed size",) for f in races)
+    assert [case.name for case in made.cases] == [c.name for c in lab.cases[:5]]

@@ -117,7 +117,8 @@ class Evidence:
 
     `baseline` has the traces of the lab's baseline kernel by case name; `settled` the verdicts of
     the checks that this one depends on. `timings` are the measurements of speed in their order,
-    of which the last one counts; without any, `untimed` says why.
+    of which the last one counts; without any, `untimed` says why. `sampled` is the timed launch
+    at its full size on the simulator, of which a few blocks were watched.
     """
 
     lab: Lab
@@ -128,6 +129,12 @@ class Evidence:
     settled: Mapping[str, Verdict] = field(default_factory=lambda: _EMPTY)
     timings: tuple[Timing, ...] = ()
     untimed: str = ""
+    sampled: tuple[CaseRun, ...] = ()
+
+    @property
+    def watched(self) -> tuple[CaseRun, ...]:
+        """Every run whose findings count."""
+        return (*self.runs, *self.sampled)
 
     @property
     def largest(self) -> CaseRun | None:

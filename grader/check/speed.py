@@ -23,7 +23,7 @@ from grader.timing import Timing
 
 DEPENDS: Dependency | None = Dependency("output", "all")
 ONLY_ON = "gpu"
-TIMED = "timed"
+TIMED = "timed size"
 """The name of the case that is timed."""
 
 
@@ -32,6 +32,7 @@ class Options(CheckOptions):
     all; a device's own (thresholds.yaml) come before both. `dims` is the size that is timed (else
     the largest case's), `kind` its inputs, `budget` the seconds that one measurement may take.
 
+    `fixed` names arrays that every launch gets unchanged, since the kernel needs their order.
     `flop` and `bytes` say what one launch has to do, as expressions over `dims`, to report GFLOP/s
     and GB/s. `cublas` has a product timed with cuBLAS too; its dims are m, n and k, of which a
     missing one equals n."""
@@ -41,6 +42,7 @@ class Options(CheckOptions):
     dims: dict[str, int] = Field(default_factory=dict)
     kind: str = "random"
     budget: float = Field(3.0, gt=0, le=60)
+    fixed: tuple[str, ...] = ()
     flop: str | int = 0
     bytes: str | int = 0
     cublas: bool = False
@@ -118,7 +120,7 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
 
 def _wrong(timing: Timing, wrong: list[Finding], evidence: Evidence) -> Verdict:
     """What went wrong in a timed launch. The cases were right, or speed would not be judged."""
-    raced = any(f.kind == "race" for run in evidence.runs for f in run.errors)
+    raced = any(f.kind == "race" for run in evidence.watched for f in run.errors)
     counts = timing.verified > 0 and not raced
 
     def told(finding: Finding) -> Finding:

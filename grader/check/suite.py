@@ -144,7 +144,7 @@ def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Re
     """Errors of kinds that no check of this lab looks for are told all the same, beside the
     output that they spoil."""
     told = {finding.kind for result in results for finding in result.findings}
-    rest = fold_apart(evidence.runs, lambda run: [f for f in run.errors if f.kind not in told])
+    rest = fold_apart(evidence.watched, lambda run: [f for f in run.errors if f.kind not in told])
     place = next((k for k, result in enumerate(results) if result.name == "output"), 0)
     if not rest or not results:
         return results

@@ -12,7 +12,7 @@ def watched(evidence: Evidence, kinds: Collection[str], clean: str) -> Verdict:
     """`fail` with the findings when any case drew an error of `kinds`, or did not run to its end
     (nothing then shows that the rest of it is sound); else `pass`, with what is worth a warning.
     """
-    runs = [run for run in evidence.runs if run.launched]
+    runs = [run for run in evidence.watched if run.launched]
     findings = of_kinds(runs, kinds)
     total = len(runs)
     struck = [r for r in runs if any(f.kind in kinds for f in r.errors)]
