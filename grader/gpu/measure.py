@@ -28,6 +28,7 @@ from grader.gpu.errors import of_death, of_error, of_timeout, placed
 from grader.gpu.fresh import fresh, moves
 from grader.gpu.lock import held
 from grader.gpu.nvcc import compile_cubin
+from grader.gpu.samples import BASELINE, FEWEST, SUBMISSION
 from grader.launch import Array, Finding, Launch
 from grader.packing import pack_launches
 from grader.refusal import refusal
@@ -36,7 +37,6 @@ from grader.timing import Pair, Timing, TimingPlan, Verify
 KEPT_BYTES = 2 << 30
 """Bytes of timed outputs that are handed back for verification, at most."""
 
-FEWEST = 20
 VERIFIERS = 8
 FORMAT = 1
 
@@ -171,10 +171,10 @@ def _stop(question: Question, told: Mapping[str, Any]) -> Iterator[Finding]:
     limit = question.plan.limit
     late = told["stopped"] == "timeout"
     finding = of_timeout(limit) if late else of_error(told["error"], told["text"])
-    if told["culprit"] == 1:
+    if told["culprit"] == SUBMISSION:
         yield finding
         return
-    if told["culprit"] == 0:
+    if told["culprit"] == BASELINE:
         where = question.plan.baseline.file
         raise LabFault(f"the baseline fails when it is timed: {finding.message}", where=where)
     raise MachineFault(f"the GPU fails an empty kernel: {finding.message}")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.gpu.buffer import GUARD, POISONS, guarded
-from grader.gpu.clock import Clock, clock_of, dropped
+from grader.gpu.clock import Clock, clock_of
 from grader.gpu.fresh import moves
 from grader.gpu.peaks import peaks
+from grader.gpu.samples import BASELINE, SUBMISSION, Record, wanted
 from grader.gpu.session import (
     allocated,
     by_value,
@@ -38,15 +39,8 @@ from grader.gpu.session import (
 )
 from grader.launch import Array, Launch
 from grader.packing import Arrays, unpack_launches
-from grader.speedup import interval, settled
 
-BASELINE, SUBMISSION, OWN = 0, 1, 2
 TIMES = 40
-FEWEST = 20
-"""Pairs that a measurement has even when its time is spent."""
-
-HOPELESS = 8
-"""Pairs after which a kernel far below the minimum is believed to be that slow."""
 
 
 @dataclass(frozen=True)
@@ -69,28 +63,6 @@ class Buffers:
     flush: Any
     flush_bytes: int
     sink: Any
-
-
-@dataclass
-class Record:
-    """What was seen so far. `times` are (baseline, submission) in seconds, `stopped` is why no
-    more was measured: "timeout", "error", or nothing."""
-
-    times: list[tuple[float, float]] = field(default_factory=list)
-    clocks: list[int] = field(default_factory=list)
-    outputs: Arrays = field(default_factory=dict)
-    overhead: float = 0.0
-    empty: float = 0.0
-    stopped: str = ""
-    culprit: int = OWN
-    error: str = ""
-    text: str = ""
-
-    def ratios(self) -> list[float]:
-        """Of the pairs that count; the first one only warmed up."""
-        bad = dropped(self.clocks)
-        sound = [a / b for (a, b), drop in zip(self.times, bad, strict=True) if not drop]
-        return sound[1:]
 
 
 class Hung(Exception):
@@ -161,22 +133,12 @@ class Bench:
     def run(self, record: Record, made: Any) -> None:
         """Pair after pair until enough is known, the time is spent, or a launch fails."""
         began = time.monotonic()
-        while self._wanted(record, time.monotonic() - began):
+        while wanted(record, self.plan, time.monotonic() - began):
             self._pair(record)
         made.synchronize()
         for k, array in self.arrays:
             if not array.read_back:
                 record.outputs[f"bands.{k}"] = self._fetched(k, array)
-
-    def _wanted(self, record: Record, spent: float) -> bool:
-        ratios, plan = record.ratios(), self.plan
-        if len(record.times) > plan["most"]:
-            return False
-        if len(ratios) >= HOPELESS and interval(ratios)[1] < plan["minimum"] / 2:
-            return False
-        if spent > plan["budget"] and len(record.times) > FEWEST:
-            return False
-        return not settled(ratios, plan["minimum"], plan["full"], plan["least"])
 
     def _pair(self, record: Record) -> None:
         """Both kernels once: A B, in the next pair B A, so that a drift favours neither."""

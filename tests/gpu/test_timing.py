@@ -16,7 +16,8 @@ from grader.compile.source import compile_source
 from grader.fault import LabFault
 from grader.gpu.buffer import GUARD, guarded, inside
 from grader.gpu.fresh import fresh, moves
-from grader.gpu.measure import FEWEST, KEPT_BYTES, most_pairs, timed_launch
+from grader.gpu.measure import KEPT_BYTES, most_pairs, timed_launch
+from grader.gpu.samples import FEWEST
 from grader.lab import Case
 from grader.labspec import load_lab
 from grader.launch import Array, Launch, Scalar

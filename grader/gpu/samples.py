@@ -1,0 +1,51 @@
+"""What a measurement has seen so far, and whether it wants more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.gpu.clock import dropped
+from grader.packing import Arrays
+from grader.speedup import interval, settled
+
+BASELINE, SUBMISSION, OWN = 0, 1, 2
+FEWEST = 20
+"""Pairs that a measurement has even when its time is spent."""
+
+HOPELESS = 8
+"""Pairs after which a kernel far below the minimum is believed to be that slow."""
+
+
+@dataclass
+class Record:
+    """What was seen so far. `times` are (baseline, submission) in seconds, `stopped` is why no
+    more was measured: "timeout", "error", or nothing."""
+
+    times: list[tuple[float, float]] = field(default_factory=list)
+    clocks: list[int] = field(default_factory=list)
+    outputs: Arrays = field(default_factory=dict)
+    overhead: float = 0.0
+    empty: float = 0.0
+    stopped: str = ""
+    culprit: int = OWN
+    error: str = ""
+    text: str = ""
+
+    def ratios(self) -> list[float]:
+        """Of the pairs that count; the first one only warmed up."""
+        pairs = zip(self.times[1:], dropped(self.clocks)[1:], strict=True)
+        return [baseline / submission for (baseline, submission), drop in pairs if not drop]
+
+
+def wanted(record: Record, plan: Mapping[str, Any], spent: float) -> bool:
+    """Whether another pair is to be measured, after so many seconds."""
+    ratios = record.ratios()
+    if len(record.times) > plan["most"]:
+        return False
+    if len(ratios) >= HOPELESS and interval(ratios)[1] < plan["minimum"] / 2:
+        return False
+    if spent > plan["budget"] and len(record.times) > FEWEST:
+        return False
+    return not settled(ratios, plan["minimum"], plan["full"], plan["least"])

@@ -1,0 +1,50 @@
+"""When a measurement ends: settled, hopeless, out of time, enough for the memory. Needs no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from grader.gpu.samples import Record, wanted
+
+PLAN = {"minimum": 1.2, "full": 1.5, "budget": 3.0, "least": 50, "most": 100}
+NOISE = (-0.02, 0.01, 0.02, -0.01)
+
+
+def seen(ratio: float, pairs: int, clocks: Sequence[int] = ()) -> Record:
+    """A first pair that only warms up and is far off, then so many around `ratio`."""
+    times = [(9.0, 1.0), *((ratio + NOISE[k % 4], 1.0) for k in range(pairs))]
+    return Record(times, list(clocks) or [1980] * len(times))
+
+
+@pytest.mark.parametrize(
+    ("record", "spent", "more"),
+    [
+        (seen(2.0, 49), 1.0, True),
+        (seen(2.0, 50), 1.0, False),
+        (seen(1.0, 50), 1.0, False),
+        (seen(1.3, 50), 1.0, True),
+        (seen(1.3, 99), 1.0, True),
+        (seen(1.3, 100), 1.0, False),
+        (seen(1.3, 19), 3.1, True),
+        (seen(1.3, 20), 3.1, False),
+        (seen(1.3, 20), 2.9, True),
+        (seen(0.1, 7), 1.0, True),
+        (seen(0.1, 8), 1.0, False),
+        (seen(0.7, 8), 1.0, True),
+        (seen(2.0, 0), 0.0, True),
+    ],
+)
+def test_more_pairs_are_wanted(record: Record, spent: float, more: bool) -> None:
+    assert wanted(record, PLAN, spent) is more
+
+
+def test_pairs_of_a_dropped_clock_do_not_settle_it() -> None:
+    clocks = [1980] + [1980, 1000] * 25
+    assert len(seen(2.0, 50, clocks).ratios()) == 25
+    assert wanted(seen(2.0, 50, clocks), PLAN, 1.0)
+
+
+def test_the_first_pair_does_not_count() -> None:
+    assert all(ratio < 3 for ratio in seen(2.0, 30).ratios())
