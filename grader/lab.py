@@ -4,6 +4,8 @@ A lab's `reference.py` is the oracle. It defines
 
     inputs(dims, rng, kind) -> {argument name: array}          what the kernel is given
     expected(dims, inputs)  -> {argument name: Expected}       what it must leave behind
+
+and may define `verify` for large timed outputs (`verifier.py`).
 """
 
 from __future__ import annotations
