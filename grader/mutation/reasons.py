@@ -35,7 +35,7 @@ class Entry(Strict):
 class Reasons(Strict):
     """The file: `mutants`, a list of entries."""
 
-    mutants: tuple[Entry, ...] = Field(min_length=1)
+    mutants: tuple[Entry, ...]
 
 
 @dataclass(frozen=True)

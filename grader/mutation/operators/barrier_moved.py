@@ -54,7 +54,7 @@ def _into(barrier: Node, beside: Node, *, last: bool) -> Iterator[Edit]:
     if block is None:
         return
     source, call = _source(barrier), text(barrier)
-    how = f"moved into `{first_line(beside)}`"
+    how = f"moved to the {'end' if last else 'beginning'} of `{first_line(beside)}`"
     if last:
         end = block.end_byte - 1
         new = f"{call} {source[end : barrier.start_byte].decode()}"
@@ -72,7 +72,7 @@ def _out(barrier: Node, *, last: bool) -> Iterator[Edit]:
     if block is None or outer is None or outer.type not in COMPOUND:
         return
     source, call = _source(barrier), text(barrier)
-    how = f"moved out of `{first_line(outer)}`"
+    how = f"moved out of `{first_line(outer)}`, {'behind' if last else 'before'} it"
     if last:
         new = f"{source[barrier.end_byte : outer.end_byte].decode()} {call}"
         yield _moved(barrier, barrier.start_byte, outer.end_byte, new, how)

@@ -1,0 +1,103 @@
+"""What a lab has to hold about its mutants, and how they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.cli.gate import gate_json, rows
+from grader.labgate import Line
+from grader.mutation.demands import demands, summary
+from grader.mutation.edit import Mutant
+from grader.mutation.reasons import Reasoned
+from grader.mutation.verdict import Tried, Verdict, from_json
+
+GUARD = Mutant("guard-7-1", "guard", 7, "if (i < n) {", "if (true) {", "i < n -> true", "...")
+MOVED = Mutant("barrier-moved-9-1", "barrier-moved", 9, "__syncthreads();", "",
+               "__syncthreads(); moved after `a = 1;`", "....")  # fmt: skip
+CAUGHT = Tried(GUARD, Verdict("caught", "public", "memory", "invalid-access", "past", (7, 8), True))
+HIDDEN = replace(CAUGHT, verdict=replace(CAUGHT.verdict, seen="hidden"))
+SAME = Tried(GUARD, Verdict("same-ptx"))
+ALIVE = Tried(GUARD, Verdict("survived"))
+REASONED = replace(ALIVE, reason="adding zero changes nothing")
+SLOW = Tried(MOVED, Verdict("survived"), "a barrier more in every round", "speed")
+
+
+def seen(*tried: Tried, stale: tuple[str, ...] = ()) -> list[tuple[str, bool, str]]:
+    return [(d.what, d.holds, d.seen) for d in demands("histogram", Reasoned(tried, stale))]
+
+
+def test_all_caught() -> None:
+    assert seen(CAUGHT, CAUGHT, SAME) == [("mutants", True, "3, 2 caught (memory 2), 1 equivalent")]
+
+
+def test_a_survivor_fails_with_its_edit_and_what_to_do() -> None:
+    first, second = seen(CAUGHT, ALIVE)
+    assert first == ("mutants", False, "2, 1 caught (memory 1), 1 not caught")
+    assert second[:2] == ("mutant guard-7-1", False)
+    assert second[2].startswith("line 7: - if (i < n) { + if (true) {  No check fails: ")
+    assert "solutions/histogram/equivalent.yaml" in second[2]
+
+
+def test_one_that_only_hidden_cases_see_fails() -> None:
+    first, second = seen(CAUGHT, HIDDEN)
+    assert not first[1] and not second[1]
+    assert second[2].endswith("Only hidden cases see it: add a public case that does")
+
+
+def test_a_stale_reason_fails() -> None:
+    assert seen(CAUGHT, stale=("equivalent.yaml:6: no survivor is ...",))[1:] == [
+        ("a reason for a mutant", False, "equivalent.yaml:6: no survivor is ...")
+    ]
+
+
+def test_few_reasons_hold_and_many_do_not() -> None:
+    assert all(holds for _, holds, _ in seen(*[CAUGHT] * 9, REASONED))
+    *_, last = seen(*[CAUGHT] * 8, REASONED)
+    assert last == (
+        "reasons for mutants",
+        False,
+        "1 of 9 mutants are equivalent by a reason in solutions/histogram/equivalent.yaml, "
+        "at most 0",
+    )
+
+
+def test_those_that_only_speed_sees_are_no_equivalents() -> None:
+    assert all(holds for _, holds, _ in seen(CAUGHT, SLOW))
+    assert summary([CAUGHT, SLOW]) == "2, 1 caught (memory 1), 1 only speed"
+
+
+def test_the_table_says_what_became_of_each() -> None:
+    line = Line("histogram", "mutants", True, "6", (CAUGHT, HIDDEN, SAME, ALIVE, REASONED, SLOW))
+    assert rows(line) == ["ok   mutants" + "6".rjust(68)]
+    shown = rows(line, mutants=True)
+    assert max(map(len, shown)) <= 80
+    text = " ".join(" ".join(shown).split())
+    assert (
+        "guard-7-1 memory: invalid-access, line 7, 8 line 7: - if (i < n) { + if (true) {" in text
+    )
+    for fate in (
+        "line 7, 8, by hidden cases only",
+        "guard-7-1 equivalent: the same optimised PTX",
+        "guard-7-1 not caught",
+        "guard-7-1 equivalent by reason: adding zero changes nothing",
+        "barrier-moved-9-1 only speed: a barrier more in every round line 9: __syncthreads();: "
+        "__syncthreads(); moved after `a = 1;`",
+    ):
+        assert fate in text
+
+
+def test_json() -> None:
+    lines = [Line("a", "solution passes", True, "100"), Line("a", "mutants", False, "1", (ALIVE,)),
+             Line("b", "solution passes", True, "100")]  # fmt: skip
+    first, second = gate_json(lines)["labs"]
+    assert (first["lab"], first["holds"], len(first["lines"])) == ("a", False, 2)
+    (mutant,) = first["mutants"]
+    assert (mutant["name"], mutant["outcome"], mutant["reason"]) == ("guard-7-1", "survived", None)
+    assert (second["holds"], second["mutants"]) == (True, [])
+
+
+def test_a_verdict_comes_back_from_json() -> None:
+    assert from_json(CAUGHT.verdict.to_json()) == CAUGHT.verdict
+    assert from_json(None) is None
+    assert from_json({**CAUGHT.verdict.to_json(), "more": 1}) is None
+    assert from_json({"outcome": "caught"}) is None
