@@ -1,6 +1,8 @@
 /* PTX ISA, "Data Movement": cp.async. The source is read when the copy starts; the bytes land in
  * shared memory when the thread waits for the copy's group. Until then they are in flight, and
- * whatever touches the place they will land in is a race, the thread's own accesses included. */
+ * whatever touches the place they will land in is a race, the thread's own accesses included.
+ * Copies that an mbarrier tracks land at the arrival, which releases them, but keep their place
+ * marked until somebody has waited for that mbarrier. */
 #include <stdlib.h>
 #include <string.h>
 #include "memory.h"
@@ -15,7 +17,7 @@ typedef struct Flight {
 } Flight;
 
 /* Of each 4 bytes of shared memory: the copy that will land there, pc + 1, and its thread. */
-typedef struct Landing { u32 pc, thread; } Landing;
+typedef struct Landing { u32 pc, thread, barrier; } Landing; /* barrier: see land_at */
 
 static u32 landings(const Cta *c) { return c->warp->launch->shared_bytes / 4 + 1; }
 
@@ -30,7 +32,7 @@ void forget_flights(Cta *c) {
     memset(c->warp[k].groups, 0, sizeof c->warp[k].groups);
   }
   if (c->flying) memset(c->landing, 0, landings(c) * sizeof(Landing));
-  c->flying = 0;
+  c->flying = c->tracked = 0;
 }
 
 void watch_landing(Warp *w, const Insn *i, const u32 *offset, u32 bytes, bool stores) {
@@ -61,6 +63,36 @@ static Flight *new_flight(Warp *w) {
   return &w->flight[w->flights];
 }
 
+static void forget_tracked(Cta *c, Landing *at) {
+  *at = (Landing){0};
+  c->flying--;
+  c->tracked--;
+}
+
+/* The place of a lane's copy stays marked: `barrier` tracks it, by its offset in shared memory. */
+static void track(Warp *w, const Flight *f, u32 l, u32 barrier) {
+  Cta *c = w->cta;
+  for (u32 k = 0; k < f->insn->size / 4u; k++)
+    c->landing[f->offset[l] / 4 + k] = (Landing){f->insn->pc + 1, thread_of(w, l), barrier + 1};
+  c->flying += f->insn->size / 4u;
+  c->tracked += f->insn->size / 4u;
+}
+
+void land_at(Cta *c, u32 barrier) {
+  for (u32 k = 0; c->tracked && k < landings(c); k++)
+    if (c->landing[k].barrier == barrier + 1) forget_tracked(c, &c->landing[k]);
+}
+
+/* What the active lanes' threads have on its way is here, whoever tracks it. */
+static void land_tracked(Warp *w) {
+  Cta *c = w->cta;
+  for (u32 k = 0; c->tracked && k < landings(c); k++) {
+    const Landing *at = &c->landing[k];
+    u32 l = at->thread - w->base;
+    if (at->barrier && l < LANES && w->lane[l]) forget_tracked(c, &c->landing[k]);
+  }
+}
+
 static void land(Warp *w, Flight *f, u32 lanes) {
   const Insn *i = f->insn;
   u32 whole = w->mask, bytes = i->size;
@@ -83,7 +115,7 @@ static void land(Warp *w, Flight *f, u32 lanes) {
 }
 
 /* The active lanes' copies land, but those of their newest `keep` groups. */
-static void wait_for(Warp *w, u32 keep) {
+static void wait_for(Warp *w, u32 keep, const u32 *barrier) {
   u32 left = 0;
   for (u32 k = 0; k < w->flights; k++) {
     Flight *f = &w->flight[k];
@@ -93,6 +125,8 @@ static void wait_for(Warp *w, u32 keep) {
       ripe |= (u32)(f->group[l] + keep < w->groups[l]) << l;
     }
     if (ripe) land(w, f, ripe);
+    for (u32 m = barrier ? ripe : 0; m; m &= m - 1)
+      track(w, f, (u32)__builtin_ctz(m), barrier[__builtin_ctz(m)]);
     if (f->mask) w->flight[left++] = *f;
   }
   w->flights = left;
@@ -102,10 +136,18 @@ void ptx_cp_async_commit_group(Warp *w, const Insn *i) {
   (void)i;
   for (u32 l = 0; l < LANES; l++) w->groups[l] += w->lane[l] & 1;
 }
-void ptx_cp_async_wait_group(Warp *w, const Insn *i) { wait_for(w, (u32)i->imm); }
+void ptx_cp_async_wait_group(Warp *w, const Insn *i) {
+  if (!i->imm) land_tracked(w);
+  wait_for(w, (u32)i->imm, NULL);
+}
 void ptx_cp_async_wait_all(Warp *w, const Insn *i) {
   ptx_cp_async_commit_group(w, i);
-  wait_for(w, 0);
+  land_tracked(w);
+  wait_for(w, 0, NULL);
+}
+void track_flights(Warp *w, const Insn *i, const u32 *barrier) {
+  ptx_cp_async_commit_group(w, i);
+  wait_for(w, 0, barrier);
 }
 
 static u64 address(Warp *w, u32 ref, u32 width, u32 l) {
@@ -176,8 +218,11 @@ void ptx_cp_async(Warp *w, const Insn *i) {
     for (u32 m = group; m; m &= m - 1) {
       u32 l = (u32)__builtin_ctz(m);
       f->offset[l] = offset[l];
-      for (u32 k = 0; k < bytes / 4; k++)
-        w->cta->landing[offset[l] / 4 + k] = (Landing){i->pc + 1, thread_of(w, l)};
+      for (u32 k = 0; k < bytes / 4; k++) {
+        Landing *to_here = &w->cta->landing[offset[l] / 4 + k];
+        if (to_here->barrier) forget_tracked(w->cta, to_here);
+        *to_here = (Landing){.pc = i->pc + 1, .thread = thread_of(w, l)};
+      }
       w->cta->flying++;
     }
     f->mask |= group;

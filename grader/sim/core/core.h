@@ -218,7 +218,7 @@ struct Cta {                    /* one block in flight */
   u32 pending[4096], npending;  /* log of uninitialised reads of this phase, see race.c */
   u64 barriers;
   struct Landing *landing;      /* async.c's: where copies are on their way to, or NULL */
-  u32 flying;                   /* how many copies are */
+  u32 flying, tracked;          /* how many copies are; words of them that an mbarrier tracks */
   Warp *warp;                   /* [MAX_WARPS] */
 };
 
@@ -281,7 +281,8 @@ void close_heap(Launch *n, Buffer *given);
 void watch_landing(Warp *w, const Insn *i, const u32 *offset, u32 bytes, bool stores);
 void forget_flights(Cta *c);
 void free_flights(Cta *c);
-void ptx_cp_async_wait_all(Warp *w, const Insn *i);
+void land_at(Cta *c, u32 barrier);
+void track_flights(Warp *w, const Insn *i, const u32 *barrier);
 
 /* control.c, barrier.c, launch.c */
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };

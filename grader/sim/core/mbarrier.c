@@ -34,6 +34,7 @@ static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done
   if (i->count && i->e <= DROP) DST(u64, i->d)[l] = old;
   if (i->e < TEST || !completed(i, w, now, l)) return;
   *done |= 1u << l;
+  if (w->cta->tracked) land_at(w->cta, offset);
   if (w->launch->exact) acquire_at(w, l, sync_key(w, NULL, offset));
 }
 
@@ -44,13 +45,16 @@ static void watch(Warp *w, const Insn *i, const u32 *offset) {
   else exact_shared(w, i, offset, 8, PEEKS);
 }
 
+static u64 address(Warp *w, const Insn *i, u32 l) {
+  return (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+}
+
 /* a: address, of `mode` bytes, displaced by imm; b: what is waited for; c: a count when flag; d:
  * a token when count, or a test's predicate; e: enum Op. */
 void ptx_mbarrier(Warp *w, const Insn *i) {
   u32 whole = w->mask, offset[LANES], done = 0;
   u64 at[LANES];
-  for (u32 l = 0; l < LANES; l++)
-    at[l] = (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+  for (u32 l = 0; l < LANES; l++) at[l] = address(w, i, l);
   u32 left = drop_misaligned(w, i, at, whole, 8, STORE | ATOMIC);
   while (left) {
     Region r;
@@ -79,9 +83,11 @@ void ptx_mbarrier_pending_count(Warp *w, const Insn *i) {
   for (u32 l = 0; l < LANES; l++) d[l] = w->lane[l] ? (u32)(token[l] >> BITS & MOST) : d[l];
 }
 
-/* cp.async.mbarrier.arrive: the thread's copies land, then it arrives. Without .noinc the arrival
+/* cp.async.mbarrier.arrive: the thread's copies are the barrier's to track, then it arrives. Without .noinc the arrival
  * was not among the expected ones: it leaves the count as it was. */
 void ptx_cp_async_mbarrier_arrive(Warp *w, const Insn *i) {
-  ptx_cp_async_wait_all(w, i);
+  u32 barrier[LANES]; /* a window's offset: in its low 32 bits, generic or not */
+  for (u32 l = 0; l < LANES; l++) barrier[l] = (u32)address(w, i, l);
+  track_flights(w, i, barrier);
   ptx_mbarrier(w, i);
 }
