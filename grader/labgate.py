@@ -24,6 +24,7 @@ from grader.mutation.trial import submission_of
 from grader.mutation.verdict import Tried
 from grader.skeleton import make_skeleton
 from grader.submission import Submission, read_submission
+from grader.thresholds import MARGIN
 
 LEAST_TWINS = 6
 
@@ -143,7 +144,22 @@ def solution_passes(folder: Folder, how: How) -> str:
     errors = _errors(made)
     if errors:
         raise Fails(f"{errors[0].kind} at line {errors[0].line}: {errors[0].message}")
+    if thin := thin_margin(made):
+        raise Fails(thin)
     return f"{_score(made)}, {len(made.cases)} cases"
+
+
+def thin_margin(made: Grade) -> str:
+    """Why the solution passes too narrowly on this device, in one line; empty when it does not."""
+    if made.score.points < made.score.judged_max:
+        return f"it gets no more than {_score(made)}"
+    for seen in (check.measurements for check in made.checks):
+        if "speedup_low" in seen and seen["speedup_low"] < MARGIN * seen["minimum"]:
+            return (
+                f"a speedup of {seen['speedup']:.3f} is less than {100 * (MARGIN - 1):.0f} % above "
+                f"the minimum of {seen['minimum']:g}: see `grader labs calibrate {made.lab}`"
+            )
+    return ""
 
 
 def enough_twins(folder: Folder) -> str:
@@ -156,6 +172,8 @@ def enough_twins(folder: Folder) -> str:
 def twin_draws(folder: Folder, twin: Path, how: How) -> str:
     """A wrong twin draws the finding that it is named by, and loses points."""
     kind = wrong_twin_kind(twin.stem)
+    if kind == "too-slow" and how.on != "gpu":
+        return "not judged here: only a GPU judges speed"
     made = _graded(folder.lab, twin, how)
     drawn = list(dict.fromkeys(finding.kind for finding in _errors(made)))
     if kind not in drawn:
