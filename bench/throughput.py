@@ -3,9 +3,9 @@
     python -m bench.throughput [--jobs J] [--count N] [--gpus G] [--hostile]
 
 J processes grade N submissions of tiled-matmul, each another text, so that every one is compiled
-and simulated anew while others have the GPU. With --hostile 40 honest ones are graded alone and
-then among 20 hostile ones of tests/: the grades must be the same. --gpus leaves only the first G
-GPUs free.
+and simulated anew while others have the GPU. With --hostile N honest ones are graded alone and
+then among N / 2 hostile ones of tests/: the grades must be the same. --gpus leaves only the first
+G GPUs free.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ ROOT = Path(__file__).parent.parent
 LAB = "tiled-matmul"
 SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
 HOSTILE = ("tests/attacks/gpu", "tests/cheats/speed")
-HONEST_COUNT, HOSTILE_COUNT = 40, 20
-LIMIT = 5.0
+LIMIT = 2.0
 
 
 @dataclass(frozen=True)
@@ -90,17 +89,17 @@ def mixed(honest: Sequence[Path], bad: Sequence[Path]) -> list[Path]:
     return [*found, *left]
 
 
-def compared(folder: Path, jobs: int) -> int:
+def compared(folder: Path, jobs: int, count: int) -> int:
     """Honest grades without and with hostile company; how many differ."""
-    files = copies(folder, "honest", HONEST_COUNT)
+    files = copies(folder, "honest", count)
     alone, quiet = run(files, jobs)
-    again = copies(folder, "honest", HONEST_COUNT)
-    bad = list(islice(hostile(), HOSTILE_COUNT))
+    again = copies(folder, "honest", count)
+    bad = list(islice(hostile(), 0, 2 * count, 4))
     together, loud = run(mixed(again, bad), jobs)
     seen = {one.name: one for one in together}
     changed = [a for a in alone if verdict(a) != verdict(seen[a.name])]
-    print(f"{HONEST_COUNT} honest alone: {quiet:.1f} s, {spread(alone)}")
-    print(f"with {HOSTILE_COUNT} hostile: {loud:.1f} s, {spread([seen[a.name] for a in alone])}")
+    print(f"{count} honest alone: {quiet:.1f} s, {spread(alone)}")
+    print(f"with {len(bad)} hostile: {loud:.1f} s, {spread([seen[a.name] for a in alone])}")
     print(f"{len(changed)} honest grades differ")
     for one in changed:
         print(f"  {one.name}: {one.points:g}, then {seen[one.name].points:g}")
@@ -131,7 +130,7 @@ def main(words: Sequence[str]) -> int:
             stack.enter_context(held([other]))
         graded(SOLUTION)  # what a driver and a toolkit are asked once
         if asked.hostile:
-            return min(compared(folder, asked.jobs), 1)
+            return min(compared(folder, asked.jobs, asked.count), 1)
         grades, seconds = run(copies(folder, "honest", asked.count), asked.jobs)
     each = sorted(one.seconds for one in grades)[len(grades) // 2]
     print(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from grader.compile.program import Program
 from grader.gpu.tool import observed, required
@@ -61,7 +62,9 @@ def counters(text: str, names: Iterable[str]) -> dict[str, float]:
 
 
 def _number(text: str) -> float | None:
+    """None too for what could not be counted, "n/a" or "nan": another process used the GPU."""
     try:
-        return float(text.replace(",", ""))
+        value = float(text.replace(",", ""))
     except ValueError:
         return None
+    return value if isfinite(value) else None

@@ -101,14 +101,20 @@ def test_the_first_thread_and_the_second_access_are_told() -> None:
 
 NCU = """\
 ==PROF== Connected to process 27
-"ID","Kernel Name","gpu__time_duration.sum","l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum","a"
-"","","ns","sector",""
-"0","k","1,536","384","n/a"
+"ID","Kernel Name","gpu__time_duration.sum","l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum","a","c"
+"","","ns","sector","",""
+"0","k","1,536","384","n/a","nan"
 """
 
 
 def test_counters_of_the_raw_page() -> None:
-    names = ["gpu__time_duration.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "a", "b"]
+    names = [
+        "gpu__time_duration.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+        "a",
+        "b",
+        "c",
+    ]
     assert counters(NCU, names) == {names[0]: 1536.0, names[1]: 384.0}
     assert counters("==ERROR== ERR_NVGPUCTRPERM\n", names) == {}
     assert hardware(["ptx__ours", "smsp__theirs"]) == ["smsp__theirs"]
