@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from grader.sim.definedness import BRANCHES, sources, targets
 from grader.sim.moves import carries
-from grader.sim.operands import address
 from grader.sim.ptx import TYPE_BYTES, Function, Instruction
 
 _DEPTH = 8
@@ -34,9 +33,10 @@ def _call(i: Instruction, functions: Mapping[str, Function]) -> tuple[Function, 
     """The function that an instruction calls and the variables that it gives it."""
     if not i.op.startswith("call"):
         return None
-    callee, *rest = [x for x in i.operands if x is not i.operands[0] or not x.startswith("(")]
+    result = any(x.startswith("(") for x in i.operands[:1])
+    callee, *given = i.operands[int(result) :] or [""]
     called = functions.get(callee)
-    return (called, _NAME.findall(rest[0])) if called and rest else None
+    return (called, _NAME.findall(given[0])) if called and given else None
 
 
 def _of_use(
@@ -63,10 +63,9 @@ def _used(f: Function, functions: Mapping[str, Function], depth: int) -> set[str
         if (call := _call(i, functions)) is not None:
             inner = _of_use(call[0], call[1], functions, depth - 1)
             used |= {held[name] for name, _ in inner if name in held}
-        elif parts[0] == "st":
-            where, value = i.operands
-            if "param" in parts and value in held:
-                held[address(where)[0]] = held[value]
+        elif parts[0] == "st" and i.operands:
+            if "param" in parts and (value := i.operands[-1]) in held:
+                held[_base(i.operands[0])] = held[value]
         elif not carries(i) and i.guard is None:
             used |= set(read)
         for name in targets(i):
@@ -74,7 +73,12 @@ def _used(f: Function, functions: Mapping[str, Function], depth: int) -> set[str
             if carries(i) and len(set(read)) == 1 and parts[0] in ("mov", "cvt", "and", "cvta"):
                 held[name] = read[0]
             if parts[:2] == ["ld", "param"]:
-                p = address(i.operands[1])[0]
+                p = _base(i.operands[-1])
                 if whole.get(p) == TYPE_BYTES.get(parts[-1]):
                     held[name] = p
     return used
+
+
+def _base(where: str) -> str:
+    """What an address starts from; the decoder tells of one that is not understood."""
+    return next(iter(_NAME.findall(where)), "")

@@ -16,4 +16,4 @@ def carries(i: Instruction) -> bool:
         return True
     if parts[0] == "cvt":
         return all(kind[0] in "usb" and kind != "bf16" for kind in types_of(i.op))
-    return parts[0] == "and" and i.operands[-1] in _WHOLE
+    return parts[0] == "and" and not _WHOLE.isdisjoint(i.operands[-1:])

@@ -7,8 +7,9 @@ import pytest
 from grader.sim.core import core
 from grader.sim.decode import Image, decode
 from grader.sim.definedness import sources, targets, unwritten
+from grader.sim.opcode import NotSimulated
 from grader.sim.parser import parse
-from grader.sim.ptx import Instruction, Location
+from grader.sim.ptx import Instruction, Location, PtxError
 
 HEAD = """\
 .version 9.0
@@ -115,3 +116,27 @@ def test_no_watch_without_being_asked() -> None:
     assert not any(
         name.startswith("shadow_") for name in names(decoded("not.b32 %r3, %r2;", False))
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "and.b32;",
+        "mov.u32 %r3;",
+        "selp.b32 %r3, %r2, %p1;",
+        "shfl.sync.idx.b32 %r3, %r2;",
+        "st.u32 %r2;",
+        "st.u32 [, %r2;",
+        "call;",
+        "call k;",
+        "call (%r3);",
+        "ld.param.u32 %r3;",
+        "st;",
+        "brx.idx %r2;",
+        "@%r2 mov.u32 %r3, 1;",
+        "@%p9 mov.u32 %r2, 1;",
+    ],
+)
+def test_what_is_no_instruction_is_an_error_of_the_ptx(text: str) -> None:
+    with pytest.raises((PtxError, NotSimulated)):
+        decoded(f"add.s32 %r4, %r2, 1; {text}", True)
