@@ -39,6 +39,7 @@ class Sign:
 
 def signs() -> Iterator[Sign]:
     """Everything that grading needs or can use, looked at in turn; nothing is raised."""
+    gpu_looks = (pycuda, nvcc, nvml, sanitizer, ncu, launch) if has_gpu() else ()
     looks: tuple[tuple[str, Callable[[], Sign]], ...] = (
         ("python", python),
         ("compiler", compiler),
@@ -48,7 +49,7 @@ def signs() -> Iterator[Sign]:
         ("cache", cache),
         ("labs", labs),
         ("gpu", gpu),
-        *((("pycuda", pycuda), ("nvcc", nvcc), ("launch", launch)) if has_gpu() else ()),
+        *((look.__name__, look) for look in gpu_looks),
     )
     for what, look in looks:
         try:
@@ -149,14 +150,22 @@ def labs() -> Sign:
 
 
 def gpu() -> Sign:
-    """NVIDIA GPUs and their driver."""
+    """NVIDIA GPUs and their driver; one that failed its health probe is in quarantine."""
     from grader.gpu.device import devices, driver_version
+    from grader.gpu.lock import lock_file, sickness
 
     found = devices()
     if not found:
         return Sign("gpu", "note", "none: speed is not judged, everything else is")
     names = ", ".join(f"{device.model} ({device.node.name})" for device in found)
-    return Sign("gpu", "ok", f"{names}, driver {driver_version() or 'unknown'}")
+    seen = f"{names}, driver {driver_version() or 'unknown'}"
+    sick = [(device, why) for device in found if (why := sickness(device))]
+    if not sick:
+        return Sign("gpu", "ok", seen)
+    reasons = "; ".join(f"{device.node.name} is in quarantine: {why}" for device, why in sick)
+    files = " ".join(str(lock_file(device)) for device, _ in sick)
+    mend = f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {files}"
+    return Sign("gpu", "note", f"{seen}; {reasons}", mend)
 
 
 def pycuda() -> Sign:
@@ -174,9 +183,51 @@ def nvcc() -> Sign:
 
     found = toolkit()
     if found is None:
-        mend = "install the CUDA toolkit 13.0 and put its bin folder on the PATH"
+        mend = "sudo apt-get install cuda-nvcc-13-0 (NVIDIA's packages); put nvcc on the PATH"
         return Sign("nvcc", "note", "nvcc is not installed", mend)
     return Sign("nvcc", "ok", f"nvcc {release(found)} ({found.nvcc})")
+
+
+def nvml() -> Sign:
+    """The library that tells the clocks: without it no throttled pair is seen."""
+    from importlib.util import find_spec
+
+    if find_spec("pynvml") is None:
+        seen = "nvidia-ml-py is not installed: a clock that drops is not noticed"
+        return Sign("nvml", "note", seen, "pip install nvidia-ml-py")
+    try:
+        return Sign("nvml", "ok", f"nvidia-ml-py {version('nvidia-ml-py')}")
+    except PackageNotFoundError:
+        return Sign("nvml", "ok", "pynvml")
+
+
+def sanitizer() -> Sign:
+    """compute-sanitizer, for --sanitizer."""
+    return _tool("sanitizer", "compute-sanitizer", "cuda-sanitizer-13-0")
+
+
+def ncu() -> Sign:
+    """Nsight Compute, for --profile, and whether this user may read the GPU's counters."""
+    from grader.gpu.device import counters_are_closed
+
+    sign = _tool("ncu", "ncu", "cuda-nsight-compute-13-0")
+    if sign.state == "ok" and counters_are_closed():
+        mend = (
+            "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | "
+            "sudo tee /etc/modprobe.d/nvidia-profiling.conf, then restart the machine"
+        )
+        return Sign("ncu", "note", f"{sign.seen}, but the counters are for root only", mend)
+    return sign
+
+
+def _tool(what: str, name: str, package: str) -> Sign:
+    from grader.gpu.tool import tool_path
+
+    path = tool_path(name)
+    if path is None:
+        mend = f"sudo apt-get install {package} (NVIDIA's packages), or leave the option out"
+        return Sign(what, "note", f"{name} is not installed", mend)
+    return Sign(what, "ok", str(path))
 
 
 def launch() -> Sign:

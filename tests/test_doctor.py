@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from grader import doctor
 from grader.doctor import Sign, signs
 from grader.fault import MachineFault
+from grader.gpu import device, tool
+from grader.gpu.device import Device
+from grader.gpu.lock import quarantine
 from tests.command import grader
 
 
@@ -68,6 +72,43 @@ def test_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_labs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WARPGRADE_LABS", str(tmp_path))
     assert doctor.labs().state == "note"
+
+
+@pytest.fixture
+def a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with a GPU's device node, and nothing else that a GPU needs."""
+    (tmp_path / "nvidia0").touch()
+    monkeypatch.setattr(device, "DEVICES", tmp_path)
+    monkeypatch.setattr(device, "DRIVER", tmp_path / "driver")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(tool, "toolkit", lambda: None)
+    monkeypatch.setattr(device, "toolkit", lambda: None)
+    return tmp_path
+
+
+def test_each_thing_that_a_gpu_needs_is_looked_at(a_gpu: Path) -> None:
+    seen = by_name()
+    assert {"gpu", "pycuda", "nvcc", "nvml", "sanitizer", "ncu", "launch"} <= set(seen)
+    assert (seen["gpu"].state, seen["gpu"].seen) == ("ok", "NVIDIA GPU (nvidia0), driver unknown")
+    for name, mend in (("nvcc", "cuda-nvcc"), ("sanitizer", "cuda-sanitizer"), ("ncu", "nsight")):
+        assert (seen[name].state, mend in seen[name].mend) == ("note", True)
+    assert seen["launch"].state == "note" and seen["launch"].mend
+
+
+def test_a_gpu_in_quarantine(a_gpu: Path) -> None:
+    quarantine(Device(a_gpu / "nvidia0", "", "NVIDIA GPU"), "a known kernel gives wrong numbers")
+    sign = doctor.gpu()
+    assert sign.state == "note" and "nvidia0 is in quarantine: a known kernel" in sign.seen
+    assert f"rm {a_gpu}/warpgrade-nvidia0.lock" in sign.mend
+
+
+def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool, "tool_path", lambda name: a_gpu / name)
+    assert doctor.ncu().state == "ok"
+    (a_gpu / "driver").mkdir()
+    (a_gpu / "driver" / "params").write_text("A: 0\nRmProfilingAdminOnly: 1\n")
+    assert "NVreg_RestrictProfilingToAdminUsers=0" in doctor.ncu().mend
 
 
 @pytest.mark.gpu

@@ -81,6 +81,13 @@ def driver_version() -> str:
     return next((w for w in words if w[:1].isdigit() and "." in w), "")
 
 
+def counters_are_closed() -> bool:
+    """Whether the driver gives hardware counters to administrators only."""
+    file = DRIVER / "params"
+    told = file.read_text() if file.is_file() else ""
+    return "RmProfilingAdminOnly: 1" in told
+
+
 def toolkit() -> Toolkit | None:
     """The CUDA toolkit: nvcc on the PATH, else under $CUDA_HOME or /usr/local/cuda."""
     folders = [Path(os.environ[k]) / "bin" for k in ("CUDA_HOME", "CUDA_PATH") if k in os.environ]

@@ -51,6 +51,14 @@ def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
         os.close(file)
 
 
+def sickness(device: Device, folder: Path | None = None) -> str:
+    """Why `device` is in quarantine; empty when it is not."""
+    try:
+        return lock_file(device, folder).read_text(errors="replace")[:1000]
+    except OSError:  # there is no file before the first attempt
+        return ""
+
+
 def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device:
     deadline = time.monotonic() + wait
     while True:
