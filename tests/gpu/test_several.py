@@ -1,0 +1,108 @@
+"""Several GPUs: each attempt sees the one that it holds, and holds it for its launches only.
+
+The machine's folders are made up and the children's answers prepared: needs no GPU.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from grader.box import Reply
+from grader.compile.program import Kernel, Program
+from grader.gpu import attempt, child, device
+from grader.gpu.device import devices
+from grader.gpu.lock import held, quarantine
+from grader.gpu.step import Outcome
+from grader.launch import Launch
+
+INFORMATION = "Model: \t\t NVIDIA T4\nGPU UUID: \t GPU-{0}\nDevice Minor: \t {0}\n"
+PROGRAM = Program("k.cu", "", (Kernel("k", "k", 1, ()),), "", "", "sm_75")
+LAUNCH = Launch("k", (1, 1, 1), (1, 1, 1), ())
+FACTS = {"name": "NVIDIA T4", "architecture": "sm_75", "cuda": "13.0", "pycuda": "2026.1"}
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """A machine with two GPUs; every call of a child is written down, and answered."""
+    nodes = tmp_path / "dev"
+    nodes.mkdir()
+    for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"):
+        (nodes / name).touch()
+    for number in (0, 1):
+        folder = tmp_path / "driver" / "gpus" / str(number)
+        folder.mkdir(parents=True)
+        (folder / "information").write_text(INFORMATION.format(number))
+    made: list[dict[str, Any]] = []
+
+    def answered(step: str, request: Any, arrays: Any, **more: Any) -> Reply:
+        made.append({"step": step, **more})
+        if step.endswith("describe"):
+            return Reply(FACTS, {})
+        return Reply([asdict(Outcome()) for _ in request["launches"]], {})
+
+    monkeypatch.setattr(device, "DEVICES", nodes)
+    monkeypatch.setattr(device, "DRIVER", tmp_path / "driver")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(child, "user_folder", lambda: None)
+    monkeypatch.setattr(child, "toolkit", lambda: None)
+    monkeypatch.setattr(child, "call", answered)
+    monkeypatch.setattr(attempt, "lacking", lambda: None)
+    monkeypatch.setattr(attempt, "compile_cubin", lambda program, architecture: b"cubin")
+    return made
+
+
+def launches(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [call for call in calls if call["step"] == "grader.gpu.step:launch"]
+
+
+def test_an_attempt_sees_the_gpu_that_is_free(calls: list[dict[str, Any]]) -> None:
+    with held(devices()[:1]):
+        attempt.run_launches(PROGRAM, [LAUNCH])
+    (made,) = launches(calls)
+    assert [node.name for node in made["devices"]] == ["nvidia1", "nvidiactl", "nvidia-uvm"]
+    assert made["variables"]["CUDA_VISIBLE_DEVICES"] == "GPU-1"
+
+
+def test_a_gpu_in_quarantine_gets_no_attempt(calls: list[dict[str, Any]]) -> None:
+    quarantine(devices()[0], "its memory is broken")
+    attempt.run_launches(PROGRAM, [LAUNCH])
+    assert launches(calls)[0]["variables"]["CUDA_VISIBLE_DEVICES"] == "GPU-1"
+
+
+def test_two_attempts_at_once_use_both(
+    calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, answer = Barrier(2, timeout=20), child.call
+
+    def waiting(step: str, *arguments: Any, **more: Any) -> Reply:
+        if step.endswith("launch"):
+            together.wait()  # nobody answers before both have a GPU
+        return answer(step, *arguments, **more)
+
+    monkeypatch.setattr(child, "call", waiting)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: attempt.run_launches(PROGRAM, [LAUNCH]), range(2)))
+    used = {call["variables"]["CUDA_VISIBLE_DEVICES"] for call in launches(calls)}
+    assert used == {"GPU-0", "GPU-1"}
+
+
+def test_no_gpu_is_held_while_nvcc_compiles(
+    calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = []
+
+    def compiled(program: Program, architecture: str) -> bytes:
+        with held(devices(), wait=0) as first, held(devices(), wait=0) as second:
+            free.extend([first.uuid, second.uuid])
+        return b"cubin"
+
+    monkeypatch.setattr(attempt, "compile_cubin", compiled)
+    attempt.run_launches(PROGRAM, [LAUNCH])
+    assert free == ["GPU-0", "GPU-1"]
