@@ -163,9 +163,9 @@ def _doubtful(seen: Estimate, due: Band, attempts: int) -> Finding:
     if seen.low <= due.minimum:
         what = f"too close to call: {times}, the speedup may lie on either side of {due.minimum:g}"
     else:
-        what = f"noisy: {times}, one pair varies by {100 * seen.sigma:.0f} % (1 sigma)"
+        what = f"noisy: {times}, one pair's speedup varies by {100 * seen.sigma:.0f} % (1 sigma)"
     hint = "the points are those of the median, not rounded up; a person decides what holds"
-    return Finding("machine", "info", f"{what} (95 % interval {_ends(seen)})", hint=hint)
+    return Finding("machine", "info", f"{what}; its 95 % interval is {_ends(seen)}", hint=hint)
 
 
 def _uncalibrated(evidence: Evidence, timing: Timing) -> Finding | None:

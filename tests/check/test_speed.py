@@ -93,7 +93,7 @@ def test_the_summary_says_what_the_points_depend_on(speedup: float, said: str) -
 DOUBTFUL = [
     (1.25, 0.01, True, "either side of 1.25"),
     (1.24, 0.05, True, "either side of 1.25"),
-    (1.4, 0.2, True, "one pair varies by"),
+    (1.4, 0.2, True, "one pair's speedup varies by"),
     (1.4, 0.01, False, ""),
     (1.5, 0.01, False, ""),
     (1.0, 0.08, False, ""),
