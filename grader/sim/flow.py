@@ -222,6 +222,8 @@ def _copies(
     for name, v in zip(names, variables, strict=True):
         if name not in own.places:
             raise NotSimulated("call arguments that are not in .param variables")
+        if own.sizes[name] != v.bytes:
+            raise OperandError(f"a call with {own.sizes[name]} bytes in {name} for {v.bytes}")
         out.append((own.places[name], frame.places[v.name], v.bytes))
     return out
 

@@ -130,11 +130,13 @@ class Frame:
     """A device function's parameter area: offset of each `.param` variable in a lane's bytes."""
 
     places: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     bytes: int = 0
 
     def add(self, name: str, size: int, align: int) -> None:
         self.bytes = (self.bytes + align - 1) // align * align
         self.places[name] = self.bytes
+        self.sizes[name] = size
         self.bytes += size
 
 

@@ -57,7 +57,9 @@ _HEAD = re.compile(
     re.S,
 )
 
-_LIMIT = re.compile(r"\.(maxntid|reqntid|minnctapersm|maxnreg|maxnctapersm)\s+([\d,\s]+)")
+_LIMIT = re.compile(
+    r"\.(maxntid|reqntid|minnctapersm|maxnreg|maxnctapersm|reqnctapercluster)\s+([\d,\s]+)"
+)
 
 MAX_TEXT = 32 << 20
 

@@ -33,6 +33,7 @@ from grader.sim.sample import sampled_blocks, shown
 from grader.sim.schedules import order_findings
 from grader.sim.trace import access_table
 from grader.sim.unread import reduce_unread
+from grader.sim.unsupported import refused_attribute
 
 PATIENCE = 4
 
@@ -146,6 +147,8 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
     for text, counts in ((program.debug_ptx, False), (program.ptx, True)):
         try:
             module = parse(text)
+            if refused := refused_attribute(module.functions[kernel.symbol].limits):
+                raise NotSimulated(refused)
             if counts:
                 contract(module)
                 reduce_unread(module)
@@ -153,22 +156,16 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
             variants.append(Variant(Machine(module, image), counts))
         except NotSimulated as refusal:
             location = next((a for a in refusal.args[1:] if isinstance(a, Location)), Location())
-            return _not_simulated(program, str(refusal.args[0]), location)
+            return _not_simulated(program, str(refusal.args[0]), location.line or kernel.line)
         except PtxError as error:
             return _unreadable(program, error)
     return tuple(variants)
 
 
-def _not_simulated(program: Program, what: str, location: Location) -> Finding:
-    return Finding(
-        "missing-feature",
-        "error",
-        f"not simulated: {what}",
-        program.file,
-        location.line,
-        text=program.text(location.line),
-        hint="run it on a GPU: grader check ... --on gpu",
-    )
+def _not_simulated(program: Program, what: str, line: int) -> Finding:
+    hint = "run it on a GPU: grader check ... --on gpu"
+    found = Finding("missing-feature", "error", f"not simulated: {what}", hint=hint)
+    return program.at(found, line)
 
 
 def _unreadable(program: Program, error: PtxError) -> Finding:

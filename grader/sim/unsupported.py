@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from math import prod
 
 _FEATURES = (
     (("wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05"), "tensor cores"),
@@ -10,7 +12,8 @@ _FEATURES = (
     (("suld", "sust", "sured", "suq"), "surfaces"),
     (("mapa", "getctarank", "clusterlaunchcontrol"), "thread block clusters"),
     (("st.async", "red.async", "multimem"), "thread block clusters"),
-    (("cp.async.bulk", "cp.reduce.async", "tensormap"), "the tensor memory accelerator"),
+    (("cp.async.bulk", "cp.reduce.async"), "the tensor memory accelerator"),
+    (("tensormap", "prefetch.tensormap"), "the tensor memory accelerator"),
     (("mbarrier.arrive", "mbarrier.expect_tx"), "transactions of the tensor memory accelerator"),
     (("griddepcontrol",), "dependent launches"),
     (("setmaxnreg",), "registers moved between warps"),
@@ -31,6 +34,12 @@ def described(refused: str) -> str:
         if any(refused == name or refused.startswith(f"{name}.") for name in names):
             return f"{refused} ({words})"
     return refused
+
+
+def refused_attribute(limits: Mapping[str, list[int]]) -> str:
+    """The attribute of a kernel that this machine does not have; "" if none."""
+    clusters = prod(limits.get("reqnctapercluster", [1])) > 1
+    return "__cluster_dims__ (thread block clusters)" if clusters else ""
 
 
 def refused_register(operands: list[str]) -> str:
