@@ -14,7 +14,7 @@ from grader.compile.program import Kernel, Program
 from grader.fault import MachineFault
 from grader.gpu.buffer import GUARD, POISONS, trespasses, written
 from grader.gpu.child import START, Facts, call_on, facts_of, healthy, probe
-from grader.gpu.device import Device, devices, lacking
+from grader.gpu.device import Device, alike, lacking
 from grader.gpu.errors import of_death, of_error, of_timeout, placed
 from grader.gpu.lock import held
 from grader.gpu.nvcc import compile_cubin
@@ -47,7 +47,7 @@ def run_launches(
     launch. Raises MachineFault, LabFault and StudentFault."""
     if (missing := lacking()) is not None:
         raise missing
-    found = devices()
+    found = alike()
     facts = facts_of(found[0])
     cubin = compile_cubin(program, facts.architecture)
     traces: list[Trace] = []

@@ -63,6 +63,12 @@ def devices() -> tuple[Device, ...]:
     return tuple(Device(node, *told.get(node.name, ("", "NVIDIA GPU"))) for node in ordered)
 
 
+def alike() -> tuple[Device, ...]:
+    """The GPUs of the first one's kind: what is compiled for one runs on all of them."""
+    found = devices()
+    return tuple(device for device in found if device.model == found[0].model)
+
+
 def _told_by_driver() -> list[tuple[str, str, str]]:
     """(node, UUID, model) of each GPU that the driver describes under /proc."""
     rows = []

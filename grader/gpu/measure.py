@@ -23,7 +23,7 @@ from grader.gpu.buffer import GUARD, inside, strays
 from grader.gpu.child import START, call_on, facts_of, probe
 from grader.gpu.clock import dropped
 from grader.gpu.cublas import libraries
-from grader.gpu.device import Device, devices, driver_version, lacking, toolkit
+from grader.gpu.device import Device, alike, driver_version, lacking, toolkit
 from grader.gpu.errors import of_death, of_error, of_timeout, placed
 from grader.gpu.fresh import fresh, moves
 from grader.gpu.lock import held
@@ -55,7 +55,7 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
     verified. Raises MachineFault, LabFault (the baseline fails) and StudentFault (nvcc refuses)."""
     if (missing := lacking()) is not None:
         raise missing
-    found = devices()
+    found = alike()
     architecture = facts_of(found[0]).architecture
     if (refused := _refused(program, plan.launch)) is not None:
         return Timing((), findings=(refused,), ended=False)

@@ -13,7 +13,7 @@ from grader.box import BoxDeath, Limits
 from grader.compile.program import Program
 from grader.fault import MachineFault
 from grader.gpu.child import START, call_on, facts_of, probe
-from grader.gpu.device import devices, lacking, toolkit
+from grader.gpu.device import alike, lacking, toolkit
 from grader.gpu.lock import held
 from grader.gpu.nvcc import compile_cubin
 from grader.launch import Launch
@@ -65,7 +65,7 @@ def observed(
     ready = [one for one in launches if _fits(program, one)]
     if not ready:
         return tuple(Report("", ()) for _ in tools)
-    found = devices()
+    found = alike()
     cubin = compile_cubin(program, facts_of(found[0]).architecture)
     rows, arrays = pack_launches(ready)
     arrays["cubin"] = np.frombuffer(cubin, np.uint8)

@@ -17,7 +17,7 @@ import pytest
 from grader.box import Reply
 from grader.compile.program import Kernel, Program
 from grader.gpu import attempt, child, device
-from grader.gpu.device import devices
+from grader.gpu.device import alike, devices
 from grader.gpu.lock import held, quarantine
 from grader.gpu.step import Outcome
 from grader.launch import Launch
@@ -106,3 +106,12 @@ def test_no_gpu_is_held_while_nvcc_compiles(
     monkeypatch.setattr(attempt, "compile_cubin", compiled)
     attempt.run_launches(PROGRAM, [LAUNCH])
     assert free == ["GPU-0", "GPU-1"]
+
+
+def test_a_gpu_of_another_kind_is_left_out(calls: list[dict[str, Any]], tmp_path: Path) -> None:
+    """The code is compiled for the first one's architecture."""
+    told = tmp_path / "driver" / "gpus" / "1" / "information"
+    told.write_text(INFORMATION.format(1).replace("T4", "H100"))
+    assert [one.uuid for one in alike()] == ["GPU-0"]
+    attempt.run_launches(PROGRAM, [LAUNCH])
+    assert launches(calls)[0]["variables"]["CUDA_VISIBLE_DEVICES"] == "GPU-0"
