@@ -84,7 +84,8 @@ def profile_result(program: Program, launches: Sequence[Launch], how: How) -> Re
     (trace,) = run_all(program, [launch], threads=how.threads, limit=how.limit)
     seen, seconds = beside(program, launch, trace, how.limit)
     time = "" if seconds is None else f", {seconds * 1e6:,.1f} us"
-    said = f"Nsight Compute counted {len(seen)} metrics of the launch on {launch.name}{time}"
+    what = f"{len(seen)} metric{'s' * (len(seen) != 1)}"
+    said = f"Nsight Compute counted {what} of the launch on {launch.name}{time}"
     measurements = {f"{m} {who}": value for m, pair in seen.items() for who, value in pair.items()}
     return Result("profile", "pass", 0, 0, said, measurements=measurements)
 

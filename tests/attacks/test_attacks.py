@@ -28,5 +28,5 @@ def test_an_attack_on_the_compiler(path: Path) -> None:
 @pytest.mark.parametrize("path", [*LAUNCH, *SPEED], ids=name_of)
 def test_an_attack_on_the_launch(path: Path) -> None:
     """On the simulator; what only a GPU can judge is looked at in tests/gpu."""
-    got = judged(path, "sim", names=("one-tile", "whole-numbers"))
+    got = judged(path, "sim", limit=1.0, names=("one-tile", "whole-numbers"))
     assert list(broken(due(path), got, without="speed")) == []
