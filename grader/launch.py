@@ -103,12 +103,22 @@ class Other:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """A line that decides what happens on another: it sets or defines `name`, or is the condition
+    (`name` is then "if", "for", ...) that the other line stands under."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Finding:
     """One thing found, what, where and how to mend it; alike ones folded with an exact `count`.
 
     `message` is one line with no location in it; `line` is 1-based, 0 when not known; `text` is
     the source line's text; `block` and `thread` are those of the first occurrence. `detail` is
-    further lines to show below it as they are; `cases` names the cases that it was seen in.
+    further lines to show below it as they are; `cases` names the cases that it was seen in;
+    `origins` are the lines that the values and conditions of its place come from.
     """
 
     kind: str
@@ -129,6 +139,7 @@ class Finding:
     hint: str = ""
     detail: str = ""
     cases: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True)

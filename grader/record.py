@@ -95,7 +95,9 @@ def check_json(check: Result) -> dict[str, Any]:
         "max_points": check.max_points,
         "summary": check.summary,
         "findings": [
-            finding_json(f) | {"column": f.column, "text": f.text, "cases": list(f.cases)}
+            finding_json(f)
+            | {"column": f.column, "text": f.text, "cases": list(f.cases)}
+            | {"origins": [{"name": o.name, "line": o.line} for o in f.origins]}
             for f in check.findings
         ],
         "measurements": dict(check.measurements),

@@ -39,10 +39,16 @@ class FindingObject(Contract):
     hint: str
 
 
+class OriginObject(Contract):
+    name: str
+    line: int
+
+
 class GradeFinding(FindingObject):
     column: int
     text: str
     cases: list[str]
+    origins: list[OriginObject]
 
 
 class CheckObject(Contract):

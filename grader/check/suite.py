@@ -12,6 +12,7 @@ from types import ModuleType
 from pydantic import ValidationError
 
 from grader import check as checks_folder
+from grader.check.cause import with_origins
 from grader.check.findings import fold_apart
 from grader.check.result import CheckOptions, Dependency, Evidence, Result, Verdict
 from grader.fault import LabFault
@@ -137,7 +138,8 @@ def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]
             verdicts[check.name] = judge_one(check, replace(evidence, settled=settled))
         return verdicts[check.name]
 
-    return _with_unclaimed(tuple(award(check, settle(check)) for check in checks), evidence)
+    results = _with_unclaimed(tuple(award(check, settle(check)) for check in checks), evidence)
+    return with_origins(results, evidence.program.source)
 
 
 def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Result, ...]:

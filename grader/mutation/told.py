@@ -61,7 +61,13 @@ def _is_code(line: str) -> bool:
 
 
 def _spans(finding: Finding) -> tuple[range, ...]:
-    """The lines that a finding speaks of: between a hazard's two accesses a barrier is missing."""
+    """The lines that a finding speaks of: between a hazard's two accesses a barrier is missing,
+    and what the accessed place depends on is told as its origins."""
+    origins = tuple(range(o.line, o.line + 1) for o in finding.origins)
+    return (*_accesses(finding), *origins)
+
+
+def _accesses(finding: Finding) -> tuple[range, ...]:
     if finding.line == 0:
         return ()
     if finding.other is None or finding.other.line == 0:

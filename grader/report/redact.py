@@ -69,4 +69,5 @@ def _blank(finding: Finding) -> Finding:
         column=finding.column,
         text=finding.text,
         hint=HIDDEN_CURE,
+        origins=finding.origins,
     )

@@ -98,7 +98,7 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
         held["other"] = Other(
             **{**other, "thread": tuple(other["thread"]), "block": tuple(other["block"])}
         )
-    for key in ("cases", "excerpt"):
+    for key in ("cases", "excerpt", "origins"):
         if key in held and isinstance(held[key], list):
             held[key] = tuple(held[key])
     return Finding(**held)

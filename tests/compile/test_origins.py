@@ -1,0 +1,91 @@
+"""Where the values and conditions of a line come from: exactly these lines, and in linear time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from grader.compile.origins import read_flow
+
+SOURCE = """\
+#define TILE 16
+__device__ float other(float row) { float n = row; return n; }
+extern "C" __global__ void f(const float* a, float* b, int n)
+{
+    __shared__ float As[TILE][TILE];
+    int row = blockIdx.y * TILE + threadIdx.y;
+    int col = 0;            // row = 1; is a comment
+    if (row >= n) {
+        return;
+    }
+    col += row;
+    for (int k = 0; k < n; ++k)
+        As[row][k] = a[col];
+    if (col == 3) {
+        row = 2;
+    } else {
+        b[row] = As[0][col];
+    }
+    a.row = 7;
+    b[col] = "row"[0];
+}
+__global__ void g(float* row)
+{
+    row[0] = TILE;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "due"),
+    [
+        (6, ["TILE 1", "row 15"]),
+        (8, ["row 6", "row 15"]),
+        (11, ["row 6", "col 7", "if 8", "row 15"]),
+        (13, ["As 5", "row 6", "col 7", "if 8", "col 11", "for 12", "k 12", "row 15"]),
+        (15, ["row 6", "if 8", "if 14"]),
+        (17, ["As 5", "row 6", "col 7", "if 8", "col 11", "As 13", "if 14", "row 15", "b 20"]),
+        (20, ["col 7", "if 8", "col 11", "b 17"]),  # a member, a comment and a text set nothing
+        (24, ["TILE 1"]),  # another function's `row` is another variable
+        (2, []),
+        (0, []),
+        (99, []),
+    ],
+)
+def test_origins(line: int, due: list[str]) -> None:
+    assert [f"{o.name} {o.line}" for o in read_flow(SOURCE).origins(line)] == due
+
+
+def test_the_nearest_are_told_of_many() -> None:
+    sets = "".join(f"    x = {n};\n" for n in range(50))
+    flow = read_flow(f"void f(float* a) {{\n    float x;\n{sets}    a[0] = x;\n}}\n")
+    assert [o.line for o in flow.origins(53)] == list(range(41, 53))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["", "}}}}", "{{{{", "((((", "))) } else {", "[[[[", "]]]] =", "if if if (", "else else ;",
+     "#define\n#define 7\nx", "return;", "a = b", "for (;;) for (;;) x[y] = z"],
+)  # fmt: skip
+def test_no_text_is_too_odd(source: str) -> None:
+    outside = read_flow(source)
+    assert not any(o.line == line for line in range(4) for o in outside.origins(line))
+    inside = read_flow(f"void f() {{\n{source}\n}}\n")
+    assert all(o.line != 2 for o in inside.origins(2))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["if (a) b; else ", "if (a) { ", "[", "a[", "x = y; ", "{", "(", "for (;;) ", "return; }",
+     "a[b[0]] = 1; "],
+)  # fmt: skip
+def test_hostile_texts_take_time_by_their_length(unit: str) -> None:
+    def seconds(count: int) -> float:
+        text = f"void f() {{\n{unit * count}\n"
+        started = time.perf_counter()
+        read_flow(text).origins(2)
+        return time.perf_counter() - started
+
+    short, long = (min(seconds(count) for _ in range(3)) for count in (400, 3_200))
+    assert long < 8 * short * 4 + 0.05
