@@ -109,8 +109,3 @@ def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.Monkey
     (a_gpu / "driver").mkdir()
     (a_gpu / "driver" / "params").write_text("A: 0\nRmProfilingAdminOnly: 1\n")
     assert "NVreg_RestrictProfilingToAdminUsers=0" in doctor.ncu().mend
-
-
-@pytest.mark.gpu
-def test_a_gpu_is_seen() -> None:
-    assert "nvidia0" in doctor.gpu().seen

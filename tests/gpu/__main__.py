@@ -52,7 +52,7 @@ def say(text: str, log: TextIO) -> None:
 def tested(words: list[str], log: TextIO) -> int:
     """Run the tests, tell how each went, and end with the table."""
     started = time.perf_counter()
-    places = words or ["tests"]
+    places = words or ["tests/gpu"]
     with tempfile.TemporaryDirectory(prefix="warpgrade-tests-") as name:
         shared = Path(name)
         cores = len(os.sched_getaffinity(0))

@@ -86,6 +86,7 @@ CHEATS = {
 
 
 @pytest.mark.gpu
+@pytest.mark.alone
 def test_a_right_kernel_is_timed(row: Any) -> None:
     timing = timed(TILED, cublas=(256, 256, 256))
     seen = estimate(timing.ratios)
@@ -106,6 +107,7 @@ def test_a_right_kernel_is_timed(row: Any) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.alone
 def test_a_kernel_is_as_fast_as_itself(row: Any) -> None:
     timing = timed(NAIVE, most=80)
     low, high = estimate(timing.ratios).low, estimate(timing.ratios).high

@@ -12,6 +12,7 @@ import pytest
 
 from grader.cli.app import run as command
 from grader.compile.source import compile_source
+from grader.doctor import signs
 from grader.gpu.sanitizer import sanitized
 from grader.launch import Array, Launch
 from grader.run import built_for, run_all
@@ -113,3 +114,12 @@ def test_run_with_both_tools(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "o.json").read_text())
     assert any("compute-sanitizer racecheck" in f["message"] for f in told["findings"])
     assert told["profile"]["smsp__sass_inst_executed_op_shared_ld.sum"] == {"sim": 2, "ncu": 2}
+
+
+@pytest.mark.alone
+def test_doctor_finds_nothing_to_mend_for_the_gpu(row: Any) -> None:
+    seen = {sign.what: sign for sign in signs()}
+    gpu = [seen[what] for what in ("gpu", "pycuda", "nvcc", "nvml", "sanitizer", "ncu", "launch")]
+    row("; ".join(sign.seen for sign in gpu))
+    assert {sign.state for sign in gpu} == {"ok"}
+    assert "nvidia0" in seen["gpu"].seen
