@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -21,6 +21,9 @@ Key = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_BYTES = 1 << 20
+MAX_DEPTH = 100
+"""Mappings and lists inside each other: libyaml's composer would overflow the C stack."""
+
 _PREFIXES = ("Input should be ", "Value error, ", "Assertion failed, ")
 
 
@@ -53,9 +56,7 @@ def read_document(path: Path, model: type[BaseModel]) -> Document:
     Raises LabFault: no such file, not UTF-8, larger than MAX_BYTES, not YAML, a key twice, a key
     that `model` does not know (the nearest one is named), a value that it refuses.
     """
-    file = str(path)
-    root = _composed(file, _text(path))
-    _refuse_duplicates(file, root)
+    file, root = str(path), compose_file(path)
     try:
         value = yaml.constructor.SafeConstructor().construct_document(root)
     except (yaml.YAMLError, ValueError) as error:
@@ -67,6 +68,18 @@ def read_document(path: Path, model: type[BaseModel]) -> Document:
         return Document(file, model.model_validate(value), root)
     except ValidationError as error:
         raise _refused(file, root, model, error.errors(include_url=False)) from None
+
+
+def compose_file(path: Path) -> yaml.Node:
+    """The file as YAML nodes, of which nothing has been made yet: hostile text is safe.
+
+    Raises LabFault: no such file, not UTF-8, larger than MAX_BYTES, not YAML, nested deeper than
+    MAX_DEPTH, a key twice or one that is no plain word.
+    """
+    file = str(path)
+    root = _composed(file, _text(path))
+    _refuse_duplicates(file, root)
+    return root
 
 
 def _text(path: Path) -> str:
@@ -92,13 +105,25 @@ def _text(path: Path) -> str:
 
 
 def _composed(file: str, text: str) -> yaml.Node:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        _refuse_depth(file, yaml.parse(text, Loader=loader))
+        root = yaml.compose(text, Loader=loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _not_yaml(file, error) from None
     if root is None:
         raise LabFault("the file is empty", where=f"{file}:1")
     return root
+
+
+def _refuse_depth(file: str, events: Iterable[yaml.Event]) -> None:
+    depth = 0
+    for event in events:
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            what = f"more than {MAX_DEPTH} lists or mappings inside each other"
+            raise LabFault(what, where=_at(file, event))
 
 
 def _not_yaml(file: str, error: Exception) -> LabFault:
@@ -138,7 +163,7 @@ def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
             waiting += node.value
 
 
-def _at(file: str, node: yaml.Node) -> str:
+def _at(file: str, node: yaml.Node | yaml.Event) -> str:
     return f"{file}:{node.start_mark.line + 1}"
 
 

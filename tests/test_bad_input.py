@@ -117,6 +117,8 @@ ROWS = [
     Row("json onto a folder", text("x.cu", SOLUTION), f"{CHECK} --json .", 2, ("a folder",)),
     Row("broken yaml", course("lab.yaml", "title:", "title: ["), COURSE, 2,
         ("lab.yaml:", "not valid YAML")),
+    Row("nested too deep", course("lab.yaml", "title:", f"title: {'[' * 200_000}"), COURSE, 2,
+        ("lab.yaml:", "lists or mappings inside each other")),
     Row("misspelt key", course("lab.yaml", "title:", "titel:"), COURSE, 2,
         ("lab.yaml:2: titel", "unknown key", "did you mean `title`?")),
     Row("unknown check", course("lab.yaml", "output:", "outptu:"), COURSE, 2,
