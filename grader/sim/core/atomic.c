@@ -44,10 +44,6 @@ static u64 updated(u32 op, u32 type, u32 bytes, u64 old, u64 b, u64 c) {
   }
 }
 
-static u64 operand(Warp *w, u32 ref, u32 width, u32 l) {
-  return width == 2 ? SRC(u16, ref)[l] : width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
-}
-
 /* mode holds the address width; imm the displacement; `e` is op | type << 8 | returns << 16. */
 void ptx_atom(Warp *w, const Insn *i) {
   u32 whole = w->mask, offset[LANES], op = i->e & 255, type = i->e >> 8 & 255, bytes = i->size;
@@ -68,14 +64,12 @@ void ptx_atom(Warp *w, const Insn *i) {
     for (u32 m = group; m; m &= m - 1) {
       u32 l = (u32)__builtin_ctz(m);
       u8 *p = r.data + (r.space == LOCAL ? (size_t)l * w->local_room : 0) + offset[l];
-      u64 old = 0, b = operand(w, i->b, i->width, l), c = op == CAS ? operand(w, i->c, i->width, l) : 0;
+      u64 old = 0, b = register_lane(w, i->b, i->width, l), c = op == CAS ? register_lane(w, i->c, i->width, l) : 0;
       memcpy(&old, p, bytes);
       u64 now = updated(op, type, bytes, old, b, c);
       memcpy(p, &now, bytes);
       if (!(i->e >> 16)) continue;
-      if (i->width == 2) DST(u16, i->d)[l] = (u16)old;
-      else if (i->width == 4) DST(u32, i->d)[l] = (u32)old;
-      else DST(u64, i->d)[l] = old;
+      set_register_lane(w, i->d, i->width, l, old);
     }
   }
   if (w->mask != whole) set_mask(w, whole);

@@ -2,6 +2,7 @@
  * `size` and `count` hold the source and destination types (class << 4 | bytes), `flag` and
  * `width` the bytes of their registers, `mode` the rounding, `imm` the modifiers. */
 #include "half.h"
+#include "memory.h"
 
 OP1(cvt_s64_s32, s64, s32, a)
 OP1(cvt_u64_u32, u64, u32, a)
@@ -13,15 +14,6 @@ enum Class { UNSIGNED, SIGNED, FLOAT, BRAIN };
 enum { SAT = 1, FLUSH = 2, RELU = 4 };
 enum Rounding { RN, RZ, RM, RP, RNI, RZI, RMI, RPI };
 
-static u64 register_lane(Warp *w, u32 ref, u32 width, int l) {
-  if (width == 2) return SRC(u16, ref)[l];
-  return width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
-}
-static void set_register_lane(Warp *w, u32 ref, u32 width, int l, u64 x) {
-  if (width == 2) DST(u16, ref)[l] = (u16)x;
-  else if (width == 4) DST(u32, ref)[l] = (u32)x;
-  else DST(u64, ref)[l] = x;
-}
 static s64 extend(u64 x, u32 bytes, bool sign) {
   if (bytes == 8) return (s64)x;
   u32 up = 64 - 8 * bytes;
@@ -112,7 +104,7 @@ void ptx_convert(Warp *w, const Insn *i) {
   bool float_from = from >> 4 >= FLOAT, float_to = to >> 4 >= FLOAT;
   bool exact_rounding = mode < RNI && float_to;
   if (exact_rounding) fesetround(ROUNDING[mode]);
-  for (int l = 0; l < LANES; l++) {
+  for (u32 l = 0; l < LANES; l++) {
     if (!w->lane[l]) continue;
     u64 x = register_lane(w, i->a, i->flag, l), r;
     if (!float_from && !float_to) {

@@ -256,6 +256,7 @@ void watch_shared_read(Warp *w, const Insn *i, const u32 *offset, u32 bytes);
 void watch_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes);
 void watch_global_read(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes);
 void watch_global_write(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes);
+void forget_stamps(const Cta *c, const Buffer *b);
 void log_uninit(Cta *c, u32 granule, u32 thread, u32 pc);
 void watch_phase_end(Cta *c);
 void watch_barrier(Cta *c, u32 id, bool full);

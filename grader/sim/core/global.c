@@ -185,3 +185,14 @@ void watch_global_write(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u3
       steps[step](w, i, l, b, offset[l], bytes);
     }
 }
+
+/* What a block marked with stamps that are to be given again, as if long ago. */
+void forget_stamps(const Cta *c, const Buffer *b) {
+  u64 granules = (b->size >> c->warp->launch->global_shift) + 1;
+  u32 mine = c->number + 1;
+  for (u64 g = 0; g < granules && !b->dead; g++) {
+    Cell *k = &b->cell[g];
+    if (__atomic_load_n(&k->writer, __ATOMIC_SEQ_CST) == mine) k->wrote = 0;
+    if (__atomic_load_n(&k->reader, __ATOMIC_SEQ_CST) == mine) k->read1 = k->read2 = 0;
+  }
+}

@@ -65,6 +65,12 @@
     set_predicate(w, i, r);                                  \
   }
 
+/* A predicate's active lanes. */
+static inline void put(Warp *w, const Insn *i, u32 r) {
+  u32 *d = DST(u32, i->d);
+  *d = (*d & ~w->mask) | (r & w->mask);
+}
+
 void set_predicate(Warp *w, const Insn *i, u32 r);
 
 #endif

@@ -15,6 +15,7 @@
 enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
 #define SLICE (1u << 18)
 #define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
+enum { LAST_PHASE = (1 << (32 - THREAD_BITS)) - 2 };
 enum { ROUNDS = 64 }; /* of all warps between two looks at the clock */
 
 struct Team {
@@ -105,47 +106,6 @@ static Cta *new_cta(Worker *k) {
   return c;
 }
 
-static void next_phase(Cta *c) {
-  watch_phase_end(c);
-  c->phase += 1u << THREAD_BITS;
-  if (c->phase >> THREAD_BITS < (1u << (32 - THREAD_BITS)) - 2) return;
-  u32 granules = (c->warp->launch->shared_bytes >> c->warp->launch->shared_shift) + 1;
-  for (u32 g = 0; g < granules; g++) {
-    if (c->shadow.wrote[g] > GAP) c->shadow.wrote[g] = FIRST_PHASE;
-    c->shadow.read1[g] = c->shadow.read2[g] = 0;
-  }
-  c->phase = (FIRST_PHASE + 1) << THREAD_BITS;
-}
-
-void watch_barrier(Cta *c, u32 id, bool full) {
-  if (c->warp->launch->exact) join_barrier(c, id, full);
-  if (full) next_phase(c);
-}
-
-static void start_cta(Cta *c, u64 number) {
-  const Launch *n = c->warp->launch;
-  u32 granules = (n->shared_bytes >> n->shared_shift);
-  c->number = (u32)number;
-  c->at[0] = (u32)(number % n->grid[0]);
-  c->at[1] = (u32)(number / n->grid[0] % n->grid[1]);
-  c->at[2] = (u32)(number / n->grid[0] / n->grid[1]);
-  c->steps = c->barriers = 0;
-  next_phase(c);
-  memcpy(c->shadow.wrote, n->shared_init, granules * sizeof(u32));
-  memset(c->shared, 0xA5, n->shared_bytes);
-  memset(c->arrived, 0, sizeof c->arrived);
-  if (n->exact) reset_order(c);
-  forget_flights(c);
-  for (u32 x = 0; x < c->warps; x++) {
-    Warp *w = &c->warp[x];
-    for (u32 d = 0; d < 3; d++) {
-      u32 *lanes = (u32 *)(w->special + (CTAID + d) * 128), at = c->at[d];
-      EACH_LANE { lanes[l] = at; }
-    }
-    start_warp(w, n->entry);
-  }
-}
-
 /* Where the first warp that is not done has got to; when all of them wait, for what. */
 static void say_timeout(Cta *c, u32 kind) {
   Warp *waiting = c->warp;
@@ -167,6 +127,56 @@ static void say_timeout(Cta *c, u32 kind) {
   }
   if (waiting->waits) set_mask(waiting, waiting->wait[0].mask);
   fail(waiting, kind, waiting->waits ? waiting->wait[0].pc : 0, 0);
+}
+
+/* Stamps have no room for more phases: what this block left behind becomes an old phase's. */
+static void forget_phases(Cta *c) {
+  const Launch *n = c->warp->launch;
+  u32 granules = (n->shared_bytes >> n->shared_shift) + 1;
+  for (u32 g = 0; g < granules; g++) {
+    if (c->shadow.wrote[g] > GAP) c->shadow.wrote[g] = FIRST_PHASE;
+    c->shadow.read1[g] = c->shadow.read2[g] = 0;
+  }
+  for (u32 b = 0; b < n->buffers; b++) forget_stamps(c, &n->buffer[b]);
+  c->phase = (FIRST_PHASE + 1) << THREAD_BITS;
+}
+
+static void next_phase(Cta *c) {
+  watch_phase_end(c);
+  c->phase += 1u << THREAD_BITS;
+  if (c->phase >> THREAD_BITS < LAST_PHASE) return;
+  if (c->warp->launch->exact) say_timeout(c, LIMIT); /* order.c's clocks cannot begin again */
+  else forget_phases(c);
+}
+
+void watch_barrier(Cta *c, u32 id, bool full) {
+  if (c->warp->launch->exact) join_barrier(c, id, full);
+  if (full) next_phase(c);
+}
+
+static void start_cta(Cta *c, u64 number) {
+  const Launch *n = c->warp->launch;
+  u32 granules = (n->shared_bytes >> n->shared_shift);
+  c->number = (u32)number;
+  c->at[0] = (u32)(number % n->grid[0]);
+  c->at[1] = (u32)(number / n->grid[0] % n->grid[1]);
+  c->at[2] = (u32)(number / n->grid[0] / n->grid[1]);
+  c->steps = c->barriers = 0;
+  if (n->exact) c->phase = FIRST_PHASE << THREAD_BITS; /* what other blocks did has their number */
+  next_phase(c);
+  memcpy(c->shadow.wrote, n->shared_init, granules * sizeof(u32));
+  memset(c->shared, 0xA5, n->shared_bytes);
+  memset(c->arrived, 0, sizeof c->arrived);
+  if (n->exact) reset_order(c);
+  forget_flights(c);
+  for (u32 x = 0; x < c->warps; x++) {
+    Warp *w = &c->warp[x];
+    for (u32 d = 0; d < 3; d++) {
+      u32 *lanes = (u32 *)(w->special + (CTAID + d) * 128), at = c->at[d];
+      EACH_LANE { lanes[l] = at; }
+    }
+    start_warp(w, n->entry);
+  }
 }
 
 /* Another schedule is another legal order: warps and blocks start elsewhere, or run backwards. */

@@ -20,10 +20,6 @@ OP1(cnot_b32, u32, u32, a == 0)
 OP1(cnot_b64, u64, u64, a == 0)
 
 /* Predicates: one lane mask each. */
-static void put(Warp *w, const Insn *i, u32 r) {
-  u32 *d = DST(u32, i->d);
-  *d = (*d & ~w->mask) | (r & w->mask);
-}
 void ptx_and_pred(Warp *w, const Insn *i) { put(w, i, *SRC(u32, i->a) & *SRC(u32, i->b)); }
 void ptx_or_pred(Warp *w, const Insn *i) { put(w, i, *SRC(u32, i->a) | *SRC(u32, i->b)); }
 void ptx_xor_pred(Warp *w, const Insn *i) { put(w, i, *SRC(u32, i->a) ^ *SRC(u32, i->b)); }

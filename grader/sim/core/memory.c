@@ -134,9 +134,7 @@ static void load_any(Warp *w, const Insn *i, const Region *r, const u32 *offset)
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
       u64 x = fetch(lane_data(w, r, l) + offset[l] + k * i->size, i->size, i->flag & SIGN);
-      if (i->width == 2) DST(u16, ref)[l] = (u16)x;
-      else if (i->width == 4) DST(u32, ref)[l] = (u32)x;
-      else DST(u64, ref)[l] = x;
+      set_register_lane(w, ref, i->width, l, x);
     }
   }
 }
@@ -146,9 +144,7 @@ static void clear_result(Warp *w, const Insn *i, u32 mask) {
     u32 ref = result_operand(i, k);
     for (u32 l = 0; l < LANES; l++) {
       if (!(mask >> l & 1)) continue;
-      if (i->width == 2) DST(u16, ref)[l] = 0;
-      else if (i->width == 4) DST(u32, ref)[l] = 0;
-      else DST(u64, ref)[l] = 0;
+      set_register_lane(w, ref, i->width, l, 0);
     }
   }
 }
@@ -243,7 +239,7 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
     u32 ref = result_operand(i, k);
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
-      u64 x = i->width == 2 ? SRC(u16, ref)[l] : i->width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
+      u64 x = register_lane(w, ref, i->width, l);
       memcpy(lane_data(w, r, l) + offset[l] + k * i->size, &x, i->size);
     }
   }
@@ -317,6 +313,7 @@ void ptx_ld_word_indexed(Warp *w, const Insn *i) {
 void ptx_st_word_indexed(Warp *w, const Insn *i) {
   if (store_indexed_rows(w, i)) return;
   Insn plain = by_address(w, i);
+  plain.exec = ptx_st_word; /* what exact.c knows a store by */
   store(w, &plain, 4, true);
 }
 
@@ -326,7 +323,7 @@ bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory) {
   if (!i->width) return false;
   for (u32 k = 0; k < i->count; k++) {
     u32 ref = result_operand(i, k);
-    u64 x = i->width == 2 ? SRC(u16, ref)[lane] : i->width == 4 ? SRC(u32, ref)[lane] : SRC(u64, ref)[lane];
+    u64 x = register_lane(w, ref, i->width, lane);
     if (memcmp(memory + k * i->size, &x, i->size)) return false;
   }
   return true;
@@ -336,7 +333,7 @@ bool lanes_store_same(const Warp *w, const Insn *i, u32 a, u32 b) {
   if (!i->width) return false;
   for (u32 k = 0; k < i->count; k++) {
     u32 ref = result_operand(i, k);
-    u64 x = i->width == 2 ? SRC(u16, ref)[b] : i->width == 4 ? SRC(u32, ref)[b] : SRC(u64, ref)[b];
+    u64 x = register_lane(w, ref, i->width, b);
     memcpy(bytes + k * i->size, &x, i->size);
   }
   return stores_same(w, i, a, bytes);
@@ -350,9 +347,7 @@ void ptx_ld_param(Warp *w, const Insn *i) {
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
       u64 x = fetch(w->params + (size_t)l * w->params_room + base + k * i->size, i->size, i->flag & SIGN);
-      if (i->width == 2) DST(u16, ref)[l] = (u16)x;
-      else if (i->width == 4) DST(u32, ref)[l] = (u32)x;
-      else DST(u64, ref)[l] = x;
+      set_register_lane(w, ref, i->width, l, x);
     }
   }
 }
@@ -362,7 +357,7 @@ void ptx_st_param(Warp *w, const Insn *i) {
     u32 ref = result_operand(i, k);
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
-      u64 x = i->width == 2 ? SRC(u16, ref)[l] : i->width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
+      u64 x = register_lane(w, ref, i->width, l);
       memcpy(w->params + (size_t)l * w->params_room + base + k * i->size, &x, i->size);
     }
   }

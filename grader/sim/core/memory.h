@@ -3,6 +3,16 @@
 #define MEMORY_H
 #include "core.h"
 
+/* One lane of a register of `width` bytes. */
+static inline u64 register_lane(const Warp *w, u32 ref, u32 width, u32 l) {
+  return width == 2 ? SRC(u16, ref)[l] : width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
+}
+static inline void set_register_lane(Warp *w, u32 ref, u32 width, u32 l, u64 x) {
+  if (width == 2) DST(u16, ref)[l] = (u16)x;
+  else if (width == 4) DST(u32, ref)[l] = (u32)x;
+  else DST(u64, ref)[l] = x;
+}
+
 typedef struct {
   u32 space;     /* enum Space; GENERIC: nowhere */
   u64 base, size;

@@ -43,10 +43,6 @@ static u32 lanes_within(Warp *w, u32 a, u64 base, u64 size) {
   for (int l = 0; l < LANES; l++) r |= (u32)(p[l] - base < size) << l;
   return r;
 }
-static void put(Warp *w, const Insn *i, u32 r) {
-  u32 *d = DST(u32, i->d);
-  *d = (*d & ~w->mask) | (r & w->mask);
-}
 void ptx_isspacep_shared(Warp *w, const Insn *i) { put(w, i, lanes_within(w, i->a, SHARED_BASE, WINDOW)); }
 void ptx_isspacep_local(Warp *w, const Insn *i) { put(w, i, lanes_within(w, i->a, LOCAL_BASE, WINDOW)); }
 void ptx_isspacep_param(Warp *w, const Insn *i) { put(w, i, lanes_within(w, i->a, PARAM_BASE, WINDOW)); }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "order.h"
 
-static void *grown(void *p, u32 *room, u32 want, size_t each) {
+void *grown(void *p, u32 *room, u32 want, size_t each) {
   if (want <= *room) return p;
   u32 more = *room ? 2 * *room : 64;
   if (more < want) more = want;
@@ -60,9 +60,12 @@ void free_order(Cta *c) {
 void free_ledger(Worker *k) {
   Ledger *g = k->ledger;
   if (!g) return;
-  for (u32 e = 0; e < g->events; e++) free(g->event[e].each);
-  for (u32 j = 0; j < g->logs; j++) { free(g->log[j].event); free(g->log[j].refs.seen); }
-  free(g->event); free(g->log); free(g->by_key); free(g->node); free(g);
+  for (u32 j = 0; j < g->chains; j++) {
+    for (u32 m = 0; m < g->chain[j].n; m++) free(g->chain[j].mark[m].each);
+    free(g->chain[j].mark);
+  }
+  for (u32 j = 0; j < g->logs; j++) free(g->log[j].refs.seen);
+  free(g->chain); free(g->by_chain); free(g->log); free(g->by_key); free(g->node); free(g);
 }
 
 static void reset_clocks(Order *o, u32 phase) {
@@ -82,7 +85,7 @@ void reset_order(Cta *c) {
   memset(o->head, 0, o->granules * sizeof(Head));
 }
 
-static void learn(Worker *k, Knowledge *to, Seen s) {
+void learn(Worker *k, Knowledge *to, Seen s) {
   for (u32 j = 0; j < to->n; j++)
     if (to->seen[j].log == s.log) {
       if (to->seen[j].upto < s.upto) to->seen[j].upto = s.upto;
@@ -93,7 +96,7 @@ static void learn(Worker *k, Knowledge *to, Seen s) {
   to->seen = p;
   to->seen[to->n++] = s;
 }
-static void learn_all(Worker *k, Knowledge *to, const Knowledge *from) {
+void learn_all(Worker *k, Knowledge *to, const Knowledge *from) {
   for (u32 j = 0; j < from->n && !k->stop; j++) learn(k, to, from->seen[j]);
 }
 
@@ -202,117 +205,6 @@ void ptx_fence(Warp *w, const Insn *i) {
   }
 }
 
-u64 sync_key(const Warp *w, const Buffer *b, u32 offset) {
-  u64 where = b ? (u64)(b - w->launch->buffer) : 1ull << 23 | w->cta->number;
-  return where << 32 | offset;
-}
-
-static u32 slot(u64 key, u32 room) { return (u32)((key * 0x9E3779B97F4A7C15ull) >> 32) % room; }
-
-/* The log of a place: its number + 1, or 0; made when `make`. */
-static u32 log_at(Worker *k, u64 key, bool make) {
-  Ledger *g = k->ledger;
-  if (!g->by_key_room) {
-    if (!make) return 0;
-    g->by_key = calloc(g->by_key_room = 4096, sizeof(u32));
-    if (!g->by_key) { k->stop = k->no_memory = true; g->by_key_room = 0; return 0; }
-  }
-  u32 at = slot(key, g->by_key_room);
-  for (; g->by_key[at]; at = (at + 1) % g->by_key_room)
-    if (g->log[g->by_key[at] - 1].key == key) return g->by_key[at];
-  if (!make) return 0;
-  Log *p = grown(g->log, &g->log_room, g->logs + 1, sizeof(Log));
-  if (!p || g->logs + 1 >= g->by_key_room / 2) {
-    u32 room = g->by_key_room * 2, *bigger = p ? calloc(room, sizeof(u32)) : NULL;
-    if (p) g->log = p;
-    if (!bigger) { k->stop = k->no_memory = true; return 0; }
-    for (u32 j = 0; j < g->logs; j++) {
-      u32 b = slot(g->log[j].key, room);
-      while (bigger[b]) b = (b + 1) % room;
-      bigger[b] = j + 1;
-    }
-    free(g->by_key);
-    g->by_key = bigger;
-    g->by_key_room = room;
-    return log_at(k, key, true);
-  }
-  g->log = p;
-  g->log[g->logs++] = (Log){.key = key};
-  g->by_key[at] = g->logs;
-  return g->logs;
-}
-
-/* What each thread fenced in earlier phases: a barrier carried it to the releasing thread. */
-static u64 *fenced_by_all(const Cta *c, u32 thread, u32 phase, u32 epoch) {
-  const Order *o = c->order;
-  u64 *each = malloc(o->threads * sizeof(u64));
-  for (u32 u = 0; each && u < o->threads; u++) {
-    u64 own = (u64)phase << 32;
-    u64 theirs = o->fence_phase[u] < c->phase ? (u64)o->fence_phase[u] << 32 | o->fence_epoch[u] : 0;
-    each[u] = own > theirs ? own : theirs;
-  }
-  if (each && ((u64)phase << 32 | epoch) > each[thread]) each[thread] = (u64)phase << 32 | epoch;
-  return each;
-}
-
-/* An atomic (or strong) write publishes what its thread fenced; with `itself` all it did. */
-void release_at(Warp *w, u32 lane, u64 key, bool itself) {
-  Cta *c = w->cta;
-  Order *o = c->order;
-  Worker *k = w->worker;
-  u32 t = thread_of(w, lane), phase = o->fence_phase[t], epoch = o->fence_epoch[t];
-  if (itself) { phase = c->phase; epoch = o->epoch[t]++; }
-  else if (!o->any_fence) return;
-  u32 number = log_at(k, key, true);
-  Ledger *g = k->ledger;
-  if (!number) return;
-  Event *p = grown(g->event, &g->event_room, g->events + 1, sizeof(Event));
-  if (!p) { k->stop = k->no_memory = true; return; }
-  g->event = p;
-  Log *l = &g->log[number - 1];
-  learn_all(k, &l->refs, &o->known[t]);
-  learn_all(k, &l->refs, &o->common);
-  const Event *last = l->events ? &g->event[l->event[l->events - 1]] : NULL;
-  if (last && last->block == c->number && last->thread == t && last->phase == phase &&
-      last->epoch == epoch && last->made == c->phase)
-    return; /* a spinning thread: it said so before, and fenced nothing since */
-  u32 *q = grown(l->event, &l->room, l->events + 1, sizeof(u32));
-  if (!q) { k->stop = k->no_memory = true; return; }
-  l->event = q;
-  Event *e = &g->event[g->events];
-  *e = (Event){.block = c->number, .thread = t, .phase = phase, .epoch = epoch, .log = number - 1, .at = l->events,
-               .made = c->phase};
-  if (phase < c->phase) e->each = fenced_by_all(c, t, phase, epoch);
-  l->event[l->events++] = g->events++;
-}
-
-void acquire_at(Warp *w, u32 lane, u64 key) {
-  Worker *k = w->worker;
-  Order *o = w->cta->order;
-  u32 number = k->ledger->logs ? log_at(k, key, false) : 0;
-  if (!number) return;
-  const Log *l = &k->ledger->log[number - 1];
-  Knowledge *known = &o->known[thread_of(w, lane)];
-  o->any_known = true;
-  learn_all(k, known, &l->refs);
-  learn(k, known, (Seen){number - 1, l->events});
-}
-
-static bool covers(const Event *e, u32 block, u32 phase, u32 other, u32 epoch) {
-  if (e->block != block) return false;
-  if (e->each) return e->each[other] >= ((u64)phase << 32 | epoch);
-  return phase < e->phase || (phase == e->phase && other == e->thread && epoch <= e->epoch);
-}
-
-static bool covered(const Ledger *g, const Knowledge *known, u32 block, u32 phase, u32 other, u32 epoch) {
-  for (u32 j = 0; j < known->n; j++) {
-    const Log *l = &g->log[known->seen[j].log];
-    for (u32 n = known->seen[j].upto; n-- > 0;)
-      if (covers(&g->event[l->event[n]], block, phase, other, epoch)) return true;
-  }
-  return false;
-}
-
 /* Whether an access of thread `other` of `block` is ordered before the present one of `thread`. */
 bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 epoch) {
   const Cta *c = w->cta;
@@ -320,7 +212,7 @@ bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 ep
   if (block == c->number) {
     if (phase < c->phase || other == thread || known_epoch(o, thread, other) >= epoch) return true;
   }
-  if (!w->worker->ledger->events) return false;
+  if (!w->worker->ledger->released) return false;
   return covered(w->worker->ledger, &o->common, block, phase, other, epoch) ||
          covered(w->worker->ledger, &o->known[thread], block, phase, other, epoch);
 }

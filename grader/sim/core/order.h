@@ -7,27 +7,38 @@
 #define ORDER_H
 #include "core.h"
 
-/* A release that others may acquire, at one address: what of the block it covers. */
+/* A release that others may acquire: what of the block it covers. */
 typedef struct {
   u32 block, thread, phase, epoch;   /* all of earlier phases; the thread's own up to epoch */
-  u32 log, at, made;                 /* the log it is in, and where; in which phase */
-  u64 *each;                         /* or NULL: phase << 32 | epoch that each thread fenced */
+  u32 made;                          /* in which phase */
 } Event;
+
+/* What the first `at` releases of a log cover together: phase << 32 | epoch. `each`, of marks for
+ * a whole block: NULL, or what each thread had fenced in earlier phases. */
+typedef struct { u64 upto; u64 *each; u32 at; } Mark;
+
+/* The marks of one thread of a block in a log, or of them ALL; each covers no less than the one
+ * before, so that the last one in reach tells what all of them do. */
+typedef struct { u32 log, block, thread, n, room; Mark *mark; } Chain;
+#define ALL_THREADS 0xFFFFFFFFu
 
 typedef struct { u32 log, upto; } Seen;
 typedef struct { Seen *seen; u32 n, room; } Knowledge;
 
 typedef struct {
   u64 key;                           /* where: block or buffer, and offset */
-  u32 events, room, *event;          /* numbers of its events, in order */
+  u32 events;                        /* how many releases */
+  Event last;
   Knowledge refs;                    /* what its releasers had acquired */
 } Log;
 
 /* All releases of a launch; launches that need them run on one thread. */
 typedef struct Ledger {
-  Event *event; u32 events, event_room;
+  bool released;                     /* anything yet */
   Log *log; u32 logs, log_room;
   u32 *by_key, by_key_room;          /* hash of key -> log number + 1 */
+  Chain *chain; u32 chains, chain_room;
+  u32 *by_chain, by_chain_room;      /* hash of log, block, thread -> chain number + 1 */
   struct Node *node; u32 nodes, node_room, node_free;
   bool failed;
 } Ledger;
@@ -54,6 +65,10 @@ typedef struct Order {
   bool any_far, any_known, any_fence;
 } Order;
 
+void *grown(void *p, u32 *room, u32 want, size_t each);
+void learn(Worker *k, Knowledge *to, Seen s);
+void learn_all(Worker *k, Knowledge *to, const Knowledge *from);
+bool covered(const Ledger *g, const Knowledge *known, u32 block, u32 phase, u32 other, u32 epoch);
 u32 known_epoch(const Order *o, u32 thread, u32 other);
 bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 epoch);
 void release_at(Warp *w, u32 lane, u64 key, bool itself);

@@ -1,0 +1,181 @@
+/* Releases and acquires: what a fence and an atomic, or a release, hand to whoever reads it.
+ *
+ * Each place that is released at has a log. What a reader has acquired of it is how many of its
+ * releases came before the read; chains of marks tell what these cover, by binary search, so that
+ * a loop of atomics costs the same in every turn. */
+#include <stdlib.h>
+#include <string.h>
+#include "order.h"
+
+u64 sync_key(const Warp *w, const Buffer *b, u32 offset) {
+  u64 where = b ? (u64)(b - w->launch->buffer) : 1ull << 23 | w->cta->number;
+  return where << 32 | offset;
+}
+
+static u32 slot(u64 key, u32 room) { return (u32)((key * 0x9E3779B97F4A7C15ull) >> 32) % room; }
+
+/* The log of a place: its number + 1, or 0; made when `make`. */
+static u32 log_at(Worker *k, u64 key, bool make) {
+  Ledger *g = k->ledger;
+  if (!g->by_key_room) {
+    if (!make) return 0;
+    g->by_key = calloc(g->by_key_room = 4096, sizeof(u32));
+    if (!g->by_key) { k->stop = k->no_memory = true; g->by_key_room = 0; return 0; }
+  }
+  u32 at = slot(key, g->by_key_room);
+  for (; g->by_key[at]; at = (at + 1) % g->by_key_room)
+    if (g->log[g->by_key[at] - 1].key == key) return g->by_key[at];
+  if (!make) return 0;
+  Log *p = grown(g->log, &g->log_room, g->logs + 1, sizeof(Log));
+  if (!p || g->logs + 1 >= g->by_key_room / 2) {
+    u32 room = g->by_key_room * 2, *bigger = p ? calloc(room, sizeof(u32)) : NULL;
+    if (p) g->log = p;
+    if (!bigger) { k->stop = k->no_memory = true; return 0; }
+    for (u32 j = 0; j < g->logs; j++) {
+      u32 b = slot(g->log[j].key, room);
+      while (bigger[b]) b = (b + 1) % room;
+      bigger[b] = j + 1;
+    }
+    free(g->by_key);
+    g->by_key = bigger;
+    g->by_key_room = room;
+    return log_at(k, key, true);
+  }
+  g->log = p;
+  g->log[g->logs++] = (Log){.key = key};
+  g->by_key[at] = g->logs;
+  return g->logs;
+}
+
+static bool same_chain(const Chain *a, const Chain *b) {
+  return a->log == b->log && a->block == b->block && a->thread == b->thread;
+}
+
+/* Where a chain's number is in the hash, or would be. */
+static u32 chain_slot(const u32 *by_chain, u32 room, const Chain *chain, const Chain *of) {
+  u64 key = (((u64)of->log << 32 | of->block) * 0xC2B2AE3D27D4EB4Full) ^ of->thread;
+  u32 at = slot(key, room);
+  while (by_chain[at] && !same_chain(&chain[by_chain[at] - 1], of)) at = (at + 1) % room;
+  return at;
+}
+
+static bool more_chains(Worker *k, Ledger *g) {
+  Chain *p = grown(g->chain, &g->chain_room, g->chains + 1, sizeof(Chain));
+  if (p) g->chain = p;
+  if (p && g->chains + 1 < g->by_chain_room / 2) return true;
+  u32 room = g->by_chain_room ? 2 * g->by_chain_room : 4096, *bigger = p ? calloc(room, sizeof(u32)) : NULL;
+  if (!bigger) { k->stop = k->no_memory = true; return false; }
+  for (u32 j = 0; j < g->chains; j++) bigger[chain_slot(bigger, room, g->chain, &g->chain[j])] = j + 1;
+  free(g->by_chain);
+  g->by_chain = bigger;
+  g->by_chain_room = room;
+  return true;
+}
+
+/* What a release adds to a chain; owns `each`. Nothing, when it covers no more than is covered. */
+static void mark(Worker *k, Chain of, u64 upto, u32 at, u64 *each) {
+  Ledger *g = k->ledger;
+  u32 threads = k->launch->dim[0] * k->launch->dim[1] * k->launch->dim[2];
+  if (!more_chains(k, g)) { free(each); return; }
+  u32 *number = &g->by_chain[chain_slot(g->by_chain, g->by_chain_room, g->chain, &of)];
+  if (!*number) {
+    g->chain[g->chains++] = of;
+    *number = g->chains;
+  }
+  Chain *chain = &g->chain[*number - 1];
+  const Mark *last = chain->n ? &chain->mark[chain->n - 1] : NULL;
+  bool news = !last || upto > last->upto || (each && !last->each);
+  for (u32 t = 0; each && last && last->each && t < threads; t++) {
+    news |= each[t] > last->each[t];
+    each[t] = each[t] > last->each[t] ? each[t] : last->each[t];
+  }
+  if (!news) { free(each); return; }
+  if (!each && last && last->each) {
+    each = malloc(threads * sizeof(u64));
+    if (!each) { k->stop = k->no_memory = true; return; }
+    memcpy(each, last->each, threads * sizeof(u64));
+  }
+  Mark *p = grown(chain->mark, &chain->room, chain->n + 1, sizeof(Mark));
+  if (!p) { free(each); k->stop = k->no_memory = true; return; }
+  chain->mark = p;
+  chain->mark[chain->n] = (Mark){.upto = upto, .each = each, .at = at};
+  if (chain->n && p[chain->n - 1].upto > upto) p[chain->n].upto = p[chain->n - 1].upto;
+  chain->n++;
+}
+
+/* What each thread fenced in earlier phases: a barrier carried it to the releasing thread. */
+static u64 *fenced_by_all(const Cta *c, u32 thread, u32 phase, u32 epoch) {
+  const Order *o = c->order;
+  u64 *each = malloc(o->threads * sizeof(u64));
+  for (u32 u = 0; each && u < o->threads; u++) {
+    u64 own = (u64)phase << 32;
+    u64 theirs = o->fence_phase[u] < c->phase ? (u64)o->fence_phase[u] << 32 | o->fence_epoch[u] : 0;
+    each[u] = own > theirs ? own : theirs;
+  }
+  if (each && ((u64)phase << 32 | epoch) > each[thread]) each[thread] = (u64)phase << 32 | epoch;
+  return each;
+}
+
+/* An atomic (or strong) write publishes what its thread fenced; with `itself` all it did. */
+void release_at(Warp *w, u32 lane, u64 key, bool itself) {
+  Cta *c = w->cta;
+  Order *o = c->order;
+  Worker *k = w->worker;
+  u32 t = thread_of(w, lane), phase = o->fence_phase[t], epoch = o->fence_epoch[t];
+  if (itself) { phase = c->phase; epoch = o->epoch[t]++; }
+  else if (!o->any_fence) return;
+  u32 number = log_at(k, key, true);
+  if (!number) return;
+  Log *l = &k->ledger->log[number - 1];
+  learn_all(k, &l->refs, &o->known[t]);
+  learn_all(k, &l->refs, &o->common);
+  const Event e = {.block = c->number, .thread = t, .phase = phase, .epoch = epoch, .made = c->phase};
+  if (l->events && !memcmp(&l->last, &e, sizeof e)) return; /* a spinning thread said so before */
+  l->last = e;
+  l->events++;
+  k->ledger->released = true;
+  u64 own = (u64)phase << 32 | epoch, *each = phase < c->phase ? fenced_by_all(c, t, phase, epoch) : NULL;
+  mark(k, (Chain){.log = number - 1, .block = c->number, .thread = t}, own, l->events, NULL);
+  mark(k, (Chain){.log = number - 1, .block = c->number, .thread = ALL_THREADS}, (u64)phase << 32, l->events,
+       each);
+}
+
+void acquire_at(Warp *w, u32 lane, u64 key) {
+  Worker *k = w->worker;
+  Order *o = w->cta->order;
+  u32 number = k->ledger->logs ? log_at(k, key, false) : 0;
+  if (!number) return;
+  const Log *l = &k->ledger->log[number - 1];
+  Knowledge *known = &o->known[thread_of(w, lane)];
+  o->any_known = true;
+  learn_all(k, known, &l->refs);
+  learn(k, known, (Seen){number - 1, l->events});
+}
+
+/* The last mark among the first `upto` releases of a log. */
+static const Mark *mark_at(const Ledger *g, Chain of, u32 upto) {
+  u32 number = g->by_chain_room ? g->by_chain[chain_slot(g->by_chain, g->by_chain_room, g->chain, &of)] : 0;
+  if (!number) return NULL;
+  const Chain *chain = &g->chain[number - 1];
+  u32 low = 0, high = chain->n;
+  while (low < high) {
+    u32 middle = low + (high - low) / 2;
+    if (chain->mark[middle].at <= upto) low = middle + 1;
+    else high = middle;
+  }
+  return low ? &chain->mark[low - 1] : NULL;
+}
+
+bool covered(const Ledger *g, const Knowledge *known, u32 block, u32 phase, u32 other, u32 epoch) {
+  u64 wanted = (u64)phase << 32 | epoch;
+  for (u32 j = 0; j < known->n; j++) {
+    Chain of = {.log = known->seen[j].log, .block = block, .thread = ALL_THREADS};
+    const Mark *all = mark_at(g, of, known->seen[j].upto);
+    if (!all) continue;
+    if (all->upto > wanted || (all->each && all->each[other] >= wanted)) return true;
+    of.thread = other;
+    const Mark *own = mark_at(g, of, known->seen[j].upto);
+    if (own && own->upto >= wanted) return true;
+  }
+  return false;
+}
