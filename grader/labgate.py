@@ -20,6 +20,7 @@ from grader.lab import Lab
 from grader.launch import KINDS, Finding
 from grader.mutation.demands import demands
 from grader.mutation.study import study
+from grader.mutation.told import Told, told
 from grader.mutation.trial import submission_of
 from grader.mutation.verdict import Tried
 from grader.skeleton import make_skeleton
@@ -32,13 +33,22 @@ LEAST_TWINS = 6
 @dataclass(frozen=True)
 class Line:
     """One thing that a lab has to hold: what, whether it does, and what was seen; `tried` are the
-    mutants that it sums up."""
+    mutants that it sums up, `told` is whether a wrong twin's report names the wrong line."""
 
     lab: str
     what: str
     holds: bool
     seen: str
     tried: tuple[Tried, ...] = ()
+    told: Told | None = None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a wrong twin drew, in words, and whether its report names the wrong line."""
+
+    seen: str
+    told: Told
 
 
 @dataclass(frozen=True)
@@ -94,9 +104,12 @@ class Fails(Exception):
     """A line does not hold; the message says what was seen."""
 
 
-def _held(lab: str, what: str, look: Callable[[], str]) -> Line:
+def _held(lab: str, what: str, look: Callable[[], str | Drawn]) -> Line:
     try:
-        return Line(lab, what, True, look())
+        seen = look()
+        if isinstance(seen, Drawn):
+            return Line(lab, what, True, seen.seen, told=seen.told)
+        return Line(lab, what, True, seen)
     except Fails as fails:
         return Line(lab, what, False, str(fails))
     except LabFault as fault:
@@ -169,7 +182,7 @@ def enough_twins(folder: Folder) -> str:
     return f"{len(folder.twins)}"
 
 
-def twin_draws(folder: Folder, twin: Path, how: How) -> str:
+def twin_draws(folder: Folder, twin: Path, how: How) -> str | Drawn:
     """A wrong twin draws the finding that it is named by, and loses points."""
     kind = wrong_twin_kind(twin.stem)
     if kind == "too-slow" and how.on != "gpu":
@@ -181,7 +194,9 @@ def twin_draws(folder: Folder, twin: Path, how: How) -> str:
     if made.score.points >= made.score.judged_max:
         raise Fails(f"keeps full marks, {_score(made)}")
     finding = next(f for f in _errors(made) if f.kind == kind)
-    return f"{_score(made)}, line {finding.line}"
+    said = told(_text(folder.solution), _text(twin), _errors(made))
+    missed = "" if said.named or not said.located else ", which is not the wrong one"
+    return Drawn(f"{_score(made)}, line {finding.line}{missed}", said)
 
 
 def mutants_fall(folder: Folder, how: How, announce: Callable[[str], None]) -> Iterator[Line]:

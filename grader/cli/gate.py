@@ -42,10 +42,13 @@ def rows(line: Line, *, mutants: bool = False) -> list[str]:
         shown = [f"{head}{seen:>{room}}".rstrip()]
     else:
         shown = [head, *wrap(MARGIN + seen, PLAIN_WIDTH, MARGIN)]
-    below = table(line.tried) if mutants else []
-    return shown + [
-        row for told in below for row in wrap(MARGIN + clean(told), PLAIN_WIDTH, MARGIN)
-    ]
+    return shown + (_below(table(line.tried)) if mutants else [])
+
+
+def _below(told: Sequence[str]) -> list[str]:
+    from grader.report.clean import clean, wrap
+
+    return [MARGIN + row for text in told for row in wrap(clean(text), PLAIN_WIDTH - len(MARGIN))]
 
 
 def verdict(lines: Sequence[Line]) -> str:
@@ -56,6 +59,24 @@ def verdict(lines: Sequence[Line]) -> str:
     held = "1 lab holds" if count == 1 else f"{count} labs hold"
     said = f"{bad} of {count} labs do not hold" if bad else held
     return f"{said}: {len(lines) - len(broken)} of {len(lines)} lines"
+
+
+def placed(lines: Sequence[Line]) -> tuple[int, int]:
+    """Of the wrong twins and mutants whose errors claim to know the place: how many are told the
+    wrong line or the one next to it, and how many there are."""
+    twins = [line.told for line in lines if line.told and line.told.located]
+    caught = [one for line in lines for one in line.tried if one.is_caught and one.verdict.located]
+    named = sum(said.named for said in twins) + sum(not one.is_misplaced for one in caught)
+    return named, len(twins) + len(caught)
+
+
+def placing(lines: Sequence[Line]) -> str:
+    """How often the place that errors claim to know is the wrong line or next to it."""
+    named, count = placed(lines)
+    if not count:
+        return "no error of a wrong twin or mutant claims to know its place"
+    rate = f"{named / count:.1%}, {named} of {count}"
+    return f"errors with a place name the wrong line or its neighbour in {rate}"
 
 
 def gate_json(lines: Sequence[Line]) -> dict[str, Any]:
@@ -70,6 +91,7 @@ def _lab(lines: Sequence[Line]) -> dict[str, Any]:
     return {
         "lab": lines[0].lab,
         "holds": all(line.holds for line in lines),
+        "placed": dict(zip(("named", "located"), placed(lines), strict=True)),
         "lines": [{"what": x.what, "holds": x.holds, "seen": x.seen} for x in lines],
         "mutants": [mutant_json(one) for line in lines for one in line.tried],
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.gate import heard, rows, verdict
+from grader.cli.gate import heard, placing, rows, verdict
 from grader.cli.options import Backend, Course, Json, Limit, On, Threads, resolved
 from grader.cli.terminal import (
     PLAIN_WIDTH,
@@ -114,6 +114,7 @@ def check(
     if not lines:
         raise _none(roots)
     sound = all(line.holds for line in lines)
+    told(placing(lines), good=True)
     told(verdict(lines), good=sound)
     if json is not None:
         write_json(gate_json(lines), json)

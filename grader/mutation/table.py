@@ -27,7 +27,8 @@ def fate(one: Tried) -> str:
         return "not caught"
     lines = f", line {', '.join(map(str, verdict.lines))}" if verdict.lines else ""
     hidden = ", by hidden cases only" if verdict.seen == "hidden" else ""
-    return f"{verdict.check}: {verdict.kind or 'no finding'}{lines}{hidden}"
+    missed = ", which is not the wrong one" if one.is_misplaced else ""
+    return f"{verdict.check}: {verdict.kind or 'no finding'}{lines}{missed}{hidden}"
 
 
 def mutant_json(one: Tried) -> dict[str, Any]:

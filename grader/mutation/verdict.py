@@ -53,6 +53,11 @@ class Tried:
     only: str = ""
 
     @property
+    def is_misplaced(self) -> bool:
+        """Caught by errors that claim to know the place and name another line."""
+        return self.is_caught and self.verdict.located and not self.verdict.named
+
+    @property
     def is_caught(self) -> bool:
         return self.verdict.outcome == "caught"
 

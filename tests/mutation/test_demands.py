@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.cli.gate import gate_json, rows
+from grader.cli.gate import gate_json, placed, placing, rows
 from grader.labgate import Line
 from grader.mutation.demands import demands, summary
 from grader.mutation.edit import Mutant
 from grader.mutation.reasons import Reasoned
+from grader.mutation.told import Told
 from grader.mutation.verdict import Tried, Verdict, from_json
 
 GUARD = Mutant("guard-7-1", "guard", 7, "if (i < n) {", "if (true) {", "i < n -> true", "...")
@@ -84,6 +85,22 @@ def test_the_table_says_what_became_of_each() -> None:
         "__syncthreads(); moved after `a = 1;`",
     ):
         assert fate in text
+
+
+def test_how_often_the_place_is_right() -> None:
+    near = replace(CAUGHT.verdict, named=True, located=True)
+    far = replace(near, named=False)
+    tried = tuple(replace(CAUGHT, verdict=v) for v in (near, far, replace(far, located=False)))
+    lines = [
+        Line("a", "wrong/race-x.cu", True, "line 4", told=Told(True, True)),
+        Line("a", "wrong/wrong-output-x.cu", True, "line 4", told=Told(False, False)),
+        Line("a", "mutants", True, "3", tried),
+    ]
+    assert placed(lines) == (2, 3)
+    assert placing(lines).endswith("in 66.7%, 2 of 3")
+    assert placing(lines[1:2]).startswith("no error")
+    assert [one.is_misplaced for one in tried] == [False, True, False]
+    assert sum("not the wrong one" in row for row in rows(lines[2], mutants=True)) == 1
 
 
 def test_json() -> None:
