@@ -1,4 +1,4 @@
-// What speed and traffic are measured against: every thread reads its 9 pixels from global memory.
+// What traffic is measured against: every thread reads its 9 pixels from global memory.
 // The loops have constant bounds, so that the array stays in registers.
 __device__ int median_of_9(int v[9])
 {

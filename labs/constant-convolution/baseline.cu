@@ -1,4 +1,4 @@
-// What speed and traffic are measured against: the mask lies in global memory like the picture.
+// What traffic is measured against: the mask lies in global memory like the picture.
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)
 

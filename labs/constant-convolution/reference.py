@@ -38,28 +38,3 @@ def convolved(picture, mask):
         for i in range(SIDE):
             total += mask[j, i] * wide[j : j + height, i : i + width]
     return total
-
-
-def verify(dims, inputs, outputs, rng):
-    """For whole numbers, whose sums stay below 2**24. Every row's sum of out[y][x] * r[x] is compared
-    for a random r of whole numbers: that is the same sum over the picture with a row of the mask
-    folded into r, so it takes a pass over each instead of 25. Float64 rounds nothing of it."""
-    picture, mask, out = inputs["in"], inputs["mask"].astype(np.float64), outputs["out"]
-    if not np.all(np.abs(out) <= 2**24):
-        return "an element is NaN or larger than any that is due"
-    height, width = picture.shape
-    weights = rng.integers(1, 2**16, width).astype(np.float64)
-    wide = np.pad(weights, RADIUS)
-    shifted = np.stack([wide[2 * RADIUS - i :][:width] for i in range(SIDE)])
-    folded = in_float64(picture, (mask @ shifted).T)
-    tall = np.pad(folded, ((RADIUS, RADIUS), (0, 0)))
-    due = sum(tall[j : j + height, j] for j in range(SIDE))
-    wrong = np.flatnonzero(in_float64(out, weights) != due)
-    return f"{wrong.size} of {height} rows are wrong, the first is {wrong[0]}" if wrong.size else ""
-
-
-def in_float64(matrix, factor):
-    """matrix @ factor, a band of rows at a time to stay in the cache."""
-    band = max((1 << 18) // matrix.shape[1], 1)
-    parts = [matrix[y : y + band].astype(np.float64) for y in range(0, len(matrix), band)]
-    return np.concatenate([part @ factor for part in parts])

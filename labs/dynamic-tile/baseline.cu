@@ -1,4 +1,4 @@
-// The naive kernel that speed and traffic are measured against: every thread reads a whole row of
+// The naive kernel that traffic is measured against: every thread reads a whole row of
 // A and a whole column of B from global memory.
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k,
                                   int tile)

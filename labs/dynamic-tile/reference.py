@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.tolerance import expected_product, product_differs, whole_factors
+from grader.tolerance import expected_product, whole_factors
 
 
 def inputs(dims, rng, kind):
@@ -17,7 +17,3 @@ def inputs(dims, rng, kind):
 
 def expected(dims, inputs):
     return {"C": expected_product(inputs["A"], inputs["B"])}
-
-
-def verify(dims, inputs, outputs, rng):
-    return product_differs(inputs["A"], inputs["B"], outputs["C"], rng)
