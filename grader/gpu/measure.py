@@ -24,7 +24,7 @@ from grader.gpu.child import START, call_on, facts_of, probe
 from grader.gpu.clock import dropped
 from grader.gpu.cublas import libraries
 from grader.gpu.device import Device, alike, driver_version, lacking, toolkit
-from grader.gpu.errors import of_death, of_error, of_timeout, placed
+from grader.gpu.errors import SIMULATE, of_death, of_error, of_timeout, placed
 from grader.gpu.fresh import fresh, moves
 from grader.gpu.lock import held
 from grader.gpu.nvcc import compile_cubin
@@ -150,7 +150,7 @@ def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
         Pair(max(a - overhead, 1e-9), max(b - overhead, 1e-9), drop)
         for (a, b), drop in zip(told["times"], bad, strict=True)
     )[1:]
-    findings = [*_stop(question, told), *_trespasses(question, reply)]
+    findings = [*stop(question.plan, told, bool(reply.arrays)), *_trespasses(question, reply)]
     wrong, verified = _verified(question, reply, verify)
     clocks = tuple(told["clocks"][1:]) if any(told["clocks"]) else ()
     return Timing(
@@ -164,20 +164,26 @@ def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
     )
 
 
-def _stop(question: Question, told: Mapping[str, Any]) -> Iterator[Finding]:
-    """Why a launch ended the measurement. A baseline that fails is no mistake of the student's."""
+def stop(plan: TimingPlan, told: Mapping[str, Any], ran: bool) -> Iterator[Finding]:
+    """Why a launch ended the measurement, as the child told it; nothing when none did.
+
+    A baseline that fails is no mistake of the student's, unless the submission `ran` before it: the
+    baseline's first launch comes first, so it was sound then. Raises LabFault and MachineFault.
+    """
     if not told["stopped"]:
         return
-    limit = question.plan.limit
     late = told["stopped"] == "timeout"
-    finding = of_timeout(limit) if late else of_error(told["error"], told["text"])
+    finding = of_timeout(plan.limit) if late else of_error(told["error"], told["text"])
     if told["culprit"] == SUBMISSION:
         yield finding
-        return
-    if told["culprit"] == BASELINE:
-        where = question.plan.baseline.file
+    elif ran:
+        what = "launched after this kernel the lab's own fails: memory that is not this kernel's"
+        yield Finding("invalid-access", "error", f"{what} was written", hint=SIMULATE)
+    elif told["culprit"] == BASELINE:
+        where = plan.baseline.file
         raise LabFault(f"the baseline fails when it is timed: {finding.message}", where=where)
-    raise MachineFault(f"the GPU fails an empty kernel: {finding.message}")
+    else:
+        raise MachineFault(f"the GPU fails an empty kernel: {finding.message}")
 
 
 def _trespasses(question: Question, reply: Reply) -> Iterator[Finding]:

@@ -13,11 +13,11 @@ import pytest
 
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.fault import LabFault
+from grader.fault import Fault, LabFault, MachineFault
 from grader.gpu.buffer import GUARD, guarded, inside
 from grader.gpu.fresh import fresh, moves
-from grader.gpu.measure import KEPT_BYTES, most_pairs, timed_launch
-from grader.gpu.samples import FEWEST
+from grader.gpu.measure import KEPT_BYTES, most_pairs, stop, timed_launch
+from grader.gpu.samples import BASELINE, FEWEST, OWN, SUBMISSION
 from grader.lab import Case
 from grader.labspec import load_lab
 from grader.launch import Array, Launch, Scalar
@@ -162,3 +162,33 @@ def test_outputs_that_would_fill_the_memory_allow_fewer_pairs(elements: int, pai
     out = Array("y", (elements,), "float32", None, True)
     one = Launch("k", (1, 1, 1), (1, 1, 1), (out,))
     assert most_pairs(TimingPlan(program(NAIVE), one, one, 1, 2)) == pairs
+
+
+def told(culprit: int, stopped: str = "error") -> dict[str, Any]:
+    name = "CUDA_ERROR_ILLEGAL_ADDRESS" if stopped == "error" else ""
+    return {"stopped": stopped, "culprit": culprit, "error": name, "text": ""}
+
+
+@pytest.mark.parametrize(
+    ("answer", "ran", "kinds"),
+    [
+        (told(OWN, ""), True, []),
+        (told(SUBMISSION), True, ["invalid-access"]),
+        (told(SUBMISSION), False, ["invalid-access"]),
+        (told(SUBMISSION, "timeout"), True, ["timeout"]),
+        (told(BASELINE), True, ["invalid-access"]),
+        (told(BASELINE, "timeout"), True, ["invalid-access"]),
+    ],
+)
+def test_what_the_student_is_told_of_the_end(
+    answer: dict[str, Any], ran: bool, kinds: list[str]
+) -> None:
+    assert [finding.kind for finding in stop(plan(), answer, ran)] == kinds
+
+
+@pytest.mark.parametrize(("culprit", "fault"), [(BASELINE, LabFault), (OWN, MachineFault)])
+def test_what_failed_before_the_submission_ran_is_not_its_fault(
+    culprit: int, fault: type[Fault]
+) -> None:
+    with pytest.raises(fault):
+        list(stop(plan(), told(culprit), ran=False))
