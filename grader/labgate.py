@@ -205,7 +205,7 @@ def mutants_fall(folder: Folder, how: How, announce: Callable[[str], None]) -> I
     name = folder.lab.name
     try:
         reasoned = study(folder.lab, folder.solution, how, announce)
-        first, *rest = demands(name, reasoned)
+        first, *rest = demands(name, reasoned, {check.name for check in folder.lab.checks})
         yield Line(name, first.what, first.holds, first.seen, reasoned.tried)
         yield from (Line(name, demand.what, demand.holds, demand.seen) for demand in rest)
     except LabFault as fault:

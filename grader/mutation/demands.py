@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.mutation.edit import Mutant
@@ -23,12 +23,14 @@ class Demand:
     seen: str
 
 
-def demands(lab: str, reasoned: Reasoned) -> Iterator[Demand]:
+def demands(lab: str, reasoned: Reasoned, checks: Collection[str]) -> Iterator[Demand]:
     """The summary first, then one line for each thing that does not hold: a mutant that survives,
-    one that the public cases miss, a reason that fits nothing, too many reasons."""
+    one that the public cases miss, a reason that fits nothing or names a check that is none of the
+    lab's `checks`, too many reasons."""
     file = f"solutions/{lab}/{FILE}"
     faults = [*_survivors(reasoned.tried, file), *_hidden(reasoned.tried)]
     faults += [Demand("a reason for a mutant", False, where) for where in reasoned.stale]
+    faults += _unjudged(reasoned.tried, file, checks)
     faults += _too_many(reasoned.tried, file)
     yield Demand("mutants", not faults, summary(reasoned.tried))
     yield from faults
@@ -66,6 +68,13 @@ def _hidden(tried: Sequence[Tried]) -> Iterator[Demand]:
     for one in tried:
         if one.verdict.seen == "hidden":
             seen = f"{diff(one.mutant)}  Only hidden cases see it: add a public case that does"
+            yield Demand(f"mutant {one.mutant.name}", False, seen)
+
+
+def _unjudged(tried: Sequence[Tried], file: str, checks: Collection[str]) -> Iterator[Demand]:
+    for one in tried:
+        if one.only and one.only not in checks:
+            seen = f"{file} says that `{one.only}` sees it, and this lab has no such check"
             yield Demand(f"mutant {one.mutant.name}", False, seen)
 
 

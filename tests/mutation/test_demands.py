@@ -24,7 +24,8 @@ SLOW = Tried(MOVED, Verdict("survived"), "a barrier more in every round", "speed
 
 
 def seen(*tried: Tried, stale: tuple[str, ...] = ()) -> list[tuple[str, bool, str]]:
-    return [(d.what, d.holds, d.seen) for d in demands("histogram", Reasoned(tried, stale))]
+    told = demands("histogram", Reasoned(tried, stale), ("output", "speed"))
+    return [(d.what, d.holds, d.seen) for d in told]
 
 
 def test_all_caught() -> None:
@@ -65,6 +66,12 @@ def test_few_reasons_hold_and_many_do_not() -> None:
 def test_those_that_only_speed_sees_are_no_equivalents() -> None:
     assert all(holds for _, holds, _ in seen(CAUGHT, SLOW))
     assert summary([CAUGHT, SLOW]) == "2, 1 caught (memory 1), 1 only speed"
+
+
+def test_only_a_check_of_the_lab_can_see_what_the_others_do_not() -> None:
+    first, second = demands("histogram", Reasoned((CAUGHT, SLOW)), ("output",))
+    assert not first.holds and not second.holds
+    assert second.what == "mutant barrier-moved-9-1" and "no such check" in second.seen
 
 
 def test_the_table_says_what_became_of_each() -> None:
