@@ -174,6 +174,7 @@ def test_a_device_heap_bomb_ends() -> None:
     assert trace.ended and trace.outputs[1][0] == 1
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", list_labs())
 def test_a_lab_s_solution_gets_all_that_is_judged(name: str, row: Any) -> None:
     started = time.perf_counter()
