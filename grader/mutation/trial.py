@@ -46,7 +46,7 @@ def set_standard(lab: Lab, source: str, how: How) -> Standard:
     steps = FIRST_LIMIT
     while True:
         made = _graded(lab, submission, "all", how.seed, how.limit, steps)
-        if made.exit_code == 0 or steps > MOST_LIMIT:
+        if not _ran_out(made) or steps > MOST_LIMIT:
             break
         steps *= GROWTH
     if made.exit_code:
@@ -54,6 +54,10 @@ def set_standard(lab: Lab, source: str, how: How) -> Standard:
     same = essence(compile_source(submission.data, submission.name).ptx)
     passed = frozenset(check.name for check in made.checks if check.status == "pass")
     return Standard(lab, source, same, passed, SLACK * steps, how.seed, how.limit)
+
+
+def _ran_out(made: Grade) -> bool:
+    return any(f.kind == "timeout" for check in made.checks for f in check.findings)
 
 
 def try_mutant(standard: Standard, source: str) -> Verdict:
