@@ -18,11 +18,15 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
+from statistics import median
+from typing import Any
+from unittest.mock import patch
 
+from grader.gpu import attempt, measure
 from grader.gpu.device import Device, devices, lacking
 from grader.gpu.lock import held
 from grader.grade import grade
@@ -44,16 +48,38 @@ class Graded:
     points: float
     checks: tuple[tuple[str, str], ...]
     seconds: float
+    held: float
 
 
 def graded(path: Path) -> Graded:
-    """Grade one file with all cases on a GPU."""
+    """Grade one file with all cases on a GPU, and say how long it had the GPU."""
     began = time.perf_counter()
-    got = grade(
-        load_lab(LAB), read_submission(path), on="gpu", visibility="all", threads=2, limit=LIMIT
-    )
+    spans: list[float] = []
+    with (
+        patch.object(attempt, "held", watched(spans)),
+        patch.object(measure, "held", watched(spans)),
+    ):
+        got = grade(
+            load_lab(LAB), read_submission(path), on="gpu", visibility="all", threads=2, limit=LIMIT
+        )
     checks = tuple((check.name, check.status) for check in got.checks)
-    return Graded(path.stem, got.score.points, checks, time.perf_counter() - began)
+    took = time.perf_counter() - began
+    return Graded(path.stem, got.score.points, checks, took, sum(spans))
+
+
+def watched(spans: list[float]) -> Any:
+    """`held`, whose time from the lock to its release is added to `spans`."""
+
+    @contextmanager
+    def holding(found: Sequence[Device]) -> Iterator[Device]:
+        with held(found) as device:
+            began = time.perf_counter()
+            try:
+                yield device
+            finally:
+                spans.append(time.perf_counter() - began)
+
+    return holding
 
 
 def run(files: Sequence[Path], jobs: int) -> tuple[list[Graded], float]:
@@ -61,7 +87,14 @@ def run(files: Sequence[Path], jobs: int) -> tuple[list[Graded], float]:
     began = time.perf_counter()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        grades = list(pool.map(graded, files))
+        grades = []
+        for one in pool.map(graded, files):
+            grades.append(one)
+            print(
+                f"  {one.name:<30} {one.points:5g} points in {one.seconds:5.1f} s, "
+                f"the GPU held {one.held:4.1f} s",
+                flush=True,
+            )
     return grades, time.perf_counter() - began
 
 
@@ -132,10 +165,11 @@ def main(words: Sequence[str]) -> int:
         if asked.hostile:
             return min(compared(folder, asked.jobs, asked.count), 1)
         grades, seconds = run(copies(folder, "honest", asked.count), asked.jobs)
-    each = sorted(one.seconds for one in grades)[len(grades) // 2]
+    each, holding = (median(getattr(one, what) for one in grades) for what in ("seconds", "held"))
     print(
         f"{len(grades)} submissions on {asked.gpus} GPU(s) with {asked.jobs} jobs in "
         f"{seconds:.1f} s: {60 * len(grades) / seconds:.1f} a minute, median {each:.1f} s each, "
+        f"the GPU held {holding:.1f} s, "
         f"{spread(grades)}"
     )
     return 0
