@@ -11,17 +11,18 @@ COLUMN = 14
 
 def profile_lines(measurements: Mapping[str, float], width: int = 80) -> list[str]:
     """A row a metric, from measurements "<metric> ncu" and "<metric> sim"; where the simulator
-    differs from the hardware, by how much."""
+    differs from the hardware, by how much. What is 0 on both is left out; a name that is too long
+    for its column has a line of its own, because its end tells loads from stores."""
     metrics = dict.fromkeys(name.rpartition(" ")[0] for name in measurements)
-    left = width - 3 * COLUMN
-    rows = [f"{'counter':<{left}}{'hardware':>{COLUMN}}{'simulated':>{COLUMN}}{'':>{COLUMN}}"]
+    left = max(width - 3 * COLUMN, 16)
+    rows = [f"{'counter':<{left}}{'hardware':>{COLUMN}}{'simulated':>{COLUMN}}"]
     for metric in metrics:
         ncu, sim = measurements[f"{metric} ncu"], measurements[f"{metric} sim"]
-        name = clip(clean(metric), left - 1)
-        rows.append(
-            f"{name:<{left}}{_number(ncu):>{COLUMN}}{_number(sim):>{COLUMN}}"
-            f"{_apart(ncu, sim):>{COLUMN}}"
-        )
+        if not ncu and not sim:
+            continue
+        values = "".join(f"{v:>{COLUMN}}" for v in (_number(ncu), _number(sim), _apart(ncu, sim)))
+        name = clip(clean(metric), width)
+        rows += [f"{name:<{left}}{values}"] if len(name) < left else [name, " " * left + values]
     return [row.rstrip() for row in rows]
 
 

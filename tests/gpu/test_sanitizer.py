@@ -127,3 +127,11 @@ def test_both_backends_counters_side_by_side() -> None:
     assert same.split() == ["a.sum", "384", "384"]
     assert apart.split() == ["b", "100", "110", "+10.0%"]
     assert profile_lines({"c ncu": 0.0, "c sim": 3.0})[1].endswith("not counted")
+    assert profile_lines({"c ncu": 0.0, "c sim": 0.0})[1:] == []
+
+
+def test_a_long_name_is_shown_whole() -> None:
+    name = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"
+    _, first, second = profile_lines({f"{name} ncu": 31.5, f"{name} sim": 32.0})
+    assert (first, second.split()) == (name, ["31.5", "32", "+1.6%"])
+    assert len(second) <= 80
