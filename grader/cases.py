@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -54,16 +55,12 @@ def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tu
         for case in cases
         if all(name in answers for name in case.derived.values())
     }
-    traces = run_all(
-        program,
-        [prepared.launch for prepared in ready.values()],
-        threads=how.threads,
-        limit=how.limit,
-        steps=how.steps,
-    )
+    launches = [prepared.launch for prepared in ready.values()]
+    with ThreadPoolExecutor(max_workers=1) as beside:  # a GPU works while the simulator does
+        device = beside.submit(on_device, program, launches, how)
+        traces = run_all(program, launches, threads=how.threads, limit=how.limit, steps=how.steps)
     seen = dict(zip(ready, traces, strict=True))
-    device = on_device(program, [prepared.launch for prepared in ready.values()], how)
-    on_gpu = dict(zip(ready, device, strict=True)) if device else {}
+    on_gpu = dict(zip(ready, device.result(), strict=True)) if how.on == "gpu" else {}
     launched = {
         n: CaseRun(ready[n].case, ready[n], trace, device=on_gpu.get(n))
         for n, trace in seen.items()
