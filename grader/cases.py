@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -35,6 +36,12 @@ class How:
     threads: int | None = None
     limit: float = 20.0
     steps: int = STEPS
+
+    @property
+    def at_a_time(self) -> int:
+        """How many submissions can be graded at a time, each with one thread of the simulator; a
+        GPU takes them one after the other."""
+        return 1 if self.on == "gpu" else self.threads or os.cpu_count() or 1
 
 
 def chosen(lab: Lab, visibility: Literal["public", "all"]) -> tuple[Case, ...]:

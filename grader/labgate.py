@@ -9,10 +9,11 @@ equivalent one is caught by the public cases.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from grader.abreast import abreast
 from grader.cases import How
 from grader.fault import LabFault, MachineFault, StudentFault
 from grader.grade import Grade, grade, refusal
@@ -92,9 +93,9 @@ def check_lab(
     announce(f"{name}: solution")
     yield _held(name, "solution passes", lambda: solution_passes(folder, how))
     yield _held(name, f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
-    for twin in folder.twins:
+    for twin, line in abreast(partial(_twin_line, folder, how), folder.twins, how.at_a_time):
         announce(f"{name}: {twin.stem}")
-        yield _held(name, f"wrong/{twin.name}", partial(twin_draws, folder, twin, how))
+        yield line
     if mutants:
         announce(f"{name}: mutants")
         yield from mutants_fall(folder, how, announce)
@@ -102,6 +103,12 @@ def check_lab(
 
 class Fails(Exception):
     """A line does not hold; the message says what was seen."""
+
+
+def _twin_line(folder: Folder, how: How, twin: Path) -> Line:
+    """A wrong twin's line; on the simulator it takes one thread, because others run beside it."""
+    alone = how if how.on == "gpu" else replace(how, threads=1)
+    return _held(folder.lab.name, f"wrong/{twin.name}", partial(twin_draws, folder, twin, alone))
 
 
 def _held(lab: str, what: str, look: Callable[[], str | Drawn]) -> Line:

@@ -15,8 +15,8 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 
 FLOORS = {
     0: "__init__ elementtype fault launch nearest occupancy wholefile",
-    1: "arrayfile box boxed expression lab labmodel labrules labspec launchfile oracle outcome"
-    " packing parcel prepare sandbox skeleton speedup submission thresholds tolerance yamlfile",
+    1: "abreast arrayfile box boxed expression lab labmodel labrules labspec launchfile oracle"
+    " outcome packing parcel prepare sandbox skeleton speedup submission thresholds tolerance yamlfile",
     2: "compile refusal timing verifier",
     3: "sim gpu",
     4: "run",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import grader
+from grader.abreast import abreast
 from grader.cases import How
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.source import toolchain
@@ -60,7 +59,9 @@ def study(
     fresh = [mutant for mutant in mutants if known[mutant.name] is None]
     if fresh:
         standard = set_standard(lab, source, how)
-        for number, (mutant, verdict) in enumerate(_tried(standard, fresh, how), 1):
+        met_by = partial(_met, standard)
+        jobs = replace(how, on="sim").at_a_time
+        for number, (mutant, verdict) in enumerate(abreast(met_by, fresh, jobs), 1):
             announce(f"{lab.name}: mutant {number} of {len(fresh)}")
             cache.keep(mutant, verdict)
             known[mutant.name] = verdict
@@ -68,19 +69,8 @@ def study(
     return apply_reasons(solution.parent / FILE, tried)
 
 
-def _tried(
-    standard: Standard, mutants: Iterable[Mutant], how: How
-) -> Iterator[tuple[Mutant, Verdict]]:
-    """Verdicts in the mutants' order. Threads do: compiling and simulating are child processes."""
-    jobs = how.threads or os.cpu_count() or 1
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        asked = [(mutant, pool.submit(partial(try_mutant, standard), mutant.source))
-                 for mutant in mutants]  # fmt: skip
-        for mutant, verdict in asked:
-            yield mutant, verdict.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _met(standard: Standard, mutant: Mutant) -> Verdict:
+    return try_mutant(standard, mutant.source)
 
 
 def _read(solution: Path) -> str:
