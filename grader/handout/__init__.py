@@ -1,0 +1,1 @@
+"""Handouts: Markdown pages and figures of simulated runs -> a static site and a PDF a page."""
