@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from grader import __version__
+from grader.answersheet import AnswerSheet
 from grader.baseline import baseline_trace, cache_folder
 from grader.cases import STEPS as STEP_LIMIT
 from grader.cases import Backend, How, chosen, run_cases
+from grader.check.quiz import mark
 from grader.check.result import CaseRun, Evidence, Result, Status, largest
-from grader.check.suite import Check, blocked_all, error_all, judge_all, plan
+from grader.check.suite import Check, award, blocked_all, error_all, judge_all, plan
 from grader.compile.program import Program
 from grader.compile.signature import check_kernel
 from grader.compile.source import compile_source
@@ -22,6 +24,8 @@ from grader.compile.variables import check_variable
 from grader.fault import MachineFault, StudentFault
 from grader.lab import Case, Lab
 from grader.launch import Trace
+from grader.quiz import Paper
+from grader.quizkey import open_paper
 from grader.record import CaseLine, Grade, Provenance
 from grader.run import built_for
 from grader.score import total
@@ -49,12 +53,14 @@ def grade(
     limit: float = 20.0,
     step_limit: int = STEP_LIMIT,
     student: str = "",
+    answers: AnswerSheet | None = None,
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:
     """The grade of one submission on one backend.
 
     `seed` draws the cases' inputs, `limit` is in seconds a launch, `step_limit` in warp
-    instructions a block on the simulator. A submission that does not compile is graded with 0
+    instructions a block on the simulator; `answers` are those to the quiz, which is left out of
+    what is judged when there are none to mark. A submission that does not compile is graded with 0
     points and its findings; a fault of the machine gives an incomplete grade that costs no
     points. Raises LabFault.
     """
@@ -65,14 +71,16 @@ def grade(
     steps = TIMED_STEPS if on == "gpu" else STEPS
     toolchain: dict[str, str] = {}
     timings: tuple[Timing, ...] = ()
+    paper: Paper | None = None
     try:
+        paper = open_paper(lab, answers, how)
         progress("compile", 1, len(steps))
         program = _program(lab, submission, on)
         toolchain |= program.toolchain
         progress("run", 2, len(steps))
         runs = run_cases(lab, program, cases, how)
         toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
-        evidence = Evidence(lab, program, runs, on, _baseline(lab, checks, runs, how))
+        evidence = Evidence(lab, program, runs, on, _baseline(lab, checks, runs, how), paper=paper)
         if on == "gpu":
             progress("time", 3, len(steps))
             evidence = timed(evidence, checks, how, toolchain.get("device", ""))
@@ -81,30 +89,25 @@ def grade(
         results = (_compiled(program), *judge_all(checks, evidence))
         lines = _case_lines(runs, results)
     except StudentFault as fault:
-        results, lines = _refused(checks, cases, fault, on)
+        results, lines = _refused(checks, cases, fault, on, paper)
     except MachineFault as fault:
         results, lines = _failed(checks, cases, fault)
+    provenance = started.provenance(seed, toolchain, timings)
     return Grade(
-        lab=lab.name,
-        title=lab.title,
-        file=submission.name,
-        student=student,
-        submission_sha256=submission.sha256,
-        backend=on,
-        score=total(results),
-        checks=results,
-        cases=lines,
-        provenance=started.provenance(seed, toolchain, timings),
-    )
+        lab.name, lab.title, submission.name, student, submission.sha256, on, total(results),
+        results, lines, provenance,
+    )  # fmt: skip
 
 
 def refusal(
     lab: Lab, name: str, fault: StudentFault, *, sha256: str = "", on: Backend = "sim",
-    student: str = "",
+    student: str = "", answers: AnswerSheet | None = None,
 ) -> Grade:  # fmt: skip
-    """The grade of a file that could not even be read as source: 0 points, and why."""
+    """The grade of a file that could not even be read as source: no points beside the quiz's,
+    and why. Raises LabFault and MachineFault."""
     started = _Start(datetime.now(UTC), time.monotonic())
-    results, lines = _refused(plan(lab), chosen(lab, "public"), fault, on)
+    paper = open_paper(lab, answers, How(on))
+    results, lines = _refused(plan(lab), chosen(lab, "public"), fault, on, paper)
     provenance = started.provenance(b"", {})
     score = total(results)
     return Grade(lab.name, lab.title, name, student, sha256, on, score, results, lines, provenance)
@@ -160,11 +163,17 @@ def _compiled(program: Program) -> Result:
 
 
 def _refused(
-    checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault, on: Backend
-) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:
+    checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault, on: Backend,
+    paper: Paper | None,
+) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:  # fmt: skip
+    """Everything waits for the compiler but the quiz, which needs no kernel."""
     compile_result = Result("compile", "fail", 0, 0, fault.what, findings=fault.findings)
     blocked = blocked_all(checks, "waits for `compile`", on)
-    return (compile_result, *blocked), _unrun(cases, "blocked")
+    results = (
+        award(check, mark(paper)) if check.name == "quiz" else result
+        for check, result in zip(checks, blocked, strict=True)
+    )
+    return (compile_result, *results), _unrun(cases, "blocked")
 
 
 def _failed(

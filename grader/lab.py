@@ -164,6 +164,61 @@ class Derivation:
 
 
 @dataclass(frozen=True)
+class Probe:
+    """A number that the simulator gives: the kernel of `file` (in the lab's folder, or in its
+    solution's) on a public case, launched as the lab's own unless `geometry` says otherwise.
+    `source` says what is read: the counter or resource `name`, the element of the output `name` at
+    `index`, or how many findings of the kind `name` there are."""
+
+    file: str
+    case: str
+    source: Literal["counter", "element", "resource", "finding"]
+    name: str
+    index: tuple[int, ...] = ()
+    geometry: Geometry | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a question's answers, right when the expression `when` is true; "" is not known."""
+
+    text: str
+    when: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question on a lab. `kind` is "number", "choice" or "text", which nobody judges here.
+
+    `given` are names: numbers, expressions over earlier names and the dims of `case`, or probes;
+    `answer` is an expression over them, None in a copy of the lab without the answers.
+    `tolerance` is the largest relative error; `where` is "file:line".
+    """
+
+    name: str
+    kind: str
+    text: str
+    given: Mapping[str, int | float | str | Probe] = field(default_factory=dict)
+    answer: int | float | str | None = None
+    choices: tuple[Choice, ...] = ()
+    case: str = ""
+    unit: str = ""
+    tolerance: float = 0.0
+    hint: str = ""
+    where: str = ""
+
+    @property
+    def probes(self) -> Mapping[str, Probe]:
+        """What has to be simulated before the answer is known."""
+        return {name: value for name, value in self.given.items() if isinstance(value, Probe)}
+
+    @property
+    def has_key(self) -> bool:
+        """Whether this copy of the lab can work the answer out."""
+        return self.answer is not None or any(choice.when for choice in self.choices)
+
+
+@dataclass(frozen=True)
 class Prepared:
     """A case made ready to run: its launch, and per output argument index the right answer."""
 
@@ -177,7 +232,8 @@ class Lab:
     """A lab as read from its folder. `kernels[0]` is the one that is graded on every case; the
     others answer `derivations`. `arguments` are in the order of `kernels[0]`'s parameters;
     `globals` are the `__constant__` and `__device__` arrays that are set before each launch;
-    `bands` the thresholds of speed that were measured on a device, by the device's name.
+    `bands` the thresholds of speed that were measured on a device, by the device's name; `quiz`
+    the questions in their order.
     `where` is the lab.yaml as messages name it, `lines` the line of each of its keys."""
 
     name: str
@@ -192,8 +248,13 @@ class Lab:
     baseline_geometry: Geometry | None = None
     derivations: tuple[Derivation, ...] = ()
     bands: Mapping[str, Band] = field(default_factory=dict)
+    quiz: tuple[Question, ...] = ()
     where: str = ""
     lines: Mapping[str, int] = field(default_factory=dict)
+
+    def case(self, name: str) -> Case | None:
+        """The case of that name."""
+        return next((case for case in self.cases if case.name == name), None)
 
     def place(self, key: str) -> str:
         """Where a key of lab.yaml stands: "labs/x/lab.yaml:12: launch.grid"."""

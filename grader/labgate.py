@@ -2,8 +2,8 @@
 
 The skeleton has a TODO, is the one that the solution makes, and falls short with a reason; the
 solution passes everything that is judged, on public and hidden cases; every wrong twin draws the
-finding that its file name starts with, and loses points; every mutant of the solution that is no
-equivalent one is caught by the public cases.
+finding that its file name starts with, and loses points; the quiz works out; every mutant of the
+solution that is no equivalent one is caught by the public cases.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from grader.mutation.study import study
 from grader.mutation.told import Told, told
 from grader.mutation.trial import submission_of
 from grader.mutation.verdict import Tried
+from grader.quizgate import quiz_problems, quiz_seen
 from grader.skeleton import make_skeleton
 from grader.submission import Submission, read_submission
 from grader.thresholds import MARGIN
@@ -96,6 +97,8 @@ def check_lab(
     for twin, line in abreast(partial(_twin_line, folder, how), folder.twins, how.at_a_time):
         announce(f"{name}: {twin.stem}")
         yield line
+    announce(f"{name}: quiz")
+    yield _held(name, "quiz", lambda: quiz_is_sound(folder, how))
     if mutants:
         announce(f"{name}: mutants")
         yield from mutants_fall(folder, how, announce)
@@ -204,6 +207,14 @@ def twin_draws(folder: Folder, twin: Path, how: How) -> str | Drawn:
     said = told(_text(folder.solution), _text(twin), _errors(made))
     missed = "" if said.named or not said.located else ", which is not the wrong one"
     return Drawn(f"{_score(made)}, line {finding.line}{missed}", said)
+
+
+def quiz_is_sound(folder: Folder, how: How) -> str:
+    """Every answer works out, the right sheet beside the solution passes, wrong ones do not."""
+    problems = list(quiz_problems(folder.lab, folder.solutions, how))
+    if problems:
+        raise Fails("; ".join(problems))
+    return quiz_seen(folder.lab, how)
 
 
 def mutants_fall(folder: Folder, how: How, announce: Callable[[str], None]) -> Iterator[Line]:

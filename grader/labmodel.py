@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
 
+from grader.launch import KINDS
+
 Expression = Annotated[
     StrictInt | str, Field(description="a number, or arithmetic over the case's dims")
 ]
@@ -123,6 +125,70 @@ class Check(BaseModel):
         return dict(self.__pydantic_extra__ or {})
 
 
+class Run(Strict):
+    """A number that the simulator gives: `file`, in the lab's folder or its solution's, has a
+    kernel with the lab's signature and runs on a public case; one of `counter`, `element`, ..."""
+
+    file: str = Field(pattern=r"^([a-z0-9_-]+/)?[a-z0-9_-]+\.cu$", max_length=120)
+    case: Label | None = Field(None, description="the question's case when none is named")
+    launch: Launch | None = Field(None, description="where it differs from the lab's")
+    counter: str | None = Field(None, description="a name of Nsight Compute's, or one of ours")
+    element: tuple[Identifier | StrictInt, ...] | None = Field(
+        None, description="an output's name and the indices: [C, 0, 5]", min_length=2
+    )
+    resource: Literal["registers", "static_shared_bytes", "local_bytes",
+                      "theoretical_occupancy"] | None = None  # fmt: skip
+    finding: str | None = Field(None, description="how often such a thing is found: race")
+
+    @model_validator(mode="after")
+    def _one_number(self) -> Self:
+        read = (self.counter, self.element, self.resource, self.finding)
+        if sum(x is not None for x in read) != 1:
+            raise ValueError("needs exactly one of `counter`, `element`, `resource` and `finding`")
+        if self.finding is not None and self.finding not in KINDS:
+            raise ValueError(f"`finding` is one of {', '.join(KINDS)}")
+        kinds = [type(part) for part in self.element or ("", 0)]
+        if kinds != [str] + [int] * (len(kinds) - 1):
+            raise ValueError("`element` is an output's name and its indices: [C, 0, 5]")
+        return self
+
+
+class Choice(Strict):
+    """One of several answers; the right one is that whose `when` is true."""
+
+    text: str = Field(min_length=1, max_length=400)
+    when: str | None = Field(None, description="a comparison over the question's names")
+
+
+class Question(Strict):
+    """A question whose answer is worked out, never written down. `{name}` in the text is a number
+    of `given` or a dim of the case. A copy of a lab for students has no `answer` and no `when`."""
+
+    text: str = Field(min_length=1, max_length=1000)
+    kind: Literal["number", "choice", "text"] = Field(
+        "number", description="text is for a person to read; it is not judged"
+    )
+    case: Label | None = Field(None, description="a public case, whose dims are names")
+    given: dict[Identifier, StrictInt | StrictFloat | str | Run] = Field(
+        default_factory=dict, description="names: numbers, expressions over earlier ones, runs"
+    )
+    answer: StrictInt | StrictFloat | str | None = None
+    choices: tuple[Choice, ...] = Field((), max_length=9)
+    unit: str = Field("", max_length=20, description="what the number counts: bytes, blocks, %")
+    tolerance: float = Field(0.0, ge=0, lt=1, description="the largest relative error allowed")
+    hint: str = Field("", max_length=400, description="what who answers wrong is told")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if self.kind != "number" and (self.answer is not None or self.unit or self.tolerance):
+            raise ValueError("only a number has `answer`, `unit` and `tolerance`")
+        if (self.kind == "choice") != (len(self.choices) > 1):
+            raise ValueError("a choice, and nothing else, has two or more `choices`")
+        if len({choice.when is None for choice in self.choices}) > 1:
+            raise ValueError("either every choice has a `when`, or none has")
+        return self
+
+
 class LabModel(Strict):
     """lab.yaml: what a student writes, how it is launched, on which cases, and for what points."""
 
@@ -135,3 +201,4 @@ class LabModel(Strict):
     derive: Derive | None = None
     cases: tuple[Case, ...] = Field(min_length=1)
     checks: dict[Identifier, Check] = Field(min_length=1)
+    quiz: dict[Identifier, Question] = Field(default_factory=dict, max_length=30)

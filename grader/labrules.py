@@ -9,6 +9,7 @@ from grader.fault import LabFault
 from grader.lab import Case, Lab
 from grader.nearest import did_you_mean
 from grader.prepare import array_shapes, launch_shape
+from grader.quiz import asked, choices, right_answer
 from grader.yamlfile import Document
 
 Key = tuple[str | int, ...]
@@ -28,6 +29,7 @@ class Rules:
         if self.model.derive:
             self._derive_matches(self.model.derive)
         self._cases_differ()
+        self._quiz_adds_up()
         for index, case in enumerate(self.lab.cases):
             self._case_launches(("cases", index), case)
 
@@ -75,6 +77,23 @@ class Rules:
         for index, name in enumerate(names):
             if name in names[:index]:
                 self.fault(("cases", index, "name"), f"two cases are called `{name}`")
+
+    def _quiz_adds_up(self) -> None:
+        """Every question refers to public cases, and works out as far as nothing is simulated."""
+        if "quiz" in self.model.checks and not self.lab.quiz:
+            self.fault(("checks", "quiz"), "there is no quiz", "write its questions below `quiz:`")
+        public = {case.name for case in self.lab.cases if case.visibility == "public"}
+        for question in self.lab.quiz:
+            key: Key = ("quiz", question.name)
+            for case in {question.case, *(probe.case for probe in question.probes.values())}:
+                if (case or question.probes) and case not in public:
+                    known = f"public cases: {', '.join(sorted(public))}"
+                    mend = did_you_mean(case, public) or known
+                    self.fault(key, f"`{case}` is no public case", mend)
+            asked(question, self.lab)
+            choices(question, self.lab)
+            if question.has_key and not question.probes:
+                right_answer(question, self.lab.case(question.case))
 
     def _case_launches(self, key: Key, case: Case) -> None:
         """Work out the case's geometry and shapes once, with the widest answers allowed."""

@@ -23,6 +23,7 @@ from grader.lab import (
     Lab,
     Role,
 )
+from grader.labquestions import questions, quiz_check
 from grader.labrules import Rules
 from grader.nearest import nearest
 from grader.thresholds import bands, read_thresholds
@@ -88,13 +89,17 @@ def _build(folder: Path) -> Lab:
         folder=folder,
         kernels=tuple(kernels),
         cases=tuple(_case(case) for case in model.cases),
-        checks=tuple(_check(name, check, document) for name, check in model.checks.items()),
+        checks=(
+            *(_check(name, check, document) for name, check in model.checks.items()),
+            *quiz_check(model, document),
+        ),
         arguments=_arguments(model),
         globals=tuple(ArgumentSpec(n, "in", v.dtype, v.shape) for n, v in model.globals.items()),
         geometry=_geometry(model.launch),
         baseline_geometry=_geometry(baseline.launch) if baseline else None,
         derivations=derivations,
         bands=bands(read_thresholds(folder)),
+        quiz=questions(model, document),
         where=document.file,
         lines=_lines(model, document),
     )

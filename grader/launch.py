@@ -28,6 +28,7 @@ KINDS = (
     "timeout",
     "wrong-output",
     "unwritten-output",
+    "wrong-answer",
     "uncoalesced",
     "bank-conflict",
     "spill",
@@ -36,7 +37,8 @@ KINDS = (
     "cheat",
     "machine",
 )
-"""Every kind of finding, in the words of compute-sanitizer where it has one."""
+"""Every kind of finding, in the words of compute-sanitizer where it has one; a wrong answer is one
+to a question of a lab's quiz."""
 
 _EMPTY: Mapping[Any, Any] = MappingProxyType({})
 

@@ -164,7 +164,8 @@ def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _at(file: str, node: yaml.Node | yaml.Event) -> str:
-    return f"{file}:{node.start_mark.line + 1}"
+    mark = node.start_mark
+    return f"{file}:{mark.line + 1 if mark else 1}"
 
 
 def _step(node: yaml.Node, part: str | int) -> tuple[yaml.Node, yaml.Node] | None:

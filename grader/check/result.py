@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from grader.compile.program import Program
 from grader.lab import Case, Lab, Prepared, Visibility
 from grader.launch import Finding, Trace
+from grader.quiz import Paper
 from grader.timing import Timing
 
 Status = Literal["pass", "fail", "blocked", "unjudged", "error"]
@@ -118,7 +119,8 @@ class Evidence:
     `baseline` has the traces of the lab's baseline kernel by case name; `settled` the verdicts of
     the checks that this one depends on. `timings` are the measurements of speed in their order,
     of which the last one counts; without any, `untimed` says why. `sampled` is the timed launch
-    at its full size on the simulator, of which a few blocks were watched.
+    at its full size on the simulator, of which a few blocks were watched. `paper` is the quiz as
+    handed in.
     """
 
     lab: Lab
@@ -130,6 +132,7 @@ class Evidence:
     timings: tuple[Timing, ...] = ()
     untimed: str = ""
     sampled: tuple[CaseRun, ...] = ()
+    paper: Paper | None = None
 
     @property
     def watched(self) -> tuple[CaseRun, ...]:

@@ -10,6 +10,7 @@ import typer
 
 from grader import __version__
 from grader.cli.check import check
+from grader.cli.course import quiz  # noqa: F401 (adds a command to `labs`)
 from grader.cli.doctor import doctor
 from grader.cli.labs import labs
 from grader.cli.run import run as run_kernel

@@ -77,16 +77,22 @@ def check(
 
 
 def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:
-    """The file's grade; one that holds no source text at all has a grade too."""
+    """The file's grade, with the answers to the quiz that lie beside it; one that holds no source
+    text at all has a grade too."""
+    from grader.answersheet import read_sheet
     from grader.grade import grade, refusal
     from grader.submission import read_submission
 
+    answers = read_sheet(file.parent) if lab.quiz else None
     try:
         submission = read_submission(file)
     except StudentFault as fault:
-        return refusal(lab, file.name, fault, on=how.on)
+        return refusal(lab, file.name, fault, on=how.on, answers=answers)
     told: Progress = (lambda step, number, steps: None) if quiet else progress
-    return grade(lab, submission, on=how.on, threads=how.threads, limit=how.limit, progress=told)
+    return grade(
+        lab, submission, on=how.on, threads=how.threads, limit=how.limit, answers=answers,
+        progress=told,
+    )  # fmt: skip
 
 
 def crossed(
