@@ -59,7 +59,9 @@ BLOCK = np.dtype(
     ]
 )
 FUNCTION = np.dtype([(n, "u4") for n in ("block", "blocks", "registers", "local", "params")])
-CALL = np.dtype([(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs")])
+CALL = np.dtype(
+    [(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs", "quiet")]
+)
 COPY = np.dtype([(n, "u4") for n in ("from", "to", "bytes")])
 BUFFER = np.dtype(
     [

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from grader.sim import access, copying, opcode, sync, transfer
 from grader.sim.access import GENERIC, GLOBAL, SHARED
 from grader.sim.cfg import preferred_order
+from grader.sim.depot import has_local
 from grader.sim.effects import Registers, settled
 from grader.sim.flow import (
     ARRIVE,
@@ -104,8 +105,10 @@ def decode(module: Module, kernel: str, known: Known, *, definedness: bool = Fal
     image.suspects = [] if definedness else None
     functions = attributed(module, kernel)
     names = _reached(functions, module.variables, kernel)
+    depots = has_local(functions[name] for name in names)
     for number, name in enumerate(names):
-        image.functions.append(_Decoder(functions, image, number, known).function(functions[name]))
+        decoder = _Decoder(functions, image, number, known, depots)
+        image.functions.append(decoder.function(functions[name]))
     return image
 
 
@@ -128,9 +131,10 @@ def _reached(functions: dict[str, Function], variables: list[Variable], kernel: 
 
 class _Decoder:
     def __init__(
-        self, functions: dict[str, Function], image: Image, number: int, known: Known
+        self, functions: dict[str, Function], image: Image, number: int, known: Known, depots: bool
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
+        self.depots = depots
         self.shadows: Shadows | None = None
 
     def function(self, f: Function) -> Decoded:
@@ -158,7 +162,7 @@ class _Decoder:
         own = {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)
         if self.image.suspects is not None:
-            self.shadows = shadows(f, operands, self.image.suspects, self.functions)
+            self.shadows = shadows(f, operands, self.image.suspects, self.functions, self.depots)
         blocks = self.blocks(f, operands)
         return Decoded(
             f.name, blocks, registers.bytes, (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16

@@ -68,7 +68,7 @@ class _Flattening:
         self.copies += call.outputs
         callee = 0 if call.callee is None else self.numbers[call.callee]
         copies = (into, len(call.inputs), back, len(call.outputs))
-        self.calls.append((callee, call.callee is None, call.needs, *copies))
+        self.calls.append((callee, call.callee is None, call.needs, *copies, call.quiet))
         return len(self.calls) - 1
 
     def arrays(self) -> Arrays:
@@ -76,7 +76,7 @@ class _Flattening:
             np.array(self.insns, c.INSN) if self.insns else np.zeros(1, c.INSN),
             np.array(self.blocks, c.BLOCK),
             np.array(self.functions, c.FUNCTION),
-            np.array([*self.calls, (0,) * 7], c.CALL),
+            np.array([*self.calls, (0,) * 8], c.CALL),
             np.array([*self.copies, (0, 0, 0)], c.COPY),
             np.array([*self.tables, 0], np.uint32),
         )

@@ -23,12 +23,13 @@ WARP_MEETINGS = ("shfl", "vote", "match", "redux", "elect")
 @dataclass(slots=True)
 class Call:
     """A call site: callee's name or, indirect, None; argument and result copies
-    (caller's offset, callee's offset, bytes)."""
+    (caller's offset, callee's offset, bytes). `quiet`: a library calls."""
 
     callee: str | None
     inputs: list[tuple[int, int, int]]
     outputs: list[tuple[int, int, int]]
     needs: int
+    quiet: bool = False
 
 
 @dataclass(slots=True)
@@ -182,7 +183,7 @@ def _call(i: Instruction, f: Function, o: Operands, functions: dict[str, Functio
     frame = parameter_frame(callee)
     inputs = _copies(o.frame, arguments, callee.parameters, frame)
     outputs = [(b, a, n) for a, b, n in _copies(o.frame, results, callee.results, frame)]
-    call = Call(None if indirect else target, inputs, outputs, frame.bytes)
+    call = Call(None if indirect else target, inputs, outputs, frame.bytes, i.library or f.library)
     return End(CALL, a=o.register(target, 8) if indirect else 0, call=call)
 
 

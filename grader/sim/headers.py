@@ -7,10 +7,14 @@ found in it is told at the line that the student wrote.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from os.path import basename
 
 from grader.sim.ptx import Function, Instruction, Location, Module
 
+_INTRINSICS = re.compile(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
+"""Headers whose functions stand for instructions, and compute nothing of their own."""
 MAX_DEPTH = 6
 MAX_COPIES = 2048
 OWN = 1
@@ -22,24 +26,33 @@ def attributed(module: Module, kernel: str) -> dict[str, Function]:
     own = _file_of(module.functions[kernel])
     if not own:
         return dict(module.functions)
-    return _Attribution(module.functions, own).functions
+    loud = {own, 0} | {n for n, name in module.files.items() if _INTRINSICS.match(basename(name))}
+    return _Attribution(module.functions, own, frozenset(loud)).functions
 
 
 class _Attribution:
-    def __init__(self, functions: dict[str, Function], own: int) -> None:
-        self.own, self.copies = own, 0
+    def __init__(self, functions: dict[str, Function], own: int, loud: frozenset[int]) -> None:
+        self.own, self.loud, self.copies = own, loud, 0
         self.foreign = {n for n, f in functions.items() if _is_foreign(f, own)}
         self.original = functions
         self.functions: dict[str, Function] = {}
         for name, f in functions.items():
-            self.functions[name] = f if name in self.foreign else self.moved(f, None, 0)
+            self.functions[name] = (
+                replace(f, library=any(map(self.of_library, f.body[:1])))
+                if name in self.foreign
+                else self.moved(f, None, 0)
+            )
+
+    def of_library(self, i: Instruction) -> bool:
+        return i.location.file not in self.loud
 
     def moved(self, f: Function, at: Location | None, depth: int) -> Function:
         """A copy of `f` with its instructions at `at`, or where the student wrote them."""
         body = []
         for i in f.body:
             location = at or resolved(i.location, self.own)
-            body.append(Instruction(i.op, self.targets(i, location, depth), i.guard, location))
+            operands = self.targets(i, location, depth)
+            body.append(Instruction(i.op, operands, i.guard, location, self.of_library(i)))
         return replace(f, body=body)
 
     def targets(self, i: Instruction, at: Location, depth: int) -> list[str]:

@@ -36,12 +36,14 @@ class Location:
 
 @dataclass(slots=True)
 class Instruction:
-    """`op` with its modifiers ("ld.global.f32"), operands as text, guard as ("%p1", negated)."""
+    """`op` with its modifiers ("ld.global.f32"), operands as text, guard as ("%p1", negated);
+    `library`: a library's own code, by headers.py."""
 
     op: str
     operands: list[str]
     guard: tuple[str, bool] | None
     location: Location
+    library: bool = False
 
 
 @dataclass(slots=True)
@@ -75,6 +77,7 @@ class Function:
     has_body: bool = True
     line: int = 0
     limits: dict[str, list[int]] = field(default_factory=dict)
+    library: bool = False
 
 
 @dataclass(slots=True)

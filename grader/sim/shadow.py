@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from grader.sim.access import GENERIC, LOCAL, PARAM, space_of
+from grader.sim.access import GENERIC, LOCAL, PARAM, base_of, space_of
 from grader.sim.arguments import handed_over
 from grader.sim.definedness import sources, targets, unwritten
+from grader.sim.depot import Depot
 from grader.sim.moves import carries
 from grader.sim.opcode import Code, coded
 from grader.sim.operands import Operands, address, vector
@@ -23,17 +24,22 @@ from grader.sim.ptx import TYPE_BYTES, Function, Instruction
 from grader.sim.sync import SHUFFLES
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_BYTES = 4
-"""Of a shadow: one bit a lane."""
+_ACCESSES = frozenset(("shadow_load", "shadow_store"))
+"""What stands beside accesses to local memory; their guards are as other instructions'."""
+_BYTES = 8
+"""Of a shadow: one bit a lane, and where in local memory it comes from."""
 
 
 def shadows(
-    f: Function, o: Operands, suspects: list[str], functions: Mapping[str, Function]
+    f: Function, o: Operands, suspects: list[str], functions: Mapping[str, Function], depots: bool
 ) -> Shadows | None:
     """The shadows of a function, in registers of its file; None when it needs none. The PTX
-    types of those that may be undefined are added to `suspects`."""
-    first = unwritten(f)
-    return Shadows(f, first, o, suspects, handed_over(f, functions)) if first else None
+    types of those that may be undefined are added to `suspects`. `depots`: whether any function
+    of the kernel has local memory."""
+    first, depot = unwritten(f), Depot(f) if depots else None
+    if not first and not (depot and depot.accesses):
+        return None
+    return Shadows(f, first, o, suspects, handed_over(f, functions), depot)
 
 
 class Shadows:
@@ -46,12 +52,20 @@ class Shadows:
         o: Operands,
         suspects: list[str],
         handed: Mapping[str, int],
+        depot: Depot | None,
     ) -> None:
-        self.o, self.handed = o, handed
+        self.o, self.handed, self.library = o, handed, f.library
+        self.reached = depot.accesses if depot else frozenset()
+        self.fixed = depot.fixed if depot else frozenset()
+        self.moves = frozenset(id(i) for i in f.body if carries(i)) | (
+            depot.packs if depot else frozenset()
+        )
         self.true = o.source("1", 0)
         self.at: dict[str, int] = {}
         self.number: dict[str, int] = {}
-        for name in sorted(_reached(f, first)):
+        for name in sorted(
+            _reached(f, first | (depot.loaded if depot else frozenset()), self.moves)
+        ):
             self.at[name] = o.registers.more(_BYTES)
             self.number[name] = len(suspects)
             suspects.append(f.registers[name])
@@ -60,13 +74,22 @@ class Shadows:
     def before(self, i: Instruction, pc: int) -> list[Code]:
         """The checks of what `i` uses, and the shadows of what it writes; they run before it."""
         written = [name for name in targets(i) if name in self.at]
-        used = [] if carries(i) else [n for n in dict.fromkeys(sources(i)) if n in self.at]
+        moves = id(i) in self.moves
+        used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         codes = list(self.checks(i, used))
-        codes += self.carried(i, written) if carries(i) else self.given(written)
+        if id(i) in self.reached:
+            codes += self.accessed(i)
+        else:
+            codes += self.carried(i, written) if moves else self.given(written)
+        for code in codes:
+            code.flag |= (i.library or self.library) and code.exec == "shadow_check"
         if i.guard is not None:
-            at = self.o.predicate(i.guard[0])
+            guard, negate = self.o.predicate(i.guard[0]) + 1, int(i.guard[1])
             for code in codes:
-                code.imm = (at + 1) | int(i.guard[1]) << 32
+                if code.exec in _ACCESSES:
+                    code.guard, code.negate = guard, negate
+                else:
+                    code.imm = guard | negate << 32
             if i.guard[0] in self.at:
                 codes.insert(0, self.check(i.guard[0]))
         for code in codes:
@@ -130,8 +153,31 @@ class Shadows:
             ]
         if head == "shfl":
             return self.shuffled(i, written)
-        parts = [self.of(v) for v in vector(i.operands[1])]
+        given = i.operands[1:] if head == "or" else vector(i.operands[1])
+        parts = [self.of(v) for v in given]
         return [self.any(self.at[d], parts) for d in written]
+
+    def accessed(self, i: Instruction) -> Iterator[Code]:
+        """The shadow of local memory beside a load from it, or a store to it."""
+        parts = i.op.split(".")
+        load = parts[0] != "st"
+        values, where = i.operands if load else i.operands[::-1]
+        base, _ = address(where)
+        a, add, mode = base_of(self.o, where, space_of(parts))
+        size = TYPE_BYTES[parts[-1]]
+        for k, name in enumerate(vector(values)):
+            if load and name not in self.at:
+                continue
+            yield Code(
+                "shadow_load" if load else "shadow_store",
+                self.of(name),
+                a,
+                imm=add + k * size,
+                size=size,
+                space=space_of(parts),
+                mode=mode,
+                flag=int(base in self.fixed),
+            )
 
     def any(self, d: int, parts: list[int]) -> Code:
         """Defined where one of up to four parts is: what is made of them may be used in part."""
@@ -155,9 +201,9 @@ class Shadows:
         return self.at.get(text, self.true)
 
 
-def _reached(f: Function, first: frozenset[str]) -> set[str]:
+def _reached(f: Function, first: frozenset[str], moving: frozenset[int]) -> set[str]:
     """The registers that the value of one of `first` may be handed on to, and these."""
-    moves = [(targets(i), sources(i)) for i in f.body if carries(i)]
+    moves = [(targets(i), sources(i)) for i in f.body if id(i) in moving]
     found, before = set(first), 0
     while len(found) != before:
         before = len(found)

@@ -81,6 +81,7 @@ static bool push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call
   f->bits = f->masks + ((fn->blocks * 4 + 31) & ~31u);
   w->arena_used = used + room;
   memset(w->arena + used, 0, room);
+  forget_defined(w, local, fn->local, lanes);
   make_runnable(w, w->frames - 1, 0, lanes);
   return true;
 }

@@ -81,6 +81,7 @@ typedef struct { u32 from, to, bytes; } Copy;
 typedef struct {
   u32 function, indirect, needs;   /* needs: bytes of parameters that the caller hands over */
   u32 in, ins, out, outs;          /* ranges of `copy` */
+  u32 quiet;                       /* 1: a library's own code calls; see ptx_shadow_check */
 } CallSite;
 
 /* One buffer of global memory and its shadow, a cell for each granule. */
@@ -200,6 +201,7 @@ struct Warp {
   Wait wait[MAX_WAITS];
   u8 *arena; u32 arena_used, arena_room;
   u8 *local; u32 local_room;    /* [32][local_room] */
+  u32 *defined, defined_room;   /* by byte of local memory: the lanes that gave it a value */
   u8 *params; u32 params_room;  /* [32][params_room] */
   struct Flight *flight;        /* async.c's: copies on their way */
   u32 flights, flight_room, groups[LANES];
@@ -284,6 +286,9 @@ void forget_flights(Cta *c);
 void free_flights(Cta *c);
 void land_at(Cta *c, u32 barrier);
 void track_flights(Warp *w, const Insn *i, const u32 *barrier);
+
+/* shadow.c */
+void forget_defined(Warp *w, u32 from, u32 bytes, u32 lanes);
 
 /* control.c, barrier.c, launch.c */
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };

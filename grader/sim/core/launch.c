@@ -65,6 +65,7 @@ static void free_cta(Cta *c) {
   for (u32 k = 0; c->warp && k < c->warps; k++) {
     free(c->warp[k].arena);
     free(c->warp[k].local);
+    free(c->warp[k].defined);
     free(c->warp[k].params);
   }
   free_flights(c);
