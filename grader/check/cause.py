@@ -36,5 +36,7 @@ def _traced(finding: Finding, flow: Flow) -> Finding:
     if not _is_traced(finding):
         return finding
     places = {finding.line, finding.other.line if finding.other else finding.line} - {0}
-    found = {o for line in places for o in flow.origins(line) if o.line not in places}
+    unwritten = finding.variable if finding.kind == "uninitialized-read" else ""
+    told = (origin for line in places for origin in flow.origins(line, unwritten))
+    found = {origin for origin in told if origin.line not in places}
     return replace(finding, origins=tuple(sorted(found, key=lambda o: (o.line, o.name))))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from grader.compile.lexical import code, directives
 from grader.launch import Origin
 
-MOST = 12
+MOST = 16
 """So many origins of one line are told at most, the nearest ones."""
 
 DEEPEST = 8
@@ -49,31 +49,42 @@ class Span:
 
 @dataclass(frozen=True)
 class Flow:
-    """What a source says about its names: the lines that set each, the lines that mention each
-    word, the spans under a condition, those behind a conditional return, and the functions."""
+    """What a source says about its names: the lines that set each, the words on each line, the
+    spans under a condition, the functions, and each macro's line and the words of its text."""
 
     set_at: Mapping[str, Sequence[int]]
     named_at: Mapping[int, Sequence[str]]
     conditions: Sequence[Span]
     functions: Sequence[Span]
-    macros: Mapping[str, int]
+    macros: Mapping[str, tuple[int, Sequence[str]]]
 
-    def origins(self, line: int) -> tuple[Origin, ...]:
-        """Where what stands on a line comes from, in the order of the lines, itself left out."""
+    def origins(self, line: int, unwritten: str = "") -> tuple[Origin, ...]:
+        """Where what stands on a line comes from, in the order of the lines, itself left out: what
+        sets its names, the sizes in those lines, the conditions around it. Of an array that should
+        have been written before, `unwritten`, also what its writes come from."""
         inside = next((f for f in self.functions if f.first <= line <= f.last), None)
         if inside is None:
             return ()
-        names = self.named_at.get(line, ())
-        found = {
-            Origin(name, at)
-            for name in names
-            for at in self.set_at.get(name, ())
-            if inside.first <= at <= inside.last
-        }
-        found |= {Origin(name, self.macros[name]) for name in names if name in self.macros}
-        found |= {Origin(c.name, c.line) for c in self.conditions if c.first <= line <= c.last}
+        found = self._direct(line, inside)
+        for origin in tuple(found):
+            found |= self._sizes(self.named_at.get(origin.line, ()))
+            if origin.name == unwritten:
+                found |= self._direct(origin.line, inside)
         near = sorted((o for o in found if o.line != line), key=lambda o: abs(o.line - line))
         return tuple(sorted(near[:MOST], key=lambda o: (o.line, o.name)))
+
+    def _direct(self, line: int, inside: Span) -> set[Origin]:
+        names = self.named_at.get(line, ())
+        sets = {Origin(n, at) for n in names for at in self.set_at.get(n, ())}
+        found = {o for o in sets if inside.first <= o.line <= inside.last}
+        around = {Origin(c.name, c.line) for c in self.conditions if c.first <= line <= c.last}
+        return found | around | self._sizes(names)
+
+    def _sizes(self, names: Sequence[str]) -> set[Origin]:
+        """The macros among the words, and those in their texts."""
+        found = {Origin(n, self.macros[n][0]) for n in names if n in self.macros}
+        inner = [n for o in found for n in self.macros[o.name][1] if n in self.macros]
+        return found | {Origin(n, self.macros[n][0]) for n in inner}
 
 
 def read_flow(source: str) -> Flow:
@@ -87,7 +98,8 @@ def read_flow(source: str) -> Flow:
     for token in tokens:
         walk.step(token)
     defined = (d for d in directives(source) if d.name == "define")
-    macros = {found[0]: d.line for d in defined if (found := _WORD.match(d.text))}
+    texts = ((d.line, _WORD.findall(d.text)[:MOST]) for d in defined)
+    macros = {words[0]: (line, words[1:]) for line, words in texts if words}
     return Flow(
         _settings(tokens), {line: tuple(words) for line, words in named.items()},
         tuple(walk.conditions), tuple(walk.functions), macros,

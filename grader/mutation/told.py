@@ -9,9 +9,9 @@ from itertools import accumulate
 
 from grader.launch import Finding
 
-SYMPTOMS = frozenset({"wrong-output", "unwritten-output"})
-"""Kinds whose line is where the harm shows, the store of the output: what was stored can be wrong
-because of any line before it, and no run can tell of which."""
+SYMPTOMS = frozenset({"wrong-output", "unwritten-output", "spill"})
+"""Kinds whose line is where the harm shows: the store of an output, which can be wrong because of
+any line before it, and the kernel that spills as a whole. No run can tell more."""
 
 
 @dataclass(frozen=True)

@@ -41,14 +41,29 @@ __global__ void g(float* row)
     ("line", "due"),
     [
         (6, ["TILE 1", "row 15"]),
-        (8, ["row 6", "row 15"]),
-        (11, ["row 6", "col 7", "if 8", "row 15"]),
-        (13, ["As 5", "row 6", "col 7", "if 8", "col 11", "for 12", "k 12", "row 15"]),
-        (15, ["row 6", "if 8", "if 14"]),
-        (17, ["As 5", "row 6", "col 7", "if 8", "col 11", "As 13", "if 14", "row 15", "b 20"]),
+        (8, ["TILE 1", "row 6", "row 15"]),
+        (11, ["TILE 1", "row 6", "col 7", "if 8", "row 15"]),
+        (13, ["TILE 1", "As 5", "row 6", "col 7", "if 8", "col 11", "for 12", "k 12", "row 15"]),
+        (15, ["TILE 1", "row 6", "if 8", "if 14"]),
+        (
+            17,
+            [
+                "TILE 1",
+                "As 5",
+                "row 6",
+                "col 7",
+                "if 8",
+                "col 11",
+                "As 13",
+                "if 14",
+                "row 15",
+                "b 20",
+            ],
+        ),
         (20, ["col 7", "if 8", "col 11", "b 17"]),  # a member, a comment and a text set nothing
         (24, ["TILE 1"]),  # another function's `row` is another variable
         (2, []),
+        (5, ["TILE 1", "As 13"]),
         (0, []),
         (99, []),
     ],
@@ -60,7 +75,7 @@ def test_origins(line: int, due: list[str]) -> None:
 def test_the_nearest_are_told_of_many() -> None:
     sets = "".join(f"    x = {n};\n" for n in range(50))
     flow = read_flow(f"void f(float* a) {{\n    float x;\n{sets}    a[0] = x;\n}}\n")
-    assert [o.line for o in flow.origins(53)] == list(range(41, 53))
+    assert [o.line for o in flow.origins(53)] == list(range(37, 53))
 
 
 @pytest.mark.parametrize(
@@ -89,3 +104,10 @@ def test_hostile_texts_take_time_by_their_length(unit: str) -> None:
 
     short, long = (min(seconds(count) for _ in range(3)) for count in (400, 3_200))
     assert long < 8 * short * 4 + 0.05
+
+
+def test_an_array_that_was_not_written_leads_to_what_writes_it() -> None:
+    flow = read_flow(SOURCE)
+    due = {("k", 12), ("for", 12)}
+    assert due <= {(o.name, o.line) for o in flow.origins(17, "As")}
+    assert not due & {(o.name, o.line) for o in flow.origins(17)}
