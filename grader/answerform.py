@@ -10,8 +10,8 @@ from grader.quiz import asked, choices
 
 WIDTH = 80
 HEAD = """\
-Answers to the questions about {lab}. Write each after its colon, keep this
-file beside your {lab}.cu, and run
+Answers to the questions about {lab}. Write each after its
+colon, keep this file beside your {lab}.cu, and run
 
   grader check {lab} {lab}.cu
 

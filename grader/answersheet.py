@@ -63,7 +63,7 @@ def _entry(key: yaml.Node, value: yaml.Node) -> Entry:
     line = key.start_mark.line + 1 if key.start_mark else 0
     if not isinstance(value, yaml.ScalarNode):
         return Entry("", line, is_plain=False)
-    text = "" if value.value in EMPTY and value.style is None else str(value.value)
+    text = "" if value.value in EMPTY and not value.style else str(value.value)
     return Entry(text, line)
 
 

@@ -108,7 +108,8 @@ def _told(question: Question, paper: Paper) -> tuple[Finding, ...]:
     if question.kind == "text":
         return ()
     if not entry.is_plain:
-        return (_about(question, entry, f"`{question.name}` has a list where one answer is due"),)
+        what = f"`{question.name}` has a list where one answer is due"
+        return (_about(question, entry, what, "write it after the colon, without brackets"),)
     try:
         given = given_answer(question, entry.text)
     except ValueError as error:
