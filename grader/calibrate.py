@@ -23,7 +23,7 @@ from grader.run import time_kernel
 from grader.speedup import Estimate, estimate
 from grader.thresholds import Measured, proposal
 from grader.timed import timing_plan
-from grader.timing import Timing, TimingPlan
+from grader.timing import Timing, TimingPlan, counted
 from grader.verifier import verifier
 
 PAIRS = 200
@@ -178,5 +178,5 @@ def _rung(name: str, fails: bool, timing: Timing) -> Rung:
     if wrong or not timing.pairs:
         why = wrong[0].message if wrong else "no pair of launches was timed"
         return Rung(name, fails, problem=why)
-    seconds = median(pair.submission for pair in timing.pairs)
+    seconds = median(pair.submission for pair in counted(timing.pairs))
     return Rung(name, fails, estimate(timing.ratios), seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from grader.compile.program import Program
 from grader.launch import Finding, Launch
+from grader.speedup import rank
 
 Verify = Callable[[Mapping[str, NDArray[Any]], Mapping[str, NDArray[Any]]], str]
 """Given the inputs of one timed launch and what it left in its outputs, by argument name: empty
@@ -56,6 +57,30 @@ class Pair:
         return self.baseline / self.submission
 
 
+SHORTEST = 1e-9
+"""Seconds that a launch takes at least, whatever the events' own cost was."""
+
+
+def paired(
+    times: Sequence[tuple[float, float]], throttled: Sequence[bool], overhead: float
+) -> tuple[Pair, ...]:
+    """The pairs of measured (baseline, submission) seconds that include the events' `overhead`.
+
+    The first only warms up and is left out. Who stops a measurement and who judges it both look
+    at these: what the events cost moves the ratio of two short kernels."""
+    return tuple(
+        Pair(max(a - overhead, SHORTEST), max(b - overhead, SHORTEST), drop)
+        for (a, b), drop in zip(times, throttled, strict=True)
+    )[1:]
+
+
+def counted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    """Those that count: the ones that ran at full clock, where they are enough for an interval;
+    else all of them, since a GPU that throttles most of the time is as fast as that."""
+    sound = tuple(pair for pair in pairs if not pair.throttled)
+    return sound if rank(len(sound)) else tuple(pairs)
+
+
 @dataclass(frozen=True)
 class Timing:
     """What a plan's measurement gave: `pairs` in the order they ran, `overhead` in seconds of the
@@ -79,6 +104,5 @@ class Timing:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """The ratios that count; all of them on a GPU that never stops throttling."""
-        sound = tuple(p.ratio for p in self.pairs if not p.throttled)
-        return sound or tuple(p.ratio for p in self.pairs)
+        """The ratios that count."""
+        return tuple(pair.ratio for pair in counted(self.pairs))

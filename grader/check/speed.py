@@ -19,7 +19,7 @@ from grader.fault import LabFault
 from grader.lab import Band, Case
 from grader.launch import Finding
 from grader.speedup import Estimate, estimate, share
-from grader.timing import Timing
+from grader.timing import Timing, counted
 
 DEPENDS: Dependency | None = Dependency("output", "all")
 ONLY_ON = "gpu"
@@ -185,7 +185,9 @@ def _noisy_clocks(timing: Timing) -> Finding | None:
     if not slow:
         return None
     used = (
-        "they do not count" if slow < len(timing.pairs) else "all of them are counted all the same"
+        "they do not count"
+        if len(counted(timing.pairs)) == len(timing.pairs) - slow
+        else "all of them are counted all the same"
     )
     return Finding(
         "machine",
@@ -237,7 +239,7 @@ def _percent(rate: float, peak: float) -> float:
 
 def _seconds(timing: Timing) -> tuple[float, float]:
     """The median launch of the baseline and of the submission, in seconds."""
-    pairs = [p for p in timing.pairs if not p.throttled] or timing.pairs
+    pairs = counted(timing.pairs)
     return median(p.baseline for p in pairs), median(p.submission for p in pairs)
 
 

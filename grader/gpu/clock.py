@@ -41,6 +41,6 @@ def clock_of(bus: str) -> Clock:
 
 
 def dropped(clocks: Sequence[int]) -> tuple[bool, ...]:
-    """For each pair whether the clock had dropped when it ran."""
+    """For each pair whether the clock had dropped when it ran; 0 is a clock that nobody told."""
     highest = max(clocks, default=0)
-    return tuple(clock < DROP * highest for clock in clocks)
+    return tuple(0 < clock < DROP * highest for clock in clocks)

@@ -32,7 +32,7 @@ from grader.gpu.samples import BASELINE, FEWEST, SUBMISSION
 from grader.launch import Array, Finding, Launch
 from grader.packing import pack_launches
 from grader.refusal import refusal
-from grader.timing import Pair, Timing, TimingPlan, Verify
+from grader.timing import Timing, TimingPlan, Verify, paired
 
 KEPT_BYTES = 2 << 30
 """Bytes of timed outputs that are handed back for verification, at most."""
@@ -144,12 +144,8 @@ def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, flo
 def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
     """The pairs; the first only warmed up. What is wrong with any timed launch is a finding."""
     told = reply.value
-    bad = dropped(told["clocks"])
     overhead = told["overhead"]
-    pairs = tuple(
-        Pair(max(a - overhead, 1e-9), max(b - overhead, 1e-9), drop)
-        for (a, b), drop in zip(told["times"], bad, strict=True)
-    )[1:]
+    pairs = paired(told["times"], dropped(told["clocks"]), overhead)
     findings = [*stop(question.plan, told, bool(reply.arrays)), *_trespasses(question, reply)]
     wrong, verified = _verified(question, reply, verify)
     clocks = tuple(told["clocks"][1:]) if any(told["clocks"]) else ()

@@ -9,6 +9,7 @@ from typing import Any
 from grader.gpu.clock import dropped
 from grader.packing import Arrays
 from grader.speedup import interval, settled
+from grader.timing import counted, paired
 
 BASELINE, SUBMISSION, OWN = 0, 1, 2
 FEWEST = 20
@@ -34,9 +35,9 @@ class Record:
     text: str = ""
 
     def ratios(self) -> list[float]:
-        """Of the pairs that count; the first one only warmed up."""
-        pairs = zip(self.times[1:], dropped(self.clocks)[1:], strict=True)
-        return [baseline / submission for (baseline, submission), drop in pairs if not drop]
+        """Of the pairs that count, as the parent will count them."""
+        pairs = paired(self.times, dropped(self.clocks), self.overhead)
+        return [pair.ratio for pair in counted(pairs)]
 
 
 def wanted(record: Record, plan: Mapping[str, Any], spent: float) -> bool:

@@ -46,5 +46,29 @@ def test_pairs_of_a_dropped_clock_do_not_settle_it() -> None:
     assert wanted(seen(2.0, 50, clocks), PLAN, 1.0)
 
 
+def test_what_the_events_cost_does_not_settle_it() -> None:
+    """20 us of events around 10 us and 5 us: 1.2 times as fast with them, 2 times without."""
+    times = [(30e-6, 25e-6 + 1e-7 * (k % 4)) for k in range(60)]
+    record = Record(times, [1980] * 60, overhead=20e-6)
+    assert record.ratios() == pytest.approx([1.95] * 59, rel=0.04)
+    assert wanted(record, {**PLAN, "minimum": 1.3, "full": 1.8}, 1.0) is False
+    near = {**PLAN, "minimum": 1.94, "full": 2.5}
+    assert wanted(record, near, 1.0) is True
+
+
+def test_a_kernel_far_below_the_minimum_only_for_the_events_cost_is_not_given_up() -> None:
+    times = [(30e-6, 25e-6 + 1e-7 * (k % 4)) for k in range(12)]
+    plan = {**PLAN, "minimum": 2.5, "full": 3.0}
+    assert wanted(Record(times, [1980] * 12), plan, 1.0) is False
+    assert wanted(Record(times, [1980] * 12, overhead=20e-6), plan, 1.0) is True
+
+
+def test_one_high_clock_in_the_beginning_does_not_leave_a_few_pairs_to_judge_by() -> None:
+    """A GPU that boosts for a moment and is then held at 88 % by its power limit."""
+    clocks = [1980, 1980, 1980] + [1740] * 48
+    assert len(seen(2.0, 50, clocks).ratios()) == 50
+    assert not wanted(seen(2.0, 50, clocks), PLAN, 1.0)
+
+
 def test_the_first_pair_does_not_count() -> None:
     assert all(ratio < 3 for ratio in seen(2.0, 30).ratios())
