@@ -30,6 +30,7 @@ from grader.sim.flow import (
     call_builtin,
     meeting,
     parameter_frame,
+    reached,
     terminator,
     without_effect,
 )
@@ -46,7 +47,6 @@ from grader.sim.ptx import (
     Module,
     PtxError,
     TooLarge,
-    Variable,
 )
 from grader.sim.shadow import Shadows, shadows
 from grader.sim.straighten import straightened
@@ -55,20 +55,23 @@ from grader.sim.unsupported import described, refused_register
 
 @dataclass(slots=True)
 class Decoded:
-    """A function ready to run, blocks in the preferred order."""
+    """A function ready to run, blocks in the preferred order; `depots`, where its `.local`
+    variables lie in its stack frame."""
 
     name: str
     blocks: list[Block]
     registers: int
     local: int
     params: int
+    depots: dict[str, int]
 
 
 @dataclass(slots=True)
 class Image:
     """A whole module, decoded. `locations` and `ops` are by program counter; `functions` in the
     order of their numbers; `entry` maps the kernel's parameters to offsets; `suspects` has the PTX
-    types of the registers that shadow.py watches, None where it does not."""
+    types of the registers that shadow.py watches, None where it does not; `sections` the text of
+    the debug sections."""
 
     functions: list[Decoded]
     constants: ConstantBank
@@ -82,6 +85,7 @@ class Image:
     finer: bool
     runtime: set[str] = field(default_factory=set)
     suspects: list[str] | None = None
+    sections: dict[str, str] = field(default_factory=dict)
 
 
 MAX_STACK = 512 << 10
@@ -103,30 +107,14 @@ def decode(module: Module, kernel: str, known: Known, *, definedness: bool = Fal
     constants = ConstantBank()
     image = Image([], constants, [], [], [], 0, {}, {}, False, False)
     image.suspects = [] if definedness else None
+    image.sections = module.sections
     functions = attributed(module, kernel)
-    names = _reached(functions, module.variables, kernel)
+    names = reached(functions, module.variables, kernel)
     depots = has_local(functions[name] for name in names)
     for number, name in enumerate(names):
         decoder = _Decoder(functions, image, number, known, depots)
         image.functions.append(decoder.function(functions[name]))
     return image
-
-
-def _reached(functions: dict[str, Function], variables: list[Variable], kernel: str) -> list[str]:
-    """The kernel and the functions that it, or what it calls, names: by a call, by an address in
-    the code, or by one in a variable (a table of virtual functions)."""
-    callable_ = {n for n, f in functions.items() if not f.entry and f.has_body}
-    held = {name for v in variables for _, name, _ in v.relocations} & callable_
-    found, work = {kernel: None}, [kernel]
-    while work:
-        body = functions[work.pop()].body
-        named = {x for i in body for x in i.operands} & callable_
-        if any(i.op.startswith("call") for i in body):
-            named |= held
-        for name in sorted(named - found.keys()):
-            found[name] = None
-            work.append(name)
-    return [kernel, *(n for n in functions if n in found and n != kernel)]
 
 
 class _Decoder:
@@ -164,9 +152,8 @@ class _Decoder:
         if self.image.suspects is not None:
             self.shadows = shadows(f, operands, self.image.suspects, self.functions, self.depots)
         blocks = self.blocks(f, operands)
-        return Decoded(
-            f.name, blocks, registers.bytes, (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
-        )
+        room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
+        return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of))
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         by_index: dict[int, list[str]] = {}

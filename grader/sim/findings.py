@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from grader.launch import Array, Dim3, Finding, Launch
 from grader.sim import core as c
 from grader.sim.access import GLOBAL, LOCAL, SHARED
 from grader.sim.decode import Image
-from grader.sim.locals import used_local
+from grader.sim.dwarf import LocalVariables
+from grader.sim.locals import used_local, with_value
 from grader.sim.machine import Raw
 from grader.sim.messages import barriers, hazards, memory, stops, undefined
 from grader.sim.names import Shape, declared_shape, element_bytes, plain_name
@@ -40,6 +42,10 @@ class Explainer:
         self.lines = source.split("\n")
         self.order = ProgramOrder(image)
         self.line_of = _lines(image)
+
+    @cached_property
+    def locals(self) -> LocalVariables:
+        return LocalVariables(self.image.sections)
 
     def findings(self) -> tuple[Finding, ...]:
         """Alike ones folded; errors first, then by line."""
@@ -78,7 +84,8 @@ class Explainer:
         if int(r["kind"]) == c.ASSERTION:
             return self.condition(int(r["buffer"]), offset)
         if int(r["kind"]) == c.UNDEFINED:
-            return self.register(int(r["pc"]), int(r["buffer"]))
+            stored = self.stored(int(r["extra"]) - 1, offset) if int(r["extra"]) else None
+            return stored or self.register(int(r["pc"]), int(r["buffer"]))
         if offset >= 1 << 63:
             offset -= 1 << 64
         if space == SHARED:
@@ -105,6 +112,16 @@ class Explainer:
         held = used_local(self.source, self.line(pc), (self.image.suspects or [])[number])
         name, cure = (held.name, held.declaration) if held else ("", "")
         return Target("local", name, name, cure, 0, 0)
+
+    def stored(self, function: int, offset: int) -> Target | None:
+        """The local variable that lies at a byte of a function's stack frame, if the debug sections
+        name it; its extent as in `register`."""
+        for depot, start in self.image.functions[function].depots.items():
+            if (held := self.locals.at(depot, offset - start)) is not None:
+                element = self.locals.element(held, offset - start)
+                cure = with_value(held.name, held.kind, held.extent, self.text(held.line))
+                return Target("local", held.name, element, cure, offset, held.bytes)
+        return None
 
     def shared(self, offset: int) -> Target:
         held = self.raw.shared.at(offset)

@@ -64,6 +64,23 @@ class Block:
     """What running it costs of the step budget."""
 
 
+def reached(functions: dict[str, Function], variables: list[Variable], kernel: str) -> list[str]:
+    """The kernel and the functions that it, or what it calls, names: by a call, by an address in
+    the code, or by one in a variable (a table of virtual functions)."""
+    callable_ = {n for n, f in functions.items() if not f.entry and f.has_body}
+    held = {name for v in variables for _, name, _ in v.relocations} & callable_
+    found, work = {kernel: None}, [kernel]
+    while work:
+        body = functions[work.pop()].body
+        named = {x for i in body for x in i.operands} & callable_
+        if any(i.op.startswith("call") for i in body):
+            named |= held
+        for name in sorted(named - found.keys()):
+            found[name] = None
+            work.append(name)
+    return [kernel, *(n for n in functions if n in found and n != kernel)]
+
+
 def terminator(
     i: Instruction, f: Function, o: Operands, functions: dict[str, Function]
 ) -> End | None:

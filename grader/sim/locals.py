@@ -57,6 +57,15 @@ class Local:
         return wants is None or wants == kind
 
 
+def with_value(name: str, kind: str, extent: str, declared: str) -> str:
+    """The declaration of a variable with a value, where the line that declares it gives it none;
+    else empty. `extent`: the dimensions of an array."""
+    if re.search(rf"\b{re.escape(name)}\s*(?:\[[^\]]*\]\s*)*[;,]", declared) is None or not kind:
+        return ""
+    plain = "" if extent else Local(name, kind).declaration
+    return plain or f"{kind} {name}{extent} = {{}};"
+
+
 def used_local(source: str, line: int, kind: str) -> Local | None:
     """The variable without a value that `line` uses, held in a register of PTX type `kind`; None
     where there is none, or more than one."""

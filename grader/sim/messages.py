@@ -140,7 +140,7 @@ def memory(r: Report) -> Finding:
 def undefined(r: Report) -> Finding:
     """A local variable that is used before it is given a value."""
     t = r.target
-    what = f"`{t.name}`" if t.name else "a local variable"
+    what = f"`{t.element}`" if t.name else "a local variable"
     return Finding(
         "uninitialized-read",
         "error",

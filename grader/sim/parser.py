@@ -65,6 +65,8 @@ MAX_TEXT = 32 << 20
 
 MAX_REGISTERS = 1 << 16
 
+SECTIONS = frozenset((".debug_info", ".debug_abbrev"))
+
 
 def parse(text: str) -> Module:
     """The module that `text` is. Raises PtxError."""
@@ -86,7 +88,9 @@ def _module(text: str) -> Module:
             return module
         at = match.end()
         if match["section"]:
-            at = _skip_section(text, at)
+            start, at = at, _skip_section(text, at)
+            if (name := match["section"].split()[1]) in SECTIONS:
+                module.sections[name] = text[start : at - 1]
         elif match["line"]:
             _module_line(module, match["line"])
         elif match["function"]:

@@ -86,6 +86,8 @@ class Module:
     variables: list[Variable] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
     target: str = ""
+    sections: dict[str, str] = field(default_factory=dict)
+    """Text of the debug sections that dwarf.py reads, by name."""
 
 
 TYPE_BYTES = {
