@@ -21,12 +21,13 @@ GPU_PYTHON := $(BIN)/python
 endif
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test test-gpu truth-gpu has-gpu test-fuzz labs bench lint clean
+.PHONY: help demo test test-gpu truth-gpu has-gpu test-fuzz labs handouts bench lint clean
 
 help:
 	@echo 'make demo       grade a sample class of 12 on this machine and show the reports'
 	@echo 'make test       lint, type check, prove the labs, test'
 	@echo 'make labs       prove that every lab is sound'
+	@echo 'make handouts   build the handouts as HTML and PDF, with their figures, in build/handouts'
 	@echo 'make bench      time the simulator and the command'
 	@echo 'make test-gpu   the tests that need an NVIDIA GPU; WHEELS=DIR where there is no network'
 	@echo 'make test-fuzz  fuzz the simulator for a minute'
@@ -62,6 +63,9 @@ has-gpu:
 
 test-fuzz: $(VENV)/dev $(LIBRARY)
 	@$(BIN)/python -m tests.fuzz --seconds 60
+
+handouts: $(VENV)/handouts $(LIBRARY)
+	@$(BIN)/python -m grader.handout --out build/handouts
 
 labs: $(LIBRARY)
 	@$(BIN)/grader labs check
@@ -103,6 +107,11 @@ $(VENV)/run: $(VENV)/made pyproject.toml setup.py
 $(VENV)/dev: $(VENV)/run
 	@echo 'Installing what the tests need from PyPI ...'
 	@$(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(VENV)/handouts: $(VENV)/run
+	@echo 'Installing what the handouts need from PyPI: matplotlib, pandoc and typst ...'
+	@$(PIP) --no-build-isolation --editable '.[handouts]'
 	@touch $@
 
 $(VENV)/gpu: $(VENV)/dev
