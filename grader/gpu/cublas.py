@@ -7,7 +7,7 @@ math, which uses no tensor cores.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,36 +38,49 @@ def speed(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arra
     and k; 0 when cuBLAS does not work here. grader.box calls it by name."""
     import pycuda.driver as cuda
 
-    try:
-        held = [ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in request["libraries"]]
-    except OSError:
-        return 0.0, {}
     m, n, k = request["sizes"]
     with context(cuda):
-        handle = ctypes.c_void_p()
-        if held[-1].cublasCreate_v2(ctypes.byref(handle)):
+        if (opened := cublas(request["libraries"])) is None:
             return 0.0, {}
-        held[-1].cublasSetMathMode(handle, PEDANTIC_MATH)
-        product = _product(cuda, held[-1], handle, (m, n, k))
-        if product():
+        held = tuple(allocated(cuda, 4 * count) for count in (m * k, k * n, m * n))
+        for memory, count in zip(held, (m * k, k * n), strict=False):
+            cuda.memset_d32(memory, 0x3F000001, count)  # floats a little above one half
+        multiply = product(*opened, (m, n, k), held)
+        if multiply():
             return 0.0, {}
-        return 2.0 * m * n * k / seconds(cuda, product), {}
+        return 2.0 * m * n * k / seconds(cuda, multiply), {}
 
 
-def _product(cuda: Any, library: Any, handle: Any, sizes: tuple[int, int, int]) -> Any:
-    """A call that enqueues one product and returns cuBLAS' status, 0 when all is well."""
+def cublas(paths: Sequence[str]) -> tuple[Any, Any] | None:
+    """cuBLAS and a handle in the current context; None when it does not work here. `paths` are
+    those of LIBRARIES, in that order."""
+    try:
+        loaded = [ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in paths]
+    except OSError:
+        return None
+    handle = ctypes.c_void_p()
+    if loaded[-1].cublasCreate_v2(ctypes.byref(handle)):
+        return None
+    loaded[-1].cublasSetMathMode(handle, PEDANTIC_MATH)
+    return loaded[-1], handle
+
+
+def product(
+    library: Any, handle: Any, sizes: tuple[int, int, int], held: Sequence[Any]
+) -> Callable[[], int]:
+    """A call that enqueues C = A B and returns cuBLAS' status, 0 when all is well.
+
+    `sizes` are m, n and k; `held` is A (m x k), B (k x n) and C (m x n) on the device, column by
+    column. The product of row-major A and B is that of B and A, with n, m and k."""
     m, n, k = sizes
-    a, b, c = (allocated(cuda, 4 * count) for count in (m * k, k * n, m * n))
-    for memory, count in ((a, m * k), (b, k * n)):
-        cuda.memset_d32(memory, 0x3F000001, count)  # floats a little above one half
+    a, b, c = (ctypes.c_void_p(int(memory)) for memory in held)
     one, zero = ctypes.c_float(1), ctypes.c_float(0)
 
-    def product() -> int:
+    def multiply() -> int:
         status: int = library.cublasSgemm_v2(
             handle, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, ctypes.byref(one),
-            ctypes.c_void_p(int(a)), m, ctypes.c_void_p(int(b)), k, ctypes.byref(zero),
-            ctypes.c_void_p(int(c)), m,
+            a, m, b, k, ctypes.byref(zero), c, m,
         )  # fmt: skip
         return status
 
-    return product
+    return multiply
