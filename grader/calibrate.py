@@ -17,7 +17,7 @@ from grader.check.suite import plan as checks_of
 from grader.compile.source import compile_source
 from grader.fault import LabFault, StudentFault
 from grader.gpu.child import facts_of
-from grader.gpu.device import devices
+from grader.gpu.device import alike
 from grader.lab import Band, Case, Lab
 from grader.run import time_kernel
 from grader.speedup import Estimate, estimate
@@ -118,7 +118,7 @@ def measured(calibration: Calibration, today: datetime.date) -> Measured:
     band = calibration.proposed
     if band is None or calibration.problems:
         raise LabFault("; ".join(calibration.problems), where=calibration.lab)
-    tools = dict(facts_of(devices()[0]).toolchain)
+    tools = dict(facts_of(alike()[0]).toolchain)
     tools.pop("device")
     return Measured(
         minimum=band.minimum,

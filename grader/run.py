@@ -11,7 +11,7 @@ from grader.compile.program import Program
 from grader.fault import MachineFault
 from grader.gpu.attempt import run_launches
 from grader.gpu.child import facts_of
-from grader.gpu.device import devices, lacking
+from grader.gpu.device import alike, lacking
 from grader.gpu.measure import time_kernel
 from grader.gpu.nvcc import as_built
 from grader.launch import Array, Finding, Launch, Trace
@@ -34,7 +34,7 @@ def built_for(on: Literal["sim", "gpu"], program: Program) -> Program:
         return program
     if (missing := lacking()) is not None:
         raise missing
-    return as_built(program, facts_of(devices()[0]).architecture)
+    return as_built(program, facts_of(alike()[0]).architecture)
 
 
 def run_all(

@@ -13,7 +13,7 @@ from grader.box import BoxDeath, Limits
 from grader.compile.program import Kernel, Program
 from grader.fault import MachineFault
 from grader.gpu.buffer import GUARD, POISONS, trespasses, written
-from grader.gpu.child import START, Facts, call_on, facts_of, healthy, probe
+from grader.gpu.child import START, Facts, call_on, examine, facts_of, healthy, probe
 from grader.gpu.device import Device, alike, lacking
 from grader.gpu.errors import of_death, of_error, of_timeout, placed
 from grader.gpu.lock import held
@@ -26,6 +26,9 @@ from grader.refusal import refusal
 __all__ = ["facts_of", "healthy", "run_launches"]
 
 TEARDOWN = 10.0
+TOLD = 512 << 10
+"""Bytes of JSON about one launch: what it printed may be all control characters, six bytes each."""
+
 PATIENCE = 4
 """A kernel that never ends once seldom ends elsewhere: the limit is divided after each timeout."""
 
@@ -74,7 +77,7 @@ def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trac
     try:
         reply = call_on(work.device, "step:launch", request, arrays, _limits(ready, limit))
     except BoxDeath as death:
-        probe(work.device)
+        examine(work.device, death)
         return [_aborted(work, of_death(death, limit)) for _ in ready]
     traces = [
         _trace(work, one, kernel, row, reply.arrays, number, limit)
@@ -91,6 +94,7 @@ def _limits(launches: Sequence[Launch], limit: float) -> Limits:
     """For a child that runs every launch twice and hands every buffer back twice."""
     arrays = [a for launch in launches for a in launch.args if isinstance(a, Array)]
     output = sum(len(POISONS) * (a.nbytes + 2 * GUARD + 64) for a in arrays) + (4 << 20)
+    output += len(launches) * TOLD
     wall = START + TEARDOWN + len(launches) * len(POISONS) * limit
     return Limits(wall=wall, cpu=wall, memory=0, output=output)
 

@@ -60,7 +60,7 @@ def facts_of(device: Device) -> Facts:
     key = key_of("gpu", FORMAT, device.name, driver_version(), nvcc)
     told = load(user_folder(), key)
     if told is None:
-        told = call_on(device, "step:describe", {}, {}, Limits(wall=START, memory=0)).value
+        told = _described(device)
         store(user_folder(), key, told)
     toolchain = {
         "device": told["name"],
@@ -72,6 +72,15 @@ def facts_of(device: Device) -> Facts:
     return Facts(told["architecture"], toolchain)
 
 
+def _described(device: Device) -> Any:
+    try:
+        return call_on(device, "step:describe", {}, {}, Limits(wall=START, memory=0)).value
+    except BoxDeath as death:
+        what = f"CUDA does not say what {device.model} is: {death.detail}"
+        mend = "see nvidia-smi and `grader doctor`"
+        raise MachineFault(what, where=str(device.node), mend=mend) from death
+
+
 def healthy(device: Device) -> str:
     """Empty when a known kernel gives the right numbers on `device`, else what went wrong."""
     try:
@@ -81,6 +90,21 @@ def healthy(device: Device) -> str:
     except MachineFault as fault:
         return fault.what
     return "" if reply.value is True else "a known kernel gives wrong numbers"
+
+
+def examine(device: Device, death: BoxDeath) -> None:
+    """After a child's death: whether the GPU still works, and whose fault it was. Raises
+    MachineFault when the machine failed; returns when the launch did.
+
+    A kernel takes no memory of the host, so that a child which got none, or was killed for it,
+    tells nothing of the submission."""
+    probe(device)
+    if death.reason == "memory":
+        raise MachineFault(
+            f"the GPU's process died: {death.detail}",
+            where=str(device.node),
+            mend="grade fewer submissions at once, or give the grader more memory",
+        )
 
 
 def probe(device: Device) -> None:

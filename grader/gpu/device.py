@@ -64,8 +64,11 @@ def devices() -> tuple[Device, ...]:
 
 
 def alike() -> tuple[Device, ...]:
-    """The GPUs of the first one's kind: what is compiled for one runs on all of them."""
+    """The GPUs of the first one's kind, one at least: what is compiled for one runs on all of
+    them. MachineFault when there is none, or none any more."""
     found = devices()
+    if not found:
+        raise _no_gpu()
     return tuple(device for device in found if device.model == found[0].model)
 
 
@@ -73,7 +76,11 @@ def _told_by_driver() -> list[tuple[str, str, str]]:
     """(node, UUID, model) of each GPU that the driver describes under /proc."""
     rows = []
     for file in sorted(DRIVER.glob("gpus/*/information")):
-        pairs = (line.partition(":")[::2] for line in file.read_text().splitlines())
+        try:
+            text = file.read_text(errors="replace")
+        except OSError:  # a GPU that has fallen off the bus
+            continue
+        pairs = (line.partition(":")[::2] for line in text.splitlines())
         told = {key.strip(): value.strip() for key, value in pairs}
         node = f"nvidia{told.get('Device Minor', '')}"
         rows.append((node, told.get("GPU UUID", ""), told.get("Model", "NVIDIA GPU")))
@@ -112,13 +119,17 @@ def library_folder() -> Path | None:
     return next((f for f in folders if (f / _LIBRARY).exists()), None)
 
 
+def _no_gpu() -> MachineFault:
+    return MachineFault(
+        "there is no NVIDIA GPU here (no /dev/nvidia0)",
+        mend="use --on sim, or run this on a machine with an NVIDIA GPU and its driver",
+    )
+
+
 def lacking() -> MachineFault | None:
     """What this machine lacks to judge on a GPU, and how to mend it; None when it lacks nothing."""
     if not devices():
-        return MachineFault(
-            "there is no NVIDIA GPU here (no /dev/nvidia0)",
-            mend="use --on sim, or run this on a machine with an NVIDIA GPU and its driver",
-        )
+        return _no_gpu()
     if library_folder() is None:
         what = f"the NVIDIA driver's library {_LIBRARY} is not installed"
         return MachineFault(what, mend="install the driver's user-space part of the same release")

@@ -20,7 +20,7 @@ from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.program import Kernel, Program
 from grader.fault import LabFault, MachineFault
 from grader.gpu.buffer import GUARD, inside, strays
-from grader.gpu.child import START, call_on, facts_of, probe
+from grader.gpu.child import START, call_on, examine, facts_of, probe
 from grader.gpu.clock import dropped
 from grader.gpu.cublas import libraries
 from grader.gpu.device import Device, alike, driver_version, lacking, toolkit
@@ -71,7 +71,7 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
         try:
             reply = _asked(question, cubins, device)
         except BoxDeath as death:
-            probe(device)
+            examine(device, death)
             lost = placed(of_death(death, plan.limit), program, question.kernels[1])
             return Timing((), findings=(lost,), ended=False, device=name)
         if reply.value["stopped"]:
@@ -125,7 +125,7 @@ def _asked(question: Question, cubins: Mapping[str, bytes], device: Device) -> R
 
 
 def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, float]:
-    """cuBLAS' speed on a product of these sizes, remembered; nothing where it is not installed."""
+    """cuBLAS' speed on a product of these sizes, remembered; nothing where it does not work."""
     tools = toolkit()
     paths = libraries(tools) if tools and sizes else ()
     if not paths:
@@ -135,7 +135,10 @@ def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, flo
     if known is None:
         request = {"sizes": sizes, "libraries": [str(path) for path in paths]}
         limits = Limits(wall=START, memory=0)
-        reply = call_on(device, "cublas:speed", request, {}, limits, (paths[-1].parent,))
+        try:
+            reply = call_on(device, "cublas:speed", request, {}, limits, (paths[-1].parent,))
+        except (BoxDeath, MachineFault):
+            return {}  # it is shown beside a speed that was measured, and decides nothing
         known = float(reply.value)
         store(user_folder(), key, known)
     return {"cublas_flop_per_second": known} if known else {}

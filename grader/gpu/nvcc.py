@@ -33,6 +33,7 @@ OPTIONS = ["-lineinfo", "--std=c++17"]
 DEBUG_OPTIONS = ["-G", "--std=c++17"]
 
 _ERROR = re.compile(r"^[^\s:()]*\((\d+)\): (?:error|catastrophic error)[^:]*: (.*)$", re.M)
+_ASSEMBLER = re.compile(r"^ptxas (?:\S+, line \d+; )?error\s*: (.*)$", re.M)
 _RELEASE = re.compile(r"\bV([\d.]+)")
 
 
@@ -141,6 +142,7 @@ def _scratch() -> Iterator[str]:
 
 def _refused(program: Program, log: str) -> StudentFault | MachineFault:
     errors = tuple(_finding(program, int(m[1]), m[2]) for m in _ERROR.finditer(log))
+    errors += tuple(_finding(program, 0, m[1]) for m in _ASSEMBLER.finditer(log))
     if not errors:
         last = (log.strip().splitlines() or ["it said nothing"])[-1]
         return MachineFault(f"nvcc failed: {last}", mend="run nvcc --version; see `grader doctor`")

@@ -1,0 +1,131 @@
+"""A child that dies, and whose fault that is; a GPU that is there no more. Needs no GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.box import BoxDeath, Reply
+from grader.compile.program import Kernel, Program
+from grader.fault import MachineFault, StudentFault
+from grader.gpu import attempt, child, device, lock, measure
+from grader.gpu.child import Facts, facts_of
+from grader.gpu.device import Device, Toolkit, alike
+from grader.gpu.nvcc import _refused
+from grader.launch import Launch
+
+GPU = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
+PROGRAM = Program("k.cu", "one\ntwo\n", (Kernel("k", "k", 1, ()),), "", "", "sm_75")
+LAUNCH = Launch("k", (1, 1, 1), (1, 1, 1), ())
+HEALTHY = Reply(True, {})
+
+
+class Deaths:
+    """Stands for grader.box.call: each step's answer, or the death that it dies."""
+
+    def __init__(self, **answers: Reply | BoxDeath | MachineFault) -> None:
+        self.answers = answers
+
+    def __call__(self, step: str, *given: Any, **more: Any) -> Reply:
+        answer = self.answers[step.rpartition(":")[2]]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setattr(attempt, "lacking", lambda: None)
+    monkeypatch.setattr(attempt, "alike", lambda: (GPU,))
+    monkeypatch.setattr(attempt, "compile_cubin", lambda program, architecture: b"cubin")
+    monkeypatch.setattr(attempt, "facts_of", lambda device: Facts("sm_75", {}))
+    monkeypatch.setattr(lock, "lock_file", lambda device, folder=None: tmp_path / "gpu.lock")
+    return monkeypatch
+
+
+def test_a_child_that_got_no_memory_tells_nothing_of_the_submission(
+    one_gpu: pytest.MonkeyPatch,
+) -> None:
+    killed = BoxDeath("memory", "the system killed it, most likely for want of memory")
+    one_gpu.setattr(child, "call", Deaths(launch=killed, probe=HEALTHY))
+    with pytest.raises(MachineFault, match="want of memory") as caught:
+        attempt.run_launches(PROGRAM, [LAUNCH])
+    assert "at once" in caught.value.mend
+
+
+@pytest.mark.parametrize(("reason", "kind"), [("timeout", "timeout"), ("crash", "launch-failure")])
+def test_a_child_that_a_launch_ended_is_a_finding(
+    one_gpu: pytest.MonkeyPatch, reason: Any, kind: str
+) -> None:
+    one_gpu.setattr(child, "call", Deaths(launch=BoxDeath(reason, "it is gone"), probe=HEALTHY))
+    (trace,) = attempt.run_launches(PROGRAM, [LAUNCH])
+    assert [finding.kind for finding in trace.errors] == [kind]
+
+
+def test_a_gpu_that_cannot_be_described_is_the_machine_s_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(child, "user_folder", lambda: None)
+    monkeypatch.setattr(child, "toolkit", lambda: None)
+    died = BoxDeath("timeout", "it ran for more than 30 s")
+    monkeypatch.setattr(child, "call", Deaths(describe=died))
+    with pytest.raises(MachineFault, match="what NVIDIA A is: it ran for more") as caught:
+        facts_of(GPU)
+    assert caught.value.where == "/dev/nvidia0"
+
+
+def test_gpus_that_are_gone_are_a_machine_s_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "DEVICES", tmp_path)
+    with pytest.raises(MachineFault, match="no NVIDIA GPU"):
+        alike()
+
+
+def test_a_gpu_whose_description_cannot_be_read_is_still_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nvidia0").touch()
+    (tmp_path / "gpus" / "0" / "information").mkdir(parents=True)
+    monkeypatch.setattr(device, "DEVICES", tmp_path)
+    monkeypatch.setattr(device, "DRIVER", tmp_path)
+    assert [one.name for one in alike()] == ["nvidia0"]
+
+
+@pytest.mark.parametrize(
+    "ends", [BoxDeath("crash", "it was ended by SIGSEGV"), MachineFault("no memory is free")]
+)
+def test_a_speed_that_was_measured_is_not_lost_for_want_of_cublas(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: BoxDeath | MachineFault
+) -> None:
+    monkeypatch.setattr(measure, "toolkit", lambda: Toolkit(tmp_path / "bin" / "nvcc"))
+    monkeypatch.setattr(measure, "libraries", lambda tools: (tmp_path / "libcublas.so",))
+    monkeypatch.setattr(measure, "user_folder", lambda: None)
+    monkeypatch.setattr(child, "call", Deaths(speed=ends))
+    assert measure._cublas((8, 8, 8), GPU) == {}
+    monkeypatch.setattr(child, "call", Deaths(speed=Reply(2e12, {})))
+    assert measure._cublas((8, 8, 8), GPU) == {"cublas_flop_per_second": 2e12}
+
+
+LOGS = [
+    ("kernel.cu(2): error: expected a \";\"\n", StudentFault, 2),
+    ("ptxas error   : Entry function 'k' uses too much shared data\n", StudentFault, 0),
+    ("ptxas /tmp/x.ptx, line 33; error   : Unknown symbol 'x'\nptxas fatal   : Ptx assembly "
+     "aborted due to errors\n", StudentFault, 0),
+    ("ptxas fatal   : Memory allocation failure\n", MachineFault, 0),
+    ("nvcc fatal   : Unsupported gpu architecture 'compute_20'\n", MachineFault, 0),
+    ("", MachineFault, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "kind", "line"), LOGS)
+def test_what_the_assembler_refuses_is_the_student_s(
+    log: str, kind: type[Exception], line: int
+) -> None:
+    fault = _refused(replace(PROGRAM), log)
+    assert type(fault) is kind
+    if isinstance(fault, StudentFault):
+        assert [(f.kind, f.line) for f in fault.findings] == [("compile-error", line)]
