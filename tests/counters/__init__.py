@@ -1,1 +1,1 @@
-"""Kernels whose counters and outputs were read on a real GPU; `h200.json` says where and when."""
+"""Kernels whose counters and outputs were read on real GPUs; `h*.json` say where and when."""

@@ -1,8 +1,8 @@
 """The simulator's counters, resources, occupancy and outputs against those of a real GPU.
 
-`h200.json` has Nsight Compute's counters and `outputs-h200.npz` the outputs of every kernel here,
-run from the very PTX that the simulator runs. EXCEPT names each difference and its cause;
-TO_MEASURE the kernels that are newer than the reading (`make truth-gpu` reads anew).
+`h*.json` have Nsight Compute's counters and `outputs-h*.npz` the outputs of every kernel here, each
+from one GPU, run from the very PTX that the simulator runs. EXCEPT names each difference and its
+cause; TO_MEASURE the kernels that are newer than the reading (`make truth-gpu` reads anew).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from grader.compile.program import Program
 from grader.compile.source import compile_source
@@ -39,7 +40,10 @@ HERE = Path(__file__).parent
 TO_MEASURE = {"divergent"}
 SOURCES = {path.stem: path for path in sorted(HERE.glob("*.cu"))}
 KERNELS = {name: path for name, path in SOURCES.items() if name not in TO_MEASURE}
-MEASURED: Mapping[str, Any] = json.loads((HERE / "h200.json").read_text())
+READINGS: list[dict[str, Any]] = [json.loads(p.read_text()) for p in sorted(HERE.glob("h*.json"))]
+MEASURED: Mapping[str, Mapping[str, float]] = {
+    name: counters for reading in READINGS for name, counters in reading["kernels"].items()
+}
 GLOBAL = [name.format(op) for name in (REQUESTS, SECTORS, BYTES) for op in ("ld", "st")]
 SHARED = [
     name.format(op) for name in (WAVEFRONTS, CONFLICTS, SHARED_INSTRUCTIONS) for op in ("ld", "st")
@@ -84,14 +88,20 @@ def trace(name: str) -> Trace:
 
 
 def gpu(name: str) -> Mapping[str, float]:
-    found: Mapping[str, float] = MEASURED["kernels"][name]
-    return found
+    return MEASURED[name]
+
+
+@cache
+def outputs() -> Mapping[str, NDArray[Any]]:
+    """What GPUs left in every array: "kernel.argument"."""
+    return {k: v for path in HERE.glob("outputs-*.npz") for k, v in np.load(path).items()}
 
 
 def test_every_kernel_was_measured() -> None:
-    assert set(MEASURED["kernels"]) == set(KERNELS) and len(KERNELS) >= 25
-    assert set(SOURCES) >= TO_MEASURE and not TO_MEASURE & set(MEASURED["kernels"])
-    assert set(MEASURED["machine"]) >= {"device", "driver", "nvrtc", "ncu", "date"}
+    assert set(MEASURED) == set(KERNELS) and len(KERNELS) >= 25
+    assert set(SOURCES) >= TO_MEASURE and not TO_MEASURE & set(MEASURED)
+    for reading in READINGS:
+        assert set(reading["machine"]) >= {"device", "driver", "nvrtc", "ncu", "date"}
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -128,8 +138,7 @@ def test_resources_and_occupancy_are_the_gpu_s(name: str) -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_outputs_are_the_gpu_s_bit_for_bit(name: str) -> None:
     ours = trace(name)
-    with np.load(HERE / "outputs-h200.npz") as held:
-        theirs = {k: held[f"{name}.{k}"] for k in ours.outputs}
+    theirs = {k: outputs()[f"{name}.{k}"] for k in ours.outputs}
     assert theirs
     for k, value in theirs.items():
         known = ~ours.unwritten.get(k, np.zeros(value.shape, bool))

@@ -1,6 +1,8 @@
-"""Nsight Compute's counters of tests/counters/*.cu, as tests/counters/h200.json keeps them.
+"""Nsight Compute's counters of tests/counters/*.cu, as the readings beside them keep them.
 
-python -m tests.gpu.counters OUT.json
+    python -m tests.gpu.counters OUT.json [--new]
+
+With --new only the kernels that no reading has yet.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from grader.sim.metrics import (
 )
 from tests.gpu.machine import machine, version_of
 
-KERNELS = sorted((Path(__file__).parents[1] / "counters").glob("*.cu"))
+FOLDER = Path(__file__).parents[1] / "counters"
+KERNELS = sorted(FOLDER.glob("*.cu"))
 OURS = [
     name.format(op)
     for name in (REQUESTS, SECTORS, BYTES, RATIO, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
@@ -118,13 +121,20 @@ def number(text: str) -> float | None:
         return None
 
 
-def main(out: str) -> None:
-    """Measure all, write the file, say what was not there."""
+def unread() -> list[Path]:
+    """The kernels that no reading has."""
+    held = [json.loads(path.read_text())["kernels"] for path in FOLDER.glob("h*.json")]
+    return [path for path in KERNELS if not any(path.stem in read for read in held)]
+
+
+def main(out: str, *words: str) -> None:
+    """Measure kernels, write the file, say what was not there."""
     metrics = known(OURS + MORE) + LAUNCH
-    kernels = measured(KERNELS, metrics)
+    asked = unread() if "--new" in words else KERNELS
+    kernels = measured(asked, metrics)
     told = {"machine": machine() | {"ncu": version_of("ncu")}, "kernels": kernels}
     Path(out).write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
-    print(f"{len(kernels)} of {len(KERNELS)} kernels measured, {len(metrics)} metrics each")
+    print(f"{len(kernels)} of {len(asked)} kernels measured, {len(metrics)} metrics each")
     print("not known to ncu:", *sorted(set(OURS + MORE) - set(metrics)))
 
 

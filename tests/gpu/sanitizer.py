@@ -1,6 +1,8 @@
-"""compute-sanitizer's verdicts on tests/watch, as tests/watch/sanitizer-h200.json keeps them.
+"""compute-sanitizer's verdicts on tests/watch, as tests/watch/sanitizer-*.json keep them.
 
-    python -m tests.gpu.sanitizer OUT.json
+    python -m tests.gpu.sanitizer OUT.json [--new [KIND/KERNEL]...]
+
+With --new only the kernels that no reading has yet, and those that are named.
 
 One process runs many kernels, because a tool takes seconds to start. A report names the file of
 the kernel that it is about; a kernel that ends its process (a dead context, no end) is the last
@@ -23,6 +25,7 @@ from tests.gpu.kernel import ANNOUNCED, HUNG, name_of
 from tests.gpu.machine import machine, version_of
 
 WATCH = Path(__file__).parents[1] / "watch"
+KERNELS = sorted(WATCH.glob("*/*.cu"))
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 PROCESS_SECONDS = 120
 CHUNK = 16
@@ -80,6 +83,8 @@ def reports(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     head = ""
     for line in text.splitlines():
+        if ANNOUNCED in line:
+            head = ""  # an error of the API has no line: it is not the next kernel's
         if match := _REPORT.match(line):
             head = _NOISE.sub("0x..", match[1])
         place = _PLACE.search(line)
@@ -94,9 +99,17 @@ def distinct(said: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(said))[:2]
 
 
-def main(out: str) -> None:
-    """Judge every kernel with every tool, write the file, print a table."""
-    kernels = sorted(WATCH.glob("*/*.cu"))
+def unread() -> list[Path]:
+    """The kernels that no reading has."""
+    held = [json.loads(path.read_text())["kernels"] for path in WATCH.glob("sanitizer-*.json")]
+    return [path for path in KERNELS if not any(name_of(path) in read for read in held)]
+
+
+def main(out: str, *words: str) -> None:
+    """Judge kernels with every tool, write the file, print a table."""
+    kernels = KERNELS
+    if words[:1] == ("--new",):
+        kernels = unread() + [path for path in KERNELS if name_of(path) in words[1:]]
     chunks = [kernels[at : at + CHUNK] for at in range(0, len(kernels), CHUNK)]
     found: dict[str, dict[str, Any]] = {name_of(path): {} for path in kernels}
     with ThreadPoolExecutor(JOBS) as pool:

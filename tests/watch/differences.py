@@ -2,7 +2,7 @@
 
     python -m tests.watch.differences
 
-`sanitizer-h200.json` has what its four tools said of each kernel here, `reasons.yaml` a reason
+`sanitizer-*.json` have what its four tools said of each kernel here, `reasons.yaml` a reason
 for each kernel whose verdicts differ. A verdict is the set of tools that should have spoken, by
 the kinds that the kernel's own `// expect:` lines name, against the set of those that did.
 """
@@ -44,9 +44,15 @@ class Reason:
 
 
 @cache
+def readings() -> tuple[dict[str, Any], ...]:
+    """Each reading: the machine, and what the tools said of each kernel on it."""
+    return tuple(json.loads(path.read_text()) for path in sorted(HERE.glob("sanitizer-*.json")))
+
+
+@cache
 def told() -> dict[str, Any]:
-    held: dict[str, Any] = json.loads((HERE / "sanitizer-h200.json").read_text())
-    return held
+    """What the tools said of each kernel, from the one reading that has it."""
+    return {name: said for one in readings() for name, said in one["kernels"].items()}
 
 
 @cache
@@ -57,7 +63,7 @@ def reasons() -> tuple[Reason, ...]:
 
 def kernels() -> dict[str, str]:
     """The text of each kernel that the tools judged and that is still there."""
-    paths = {name: HERE / f"{name}.cu" for name in told()["kernels"]}
+    paths = {name: HERE / f"{name}.cu" for name in told()}
     return {name: path.read_text() for name, path in paths.items() if path.exists()}
 
 
@@ -71,11 +77,11 @@ def ours(text: str) -> set[str]:
 
 
 def theirs(name: str) -> set[str]:
-    return {tool for tool, said in told()["kernels"][name].items() if said["reports"]}
+    return {tool for tool, said in told()[name].items() if said["reports"]}
 
 
 def never_ended(name: str) -> bool:
-    return any(said.get("ended") == "never" for said in told()["kernels"][name].values())
+    return any(said.get("ended") == "never" for said in told()[name].values())
 
 
 def differing() -> set[str]:
@@ -105,9 +111,11 @@ def table() -> str:
         count = f"{len(alone):>9}  {len(reason.kernels) - len(alone):>11}"
         lines.append(f"{count}  {reason.name}{seen}")
     alike = len(held) - len(differing())
-    machine = told()["machine"]
     lines.append(f"{len(held)} kernels, {alike} judged alike, {len(differing())} not")
-    lines.append(f"compute-sanitizer {machine['compute-sanitizer']} on {machine['device']}")
+    for one in readings():
+        machine, count = one["machine"], len(one["kernels"])
+        version = machine["compute-sanitizer"]
+        lines.append(f"{count} read by compute-sanitizer {version} on {machine['device']}")
     return "\n".join(lines)
 
 
