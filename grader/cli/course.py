@@ -1,4 +1,4 @@
-"""`grader labs quiz`: what students are handed."""
+"""`grader labs quiz`, `new` and `release`: what students are handed, and a lab to start from."""
 
 from __future__ import annotations
 
@@ -43,4 +43,29 @@ def quiz(
         raise LabFault("there is such a file already", where=str(path), mend=mend)
     write_file(path, text.encode())
     say(f"answer the {len(held.quiz)} questions, then: grader check {lab} {lab}.cu")
+    return 0
+
+
+@labs.command("new")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new lab, such as tiled-matmul.")],
+    course: Course = None,
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="Its title.  [default: from the name]")
+    ] = "",
+) -> int:
+    """Write a new lab that holds as it is, to edit: spec, oracle, kernels, wrong twins, handout."""
+    from grader.labspec import lab_roots
+    from grader.newlab.write import write_new
+
+    folder = course if course is not None else lab_roots()[0].parent
+    count = 0
+    for path in write_new(folder, name, title):
+        say(f"wrote {path}")
+        count += 1
+    where = f" --course {course}" if course is not None else ""
+    say(f"{count} files. The lab scales and adds vectors until you make it yours:")
+    say(f"  1. edit labs/{name}/lab.yaml and reference.py: what is computed, on which cases")
+    say(f"  2. edit solutions/{name}/{name}.cu, then: grader labs skeleton {name}{where}")
+    say(f"  3. edit the wrong twins and the handout, then: grader labs check {name}{where}")
     return 0
