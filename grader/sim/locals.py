@@ -60,7 +60,8 @@ class Local:
 def with_value(name: str, kind: str, extent: str, declared: str) -> str:
     """The declaration of a variable with a value, where the line that declares it gives it none;
     else empty. `extent`: the dimensions of an array."""
-    if re.search(rf"\b{re.escape(name)}\s*(?:\[[^\]]*\]\s*)*[;,]", declared) is None or not kind:
+    bare = rf"(?<![&=.>])(?<![&=.>] )\b{re.escape(name)}\s*(?:\[[^\]]*\]\s*)*[;,]"
+    if not kind or re.search(bare, declared) is None:
         return ""
     plain = "" if extent else Local(name, kind).declaration
     return plain or f"{kind} {name}{extent} = {{}};"

@@ -1,0 +1,11 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 160], ["float32", 128, "zero"], 20]}
+// expect: uninitialized-read error line 9 variable window
+extern "C" __global__ void k(const float *in, float *out, int n) {
+  int at = blockIdx.x * 64 + threadIdx.x;
+  float window[8];
+  for (int i = 0; i < 7; ++i) window[i] = in[at + i];
+  float sum = 0;
+  for (int i = 0; i < 8; ++i)
+    sum += window[i];
+  out[at] = sum;
+}
