@@ -1,0 +1,287 @@
+"""python -m bench.ladder [--quick] [--to FILE]: the ladder's rungs beside cuBLAS on this GPU.
+
+Each rung of solutions/sgemm-ladder/rungs, the solution as rung 5, and cuBLAS in float32 without
+tensor cores make the same n x n x n product, n from 128 to 4096; every product is verified. The
+handouts' figures are made of what it writes to handouts/data/ladder.json: grader.handout.measured
+has the format. What a launch of each lab's solution takes is in it too. `--quick` is the largest
+size alone, with the candidates of bench/sgemm; it writes the same format, if FILE is named.
+
+A time is that of launches back to back between two events, all enqueued before the GPU comes to
+them, with whatever the launch before left in the caches. The rivals take turns, round after round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.regrade import subject
+from grader.compile.source import compile_source
+from grader.expression import evaluate
+from grader.fault import Fault, MachineFault
+from grader.gpu.child import facts_of
+from grader.gpu.cublas import cublas, libraries, product
+from grader.gpu.device import alike, driver_version, lacking, toolkit
+from grader.gpu.lock import held
+from grader.gpu.measure import own_kernels
+from grader.gpu.nvcc import compile_cubin
+from grader.gpu.peaks import peaks
+from grader.gpu.session import allocated, context
+from grader.handout.measured import Measured, Work, data_file
+from grader.labspec import list_labs, load_lab
+from grader.run import time_kernel
+from grader.tolerance import product_differs, whole_factors
+from grader.verifier import verifier
+
+ROOT = Path(__file__).parent.parent
+LAB = ROOT / "solutions" / "sgemm-ladder"
+CANDIDATES = ROOT / "bench" / "sgemm"
+SIZES = (128, 256, 512, 1024, 2048, 4096)
+TILE = 128
+THREADS = 256
+CUBLAS = "cuBLAS"
+ROUNDS = 9
+SLOW, SLOW_ROUNDS = 0.05, 3
+"""A launch that takes so many seconds is timed in fewer rounds."""
+
+LEAST, MOST = 1e-3, 20
+"""Launches back to back take at least so many seconds together, or are so many."""
+
+HEAD_START = 1 << 30
+"""Bytes that the GPU is told to fill first, while the launches to be timed are enqueued."""
+
+Floats = NDArray[np.float32]
+
+_COLUMNS = re.compile(r"^#define COLUMNS (\d+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One file: a block of its kernel makes 128 x `columns` elements."""
+
+    name: str
+    path: Path
+    columns: int
+
+    def grid(self, n: int) -> tuple[int, int, int]:
+        return n // self.columns, n // TILE, 1
+
+
+@dataclass(frozen=True)
+class Rival:
+    """What is timed: `launch` enqueues one product. `seconds` are of one launch, a first guess."""
+
+    name: str
+    launch: Callable[[], object]
+    seconds: float = 0.0
+
+    @property
+    def times(self) -> int:
+        return max(1, min(MOST, int(LEAST / max(self.seconds, 1e-9))))
+
+    @property
+    def rounds(self) -> int:
+        return SLOW_ROUNDS if self.seconds > SLOW else ROUNDS
+
+
+def rungs(candidates: bool) -> tuple[Rung, ...]:
+    """The rungs from the bottom to the top, then the candidates if they are asked for."""
+    files = {path.stem: path for path in LAB.glob("rungs/*.cu")}
+    files["5-vector-loads"] = LAB / "sgemm-ladder.cu"
+    more = {path.stem: path for path in CANDIDATES.glob("*.cu")} if candidates else {}
+    return tuple(_rung(*named) for named in (*sorted(files.items()), *sorted(more.items())))
+
+
+def _rung(name: str, path: Path) -> Rung:
+    told = _COLUMNS.search(path.read_text())
+    return Rung(name, path, int(told[1]) if told else TILE)
+
+
+def compiled(files: Sequence[Path], architecture: str) -> list[bytes]:
+    """Each file's machine code. Raises StudentFault and MachineFault."""
+
+    def one(path: Path) -> bytes:
+        return compile_cubin(compile_source(path.read_bytes(), path.name), architecture)
+
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(one, files))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The GPU, ours alone: the loaded kernels by name, and cuBLAS with its handle."""
+
+    cuda: Any
+    kernels: Mapping[str, tuple[Rung, Any]]
+    library: Any
+    handle: Any
+    filler: Any
+
+    def rates(self, n: int) -> dict[str, float]:
+        """FLOP/s of each rival at one size; one whose product is wrong is told and left out."""
+        a, b = whole_factors(n, n, n, np.random.default_rng(n))
+        memory = tuple(allocated(self.cuda, a.nbytes) for _ in "abc")
+        self.cuda.memcpy_htod(memory[0], a)
+        self.cuda.memcpy_htod(memory[1], b)
+        rivals = list(self._rivals(n, memory))
+        due = [guessed for rival in rivals if (guessed := self._guessed(rival, a, b, memory[2]))]
+        times: dict[str, list[float]] = {rival.name: [] for rival in due}
+        for turn in range(ROUNDS):
+            for rival in due:
+                if turn < rival.rounds:
+                    times[rival.name].append(self._seconds(rival))
+        for one in memory:
+            one.free()
+        return {name: 2.0 * n**3 / median(seen) for name, seen in times.items()}
+
+    def _rivals(self, n: int, memory: Sequence[Any]) -> Iterator[Rival]:
+        for name, (rung, function) in self.kernels.items():
+            if n % rung.columns == 0:
+                yield Rival(name, _launch(function, rung.grid(n), memory, n))
+        a, b, c = memory
+        yield Rival(CUBLAS, product(self.library, self.handle, (n, n, n), (b, a, c)))
+
+    def _guessed(self, rival: Rival, a: Floats, b: Floats, c: Any) -> Rival | None:
+        """The rival with a guess of its time; None when its first product is wrong."""
+        made = np.empty((len(a), b.shape[1]), np.float32)
+        self.cuda.memset_d8(c, 0xFF, made.nbytes)
+        rival.launch()
+        self.cuda.memcpy_dtoh(made, c)
+        if wrong := product_differs(a, b, made, np.random.default_rng()):
+            print(f"WRONG: {rival.name} at n = {len(a)}: {wrong}", flush=True)
+            return None
+        return replace(rival, seconds=self._seconds(rival, 1))
+
+    def _seconds(self, rival: Rival, times: int = 0) -> float:
+        """The time of one of `times` launches that follow each other without a gap."""
+        count = times or rival.times
+        start, stop = self.cuda.Event(), self.cuda.Event()
+        self.cuda.memset_d32_async(int(self.filler), 0, HEAD_START // 4, None)
+        start.record()
+        for _ in range(count):
+            rival.launch()
+        stop.record()
+        stop.synchronize()
+        return float(start.time_till(stop)) * 1e-3 / count
+
+
+def _launch(
+    function: Any, grid: tuple[int, int, int], memory: Sequence[Any], n: int
+) -> Callable[[], object]:
+    places = [int(one) for one in memory]
+    return lambda: function.prepared_async_call(grid, (THREADS, 1, 1), None, *places, n, n, n)
+
+
+def measured(sizes: Sequence[int], candidates: bool, labs: Sequence[str]) -> Measured:
+    """Everything, on the first GPU that is free. Raises MachineFault and StudentFault."""
+    if (missing := lacking()) is not None:
+        raise missing
+    import pycuda.driver as cuda
+
+    found = alike()
+    facts = facts_of(found[0])
+    chosen = rungs(candidates)
+    files = [rung.path for rung in chosen]
+    cubins = compiled(files, facts.architecture)
+    own = compile_cubin(own_kernels(), facts.architecture)
+    with held(found) as device:
+        if device.uuid:
+            os.environ["CUDA_VISIBLE_DEVICES"] = device.uuid
+        try:
+            best, seen = raced(dict(zip(chosen, cubins, strict=True)), own, sizes)
+        except cuda.Error as error:
+            raise MachineFault(f"CUDA gave up: {error}") from error
+    names = [name for name in seen[0] if all(name in row for row in seen)]
+    if not candidates and len(names) <= len(chosen):
+        raise MachineFault("a rung's product is wrong on this GPU: nothing is published")
+    return Measured(
+        device=facts.toolchain["device"],
+        driver=driver_version(),
+        date=datetime.date.today().isoformat(),
+        flop_rate=best["fma_flop_per_second"],
+        bandwidth=best["copy_bytes_per_second"],
+        sizes=tuple(sizes),
+        rungs={name: tuple(row[name] for row in seen) for name in names},
+        labs=dict(worked(labs)),
+    )
+
+
+def raced(
+    cubins: Mapping[Rung, bytes], own: bytes, sizes: Sequence[int]
+) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """The GPU's peaks, and the rates at each size. Raises MachineFault."""
+    import pycuda.driver as cuda
+
+    tools = toolkit()
+    paths = [str(path) for path in libraries(tools)] if tools else []
+    with context(cuda):
+        if not paths or (opened := cublas(paths)) is None:
+            raise MachineFault("cuBLAS does not work here", mend="install the toolkit's libraries")
+        modules = {rung: cuda.module_from_buffer(cubin) for rung, cubin in cubins.items()}
+        kernels = {
+            rung.name: (rung, module.get_function("sgemm").prepare("PPPiii"))
+            for rung, module in modules.items()
+        }
+        best = peaks(cuda, cuda.module_from_buffer(own))
+        bench = Bench(cuda, kernels, *opened, allocated(cuda, HEAD_START))
+        return best, [announced(n, bench.rates(n)) for n in sizes]
+
+
+def worked(labs: Sequence[str]) -> Iterator[tuple[str, Work]]:
+    """What one launch of each lab's solution does, and how long it takes, its caches cold."""
+    for name in labs:
+        of = subject(name)
+        flop, moved = (
+            float(evaluate(text, of.options.dims)) for text in (of.options.flop, of.options.bytes)
+        )
+        timing = time_kernel(of.evidence.program, of.plan, verifier(of.lab, of.case))
+        if timing.pairs and flop and moved:
+            seconds = median(pair.submission for pair in timing.pairs)
+            yield name, Work(flop=flop, bytes=moved, seconds=seconds)
+
+
+def announced(n: int, rates: dict[str, float]) -> dict[str, float]:
+    """The rates, after their table was printed: GFLOP/s and the share of cuBLAS'."""
+    print(f"{f'n = {n}':<24}{'GFLOP/s':>10}{'of cuBLAS':>11}")
+    for name, rate in rates.items():
+        share = rate / rates.get(CUBLAS, math.nan)
+        print(f"  {name:<22}{rate / 1e9:>10,.0f}{100 * share:>9.1f} %", flush=True)
+    return rates
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.ladder")
+    parser.add_argument("--quick", action="store_true", help="n = 4096, with the candidates")
+    parser.add_argument("--to", type=Path, help="where the JSON goes")
+    asked = parser.parse_args(words)
+    timed = [n for n in list_labs() if any(c.name == "speed" for c in load_lab(n).checks)]
+    try:
+        made = measured(SIZES[-1:], True, ()) if asked.quick else measured(SIZES, False, timed)
+    except Fault as fault:
+        print(f"bench.ladder: {fault}", file=sys.stderr)
+        return 3 if isinstance(fault, MachineFault) else 2
+    print(f"{made.source}: {made.flop_rate / 1e12:.1f} TFLOP/s of multiplies and adds, copies "
+          f"{made.bandwidth / 1e9:,.0f} GB/s")  # fmt: skip
+    file = asked.to or (None if asked.quick else data_file())
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(made.model_dump_json(indent=1) + "\n")
+        print(f"wrote {file}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
