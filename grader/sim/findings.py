@@ -12,13 +12,17 @@ from grader.sim import core as c
 from grader.sim.access import GLOBAL, LOCAL, SHARED
 from grader.sim.decode import Image
 from grader.sim.dwarf import LocalVariables
+from grader.sim.hazards import Gap, hazards
 from grader.sim.locals import used_local, with_value
 from grader.sim.machine import Raw
-from grader.sim.messages import barriers, hazards, memory, stops, undefined
-from grader.sim.names import Shape, declared_shape, element_bytes, plain_name
+from grader.sim.messages import barriers, memory, stops, undefined
+from grader.sim.names import Shape, declared_shape, element_bytes, is_one, plain_name
 from grader.sim.order import ProgramOrder
 from grader.sim.reported import (
+    ACROSS_BLOCKS,
+    IN_FLIGHT,
     OTHER_STORE,
+    SAME_INSTRUCTION,
     SAME_VALUE,
     STORE,
     UNKNOWN_BUFFER,
@@ -42,6 +46,7 @@ class Explainer:
         self.lines = source.split("\n")
         self.order = ProgramOrder(image)
         self.line_of = _lines(image)
+        self.crowded: frozenset[tuple[int, bool]] = frozenset()
 
     @cached_property
     def locals(self) -> LocalVariables:
@@ -50,6 +55,7 @@ class Explainer:
     def findings(self) -> tuple[Finding, ...]:
         """Alike ones folded; errors first, then by line."""
         reports = wide([self.report(r) for r in self.raw.reports])
+        self.crowded = self.writes_of_several(reports)
         found = [self.finding(r) for r in reports if not self.explained(r, reports)]
         return fold(found)
 
@@ -128,6 +134,8 @@ class Explainer:
         if held is None:
             return Target("shared", "", "", "", offset, 0)
         name, at = plain_name(held.name), offset - held.offset
+        if is_one(self.source, name):
+            return Target("shared", name, name, f"{held.bytes} bytes", at, held.bytes)
         shape = declared_shape(self.source, name, held.bytes)
         element = element_bytes(self.source, name) or 4
         shape = shape or Shape((max(held.bytes // element, 1),), element)
@@ -170,7 +178,7 @@ class Explainer:
     def finding(self, r: Report) -> Finding:
         if r.kind == c.RACE:
             r, hazard = self.race(r)
-            found = hazards(r, hazard)
+            found = hazards(r, hazard, self.gap(r))
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
             found = memory(r)
         elif r.kind == c.UNDEFINED:
@@ -191,12 +199,36 @@ class Explainer:
             other=other,
         )
 
+    def writes_of_several(self, reports: list[Report]) -> frozenset[tuple[int, bool]]:
+        """The stores with which several threads hit one element in one round, so that no barrier
+        can order them; and for each whether they store the same value."""
+        return frozenset(
+            (r.pc, bool(r.has(SAME_VALUE)))
+            for r in reports
+            if r.kind == c.RACE and r.has(STORE) and r.has(OTHER_STORE) and r.pc == r.pc2
+            if not r.has(ACROSS_BLOCKS)
+            if r.has(SAME_INSTRUCTION) or not self.order.follows(r.pc, r.pc)
+        )
+
+    def gap(self, r: Report) -> Gap | None:
+        """Where a barrier belongs; None where none can help."""
+        write = r.pc if r.has(STORE) else r.pc2
+        if (write, False) in self.crowded or (r.line == r.line2 and (write, True) in self.crowded):
+            return None
+        if not (r.has(STORE) and r.has(OTHER_STORE)):
+            return Gap(r.line2, r.line, r.pc <= r.pc2)
+        if self.order.follows(r.pc2, r.pc):
+            return Gap(r.line2, r.line, r.pc <= r.pc2)
+        return Gap(r.line, r.line2, r.pc2 <= r.pc) if self.order.follows(r.pc, r.pc2) else None
+
     def race(self, r: Report) -> tuple[Report, str]:
         """The report with the access that the program meant to come first as its partner."""
         if r.has(STORE) and r.has(OTHER_STORE):
             return r, "WAW"
         write, read = (r.pc, r.pc2) if r.has(STORE) else (r.pc2, r.pc)
-        hazard = self.order.hazard(write, read)
+        hazard = "RAW"  # of a copy that is not waited for
+        if not r.has(IN_FLIGHT):
+            hazard = self.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
 
 

@@ -2,103 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from grader.launch import Finding, Other, Severity
+from grader.launch import Finding, Other
 from grader.sim import core as c
+from grader.sim.hazards import access_word
 from grader.sim.reported import (
-    ACROSS_BLOCKS,
     ATOMIC,
     BAD_FREE,
     FREED,
-    IN_FLIGHT,
     MISALIGNED,
-    OTHER_ATOMIC,
-    OTHER_STORE,
     READONLY,
-    SAME_INSTRUCTION,
-    SAME_VALUE,
     STORE,
-    WITHIN_WARP,
     Report,
 )
-
-Access = Literal["read", "write", "atomic"]
-_HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
-
-
-def _access(store: bool, atomic: bool) -> Access:
-    return "atomic" if atomic else "write" if store else "read"
-
-
-def hazards(r: Report, hazard: str) -> Finding:
-    """A race: two accesses that nothing orders."""
-    own, other = (
-        _access(r.has(STORE), r.has(ATOMIC)),
-        _access(r.has(OTHER_STORE), r.has(OTHER_ATOMIC)),
-    )
-    severity: Severity = (
-        "info" if r.has(SAME_VALUE) else "warning" if r.has(SAME_INSTRUCTION) else "error"
-    )
-    what = f"{_HAZARDS[hazard]} hazard on {r.target.space} `{r.target.element}`"
-    if r.has(SAME_VALUE):
-        what += " (the same value)"
-    elif r.has(SAME_INSTRUCTION):
-        what += ": lanes of one warp write one address at once, and any of them may win"
-    elif r.has(IN_FLIGHT):
-        what += ": the asynchronous copy to it is still on its way"
-    elif r.has(WITHIN_WARP):
-        what += " within a warp (warp-level programming)"
-    elif r.has(ACROSS_BLOCKS):
-        what += " between two blocks"
-    first, then = r.line2, r.line
-    hint = _cure(r, hazard, first, then, bool(r.has(WITHIN_WARP)), bool(r.has(ACROSS_BLOCKS)))
-    partner = Other(r.line2, r.thread2, r.block2, other)
-    return Finding(
-        "race",
-        severity,
-        what,
-        space=r.target.space,
-        hazard=hazard,
-        access=own,
-        variable=r.target.name,
-        other=partner,
-        hint=hint,
-    )
-
-
-def _cure(r: Report, hazard: str, first: int, then: int, warp: bool, blocks: bool) -> str:
-    if r.has(IN_FLIGHT):
-        return (
-            "wait for the copy (__pipeline_wait_prior, cp.async.wait_group), then let "
-            f"__syncthreads() follow, before line {r.line} touches it"
-        )
-    if blocks:
-        return (
-            "no barrier orders blocks: let each element be written by one block only, "
-            "or update it with an atomic such as atomicAdd"
-        )
-    if hazard == "WAW":
-        return (
-            "two threads write one element: check the index, or let one thread write, "
-            "or use an atomic"
-        )
-    barrier = "__syncwarp()" if warp else "__syncthreads()"
-    if first == then:
-        return (
-            f"no barrier orders them: put {barrier} between the read and the write of line {first}"
-        )
-    if first < then:
-        return f"no barrier orders them: put {barrier} between line {first} and line {then}"
-    return (
-        f"no barrier orders them: put {barrier} after line {first}, "
-        f"before the next round of the loop comes to line {then}"
-    )
 
 
 def memory(r: Report) -> Finding:
     """An access that strays, or that reads what nobody wrote."""
-    own = _access(r.has(STORE), r.has(ATOMIC))
+    own = access_word(r.has(STORE), r.has(ATOMIC))
     if r.kind == c.STACK:
         return Finding(
             "invalid-access",

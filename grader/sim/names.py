@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -12,9 +13,12 @@ from grader.fault import LabFault
 _LENGTH = re.compile(r"\d+")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n/]+)", re.M)
 _CONSTANT = re.compile(r"\b(?:const|constexpr|enum)\b[^;={]*?\b(\w+)\s*=\s*([^;,}]+)")
-_SHARED = re.compile(
-    r"(?P<type>[\w:]+(?:\s*\*)?)\s+(?:__align__\s*\([^)]*\)\s*)?(?P<name>\w+)\s*(?P<dims>(?:\[[^\]]*\]\s*)+)\s*[;,=]"
+_DIMS = r"(?:\s*\[[^\]]*\])"
+_DECLARED = re.compile(
+    r"(?P<shared>__shared__\s+)?(?P<type>[\w:]+(?:\s*\*)?)\s+(?:__align__\s*\([^)]*\)\s*)?"
+    rf"(?P<list>\w+{_DIMS}*(?:\s*,\s*\w+{_DIMS}*)*)\s*[;,=]"
 )
+_ONE = re.compile(rf"(\w+)({_DIMS}*)")
 TYPE_SIZES = {
     "char": 1,
     "int8_t": 1,
@@ -76,12 +80,10 @@ def declared_shape(source: str, name: str, size: int) -> Shape | None:
     """The shape that the source declares for an array of `size` bytes; None when it cannot be
     read off with certainty (the product of its dimensions must give exactly that size)."""
     constants = _constants(source)
-    for match in _SHARED.finditer(source):
-        if match["name"] != name:
-            continue
-        dims = [_number(d, constants) for d in re.findall(r"\[([^\]]*)\]", match["dims"])]
+    for declared in _declarations(source, name):
+        dims = [_number(d, constants) for d in declared.dims]
         known = [d for d in dims if d is not None and d > 0]
-        if len(known) != len(dims):
+        if not known or len(known) != len(dims):
             continue
         count = prod(known)
         if size and size % count == 0 and size // count in (1, 2, 4, 8, 16):
@@ -91,10 +93,32 @@ def declared_shape(source: str, name: str, size: int) -> Shape | None:
 
 def element_bytes(source: str, name: str) -> int:
     """Bytes of an element of the array that the source declares by this name; 0 if unknown."""
-    for match in _SHARED.finditer(source):
-        if match["name"] == name:
-            return TYPE_SIZES.get(match["type"].split("::")[-1].strip(), 0)
+    for declared in _declarations(source, name):
+        if declared.dims:
+            return TYPE_SIZES.get(declared.type.split("::")[-1].strip(), 0)
     return 0
+
+
+def is_one(source: str, name: str) -> bool:
+    """Whether the source declares a shared variable of this name that is no array."""
+    held = list(_declarations(source, name))
+    return any(d.shared for d in held) and not any(d.dims for d in held)
+
+
+@dataclass(frozen=True)
+class _Declaration:
+    type: str
+    dims: tuple[str, ...]
+    shared: bool
+
+
+def _declarations(source: str, name: str) -> Iterator[_Declaration]:
+    """What looks like a declaration of `name`, alone or among others of one type."""
+    for match in _DECLARED.finditer(source):
+        for own, dims in _ONE.findall(match["list"]):
+            if own == name:
+                lengths = tuple(re.findall(r"\[([^\]]*)\]", dims))
+                yield _Declaration(match["type"], lengths, bool(match["shared"]))
 
 
 def _constants(source: str) -> dict[str, int | float]:

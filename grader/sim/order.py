@@ -2,14 +2,20 @@
 
 Two accesses of one phase have no order; the schedule that ran them says nothing. The program
 text does: if the read can be reached from the write without crossing a barrier, and not the
-other way round, the barrier that is missing belongs between them in that order.
+other way round, the barrier that is missing belongs between them in that order. Paths go through
+calls: into what is called, and from its returns to whatever called it.
 """
 
 from __future__ import annotations
 
-from grader.sim.decode import Decoded, Image
-from grader.sim.flow import BARRIER
+from collections.abc import Iterator
+
+from grader.sim.decode import Image
+from grader.sim.flow import BARRIER, CALL, ORDERS, RETURN, WARPSYNC, Block
 from grader.sim.straighten import successors
+
+Place = tuple[int, int]
+"""A function's number and a block's in it."""
 
 
 class ProgramOrder:
@@ -17,38 +23,62 @@ class ProgramOrder:
 
     def __init__(self, image: Image) -> None:
         self.image = image
-        self.block_of: dict[int, tuple[int, int]] = {}
+        self.number = {f.name: k for k, f in enumerate(image.functions)}
+        self.block_of: dict[int, Place] = {}
         self.place: dict[int, int] = {}
+        self.back: dict[int, list[Place]] = {}
+        self.reached: dict[tuple[Place, bool], set[Place]] = {}
         for number, function in enumerate(image.functions):
             for k, block in enumerate(function.blocks):
                 for place, code in enumerate(block.codes):
                     self.block_of[code.pc] = (number, k)
                     self.place[code.pc] = place
+                if (callee := self.callee(block)) is not None:
+                    self.back.setdefault(callee, []).append((number, block.next))
 
-    def follows(self, first: int, then: int) -> bool:
-        """Whether `then` can run after `first` with no barrier between them."""
+    def callee(self, block: Block) -> int | None:
+        """The number of the function that a block ends with a call of, where the code names it."""
+        call = block.end.call if block.end.kind == CALL else None
+        return None if call is None or call.callee is None else self.number[call.callee]
+
+    def follows(self, first: int, then: int, *, warp: bool = False) -> bool:
+        """Whether `then` can run after `first` with no barrier between them; of two lanes of one
+        `warp` no __syncwarp() either."""
         a, b = self.block_of.get(first), self.block_of.get(then)
-        if a is None or b is None or a[0] != b[0]:
+        if a is None or b is None:
             return False
         if a == b and self.place[then] > self.place[first]:
             return True
-        function = self.image.functions[a[0]]
-        seen: set[int] = set()
-        work = _passed(function, a[1])
+        if (a, warp) not in self.reached:
+            self.reached[a, warp] = self.reach(a, warp)
+        return b in self.reached[a, warp]
+
+    def reach(self, start: Place, warp: bool) -> set[Place]:
+        """The blocks that lanes can come to from a block's end."""
+        seen: set[Place] = set()
+        work = [*self.passed(start, warp)]
         while work:
-            k = work.pop()
-            if k in seen:
-                continue
-            seen.add(k)
-            work += _passed(function, k)
-        return b[1] in seen
+            place = work.pop()
+            if place not in seen:
+                seen.add(place)
+                work += self.passed(place, warp)
+        return seen
 
-    def hazard(self, write: int, read: int) -> str:
+    def passed(self, place: Place, warp: bool) -> Iterator[Place]:
+        """Where lanes go on without a barrier."""
+        number, k = place
+        block = self.image.functions[number].blocks[k]
+        end, callee = block.end, self.callee(block)
+        if end.kind == BARRIER or (warp and end.kind == WARPSYNC and end.flag & ORDERS):
+            return
+        if end.kind == RETURN:
+            yield from self.back.get(number, [])
+        if callee is not None:
+            yield callee, 0
+        if callee is None or end.guard:
+            yield from ((number, then) for then in successors(block))
+
+    def hazard(self, write: int, read: int, *, warp: bool = False) -> str:
         """RAW or WAR, from the program's text; RAW when both orders are possible."""
-        return "WAR" if self.follows(read, write) and not self.follows(write, read) else "RAW"
-
-
-def _passed(function: Decoded, k: int) -> list[int]:
-    """Where lanes go on without a barrier."""
-    block = function.blocks[k]
-    return [] if block.end.kind == BARRIER else successors(block)
+        before = self.follows(read, write, warp=warp) and not self.follows(write, read, warp=warp)
+        return "WAR" if before else "RAW"
