@@ -5,30 +5,28 @@ The GPU is ours only while the child runs; the outputs are verified when it is f
 
 from __future__ import annotations
 
-import os
+import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.box import BoxDeath, Limits, Reply
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.program import Kernel, Program
 from grader.fault import LabFault, MachineFault
-from grader.gpu.buffer import GUARD, inside, strays
+from grader.gpu.buffer import GUARD, strays
 from grader.gpu.child import START, call_on, examine, facts_of, probe
 from grader.gpu.clock import dropped
 from grader.gpu.cublas import libraries
 from grader.gpu.device import Device, alike, driver_version, lacking, toolkit
 from grader.gpu.errors import SIMULATE, of_death, of_error, of_timeout, placed
-from grader.gpu.fresh import fresh, moves
 from grader.gpu.lock import held
 from grader.gpu.nvcc import compile_cubin
-from grader.gpu.samples import BASELINE, FEWEST, SUBMISSION
+from grader.gpu.samples import BASE, BASELINE, FEWEST, SUBMISSION
+from grader.gpu.verified import arrays_of, believe, spoilt_baseline, wrong_outputs
 from grader.launch import Array, Finding, Launch
 from grader.packing import pack_launches
 from grader.refusal import refusal
@@ -37,7 +35,6 @@ from grader.timing import Timing, TimingPlan, Verify, paired
 KEPT_BYTES = 2 << 30
 """Bytes of timed outputs that are handed back for verification, at most."""
 
-VERIFIERS = 8
 FORMAT = 1
 
 
@@ -88,7 +85,7 @@ def own_kernels() -> Program:
 
 def most_pairs(plan: TimingPlan) -> int:
     """How many pairs the bytes of their outputs allow, FEWEST at least."""
-    one = sum(a.nbytes + 2 * GUARD for _, a in _arrays(plan.launch) if a.read_back)
+    one = sum(a.nbytes + 2 * GUARD for _, a in arrays_of(plan.launch) if a.read_back)
     return min(plan.most, max(KEPT_BYTES // max(one, 1), FEWEST))
 
 
@@ -115,9 +112,12 @@ def _asked(question: Question, cubins: Mapping[str, bytes], device: Device) -> R
         },
     }
     wall = START + plan.budget + (FEWEST + 3) * 2 * plan.limit
-    one = sum(a.nbytes + 2 * GUARD for _, a in _arrays(plan.launch))
-    limits = Limits(wall=wall, cpu=wall, memory=0, output=(most + 2) * one + (4 << 20))
-    reply = call_on(device, "rivals:measure", request, arrays, limits)
+    one = sum(a.nbytes + 2 * GUARD for _, a in arrays_of(plan.launch))
+    limits = Limits(wall=wall, cpu=wall, memory=0, output=(2 * most + 2) * one + (4 << 20))
+    began = time.monotonic()
+    made = call_on(device, "rivals:measure", request, arrays, limits)
+    took = time.monotonic() - began
+    reply = Reply(dict(believe(made.value, made.arrays, plan.launch, took)), made.arrays)
     if known is None and reply.value["peaks"]:
         store(user_folder(), key, reply.value["peaks"])
     reply.value["peaks"] = reply.value["peaks"] or known or {}
@@ -149,8 +149,10 @@ def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
     told = reply.value
     overhead = told["overhead"]
     pairs = paired(told["times"], dropped(told["clocks"]), overhead)
-    findings = [*stop(question.plan, told, bool(reply.arrays)), *_trespasses(question, reply)]
-    wrong, verified = _verified(question, reply, verify)
+    ran = any(key[0].isdigit() for key in reply.arrays)
+    findings = [*stop(question.plan, told, ran), *_trespasses(question, reply)]
+    findings += spoilt_baseline(question.plan, reply.arrays, verify)
+    wrong, verified = wrong_outputs(question.plan, reply.arrays, verify)
     clocks = tuple(told["clocks"][1:]) if any(told["clocks"]) else ()
     return Timing(
         pairs,
@@ -189,55 +191,16 @@ def _trespasses(question: Question, reply: Reply) -> Iterator[Finding]:
     """Writes beside a buffer: the outputs' after every launch, the inputs' in the end."""
     told: set[tuple[int, str]] = set()
     names = question.kernels[1].parameters
-    arrays = dict(_arrays(question.plan.launch))
+    arrays = dict(arrays_of(question.plan.launch))
     for key, bytes_after in reply.arrays.items():
+        if key.startswith(BASE):
+            continue
         index = int(key.partition(".")[2])
         array = replace(arrays[index], name=names[index].name or arrays[index].name)
         for what, finding in strays(index, array, bytes_after):
             if (index, what) not in told:
                 told.add((index, what))
                 yield finding
-
-
-def _verified(question: Question, reply: Reply, verify: Verify) -> tuple[tuple[Finding, ...], int]:
-    """What the first wrong output has wrong, and how many were right."""
-    numbers = sorted({int(key.partition(".")[0]) for key in reply.arrays if key[0] != "b"})
-
-    def problem(pair: int) -> str:
-        return verify(*timed_launch(question.plan, pair, reply.arrays))
-
-    with ThreadPoolExecutor(max(1, min(VERIFIERS, os.cpu_count() or 1))) as pool:
-        said = list(pool.map(problem, numbers))
-    wrong = [(number, text) for number, text in zip(numbers, said, strict=True) if text]
-    if not wrong:
-        return (), len(numbers)
-    number, text = wrong[0]
-    what = f"timed launch {number + 1} of {len(numbers)} is wrong: {text}"
-    hint = "every timed launch has inputs of its own: compute all of the output in each"
-    finding = Finding("wrong-output", "error", what, count=len(wrong), hint=hint)
-    return (finding,), len(numbers) - len(wrong)
-
-
-def timed_launch(
-    plan: TimingPlan, pair: int, after: Mapping[str, NDArray[np.uint8]]
-) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-    """The inputs that the submission had in a pair, made again, and the outputs that it left."""
-    inputs: dict[str, NDArray[Any]] = dict(plan.launch.globals)
-    outputs: dict[str, NDArray[Any]] = {}
-    for k, array in _arrays(plan.launch):
-        if array.data is not None:
-            base = np.ascontiguousarray(array.data, array.dtype)
-            moved = moves(array.shape, plan.seed, 2 * pair + 1, array.name)
-            inputs[array.name] = base if array.name in plan.fixed else fresh(base, moved)
-        if array.read_back:
-            # a copy: each element of the array at its natural alignment
-            left = inside(after[f"{pair}.{k}"]).copy()
-            outputs[array.name] = left.view(array.dtype).reshape(array.shape)
-    return inputs, outputs
-
-
-def _arrays(launch: Launch) -> list[tuple[int, Array]]:
-    return [(k, a) for k, a in enumerate(launch.args) if isinstance(a, Array)]
 
 
 def _without_data(launch: Launch) -> Launch:

@@ -9,7 +9,7 @@ duration.
 Both kernels use the same buffers, so that neither has the luckier addresses. The baseline's
 output is poisoned over before the submission runs, and its inputs are others: there is nothing to
 copy an answer from. Every output of the submission goes back, bands included, and is judged by the
-parent.
+parent; of the baseline those of a few pairs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from grader.gpu.buffer import GUARD, POISONS, guarded
 from grader.gpu.clock import Clock, clock_of
 from grader.gpu.fresh import moves
 from grader.gpu.peaks import peaks
-from grader.gpu.samples import BASELINE, SUBMISSION, Record, wanted
+from grader.gpu.samples import BASE, BASELINE, SUBMISSION, Record, is_checked, wanted
 from grader.gpu.session import (
     allocated,
     by_value,
@@ -71,7 +71,8 @@ class Hung(Exception):
 
 def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
     """The times of both kernels pair by pair, and each output of the submission, bands included:
-    "pair.argument"; "bands.argument" are the inputs' buffers at the end."""
+    "pair.argument"; after BASE those of the baseline that are looked at; "bands.argument" are the
+    inputs' buffers at the end."""
     import pycuda.driver as cuda
 
     record, best = Record(), {}
@@ -147,10 +148,11 @@ class Bench:
         for side in (BASELINE, SUBMISSION) if pair % 2 == 0 else (SUBMISSION, BASELINE):
             record.culprit = side
             times[side] = self.timed(self.rivals[side], 2 * pair + side)
-            if side == SUBMISSION:
+            if side == SUBMISSION or is_checked(bytes.fromhex(self.plan["seed"]), pair):
+                prefix = BASE if side == BASELINE else ""
                 for k, array in self.arrays:
                     if array.read_back:
-                        record.outputs[f"{pair}.{k}"] = self._fetched(k, array)
+                        record.outputs[f"{prefix}{pair}.{k}"] = self._fetched(k, array)
         record.times.append((times[BASELINE], times[SUBMISSION]))
         record.clocks.append(self.clock.megahertz())
 

@@ -16,8 +16,9 @@ from grader.compile.source import compile_source
 from grader.fault import Fault, LabFault, MachineFault
 from grader.gpu.buffer import GUARD, guarded, inside
 from grader.gpu.fresh import fresh, moves
-from grader.gpu.measure import KEPT_BYTES, most_pairs, stop, timed_launch
+from grader.gpu.measure import KEPT_BYTES, most_pairs, stop
 from grader.gpu.samples import BASELINE, FEWEST, OWN, SUBMISSION
+from grader.gpu.verified import timed_launch
 from grader.lab import Case
 from grader.labspec import load_lab
 from grader.launch import Array, Launch, Scalar
@@ -132,6 +133,13 @@ def test_a_baseline_that_fails_is_the_lab_s_fault() -> None:
     broken = NAIVE.replace("int col", "*(volatile float*)(1ull << 52) = 1;\n    int col", 1)
     with pytest.raises(LabFault, match="the baseline fails when it is timed"):
         time_kernel(program(TILED), plan_with(program(broken)), verifier(LAB, CASE))
+
+
+@pytest.mark.gpu
+def test_a_baseline_that_is_wrong_is_the_lab_s_fault() -> None:
+    wrong = NAIVE.replace("int col", "if (blockIdx.x == 1) return;\n    int col", 1)
+    with pytest.raises(LabFault, match="the baseline is wrong at the timed size"):
+        time_kernel(program(TILED), plan_with(program(wrong)), verifier(LAB, CASE))
 
 
 def plan_with(baseline: Program) -> TimingPlan:

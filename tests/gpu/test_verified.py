@@ -1,0 +1,183 @@
+"""What a timing child hands back is believed only if it can be; both kernels' outputs are looked
+at. The child's answers are made up: needs no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from grader.compile.source import compile_source
+from grader.fault import LabFault, MachineFault
+from grader.gpu import rivals
+from grader.gpu.buffer import GUARD, guarded, inside
+from grader.gpu.clock import Clock
+from grader.gpu.samples import BASE, BASELINE, SUBMISSION, SURE, Record, is_checked
+from grader.gpu.verified import believe, spoilt_baseline, timed_launch, wrong_outputs
+from grader.lab import Case
+from grader.labspec import load_lab
+from grader.launch import Array
+from grader.prepare import prepare_launches
+from grader.timing import TimingPlan
+from grader.verifier import verifier
+
+LAB = load_lab("tiled-matmul")
+CASE = Case("timed", {"n": 16}, "integer")
+OWN, THEIRS = prepare_launches(LAB, CASE, b"")
+NAIVE = compile_source(LAB.baseline.read_bytes(), LAB.baseline.name)
+PLAN = TimingPlan(NAIVE, THEIRS, OWN, 1.2, 1.5, seed=b"test")
+VERIFY = verifier(LAB, CASE)
+PAIRS = 12
+
+Buffers = dict[str, NDArray[np.uint8]]
+
+
+def buffer(pair: int, side: int, inputs_of: int | None = None) -> NDArray[np.uint8]:
+    """C as it is left by a right kernel that had the inputs of that pair and side."""
+    held = guarded(2, OWN.args[2], 0)  # type: ignore[arg-type]
+    blank: Any = {"7.2": held, f"{BASE}7.2": held}
+    number = pair if inputs_of is None else inputs_of
+    key = f"{BASE if side == BASELINE else ''}{number}.2"
+    inputs, _ = timed_launch(PLAN, number, {**blank, key: held}, side)
+    inside(held).view(np.float32)[:] = (inputs["A"] @ inputs["B"]).reshape(-1)
+    return held
+
+
+def answer(**changed: Any) -> tuple[dict[str, Any], Buffers]:
+    """A sound child's: every pair's output, and the baseline's of those that are looked at."""
+    told = {
+        "times": [[2e-3, 1e-3]] * PAIRS,
+        "clocks": [1980] * PAIRS,
+        "overhead": 2e-6,
+        "empty": 4e-6,
+        "stopped": "",
+        "culprit": SUBMISSION,
+        "error": "",
+        "text": "",
+        "peaks": {"copy_bytes_per_second": 2e12},
+    }
+    arrays = {f"{pair}.2": buffer(pair, SUBMISSION) for pair in range(PAIRS)}
+    for pair in range(PAIRS):
+        if is_checked(PLAN.seed, pair):
+            arrays[f"{BASE}{pair}.2"] = buffer(pair, BASELINE)
+    arrays |= {f"bands.{k}": guarded(k, OWN.args[k], 0) for k in (0, 1)}  # type: ignore[arg-type]
+    return {**told, **changed}, arrays
+
+
+def test_a_sound_answer_is_believed_and_right() -> None:
+    told, arrays = answer()
+    believed = believe(told, arrays, OWN, 10.0)
+    assert believed["times"] == [(2e-3, 1e-3)] * PAIRS
+    assert wrong_outputs(PLAN, arrays, VERIFY) == ((), PAIRS)
+    assert list(spoilt_baseline(PLAN, arrays, VERIFY)) == []
+
+
+LIES: list[tuple[Mapping[str, Any], str]] = [
+    ({"times": [[float("nan"), 1e-3]] * PAIRS}, "times.0.0"),
+    ({"times": [[float("inf"), 1e-3]] * PAIRS}, "times.0.0"),
+    ({"times": [[2e-3, -1e-3]] * PAIRS}, "times.0.1"),
+    ({"times": [[2.0, 1e-3]] * PAIRS}, "24.012 s of launches in 10 s"),
+    ({"times": [[2e-3, 1e-3, 5]] * PAIRS}, "times.0"),
+    ({"times": [[2e-3, 1e-3]] * (PAIRS + 1), "clocks": [0] * (PAIRS + 1)}, "output is missing"),
+    ({"clocks": [1980]}, "not of one number"),
+    ({"overhead": -1}, "overhead"),
+    ({"culprit": 7}, "culprit"),
+    ({"peaks": {"cublas": "fast"}}, "peaks.cublas"),
+    ({"verdict": "pass"}, "verdict"),
+]
+
+
+@pytest.mark.parametrize(("changed", "said"), LIES)
+def test_numbers_that_cannot_be_are_not_believed(changed: Mapping[str, Any], said: str) -> None:
+    told, arrays = answer(**changed)
+    with pytest.raises(MachineFault, match="cannot be") as caught:
+        believe(told, arrays, OWN, 10.0)
+    assert said in caught.value.what
+
+
+@pytest.mark.parametrize("told", [None, [], "pass", {"times": []}])
+def test_what_has_another_form_is_not_believed(told: Any) -> None:
+    with pytest.raises(MachineFault, match="cannot be"):
+        believe(told, {}, OWN, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("key", "held"),
+    [
+        ("3.2", np.zeros(5, np.uint8)),
+        ("3.2", np.zeros(16 * 16 + GUARD // 2, np.float32)),
+        ("3.9", np.zeros(2 * GUARD, np.uint8)),
+        ("3.3", np.zeros(2 * GUARD, np.uint8)),
+        ("x.y", np.zeros(2 * GUARD, np.uint8)),
+        (f"{BASE}x.2", np.zeros(2 * GUARD, np.uint8)),
+    ],
+)
+def test_a_buffer_that_is_none_of_the_launch_s_is_not_believed(
+    key: str, held: NDArray[Any]
+) -> None:
+    told, arrays = answer()
+    with pytest.raises(MachineFault, match="none of the launch's"):
+        believe(told, {**arrays, key: held}, OWN, 10.0)
+
+
+def test_an_output_of_another_launch_is_wrong() -> None:
+    _, arrays = answer()
+    arrays["5.2"] = buffer(5, SUBMISSION, inputs_of=4)
+    (finding,), right = wrong_outputs(PLAN, arrays, VERIFY)
+    assert finding.message.startswith(f"timed launch 6 of {PAIRS} is wrong") and right == PAIRS - 1
+
+
+def test_a_baseline_whose_inputs_were_written_is_noticed() -> None:
+    """The submission's own outputs are right: nothing else would show it."""
+    _, arrays = answer()
+    pair = next(p for p in range(1, PAIRS) if is_checked(PLAN.seed, p))
+    arrays[f"{BASE}{pair}.2"] = buffer(pair, BASELINE, inputs_of=pair + 1)
+    assert wrong_outputs(PLAN, arrays, VERIFY) == ((), PAIRS)
+    (finding,) = spoilt_baseline(PLAN, arrays, VERIFY)
+    assert (finding.kind, finding.severity) == ("invalid-access", "error")
+    assert "not this kernel's was written" in finding.message
+
+
+def test_a_baseline_that_is_wrong_from_the_start_is_the_lab_s_mistake() -> None:
+    _, arrays = answer()
+    arrays[f"{BASE}0.2"] = buffer(0, BASELINE, inputs_of=3)
+    with pytest.raises(LabFault, match="wrong at the timed size"):
+        list(spoilt_baseline(PLAN, arrays, VERIFY))
+
+
+def test_the_baseline_is_looked_at_in_the_first_pairs_and_then_where_nobody_can_tell() -> None:
+    seeds = [bytes([k]) for k in range(200)]
+    assert all(is_checked(seed, pair) for seed in seeds for pair in range(SURE))
+    late = [sum(is_checked(seed, pair) for pair in range(200, 400)) for seed in seeds]
+    assert 2 < np.mean(late) < 4, "SURE * log(2) of them"
+    assert np.mean([count == 0 for count in late]) < 0.15
+    assert len({tuple(is_checked(s, p) for p in range(400)) for s in seeds}) == len(seeds)
+
+
+class Bench(rivals.Bench):
+    """The child's own loop, with right outputs in the place of launches."""
+
+    def timed(self, rival: rivals.Rival | None, number: int) -> float:
+        return 1e-3 if number % 2 == SUBMISSION else 2e-3
+
+    def _fetched(self, k: int, array: Array) -> NDArray[np.uint8]:
+        return guarded(k, array, 0)
+
+
+def test_the_child_hands_back_what_the_parent_asks_for() -> None:
+    rival = rivals.Rival(None, OWN, ())
+    numbers = {"seed": PLAN.seed.hex(), "minimum": 1.2, "full": 1.5, "budget": 9, "least": 30}
+    plan = {**numbers, "most": 60, "fixed": [], "limit": 1.0}
+    bench = Bench(None, None, (rival, rival), None, Clock(), plan)  # type: ignore[arg-type]
+    record = Record()
+    bench.run(record, SimpleNamespace(synchronize=lambda: None))
+    pairs = range(len(record.times))
+    assert len(pairs) == 31 and set(record.times) == {(2e-3, 1e-3)}
+    looked_at = {f"{BASE}{p}.2" for p in pairs if is_checked(PLAN.seed, p)}
+    assert set(record.outputs) == {f"{p}.2" for p in pairs} | looked_at | {"bands.0", "bands.1"}
+    told = {**answer()[0], "times": record.times, "clocks": record.clocks}
+    assert believe(told, record.outputs, OWN, 10.0)["clocks"] == [0] * len(pairs)
