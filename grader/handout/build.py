@@ -47,22 +47,29 @@ def build_site(
 
 def build_page(name: str, out: Path) -> Page:
     """One page of handouts/, its figures drawn into `out`/figures. Raises LabFault."""
+    return _page(source_folder() / f"{name}.md", _lab(name), out)
+
+
+def _page(path: Path, lab: Lab | None, out: Path) -> Page:
     (out / "figures").mkdir(parents=True, exist_ok=True)
-    path = source_folder() / f"{name}.md"
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise LabFault(f"cannot read the page: {error.strerror}", where=str(path)) from None
-    lab = _lab(name)
     sources = Sources(lambda figure: draw_figure(figure, out), phase_table, message)
-    return expand(name, text, lab, sources)
+    return expand(path.stem, text, lab, sources)
 
 
-def lab_pages(name: str, out: Path) -> tuple[str, bytes]:
-    """A lab's page alone, as HTML without links to other pages' navigation, and as PDF; `out` is
-    a folder for its figures. Raises LabFault."""
-    page = build_page(name, out)
+def lab_pages(lab: Lab, out: Path) -> tuple[str, bytes]:
+    """The page of a lab alone, of handouts/ beside its labs/: as HTML without links to other pages'
+    navigation, and as PDF; `out` is a folder for its figures. Raises LabFault."""
+    page = _page(handout_of(lab), lab, out)
     return html(page, out), pdf(page, out)
+
+
+def handout_of(lab: Lab) -> Path:
+    """handouts/LAB.md beside the labs/ that the lab lies in."""
+    return lab.folder.parent.parent / "handouts" / f"{lab.name}.md"
 
 
 def page_order() -> tuple[str, ...]:
