@@ -12,6 +12,7 @@ from grader import __version__
 from grader.cli.check import check
 from grader.cli.course import quiz  # noqa: F401 (adds a command to `labs`)
 from grader.cli.doctor import doctor
+from grader.cli.explain import explain
 from grader.cli.labs import labs
 from grader.cli.run import run as run_kernel
 from grader.cli.terminal import say, silence
@@ -30,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command()(check)
+app.command()(explain)
 app.command("run")(run_kernel)
 app.add_typer(labs, name="labs")
 app.command()(doctor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.handout.figures.tile_phases import SIDE, TILE, trace
-from grader.handout.touches import Touch
+from grader.explain.touches import Touch
 
 PHASES = SIDE // TILE
 

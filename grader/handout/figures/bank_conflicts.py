@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from grader.handout.canvas import DARK_BLUE, RED, Axes, Figure, lined, sheet, titled
 from grader.handout.kernels import KERNELS, numbers, own, ran, with_constants
-from grader.handout.touches import touches
+from grader.explain.touches import touches
 from grader.launch import Array, Launch
 
 ALT = (

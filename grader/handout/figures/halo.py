@@ -6,7 +6,7 @@ import numpy as np
 
 from grader.handout.canvas import BLUE, GREEN, ORANGE, Axes, Figure, cells, sheet, titled
 from grader.handout.kernels import ran, solution, whole
-from grader.handout.touches import Touch, touches
+from grader.explain.touches import Touch, touches
 from grader.launch import Array, Launch
 
 ALT = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.handout.canvas import BLUE, Figure, cells, sheet, titled
 from grader.handout.kernels import numbers, ran, solution, whole
-from grader.handout.touches import touches
+from grader.explain.touches import touches
 from grader.launch import Array, Launch
 
 ALT = (

@@ -8,7 +8,7 @@ import numpy as np
 
 from grader.handout.canvas import Figure, cells, sheet, titled
 from grader.handout.kernels import numbers, ran, solution, whole
-from grader.handout.touches import touches
+from grader.explain.touches import touches
 from grader.launch import Array, Launch
 
 ALT = (

@@ -6,7 +6,7 @@ from matplotlib.patches import Rectangle
 
 from grader.handout.canvas import BLUE, GREY, ORANGE, PINK, Axes, Figure, sheet, titled
 from grader.handout.kernels import matrices, ran, solution, whole
-from grader.handout.touches import Touch, touches
+from grader.explain.touches import Touch, touches
 from grader.launch import Launch
 
 ALT = (

@@ -6,7 +6,7 @@ from matplotlib.patches import Rectangle
 
 from grader.handout.canvas import DARK_BLUE, INK, PALE, Axes, Figure, lined, sheet, titled
 from grader.handout.kernels import numbers, own, ran, whole
-from grader.handout.touches import touches
+from grader.explain.touches import touches
 from grader.launch import Array, Launch
 
 ALT = (

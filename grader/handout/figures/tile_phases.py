@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from grader.handout.canvas import THREADS, Axes, Figure, cells, numbered, sheet, titled
 from grader.handout.kernels import matrices, ran, solution, whole
-from grader.handout.touches import Touch, touches
+from grader.explain.touches import Touch, touches
 from grader.launch import Launch
 
 ALT = (

@@ -33,16 +33,19 @@ class Touch:
         return self.offset // max(self.bytes, 1)
 
 
-def touches(trace: Trace) -> tuple[Touch, ...]:
-    """All accesses in the order of execution. Raises LabFault when the launch was not traced."""
+def touches(trace: Trace, block: Dim3 | None = None) -> tuple[Touch, ...]:
+    """All accesses, or one block's, in the order of execution. Raises LabFault when the launch was
+    not traced."""
     if trace.accesses is None:
         raise LabFault("the launch has no access table", mend="it did not end, or is not small")
-    return tuple(_rows(trace))
+    rows = trace.accesses
+    if block is not None:
+        rows = rows[(rows["block"] == block).all(axis=1)]
+    return tuple(_touches(rows))
 
 
-def _rows(trace: Trace) -> Iterator[Touch]:
-    assert trace.accesses is not None
-    for row in trace.accesses:
+def _touches(rows: NDArray[np.void]) -> Iterator[Touch]:
+    for row in rows:
         yield Touch(
             _dim3(row["block"]),
             _dim3(row["thread"]),

@@ -1,0 +1,145 @@
+"""A Story as one self-contained HTML page: no script, no network, everything from the student
+escaped."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from grader.explain.picture import Panel
+from grader.explain.story import Line, Story
+from grader.explain.svg import MOST, panel_svg, summary
+from grader.launch import Finding
+from grader.report.clean import clean
+from grader.report.finding import dim3, finding_text
+
+PHASES = 12
+"""Phases that are drawn, at most: those of a loop look alike."""
+
+STYLE = """
+body { font: 16px/1.45 system-ui, "DejaVu Sans", sans-serif; color: #222; margin: 1.5rem auto;
+       max-width: 72rem; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; border-bottom: 1px solid #ccc; }
+h3 { font-size: 1rem; margin-bottom: .2rem; }
+pre, td.source { font: 13px/1.4 "DejaVu Sans Mono", Consolas, monospace; white-space: pre-wrap; }
+pre.finding { background: #fff4e5; border-left: 3px solid #d55e00; padding: .5rem .7rem; }
+table { border-collapse: collapse; width: 100%; font-size: 13px; }
+th { text-align: left; vertical-align: bottom; border-bottom: 1px solid #222; }
+td, th { padding: .1rem .5rem; vertical-align: top; } td.n { text-align: right; }
+tr.bad td { background: #fff4e5; }
+td.margin { color: #8a3a00; max-width: 22rem; }
+figure { margin: .8rem 0; overflow-x: auto; } figcaption { font-size: 13px; }
+svg rect { stroke: #222; stroke-width: .6; }
+svg text { font: 9px "DejaVu Sans", sans-serif; text-anchor: middle; }
+svg text.small { font-size: 7px; } svg text.label { fill: #555; } svg text.end { text-anchor: end; }
+"""
+HEADS = ("", "source", "requests", "sectors", "a request", "passes", "conflicts", "found")
+
+
+def explain_page(story: Story) -> bytes:
+    """The page as UTF-8."""
+    html = Element("html", lang="en")
+    head = SubElement(html, "head")
+    SubElement(head, "meta", charset="utf-8")
+    SubElement(head, "title").text = clean(f"{story.file} in pictures")
+    SubElement(head, "style").text = STYLE
+    body = SubElement(html, "body")
+    SubElement(body, "h1").text = clean(f"{story.file} in pictures")
+    _paragraph(body, _what(story))
+    _findings(body, story.findings)
+    _source(body, story.lines)
+    _phases(body, story)
+    return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode', method='html')}\n".encode()
+
+
+def _what(story: Story) -> str:
+    return (
+        f"{story.lab}: {story.title}. Kernel {story.kernel} on the case {story.case}"
+        f" ({story.size}), {_product(story.grid)} blocks of {_product(story.block)} threads,"
+        " simulated."
+    )
+
+
+def _product(dims: tuple[int, int, int]) -> str:
+    used = max((axis + 1 for axis in range(3) if dims[axis] > 1), default=1)
+    return " x ".join(str(v) for v in dims[:used])
+
+
+def _findings(body: Element, findings: tuple[Finding, ...]) -> None:
+    for finding in findings:
+        SubElement(body, "pre", {"class": "finding"}).text = finding_text(finding, 96).plain
+
+
+def _source(body: Element, lines: tuple[Line, ...]) -> None:
+    SubElement(body, "h2").text = "What each line costs"
+    _paragraph(
+        body,
+        "Counted over the whole launch. Requests: loads and stores of warps to global memory;"
+        " sectors: pieces of 32 bytes that they move, 4 a request when 32 threads touch 32"
+        " neighbouring floats. Passes: through shared memory; conflicts: passes that only the"
+        " banks make necessary.",
+    )
+    table = SubElement(body, "table")
+    head = SubElement(SubElement(table, "thead"), "tr")
+    for text in HEADS:
+        SubElement(head, "th").text = text
+    rows = SubElement(table, "tbody")
+    for line in lines:
+        _row(rows, line)
+
+
+def _row(rows: Element, line: Line) -> None:
+    bad = any(f.severity != "info" for f in line.findings)
+    row = SubElement(rows, "tr", {"id": f"L{line.number}", **({"class": "bad"} if bad else {})})
+    SubElement(row, "td", {"class": "n"}).text = str(line.number)
+    SubElement(row, "td", {"class": "source"}).text = clean(line.text)
+    ratio = f"{line.sectors_per_request:.3g}" if line.requests else ""
+    for value in (line.requests, line.sectors, ratio, line.wavefronts, line.conflicts):
+        text = f"{value:,}" if isinstance(value, int) else value
+        SubElement(row, "td", {"class": "n"}).text = "" if text == "0" else text
+    margin = SubElement(row, "td", {"class": "margin"})
+    for finding in line.findings:
+        said = f"{finding.kind}: {finding.message}"
+        said += f" ({finding.hint})" if finding.hint else ""
+        SubElement(margin, "div").text = clean(said)
+
+
+def _phases(body: Element, story: Story) -> None:
+    SubElement(body, "h2").text = f"Block {dim3(story.shown)} between its barriers"
+    if story.lacking:
+        _paragraph(body, story.lacking)
+        return
+    _paragraph(
+        body,
+        "A cell is an element, and says which thread touches it (x,y), or how many do (×16)."
+        " Each warp has a colour; hover over a cell to see threads and lines.",
+    )
+    phases = sorted({panel.phase for panel in story.panels})
+    for phase in phases[:PHASES]:
+        SubElement(body, "h3").text = _named(phase)
+        for panel in story.panels:
+            if panel.phase == phase:
+                _figure(body, panel, story)
+    if len(phases) > PHASES:
+        _paragraph(body, f"{len(phases) - PHASES} more phases are not drawn.")
+
+
+def _named(phase: int) -> str:
+    return "Before the first barrier" if phase == 0 else f"After barrier {phase}"
+
+
+def _figure(body: Element, panel: Panel, story: Story) -> None:
+    figure = SubElement(body, "figure")
+    (top, bottom), (left, right) = panel.rows, panel.columns
+    part = f"rows {top} to {bottom}, columns {left} to {right}"
+    if max(bottom - top, right - left) >= MOST:
+        part += f", of which the first {MOST} are drawn"
+    caption = SubElement(figure, "figcaption")
+    SubElement(caption, "b").text = clean(f"{panel.variable}, {panel.access} ({panel.space})")
+    SubElement(caption, "span").text = clean(
+        f" {summary(panel)}" + ("" if panel.wrapped else f"; {part}")
+    )
+    figure.append(panel_svg(panel, story.block))
+
+
+def _paragraph(body: Element, text: str) -> None:
+    SubElement(body, "p").text = clean(text)
