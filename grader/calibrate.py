@@ -7,8 +7,8 @@ lies between (`rungs/*.cu`), and the solution. Each is launched as a submission 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -45,13 +45,16 @@ class Rung:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A lab on one device: what was timed, the thresholds in force and those proposed, if any."""
+    """A lab on one device: what was timed, the thresholds in force and those proposed, if any;
+    `dims` and `kind` of the launch."""
 
     lab: str
     device: str
     rungs: tuple[Rung, ...]
     in_force: Band
     proposed: Band | None
+    dims: Mapping[str, int] = field(default_factory=dict)
+    kind: str = ""
 
     @property
     def solution(self) -> Rung:
@@ -89,7 +92,9 @@ def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> 
         rung, device = _timed(lab, case, name, file, fails, plan)
         rungs.append(rung)
     in_force = lab.bands.get(device, lab_band)
-    return Calibration(lab.name, device, tuple(rungs), in_force, proposed(rungs))
+    return Calibration(
+        lab.name, device, tuple(rungs), in_force, proposed(rungs), options.dims, options.kind
+    )
 
 
 def ladder(lab: Lab) -> Iterator[tuple[str, Path, bool]]:
@@ -123,6 +128,8 @@ def measured(calibration: Calibration, today: datetime.date) -> Measured:
     return Measured(
         minimum=band.minimum,
         full=band.full,
+        dims=dict(calibration.dims),
+        kind=calibration.kind,
         speedups={r.name: round(r.speedup.ratio, 4) for r in calibration.rungs if r.speedup},
         driver=tools.pop("driver", ""),
         toolchain=tools,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from grader import labmodel
 from grader.fault import LabFault
 from grader.lab import (
     ArgumentSpec,
+    Band,
     Case,
     CheckSpec,
     Derivation,
@@ -98,13 +99,20 @@ def _build(folder: Path) -> Lab:
         geometry=_geometry(model.launch),
         baseline_geometry=_geometry(baseline.launch) if baseline else None,
         derivations=derivations,
-        bands=bands(read_thresholds(folder)),
+        bands=_bands(model, folder),
         quiz=questions(model, document),
         where=document.file,
         lines=_lines(model, document),
     )
     Rules(model, lab, document).check()
     return lab
+
+
+def _bands(model: labmodel.LabModel, folder: Path) -> Mapping[str, Band]:
+    """What was measured of the launch that the lab's speed check times."""
+    speed = model.checks.get("speed")
+    asked = speed.options if speed else {}
+    return bands(read_thresholds(folder), asked.get("dims"), asked.get("kind", "random"))
 
 
 def _kernel(kernel: labmodel.Kernel) -> KernelSpec:

@@ -37,11 +37,15 @@ more than 2 % of the points, see bench/stopping.py."""
 
 
 class Measured(BaseModel):
-    """One device's thresholds, and the speedups that they were set from, by the file timed."""
+    """One device's thresholds, and the speedups that they were set from, by the file timed.
+
+    `dims` and `kind` are the launch that was timed; thresholds without them hold for any."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    minimum: float = Field(gt=0)
-    full: float = Field(gt=0)
+    minimum: float = Field(gt=0, allow_inf_nan=False)
+    full: float = Field(gt=0, allow_inf_nan=False)
+    dims: dict[str, int] = Field(default_factory=dict)
+    kind: str = ""
     speedups: dict[str, float] = Field(default_factory=dict)
     driver: str = ""
     toolchain: dict[str, str] = Field(default_factory=dict)
@@ -52,6 +56,10 @@ class Measured(BaseModel):
         if self.full <= self.minimum:
             raise ValueError(f"full ({self.full:g}) must be above minimum ({self.minimum:g})")
         return self
+
+    def is_of(self, dims: object, kind: object) -> bool:
+        """Whether it was measured of the launch that the lab times today."""
+        return self.dims in ({}, dims) and self.kind in ("", kind)
 
 
 class Thresholds(BaseModel):
@@ -68,9 +76,12 @@ def read_thresholds(folder: Path) -> Mapping[str, Measured]:
     return load_yaml(file, Thresholds).devices if file.is_file() else {}
 
 
-def bands(measured: Mapping[str, Measured]) -> Mapping[str, Band]:
-    """The thresholds alone, by device."""
-    return {name: Band(one.minimum, one.full) for name, one in measured.items()}
+def bands(measured: Mapping[str, Measured], dims: object, kind: object) -> Mapping[str, Band]:
+    """The thresholds alone, by device, of a lab that times these `dims` with inputs of that `kind`.
+    Those of another size or input are left out: a speedup there says nothing of one here."""
+    return {
+        name: Band(one.minimum, one.full) for name, one in measured.items() if one.is_of(dims, kind)
+    }
 
 
 def thresholds_text(lab: str, measured: Mapping[str, Measured]) -> str:

@@ -84,6 +84,7 @@ def test_the_ladder_is_timed_from_the_baseline_to_the_solution(
     assert asked[0][1].launch is asked[0][1].baseline_launch
     assert (made.device, made.in_force, made.problems) == (H100, Band(1.2, 1.4), ())
     assert made.proposed == Band(1.22, 1.48)
+    assert (made.dims, made.kind) == ({"n": 256}, "random")
 
 
 def test_the_table_fits_and_says_how_far_the_solution_is(

@@ -11,7 +11,7 @@ import yaml
 
 from grader.fault import LabFault
 from grader.lab import Band
-from grader.labspec import load_lab
+from grader.labspec import list_labs, load_lab
 from grader.thresholds import (
     APART,
     FILE,
@@ -29,6 +29,8 @@ H100 = Measured(
     minimum=1.17,
     full=1.4,
     speedups={"baseline.cu": 1.0, "tiled.cu": 1.52},
+    dims={"n": 1024},
+    kind="integer",
     driver="580.65.06",
     toolchain={"nvcc": "13.0.88"},
     date=datetime.date(2026, 1, 31),
@@ -54,14 +56,47 @@ def test_a_lab_has_the_thresholds_of_its_file(tmp_path: Path) -> None:
     shutil.copytree(source, folder)
     (folder / FILE).write_text(thresholds_text("tiled-matmul", MEASURED))
     lab = load_lab("tiled-matmul", (tmp_path / "labs",))
-    assert lab.bands == bands(MEASURED)
-    assert lab.bands["Tesla T4"] == Band(2, 3)
+    assert lab.bands == bands(MEASURED, {"n": 1024}, "integer") == {
+        "NVIDIA H100 80GB HBM3": Band(1.17, 1.4), "Tesla T4": Band(2, 3)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        ("", True),
+        ("dims: {n: 1024}, kind: integer", True),
+        ("dims: {n: 1024}", True),
+        ("dims: {n: 512}, kind: integer", False),
+        ("dims: {n: 1024, m: 1024}", False),
+        ("kind: random", False),
+    ],
+)
+def test_what_was_measured_of_another_launch_does_not_hold(
+    tmp_path: Path, said: str, holds: bool
+) -> None:
+    """tiled-matmul times whole numbers with n = 1024."""
+    folder = tmp_path / "tiled-matmul"
+    shutil.copytree(load_lab("tiled-matmul").folder, folder)
+    (folder / FILE).write_text(f"devices:\n  T4: {{minimum: 2, full: 3, {said}}}\n")
+    assert load_lab("tiled-matmul", (tmp_path,)).bands == ({"T4": Band(2, 3)} if holds else {})
+
+
+def test_what_is_shipped_was_measured_of_the_launch_that_is_timed() -> None:
+    for name in list_labs():
+        lab = load_lab(name)
+        kept = read_thresholds(lab.folder)
+        assert set(lab.bands) == set(kept), name
+        assert all(one.dims and one.kind for one in kept.values()), name
 
 
 MISTAKES = [
     ("devices:\n  T4: {minimum: 2, full: 1}\n", "full (1) must be above minimum (2)", "2"),
     ("devices:\n  T4: {minimum: 2}\n", "full", "2"),
     ("devices:\n  T4: {minimum: 1, full: 2,\n    date: soon}\n", "date", "3"),
+    ("devices:\n  T4: {minimum: 2, full: .inf}\n", "full", "2"),
+    ("devices:\n  T4: {minimum: .nan, full: 2}\n", "minimum", "2"),
+    ("devices:\n  T4: {minimum: 0, full: 2}\n", "minimum", "2"),
     ("device:\n  T4: {minimum: 1, full: 2}\n", "device", "1"),
 ]
 

@@ -37,8 +37,8 @@ class Options(CheckOptions):
     and GB/s. `cublas` has a product timed with cuBLAS too; its dims are m, n and k, of which a
     missing one equals n."""
 
-    minimum: float = Field(gt=0)
-    full: float = Field(gt=0)
+    minimum: float = Field(gt=0, allow_inf_nan=False)
+    full: float = Field(gt=0, allow_inf_nan=False)
     dims: dict[str, int] = Field(default_factory=dict)
     kind: str = "random"
     budget: float = Field(3.0, gt=0, le=60)
@@ -175,7 +175,7 @@ def _uncalibrated(evidence: Evidence, timing: Timing) -> Finding | None:
     return Finding(
         "machine",
         "info",
-        f"the lab's thresholds were not measured on this device ({timing.device})",
+        f"the lab's thresholds were not measured on this device ({timing.device}) at this size",
         hint=f"an instructor measures them: `grader labs calibrate {evidence.lab.name} --write`",
     )
 
