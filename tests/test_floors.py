@@ -23,7 +23,8 @@ FLOORS = {
     4: "run",
     5: "check",
     6: "baseline cases grade mutation onelaunch quizkey record score timed",
-    7: "calibrate crosscheck report export doctor explain handout labgate newlab quizgate release",
+    7: "calibrate crosscheck report export doctor explain handout labgate leaks newlab quizgate"
+    " release",
     8: "gradebook",
     9: "batch",
     10: "__main__ cli web",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grader.cli.labs import labs
 from grader.cli.options import Course
-from grader.cli.terminal import say, write_file
-from grader.fault import LabFault
+from grader.cli.terminal import doing, finished, say, write_file
+from grader.fault import LabFault, MachineFault
+
+if TYPE_CHECKING:
+    from grader.lab import Lab
 
 Name = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
 
@@ -69,3 +72,55 @@ def new(
     say(f"  2. edit solutions/{name}/{name}.cu, then: grader labs skeleton {name}{where}")
     say(f"  3. edit the wrong twins and the handout, then: grader labs check {name}{where}")
     return 0
+
+
+@labs.command("release")
+def release(
+    lab: Name,
+    course: Course = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The folder to write LAB.zip to.")
+    ] = Path("."),
+) -> int:
+    """Write LAB.zip for students: skeleton, handout, questions, public cases; nothing secret."""
+    from grader.labspec import lab_roots, load_lab
+    from grader.leaks import leaks
+    from grader.release import release_files, zipped
+
+    held = load_lab(lab, lab_roots(course))
+    if not out.is_dir():
+        raise LabFault("there is no such folder", where=str(out), mend="make it first")
+    files = release_files(held, handout(held))
+    solution = held.solution.read_text("utf-8") if held.solution.is_file() else ""
+    told = list(leaks(held, solution, files))
+    if told:
+        more = f", and {len(told) - 1} more" if told[1:] else ""
+        raise LabFault(f"{told[0]}{more}", where=lab, mend="nothing was written: take it out first")
+    for name in files:
+        say(f"  {name}")
+    write_file(out / f"{lab}.zip", zipped(files))
+    return 0
+
+
+def handout(lab: Lab) -> dict[str, bytes]:
+    """The lab's page as HTML and PDF; nothing when it has none. Raises MachineFault when what
+    builds pages is not installed."""
+    import tempfile
+
+    try:
+        from grader.handout.build import handout_of, lab_pages
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.startswith("grader"):
+            raise
+        raise MachineFault(
+            f"pages cannot be built: there is no Python package {missing.name}",
+            mend="pip install 'warpgrade[handouts]'",
+        ) from None
+    if not handout_of(lab).is_file():
+        say(f"there is no {handout_of(lab)}: the zip has no handout")
+        return {}
+    doing(f"{lab.name}: handout")
+    with tempfile.TemporaryDirectory() as folder:
+        html, pdf = lab_pages(lab, Path(folder))
+    finished()
+    return {f"{lab.name}.html": html.encode(), f"{lab.name}.pdf": pdf}

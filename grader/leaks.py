@@ -1,0 +1,67 @@
+"""Looks for secrets of a lab in what students are given: hidden cases, the solution, answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from grader.lab import Case, Lab
+from grader.skeleton import BEGIN, END, LINE
+
+LEAST = 16
+"""A shorter line of a solution, such as `sum = 0.0f;`, is nobody's secret."""
+
+CODE = (".cu", ".py", ".yaml", ".txt")
+"""A handout may show a line of code, so only the other files are searched for the solution's."""
+
+
+def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Every secret that some file tells, in one line each; `solution` is the text of the answer,
+    empty where there is none. Archives and PDFs are not looked into: what they are made of is."""
+    texts = {name: data.decode("utf-8", "replace") for name, data in files.items()}
+    texts = {name: text for name, text in texts.items() if not name.endswith(".pdf")}
+    public = [case for case in lab.cases if case.visibility == "public"]
+    for case in (case for case in lab.cases if case.visibility == "hidden"):
+        for name, text in texts.items():
+            yield from (f"{name} has {what}" for what in _of_case(case, public, name, text))
+    known = "\n".join(text for name, text in texts.items() if name.endswith(CODE))
+    for line in secret_lines(solution):
+        if line in known:
+            where = next(n for n, text in texts.items() if n.endswith(CODE) and line in text)
+            if not where.endswith("baseline.cu"):
+                yield f"{where} has a line of the solution: {line}"
+
+
+def secret_lines(solution: str) -> tuple[str, ...]:
+    """The lines that the skeleton leaves out and shows nowhere else."""
+    inside, secret, shown = False, [], []
+    for line in map(str.strip, solution.splitlines()):
+        if line in (BEGIN, END):
+            inside = line == BEGIN
+        elif inside and not line.startswith(LINE):
+            secret.append(line)
+        else:
+            shown.append(line.removeprefix(LINE).strip())
+    return tuple(dict.fromkeys(x for x in secret if len(x) >= LEAST and x not in shown))
+
+
+def _of_case(case: Case, public: list[Case], name: str, text: str) -> Iterator[str]:
+    if re.search(rf"(?<![\w-]){re.escape(case.name)}(?![\w-])", text):
+        yield f"the name of the hidden case {case.name}"
+    if _tells_size(case, public, text):
+        yield f"the size of the hidden case {case.name}: {case.size}"
+    kinds = {other.kind for other in public} | {"random"}
+    if case.kind not in kinds and re.search(rf"[\"']{re.escape(case.kind)}[\"']", text):
+        yield f"the kind of the hidden case {case.name}, which no public case has: {case.kind}"
+
+
+def _tells_size(case: Case, public: list[Case], text: str) -> bool:
+    """Whether all dims are there as `m = 67`, `m: 67`, or all numbers as `67 x 43`. A size that a
+    public case has is no secret."""
+    if any(dict(case.dims) == dict(other.dims) for other in public) or not case.dims:
+        return False
+    sides = r"\s*[x*×]\s*".join(str(value) for value in case.dims.values())
+    if len(case.dims) > 1 and re.search(rf"(?<![\d.]){sides}(?!\d|\.\d)", text):
+        return True
+    named = (rf"\b{dim}\s*[:=]+\s*{value}\b" for dim, value in case.dims.items())
+    return all(re.search(pattern, text) for pattern in named)
