@@ -37,8 +37,8 @@ Write your kernel into {lab}.cu, then, in this folder:
   grader check {lab} {lab}.cu --course .
 """
 QUESTIONS = """
-The questions are in {file}: write each answer after its colon. How many are
-right you learn from your course; here only their form is checked.
+The questions are in {file}: write each answer after its colon. Only their
+form is checked here; which are right you learn from your course.
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from grader.answerform import form
 from grader.answersheet import FILE, read_sheet
 from grader.cases import How
 from grader.check.quiz import mark
+from grader.cli.check import graded
 from grader.fault import LabFault
-from grader.lab import Case, Choice, Question
+from grader.lab import Case, CheckSpec, Choice, Question
 from grader.labspec import list_labs, load_lab
 from grader.quiz import asked, choices, right_answer
 from grader.quizgate import quiz_problems, wrong
@@ -195,6 +197,41 @@ def test_without_the_solutions_what_needs_them_is_left_open(tmp_path: Path) -> N
     assert set(quiz_key(load(tmp_path), How(threads=1))) == {"easy", "hard"}
     (solutions / "scale.cu").unlink()
     assert set(quiz_key(load(tmp_path), How(threads=1))) == {"easy"}
+
+
+HANDED_IN = [
+    # the kernel, the sheet, the status of the quiz, its points, those of the whole, the exit code
+    ("right", "blocks: 33\nidle_threads: 255\nevery_second: 8\ndoubles: 1/24\nwithout_a_guard: c\n",
+     "pass", 10, 110, 0),
+    ("right", "blocks: 33\nidle_threads: 255\n", "fail", 4, 104, 1),
+    ("right", None, "fail", 0, 100, 1),
+    ("int x = ;", "blocks: 33\nidle_threads: 255\n", "fail", 4, 4, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "answers", "status", "points", "total", "code"), HANDED_IN)
+def test_a_quiz_with_points(
+    tmp_path: Path,
+    kernel: str,
+    answers: str | None,
+    status: str,
+    points: int,
+    total: int,
+    code: int,
+) -> None:
+    """The quiz is marked apart from the kernel: one that does not compile costs it nothing."""
+    lab = load_lab("vector-add")
+    others = [check for check in lab.checks if check.name != "quiz"]
+    lab = replace(lab, checks=(*others, CheckSpec("quiz", 10, {})))
+    file = tmp_path / "mine.cu"
+    file.write_text(lab.solution.read_text() if kernel == "right" else kernel)
+    if answers is not None:
+        (tmp_path / FILE).write_text(answers)
+    made = graded(lab, file, How(), quiet=True)
+    quiz = next(check for check in made.checks if check.name == "quiz")
+    assert (quiz.status, quiz.points, made.score.points) == (status, points, total)
+    assert (made.score.max_score, made.exit_code) == (110, code)
+    assert not any("33" in f"{f.message} {f.hint}" for f in quiz.findings)
 
 
 def test_numbers_in_texts() -> None:
