@@ -38,7 +38,7 @@ class _Attribution:
         self.functions: dict[str, Function] = {}
         for name, f in functions.items():
             self.functions[name] = (
-                replace(f, library=any(map(self.of_library, f.body[:1])))
+                replace(f, library=any(map(self.of_library, f.body[-1:])))
                 if name in self.foreign
                 else self.moved(f, None, 0)
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.sim.locals import used_local
+from grader.sim.locals import used_local, with_value
 
 CASES = {
     "a sum": ("float sum;\nfor (;;) sum += 1; //!", "f32", "float sum = 0.0f;"),
@@ -48,3 +48,21 @@ def test_no_such_line(line: int) -> None:
 @pytest.mark.parametrize("source", ["}}}{", "int", "/*", '"', "{{{{;;;;", "int a{;\n"])
 def test_text_that_is_no_program(source: str) -> None:
     assert used_local(source, 1, "b32") is None
+
+
+VALUES = {
+    "an array": ("acc", "float", "[2][3]", "float acc[M][N];", "float acc[2][3] = {};"),
+    "a number": ("x", "float", "", "  float x, y;", "float x = 0.0f;"),
+    "a struct": ("p", "Pair", "", "Pair p;", "Pair p = {};"),
+    "of a type without a name": ("p", "", "", "auto p;", ""),
+    "that has a value": ("x", "float", "", "float x = 1;", ""),
+    "another name": ("x", "float", "", "float xx;", ""),
+    "whose address is taken": ("x", "float", "", "float x = 1, *p = &x;", ""),
+    "copied to another": ("x", "Pair", "", "Pair x = z, y = x;", ""),
+    "a parameter": ("p", "Pair", "", "__device__ int f(Pair p) {", ""),
+}
+
+
+@pytest.mark.parametrize("name, kind, extent, declared, expected", VALUES.values(), ids=VALUES)
+def test_with_value(name: str, kind: str, extent: str, declared: str, expected: str) -> None:
+    assert with_value(name, kind, extent, declared) == expected
