@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from grader import doctor
 from grader.doctor import Sign, signs
 from grader.fault import MachineFault
-from grader.gpu import device, tool
+from grader.gpu import device, lock, tool
 from grader.gpu.device import Device
 from grader.gpu.lock import quarantine
 from tests.command import grader
@@ -80,7 +79,7 @@ def a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "nvidia0").touch()
     monkeypatch.setattr(device, "DEVICES", tmp_path)
     monkeypatch.setattr(device, "DRIVER", tmp_path / "driver")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(lock, "FOLDER", tmp_path)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(tool, "toolkit", lambda: None)
     monkeypatch.setattr(device, "toolkit", lambda: None)

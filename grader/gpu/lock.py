@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
+import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from grader.fault import MachineFault
 from grader.gpu.device import Device
 
 PAUSE = 0.05
+FOLDER = Path("/tmp")
+"""Not $TMPDIR: batch systems give every job one of its own, and two jobs would share a GPU."""
+
+REASON = 1000
+UNTOLD = "it failed its health probe"
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def lock_file(device: Device, folder: Path | None = None) -> Path:
-    """The device's lock file, in the folder for temporary files unless another is named."""
-    return (folder or Path(tempfile.gettempdir())) / f"warpgrade-{device.name}.lock"
+    """The device's lock file, the same for every user, in FOLDER unless another is named."""
+    return (folder or FOLDER) / f"warpgrade-{device.name}.lock"
 
 
 @contextmanager
@@ -34,8 +39,10 @@ def held(
 
     Waits up to `wait` seconds for one. MachineFault when all are quarantined, or none gets free.
     """
-    files = {device: _open(lock_file(device, folder)) for device in devices}
+    files: dict[Device, int] = {}
     try:
+        for device in devices:
+            files[device] = _open(lock_file(device, folder))
         yield _taken(files, wait, folder)
     finally:
         for file in files.values():
@@ -44,9 +51,12 @@ def held(
 
 def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
     """Keep `device` from being used again until its lock file is removed."""
+    text = (reason or UNTOLD).encode()[:REASON]
     file = _open(lock_file(device, folder))
     try:
-        os.pwrite(file, reason.encode()[:1000], 0)
+        os.ftruncate(file, len(text))  # takes no room: on a full disk only the words are lost
+        with suppress(OSError):
+            os.pwrite(file, text, 0)
     finally:
         os.close(file)
 
@@ -54,9 +64,16 @@ def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
 def sickness(device: Device, folder: Path | None = None) -> str:
     """Why `device` is in quarantine; empty when it is not."""
     try:
-        return lock_file(device, folder).read_text(errors="replace")[:1000]
+        held = lock_file(device, folder).read_bytes()[:REASON]
     except OSError:  # there is no file before the first attempt
         return ""
+    return _words(held) if held else ""
+
+
+def _words(reason: bytes) -> str:
+    """What a lock file says, which any user may have written, in printable characters."""
+    text = "".join(c if c.isprintable() else " " for c in reason.decode(errors="replace"))
+    return text.strip() or UNTOLD
 
 
 def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device:
@@ -66,8 +83,15 @@ def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device
         if not sound:
             raise _all_sick(files, folder)
         for device in sound:
-            if _locked(files[device]):
+            path = lock_file(device, folder)
+            if _locked(files[device]) and _is_at(files[device], path):
+                with suppress(OSError):
+                    os.utime(files[device])  # what is in use is not cleared away for its age
                 return device
+            if not _is_at(files[device], path):  # removed while we waited: others have another
+                file = _open(path)
+                os.close(files[device])
+                files[device] = file
         if time.monotonic() > deadline:
             raise MachineFault(
                 f"no GPU got free in {wait:g} s",
@@ -87,9 +111,16 @@ def _locked(file: int) -> bool:
     return True
 
 
+def _is_at(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.lstat())
+    except OSError:
+        return False
+
+
 def _all_sick(files: dict[Device, int], folder: Path | None) -> MachineFault:
     reasons = [
-        f"{device.model} ({device.name}): {os.pread(file, 1000, 0).decode(errors='replace')}"
+        f"{device.model} ({device.name}): {_words(os.pread(file, REASON, 0))}"
         for device, file in files.items()
     ]
     paths = " ".join(str(lock_file(device, folder)) for device in files)
@@ -102,13 +133,27 @@ def _all_sick(files: dict[Device, int], folder: Path | None) -> MachineFault:
 def _open(path: Path) -> int:
     """The file, made for everybody: another user's grader has to wait for the same lock."""
     try:
-        try:
-            return os.open(path, _FLAGS)
-        except FileNotFoundError:
-            file = os.open(path, _FLAGS | os.O_CREAT, 0o666)
-            os.fchmod(file, 0o666)
-            return file
+        file = _opened(path)
     except OSError as error:
-        raise MachineFault(
-            f"the GPU's lock file cannot be opened: {error.strerror}", where=str(path)
-        ) from error
+        raise _unusable(path, f"cannot be opened: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise _unusable(path, "is no regular file")
+    return file
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS)
+    except FileNotFoundError:
+        file = os.open(path, _FLAGS | os.O_CREAT, 0o666)
+        os.fchmod(file, 0o666)
+        return file
+
+
+def _unusable(path: Path, why: str) -> MachineFault:
+    return MachineFault(
+        f"the GPU's lock file {why}",
+        where=str(path),
+        mend=f"let its owner remove it, and see that every user may create files in {path.parent}",
+    )

@@ -42,7 +42,7 @@ def one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPat
     monkeypatch.setattr(attempt, "alike", lambda: (GPU,))
     monkeypatch.setattr(attempt, "compile_cubin", lambda program, architecture: b"cubin")
     monkeypatch.setattr(attempt, "facts_of", lambda device: Facts("sm_75", {}))
-    monkeypatch.setattr(lock, "lock_file", lambda device, folder=None: tmp_path / "gpu.lock")
+    monkeypatch.setattr(lock, "FOLDER", tmp_path)
     return monkeypatch
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from grader.fault import MachineFault
 from grader.gpu.device import Device
-from grader.gpu.lock import held, lock_file, quarantine
+from grader.gpu.lock import UNTOLD, held, lock_file, quarantine, sickness
 
 FIRST = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 SECOND = Device(Path("/dev/nvidia1"), "GPU-bbbb", "NVIDIA B")
@@ -67,3 +72,77 @@ def test_a_link_in_the_lock_s_place_is_not_followed(tmp_path: Path) -> None:
     lock_file(FIRST, tmp_path).symlink_to(target)
     with pytest.raises(MachineFault, match="cannot be opened"), held([FIRST], folder=tmp_path):
         pytest.fail("the link was followed")
+
+
+def test_a_job_with_a_folder_of_its_own_for_temporary_files_takes_the_same_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = lock_file(FIRST)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert tempfile.gettempdir() == str(tmp_path) and lock_file(FIRST) == before
+
+
+def test_a_full_disk_lets_no_sick_gpu_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int, data: bytes, at: int) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        quarantine(FIRST, "a known kernel gives wrong numbers", folder=tmp_path)
+    assert sickness(FIRST, tmp_path) == UNTOLD
+    with pytest.raises(MachineFault, match=UNTOLD), held([FIRST], folder=tmp_path):
+        pytest.fail("a sick GPU was used")
+
+
+def test_what_another_wrote_into_the_lock_file_reaches_no_terminal(tmp_path: Path) -> None:
+    lock_file(FIRST, tmp_path).write_bytes(b"\x1b]0;x\x07\xffgone\n")
+    assert sickness(FIRST, tmp_path).isprintable()
+    with pytest.raises(MachineFault, match="gone") as caught, held([FIRST], folder=tmp_path):
+        pytest.fail("a sick GPU was used")
+    assert caught.value.what.isprintable()
+
+
+def test_a_shorter_reason_replaces_a_longer_one(tmp_path: Path) -> None:
+    for reason in ("a known kernel gives wrong numbers", "no answer"):
+        quarantine(FIRST, reason, folder=tmp_path)
+    assert sickness(FIRST, tmp_path) == "no answer"
+
+
+@pytest.mark.parametrize("what", ["fifo", "folder"])
+def test_what_is_no_file_in_the_lock_s_place_is_told(tmp_path: Path, what: str) -> None:
+    path = lock_file(FIRST, tmp_path)
+    os.mkfifo(path) if what == "fifo" else path.mkdir()
+    with pytest.raises(MachineFault, match="lock file") as caught, held([FIRST], folder=tmp_path):
+        pytest.fail("it was used as a lock")
+    assert caught.value.where == str(path) and "owner" in caught.value.mend
+
+
+def test_a_lock_that_was_removed_while_one_waited_is_not_taken(tmp_path: Path) -> None:
+    """Whoever came after the removal holds the file that is there now."""
+    order: list[str] = []
+
+    def wait_for_it() -> None:
+        with held([FIRST], wait=20, folder=tmp_path):
+            order.append("the one that waited")
+
+    with held([FIRST], folder=tmp_path):
+        waiting = threading.Thread(target=wait_for_it)
+        waiting.start()
+        time.sleep(0.2)
+        lock_file(FIRST, tmp_path).unlink()
+        new = os.open(lock_file(FIRST, tmp_path), os.O_RDWR | os.O_CREAT, 0o666)
+        fcntl.flock(new, fcntl.LOCK_EX)
+    time.sleep(0.3)
+    order.append("the new one ends")
+    os.close(new)
+    waiting.join()
+    assert order == ["the new one ends", "the one that waited"]
+
+
+def test_nothing_stays_open(tmp_path: Path) -> None:
+    lock_file(SECOND, tmp_path).mkdir()
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(MachineFault), held([FIRST, SECOND], folder=tmp_path):
+        pytest.fail("a folder was used as a lock")
+    assert len(os.listdir("/proc/self/fd")) == len(before)

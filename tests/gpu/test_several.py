@@ -5,7 +5,6 @@ The machine's folders are made up and the children's answers prepared: needs no 
 
 from __future__ import annotations
 
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 
 from grader.box import Reply
 from grader.compile.program import Kernel, Program
-from grader.gpu import attempt, child, device
+from grader.gpu import attempt, child, device, lock
 from grader.gpu.device import alike, devices
 from grader.gpu.lock import held, quarantine
 from grader.gpu.step import Outcome
@@ -49,7 +48,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
 
     monkeypatch.setattr(device, "DEVICES", nodes)
     monkeypatch.setattr(device, "DRIVER", tmp_path / "driver")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(lock, "FOLDER", tmp_path)
     monkeypatch.setattr(child, "user_folder", lambda: None)
     monkeypatch.setattr(child, "toolkit", lambda: None)
     monkeypatch.setattr(child, "call", answered)
