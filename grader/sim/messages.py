@@ -135,6 +135,15 @@ def _plural(n: int, word: str) -> str:
 def barriers(r: Report) -> Finding:
     """Threads that do not meet."""
     other = Other(r.line2, r.thread2, r.block2, "wait")
+    if r.kind == c.EARLY_EXIT and r.extra:
+        return Finding(
+            "barrier-divergence",
+            "warning",
+            "threads of one block come to this barrier a different number of times: some returned "
+            "after fewer rounds, and it no longer waits for them",
+            hint="let every thread make the same number of rounds, and put the condition around "
+            "the work alone; without the return, the block would hang here",
+        )
     if r.kind == c.EARLY_EXIT:
         return Finding(
             "barrier-divergence",

@@ -15,7 +15,7 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n/]+)", re.M)
 _CONSTANT = re.compile(r"\b(?:const|constexpr|enum)\b[^;={]*?\b(\w+)\s*=\s*([^;,}]+)")
 _DIMS = r"(?:\s*\[[^\]]*\])"
 _DECLARED = re.compile(
-    r"(?P<shared>__shared__\s+)?(?P<type>[\w:]+(?:\s*\*)?)\s+(?:__align__\s*\([^)]*\)\s*)?"
+    r"(?P<shared>__shared__\s+(?:\w+\s+){0,3}?)?(?P<type>[\w:]+(?:\s*\*)?)\s+(?:__align__\s*\([^)]*\)\s*)?"
     rf"(?P<list>\w+{_DIMS}*(?:\s*,\s*\w+{_DIMS}*)*)\s*[;,=]"
 )
 _ONE = re.compile(rf"(\w+)({_DIMS}*)")

@@ -43,6 +43,7 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "racecheck does not count bar.arrive": lambda name, text: "bar.arrive" in text,
     "ours is an info": lambda name, text: all(" info" in line for line in expected(text)),
     "synccheck checks barriers": lambda name, text: "__shfl" in text or "__ballot" in text,
+    "synccheck looks at who": lambda name, text: text.count("block.sync();") == 2,
     "synccheck takes one named": lambda name, text: text.count('"bar.sync 1, 64;"') == 2,
     "no tool ends a kernel": lambda name, text: never_ended(name),
     "memcheck knows where": lambda name, text: is_shared(text) and not never_ended(name),

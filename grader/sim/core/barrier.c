@@ -105,6 +105,7 @@ static void let_go(Cta *c, u32 id) {
       Wait x = w->wait[n];
       if (x.membership || x.id != id) continue;
       drop_wait(w, n);
+      EACH_LANE { w->passed[l] = x.mask >> l & 1 ? x.pc + 1 : w->passed[l]; }
       make_runnable(w, x.frame, x.block, x.mask);
     }
   }
@@ -117,14 +118,20 @@ static void say_divergence(Cta *c, u32 pc, u32 thread, u32 pc2, u32 thread2, u32
                   .thread = thread, .thread2 = thread2, .count = 1});
 }
 
+/* Threads that are gone: some were at this barrier last, while the others come to it again. */
 static void note_early_exit(Cta *c, u32 pc) {
-  for (u32 k = 0; k < c->warps; k++) {
+  Report r = {.kind = EARLY_EXIT, .pc = pc, .block = c->number, .count = 0};
+  for (u32 k = 0; k < c->warps && !r.extra; k++) {
     Warp *w = &c->warp[k];
-    if (!w->exited) continue;
-    report(w->worker, (Report){.kind = EARLY_EXIT, .pc = pc, .block = c->number, .count = 1,
-                               .thread = thread_of(w, (u32)__builtin_ctz(w->exited))});
-    return;
+    for (u32 m = w->exited; m && !r.extra; m &= m - 1) {
+      u32 l = (u32)__builtin_ctz(m);
+      r.extra = w->passed[l] == pc + 1;
+      if (r.extra || !r.count) r.thread = thread_of(w, l);
+      r.count = 1;
+    }
   }
+  r.pc2 = r.extra ? pc : 0; /* told apart from threads that never came */
+  if (r.count) report(c->warp[0].worker, r);
 }
 
 /* Lets every barrier go that is complete. False when none is. */

@@ -88,6 +88,7 @@ static bool push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call
 
 void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
+  memset(w->passed, 0, sizeof w->passed);
   w->steps = 0;
   push(w, function, w->valid, NO_FRAME, 0, 0);
 }

@@ -205,6 +205,7 @@ struct Warp {
   u8 *params; u32 params_room;  /* [32][params_room] */
   struct Flight *flight;        /* async.c's: copies on their way */
   u32 flights, flight_room, groups[LANES];
+  u32 passed[LANES];            /* the barrier that each lane last left, as its pc + 1 */
   u8 special[24 * 128] __attribute__((aligned(32)));
 };
 
