@@ -26,7 +26,9 @@ SMALL = {
     "sgemm-ladder": {"m": 128, "n": 128, "k": 64},
     "tiled-matmul": {"n": 48},
 }
-TIMED = sorted(name for name in list_labs() if any(c.name == "speed" for c in load_lab(name).checks))
+TIMED = sorted(
+    name for name in list_labs() if any(c.name == "speed" for c in load_lab(name).checks)
+)
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
