@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.ladder import CUBLAS, THREADS, Rung, announced, main, rungs
+from bench.ladder import CUBLAS, THREADS, Rung, announced, candidates, main, rungs
 from grader.compile.source import compile_source
 from grader.gpu.device import devices
 from grader.grade import grade
@@ -21,8 +21,8 @@ from grader.tolerance import whole_factors
 FIRST_FULL = 4
 """From this rung on the lab's every point that the simulator judges is earned."""
 
-RUNGS = rungs(candidates=False)
-CANDIDATES = rungs(candidates=True)[len(RUNGS) :]
+RUNGS = rungs()
+CANDIDATES = candidates()
 WASTE = {"uncoalesced", "bank-conflict", "spill"}
 MOST_REGISTERS = 255
 
@@ -85,7 +85,7 @@ def test_a_candidate_is_right_and_clean(rung: Rung) -> None:
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_mistake_in_one_is_told(name: str) -> None:
-    rung = next(rung for rung in rungs(candidates=True) if rung.name == name)
+    rung = next(rung for rung in (*RUNGS, *CANDIDATES) if rung.name == name)
     right, changed, due = BROKEN[name]
     source = rung.path.read_text()
     assert right in source

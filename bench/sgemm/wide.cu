@@ -49,6 +49,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
 
     float sum[DOWN][ACROSS] = {};
     int now = 0;
+#pragma unroll 2
     for (int left = k / DEPTH - 1; left >= 0; --left) {
         if (left > 0) {
             from_a += DEPTH;
