@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 
 from grader.cases import How, run_derivations
+from grader.check.hints import line_hints
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.explain.story import Story, tell
@@ -46,6 +48,8 @@ def explain(
         steps=how.steps,
         table=True,
     )[0]
+    hints = line_hints(trace.lines, program, "warning") if trace.ended else []
+    trace = replace(trace, findings=(*trace.findings, *hints))
     return tell(
         lab.name, lab.title, submission.name, program.source, chosen.launch, chosen.case.size, trace
     )

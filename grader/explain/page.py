@@ -27,10 +27,9 @@ th { text-align: left; vertical-align: bottom; border-bottom: 1px solid #222; }
 td, th { padding: .1rem .5rem; vertical-align: top; } td.n { text-align: right; }
 tr.bad td { background: #fff4e5; }
 td.margin { color: #8a3a00; max-width: 22rem; }
-figure { margin: .8rem 0; overflow-x: auto; } figcaption { font-size: 13px; }
-svg rect { stroke: #222; stroke-width: .6; }
-svg text { font: 9px "DejaVu Sans", sans-serif; text-anchor: middle; }
-svg text.small { font-size: 7px; } svg text.label { fill: #555; } svg text.end { text-anchor: end; }
+div.phase { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+figure { margin: .4rem 0; overflow-x: auto; max-width: 100%; } figcaption { max-width: 30rem; }
+ figcaption { font-size: 13px; }
 """
 HEADS = ("", "source", "requests", "sectors", "a request", "passes", "conflicts", "found")
 
@@ -54,9 +53,13 @@ def explain_page(story: Story) -> bytes:
 def _what(story: Story) -> str:
     return (
         f"{story.lab}: {story.title}. Kernel {story.kernel} on the case {story.case}"
-        f" ({story.size}), {_product(story.grid)} blocks of {_product(story.block)} threads,"
+        f" ({story.size}), {_blocks(story.grid)} of {_product(story.block)} threads,"
         " simulated."
     )
+
+
+def _blocks(grid: tuple[int, int, int]) -> str:
+    return "1 block" if grid == (1, 1, 1) else f"{_product(grid)} blocks"
 
 
 def _product(dims: tuple[int, int, int]) -> str:
@@ -116,9 +119,10 @@ def _phases(body: Element, story: Story) -> None:
     phases = sorted({panel.phase for panel in story.panels})
     for phase in phases[:PHASES]:
         SubElement(body, "h3").text = _named(phase)
+        held = SubElement(body, "div", {"class": "phase"})
         for panel in story.panels:
             if panel.phase == phase:
-                _figure(body, panel, story)
+                _figure(held, panel, story)
     if len(phases) > PHASES:
         _paragraph(body, f"{len(phases) - PHASES} more phases are not drawn.")
 

@@ -20,6 +20,7 @@ TINTS = ("#8CCBF0", "#F2C14E", "#6CC9AE", "#E3A9CB", "#F6E58D", "#C9B6E4", "#F2A
 
 MANY = "#D5D5D5"
 WARP = 32
+TEXT = {"font-family": "DejaVu Sans, sans-serif", "font-size": "9", "text-anchor": "middle"}
 
 
 def panel_svg(panel: Panel, block: Dim3) -> Element:
@@ -34,6 +35,7 @@ def panel_svg(panel: Panel, block: Dim3) -> Element:
         width=str(width),
         height=str(height),
         role="img",
+        attrib=TEXT,
     )
     SubElement(svg, "title").text = summary(panel)
     _numbers(svg, top, left, rows, columns, wrapped=panel.wrapped)
@@ -57,9 +59,9 @@ def summary(panel: Panel) -> str:
 def _numbers(svg: Element, top: int, left: int, rows: int, columns: int, *, wrapped: bool) -> None:
     for row in range(rows):
         text = (top + row) * (WRAPPED if wrapped else 1)
-        _text(svg, MARGIN - 4, MARGIN + row * CELL + 17, str(text), "label end")
+        _text(svg, MARGIN - 4, MARGIN + row * CELL + 17, str(text), {"text-anchor": "end"})
     for column in range(columns):
-        _text(svg, MARGIN + column * CELL + CELL // 2, MARGIN - 6, str(left + column), "label")
+        _text(svg, MARGIN + column * CELL + CELL // 2, MARGIN - 6, str(left + column), {})
 
 
 def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
@@ -83,14 +85,15 @@ def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
         width=str(CELL),
         height=str(CELL),
         fill=TINTS[_number(one, block) // WARP % len(TINTS)] if one else MANY,
+        stroke="#222222",
+        attrib={"stroke-width": "0.6"},
     )
     text = thread_name(one, block) if one else f"×{len(cell.threads)}"
-    _text(group, x + CELL // 2, y + 17, text, "small" if len(text) > 5 else "")
+    _text(group, x + CELL // 2, y + 17, text, {"font-size": "7"} if len(text) > 5 else {})
 
 
-def _text(parent: Element, x: int, y: int, text: str, style: str) -> None:
-    more = {"class": style} if style else {}
-    SubElement(parent, "text", {"x": str(x), "y": str(y), **more}).text = text
+def _text(parent: Element, x: int, y: int, text: str, style: dict[str, str]) -> None:
+    SubElement(parent, "text", {"x": str(x), "y": str(y), **style}).text = text
 
 
 def told(cell: Cell, block: Dim3) -> str:

@@ -12,7 +12,7 @@ from grader.launch import Finding
 from grader.report.finding import finding_text, in_order
 from grader.submission import read_submission
 
-WIDTH = 92
+WIDTH = 84
 
 
 def message(lab: Lab, twin: str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.handout.figures.tile_phases import SIDE, TILE, trace
 from grader.explain.touches import Touch
+from grader.handout.figures.tile_phases import SIDE, TILE, trace
 
 PHASES = SIDE // TILE
+JOINED = "\u2060"
+"""Keeps a line from breaking between two indices."""
 
 
 def phase_table() -> str:
@@ -54,4 +56,4 @@ def adds(seen: Sequence[Touch], thread: tuple[int, int, int], phase: int) -> str
 
 def _named(touch: Touch) -> str:
     row, column = divmod(touch.number, SIDE)
-    return f"{touch.variable}[{row}][{column}]"
+    return f"{touch.variable}[{row}]{JOINED}[{column}]"

@@ -6,9 +6,9 @@ from collections import Counter
 
 from matplotlib.patches import Rectangle
 
+from grader.explain.touches import touches
 from grader.handout.canvas import DARK_BLUE, RED, Axes, Figure, lined, sheet, titled
 from grader.handout.kernels import KERNELS, numbers, own, ran, with_constants
-from grader.explain.touches import touches
 from grader.launch import Array, Launch
 
 ALT = (

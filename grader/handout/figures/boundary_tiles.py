@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from grader.explain.touches import Touch, touches
 from grader.handout.canvas import THREADS, Axes, Figure, cells, numbered, sheet, titled
 from grader.handout.kernels import matrices, ran, solution, whole
-from grader.explain.touches import Touch, touches
 from grader.launch import Launch
 
 ALT = (

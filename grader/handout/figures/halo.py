@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.explain.touches import Touch, touches
 from grader.handout.canvas import BLUE, GREEN, ORANGE, Axes, Figure, cells, sheet, titled
 from grader.handout.kernels import ran, solution, whole
-from grader.explain.touches import Touch, touches
 from grader.launch import Array, Launch
 
 ALT = (

@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 
+from grader.explain.touches import touches
 from grader.handout.canvas import Figure, cells, sheet, titled
 from grader.handout.kernels import numbers, ran, solution, whole
-from grader.explain.touches import touches
 from grader.launch import Array, Launch
 
 ALT = (

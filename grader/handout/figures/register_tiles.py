@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from matplotlib.patches import Rectangle
 
+from grader.explain.touches import Touch, touches
 from grader.handout.canvas import BLUE, GREY, ORANGE, PINK, Axes, Figure, sheet, titled
 from grader.handout.kernels import matrices, ran, solution, whole
-from grader.explain.touches import Touch, touches
 from grader.launch import Launch
 
 ALT = (

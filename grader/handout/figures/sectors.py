@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from matplotlib.patches import Rectangle
 
+from grader.explain.touches import touches
 from grader.handout.canvas import DARK_BLUE, INK, PALE, Axes, Figure, lined, sheet, titled
 from grader.handout.kernels import numbers, own, ran, whole
-from grader.explain.touches import touches
 from grader.launch import Array, Launch
 
 ALT = (
@@ -36,7 +36,7 @@ def request(stride: int, first: int) -> tuple[frozenset[int], int]:
 
 def draw() -> Figure:
     """One panel a request; a column is a sector, a cell a float."""
-    figure, axes = sheet(len(REQUESTS), 1, 6.2)
+    figure, axes = sheet(len(REQUESTS), 1, 5.0)
     for (panel,), (stride, first, text) in zip(axes, REQUESTS, strict=True):
         read, sectors = request(stride, first)
         _panel(panel, read)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from grader.explain.touches import touches
 from grader.handout.canvas import BLUE, ORANGE, Figure, cells, sheet, titled
 from grader.handout.kernels import matrices, ran, solution, whole
-from grader.explain.touches import touches
 from grader.launch import Launch
 
 ALT = (
