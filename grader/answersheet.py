@@ -18,6 +18,7 @@ from grader.yamlfile import compose_file
 
 FILE = "answers.yaml"
 EMPTY = ("", "~", "null")
+MAX_BYTES = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ def read_sheet(folder: Path) -> AnswerSheet:
         return AnswerSheet(problem="this is a link", mend="hand in the file itself")
     if not path.exists():
         return AnswerSheet(found=False)
+    if path.stat().st_size > MAX_BYTES:
+        what = f"the file is larger than {MAX_BYTES >> 10} KiB"
+        return AnswerSheet(problem=what, mend="hand in the answers alone")
     try:
         root = compose_file(path)
     except LabFault as fault:
