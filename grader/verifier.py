@@ -45,11 +45,14 @@ def verifier(lab: Lab, case: Case) -> Verify:
 
 
 def difference(name: str, output: NDArray[Any], right: Expected) -> str:
-    """What is wrong with an output; empty when it is right. NaN never is."""
+    """What is wrong with an output; empty when it is right. NaN never is; an infinity is where it
+    is due, as in the output check."""
     if output.shape != right.value.shape:
         raise LabFault(f"{name} is {output.shape}, expected() gives {right.value.shape}")
-    error = np.abs(output.astype(np.float64) - right.value)
-    wrong = ~(error <= right.bound)
+    got = output.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        within = np.abs(got - right.value) <= right.bound
+    wrong = ~(within | (got == right.value))
     count = int(np.count_nonzero(wrong))
     if not count:
         return ""

@@ -12,11 +12,11 @@ import pytest
 
 from grader.fault import LabFault
 from grader.gpu.fresh import fresh, moves
-from grader.lab import Case, Lab
+from grader.lab import Case, Expected, Lab
 from grader.labspec import list_labs, load_lab
 from grader.launch import Array
 from grader.prepare import prepare
-from grader.verifier import verifier
+from grader.verifier import difference, verifier
 
 SMALL = {
     "boundary-matmul": {"m": 37, "n": 29, "k": 31},
@@ -140,3 +140,24 @@ def test_a_verify_that_answers_nothing_is_the_lab_s_fault(tmp_path: Path) -> Non
     lab = lab_with(tmp_path, "\ndef verify(dims, inputs, outputs, rng):\n    return None\n")
     with pytest.raises(LabFault, match="must return a text"):
         verifier(lab, Case("timed", {"n": 1}))({}, {})
+
+
+TOLD = [
+    ("float32", [1, np.inf, -np.inf], [1, np.inf, -np.inf], 0),
+    ("float32", [1, np.inf, -np.inf], [1, np.inf, np.inf], 1),
+    ("float32", [1, np.inf, 3], [1, 2, 3], 1),
+    ("float32", [np.nan, 2, 3], [1, 2, 3], 1),
+    ("uint8", [255, 0, 1], [255, 0, 2], 1),
+    ("int8", [-128, 0, 1], [-128, 0, 1], 0),
+    ("bool", [True, False, True], [1, 0, 0], 1),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("dtype", "got", "right", "wrong"), TOLD)
+def test_an_output_of_any_type_is_told_from_a_wrong_one(
+    dtype: str, got: list[float], right: list[float], wrong: int
+) -> None:
+    due = Expected(np.array(right, np.float64), np.zeros(3))
+    said = difference("y", np.array(got, dtype), due)
+    assert said.startswith(f"{wrong} of 3 elements of y, ") if wrong else said == ""

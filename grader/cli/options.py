@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from grader.cli.terminal import say
+
 
 class Backend(StrEnum):
     """What runs the kernel; `auto` takes the best that this machine has."""
@@ -50,13 +52,18 @@ Source = Annotated[Path, typer.Argument(metavar="FILE.cu", help="The file with t
 
 
 def resolved(on: Backend) -> Literal["sim", "gpu"]:
-    """The backend that is meant: `auto` is a GPU where one can be used. Raises MachineFault when
-    `gpu` is asked for and something is missing."""
-    from grader.gpu.device import lacking
+    """The backend that is meant: `auto` is a GPU where one can be used, and says why a GPU that is
+    there cannot. Raises MachineFault when `gpu` is asked for and something is missing."""
+    from grader.gpu.device import alike, devices, lacking
+    from grader.gpu.lock import quarantined
 
     if on is Backend.sim:
         return "sim"
-    missing = lacking()
-    if on is Backend.gpu and missing is not None:
+    missing = lacking() or quarantined(alike())
+    if missing is None:
+        return "gpu"
+    if on is Backend.gpu:
         raise missing
-    return "sim" if missing else "gpu"
+    if devices():
+        say(f"the GPU is not used, the CPU simulates: {missing}")
+    return "sim"

@@ -122,7 +122,7 @@ def library_folder() -> Path | None:
 def _no_gpu() -> MachineFault:
     return MachineFault(
         "there is no NVIDIA GPU here (no /dev/nvidia0)",
-        mend="use --on sim, or run this on a machine with an NVIDIA GPU and its driver",
+        mend="run this on a machine with an NVIDIA GPU and its driver; --on sim needs none",
     )
 
 

@@ -70,6 +70,11 @@ def sickness(device: Device, folder: Path | None = None) -> str:
     return _words(held) if held else ""
 
 
+def quarantined(devices: Sequence[Device], folder: Path | None = None) -> MachineFault | None:
+    """Why none of `devices` may be used; None when one may."""
+    return _all_sick(devices, folder) if all(sickness(d, folder) for d in devices) else None
+
+
 def _words(reason: bytes) -> str:
     """What a lock file says, which any user may have written, in printable characters."""
     text = "".join(c if c.isprintable() else " " for c in reason.decode(errors="replace"))
@@ -81,7 +86,7 @@ def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device
     while True:
         sound = [device for device, file in files.items() if not os.fstat(file).st_size]
         if not sound:
-            raise _all_sick(files, folder)
+            raise _all_sick(tuple(files), folder)
         for device in sound:
             path = lock_file(device, folder)
             if _locked(files[device]) and _is_at(files[device], path):
@@ -118,12 +123,9 @@ def _is_at(file: int, path: Path) -> bool:
         return False
 
 
-def _all_sick(files: dict[Device, int], folder: Path | None) -> MachineFault:
-    reasons = [
-        f"{device.model} ({device.name}): {_words(os.pread(file, REASON, 0))}"
-        for device, file in files.items()
-    ]
-    paths = " ".join(str(lock_file(device, folder)) for device in files)
+def _all_sick(devices: Sequence[Device], folder: Path | None) -> MachineFault:
+    reasons = [f"{d.model} ({d.name}): {sickness(d, folder) or UNTOLD}" for d in devices]
+    paths = " ".join(str(lock_file(device, folder)) for device in devices)
     return MachineFault(
         f"every GPU here is in quarantine: {'; '.join(reasons)}",
         mend=f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {paths}",

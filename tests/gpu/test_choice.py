@@ -1,0 +1,67 @@
+"""Which backend `--on` means on a machine whose GPU cannot be used. Needs no GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.cli.options import Backend, resolved
+from grader.fault import MachineFault
+from grader.gpu import device, lock
+from grader.gpu.device import alike
+from grader.gpu.lock import quarantine
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """One GPU that nothing is lacking to use."""
+    (tmp_path / "nvidia0").touch()
+    monkeypatch.setattr(device, "DEVICES", tmp_path)
+    monkeypatch.setattr(device, "DRIVER", tmp_path)
+    monkeypatch.setattr(lock, "FOLDER", tmp_path)
+    for present in ("library_folder", "find_spec", "toolkit"):
+        monkeypatch.setattr(device, present, lambda *asked: "there")
+    return monkeypatch
+
+
+def test_a_gpu_that_works_is_used(
+    machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [resolved(on) for on in (Backend.auto, Backend.gpu, Backend.sim)] == [
+        "gpu",
+        "gpu",
+        "sim",
+    ]
+    assert capsys.readouterr().err == ""
+
+
+def test_auto_says_why_a_gpu_is_not_used(
+    machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.setattr(device, "find_spec", lambda name: None)
+    assert resolved(Backend.auto) == "sim"
+    said = capsys.readouterr().err
+    assert "PyCUDA is not installed" in said and "pip install" in said
+    with pytest.raises(MachineFault, match="PyCUDA"):
+        resolved(Backend.gpu)
+
+
+def test_a_gpu_in_quarantine_is_not_chosen(
+    machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quarantine(alike()[0], "a known kernel gives wrong numbers")
+    assert resolved(Backend.auto) == "sim"
+    said = " ".join(capsys.readouterr().err.split())
+    assert "in quarantine" in said and "then: rm " in said
+    with pytest.raises(MachineFault, match="wrong numbers"):
+        resolved(Backend.gpu)
+
+
+def test_a_machine_without_a_gpu_says_nothing(
+    machine: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report tells that it was simulated, and what is judged on a GPU only."""
+    (tmp_path / "nvidia0").unlink()
+    assert resolved(Backend.auto) == "sim"
+    assert capsys.readouterr().err == ""
