@@ -14,6 +14,7 @@ them, with whatever the launch before left in the caches. The rivals take turns,
 from __future__ import annotations
 
 import argparse
+import ctypes
 import datetime
 import math
 import os
@@ -35,7 +36,7 @@ from grader.expression import evaluate
 from grader.fault import Fault, MachineFault
 from grader.gpu.child import facts_of
 from grader.gpu.cublas import cublas, libraries, product
-from grader.gpu.device import alike, driver_version, lacking, toolkit
+from grader.gpu.device import alike, driver_version, lacking, library_folder, toolkit
 from grader.gpu.lock import held
 from grader.gpu.measure import own_kernels
 from grader.gpu.nvcc import compile_cubin
@@ -198,6 +199,7 @@ def measured(sizes: Sequence[int], chosen: Sequence[Rung], labs: Sequence[str]) 
     StudentFault."""
     if (missing := lacking()) is not None:
         raise missing
+    ctypes.CDLL(f"{library_folder()}/libcuda.so.1")  # where the linker itself may not look
     import pycuda.driver as cuda
 
     found = alike()
@@ -209,7 +211,7 @@ def measured(sizes: Sequence[int], chosen: Sequence[Rung], labs: Sequence[str]) 
         if device.uuid:
             os.environ["CUDA_VISIBLE_DEVICES"] = device.uuid
         try:
-            best, seen = raced(dict(zip(chosen, cubins, strict=True)), own, sizes)
+            best, seen = raced(cuda, dict(zip(chosen, cubins, strict=True)), own, sizes)
         except cuda.Error as error:
             raise MachineFault(f"CUDA gave up: {error}") from error
     names = [name for name in seen[0] if all(name in row for row in seen)]
@@ -228,11 +230,9 @@ def measured(sizes: Sequence[int], chosen: Sequence[Rung], labs: Sequence[str]) 
 
 
 def raced(
-    cubins: Mapping[Rung, bytes], own: bytes, sizes: Sequence[int]
+    cuda: Any, cubins: Mapping[Rung, bytes], own: bytes, sizes: Sequence[int]
 ) -> tuple[dict[str, float], list[dict[str, float]]]:
     """The GPU's peaks, and the rates at each size. Raises MachineFault."""
-    import pycuda.driver as cuda
-
     tools = toolkit()
     paths = [str(path) for path in libraries(tools)] if tools else []
     with context(cuda):
