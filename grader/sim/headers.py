@@ -15,7 +15,7 @@ from grader.sim.ptx import Function, Instruction, Location, Module
 
 _INTRINSICS = re.compile(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
 """Headers whose functions stand for instructions, and compute nothing of their own."""
-MAX_DEPTH = 6
+MAX_DEPTH = 50
 MAX_COPIES = 2048
 OWN = 1
 """The number that the student's file gets, whichever it had in the module."""
@@ -32,7 +32,8 @@ def attributed(module: Module, kernel: str) -> dict[str, Function]:
 
 class _Attribution:
     def __init__(self, functions: dict[str, Function], own: int, loud: frozenset[int]) -> None:
-        self.own, self.loud, self.copies = own, loud, 0
+        self.own, self.loud = own, loud
+        self.copies: dict[tuple[str, int, int], str] = {}
         self.foreign = {n for n, f in functions.items() if _is_foreign(f, own)}
         self.original = functions
         self.functions: dict[str, Function] = {}
@@ -62,12 +63,17 @@ class _Attribution:
         return [self.copied(o, at, depth) if o in self.foreign else o for o in i.operands]
 
     def copied(self, name: str, at: Location, depth: int) -> str:
-        if depth == MAX_DEPTH or self.copies == MAX_COPIES or not at.line:
-            return name
-        self.copies += 1
-        new = f"{name}@{self.copies}"
-        copy = self.moved(self.original[name], at, depth + 1)
-        self.functions[new] = replace(copy, name=new)
+        """The name of a header's function for the calls that a place of the student's leads to."""
+        key = (name, at.line, at.column)
+        if (
+            key in self.copies
+            or depth >= MAX_DEPTH
+            or len(self.copies) >= MAX_COPIES
+            or not at.line
+        ):
+            return self.copies.get(key, name)
+        self.copies[key] = new = f"{name}@{len(self.copies) + 1}"
+        self.functions[new] = replace(self.moved(self.original[name], at, depth + 1), name=new)
         return new
 
 
