@@ -34,11 +34,11 @@ class Touch:
 
 
 def touches(trace: Trace, block: Dim3 | None = None) -> tuple[Touch, ...]:
-    """All accesses, or one block's, in the order of execution. Raises LabFault when the launch was
-    not traced."""
+    """All accesses, or one block's, in the order of execution, but for those of a thread's own
+    local memory. Raises LabFault when the launch was not traced."""
     if trace.accesses is None:
         raise LabFault("the launch has no access table", mend="it did not end, or is not small")
-    rows = trace.accesses
+    rows = trace.accesses[trace.accesses["space"] != "local"]
     if block is not None:
         rows = rows[(rows["block"] == block).all(axis=1)]
     return tuple(_touches(rows))

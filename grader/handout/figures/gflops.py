@@ -7,16 +7,11 @@ from grader.handout.measured import Measured, measured
 
 ALT = (
     "GFLOP/s over the size n of an n x n x n product, both axes logarithmic, one line for each "
-    "rung of the ladder and one for cuBLAS, each named at its right end."
+    "rung of the ladder and one for cuBLAS, named by their markers in the list at the right."
 )
-STYLES = (
-    (RED, "o-"),
-    (RED, "s--"),
-    (DARK_BLUE, "^-"),
-    (DARK_BLUE, "v--"),
-    (DARK_BLUE, "D:"),
-    (INK, "*-"),
-)
+COLOURS = (RED, DARK_BLUE, "#007355", "#8A4B78")
+MARKERS = "osv^DPXph"
+"""Each line has a marker of its own; the colours come round again."""
 
 
 def draw() -> Figure | None:
@@ -29,8 +24,10 @@ def drawn(held: Measured) -> Figure:
     """One line a rung."""
     figure, ((axes,),) = sheet(1, 1, 4.2)
     for number, (name, rates) in enumerate(held.rungs.items()):
-        color, line = STYLES[number % len(STYLES)]
-        axes.loglog(held.sizes, [r / 1e9 for r in rates], line, color=color, label=name, ms=4)
+        style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+        if name == "cuBLAS":
+            style = {"color": INK, "marker": "*", "linestyle": "--"}
+        axes.loglog(held.sizes, [r / 1e9 for r in rates], ms=4.5, lw=1.2, label=name, **style)
     axes.set_xticks(held.sizes, [f"{n:,}" for n in held.sizes])
     axes.minorticks_off()
     axes.set_xlabel("n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.explain.touches import touches
 from grader.handout.canvas import BLUE, Figure, cells, sheet, titled
 from grader.handout.kernels import numbers, ran, solution, whole
-from grader.launch import Array, Launch
+from grader.launch import Argument, Array, Launch
 
 ALT = (
     "The 256 threads of block 3 as 8 warps of 32. Threads 0 to 231 work, on elements 768 to "
@@ -14,16 +14,20 @@ ALT = (
 ELEMENTS, THREADS, WARP = 1000, 256, 32
 
 
+def arguments(n: int) -> tuple[Argument, ...]:
+    """Two vectors of n floats and one for their sum."""
+    return (
+        Array("a", (n,), "float32", numbers(n)),
+        Array("b", (n,), "float32", numbers(n)),
+        Array("c", (n,), "float32", None, True),
+        whole("n", n),
+    )
+
+
 def written() -> dict[int, int]:
     """The element of c that each thread of the last block writes, by thread."""
     blocks = -(-ELEMENTS // THREADS)
-    args = (
-        Array("a", (ELEMENTS,), "float32", numbers(ELEMENTS)),
-        Array("b", (ELEMENTS,), "float32", numbers(ELEMENTS)),
-        Array("c", (ELEMENTS,), "float32", None, True),
-        whole("n", ELEMENTS),
-    )
-    launch = Launch("vector_add", (blocks, 1, 1), (THREADS, 1, 1), args)
+    launch = Launch("vector_add", (blocks, 1, 1), (THREADS, 1, 1), arguments(ELEMENTS))
     seen = touches(ran(solution("vector-add"), launch))
     last = (blocks - 1, 0, 0)
     return {t.thread[0]: t.number for t in seen if t.variable == "c" and t.block == last}
