@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from grader.sim.access import GENERIC, LOCAL, space_of
 from grader.sim.definedness import targets
-from grader.sim.operands import address
+from grader.sim.operands import place
 from grader.sim.ptx import TYPE_BYTES, Function, Instruction
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
@@ -41,12 +41,12 @@ class Depot:
     def _reached(self, i: Instruction) -> bool:
         """Whether an instruction may load from, or store to, local memory."""
         parts = i.op.split(".")
-        if parts[0] not in ("ld", "ldu", "st") or len(i.operands) != 2:
+        if parts[0] not in ("ld", "ldu", "st") or len(i.operands) != 2 or "::cluster" in i.op:
             return False
         space = space_of(parts)
         if space == LOCAL:
             return True
-        base, _ = address(i.operands[0 if parts[0] == "st" else 1])
+        base, _ = place(i.operands[0 if parts[0] == "st" else 1])
         return space == GENERIC and (base in self.near or base in self.names)
 
 
@@ -78,7 +78,7 @@ def _given(f: Function, i: Instruction) -> bool:
     callee."""
     parts = i.op.split(".")
     if parts[:2] == ["ld", "param"]:
-        return not f.entry or address(i.operands[1])[0] not in {p.name for p in f.parameters}
+        return not f.entry or place(i.operands[-1])[0] not in {p.name for p in f.parameters}
     return parts[0] in ("ld", "ldu", "shfl", "atom")
 
 
@@ -96,7 +96,7 @@ def _fixed(f: Function, names: set[str]) -> frozenset[str]:
             and by[0].guard is None
         ):
             sources = by[0].operands[1:]
-            if sources[0] in found and all(_NUMBER.fullmatch(x) for x in sources[1:]):
+            if sources and sources[0] in found and all(_NUMBER.fullmatch(x) for x in sources[1:]):
                 found.add(name)
     return frozenset(found - names)
 
@@ -106,7 +106,10 @@ def _packs(f: Function, loaded: frozenset[str]) -> frozenset[int]:
     masks = {
         i.operands[0]: i
         for i in f.body
-        if i.op.startswith("and.b") and i.operands[1] in loaded and _NUMBER.fullmatch(i.operands[2])
+        if i.op.startswith("and.b")
+        and len(i.operands) == 3
+        and i.operands[1] in loaded
+        and _NUMBER.fullmatch(i.operands[2])
     }
     joined = [
         i for i in f.body if i.op.startswith("or.b") and not masks.keys().isdisjoint(i.operands)

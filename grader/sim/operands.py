@@ -236,6 +236,14 @@ def address(text: str) -> tuple[str, int]:
     return match[1], wrapped(add)
 
 
+def place(text: str) -> tuple[str, int]:
+    """As `address`; nowhere for what is none, which the decoder tells of."""
+    try:
+        return address(text)
+    except (OperandError, ValueError):
+        return "", 0
+
+
 def wrapped(x: int) -> int:
     """The 64-bit signed number that `x` is modulo 2^64: what address arithmetic makes of it."""
     return (x + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.sim.access import GENERIC, LOCAL, PARAM, base_of, space_of
-from grader.sim.arguments import handed_over
+from grader.sim.arguments import Piece, handed_over, pieces
 from grader.sim.definedness import sources, targets, unwritten
 from grader.sim.depot import Depot
 from grader.sim.moves import carries
@@ -51,7 +51,7 @@ class Shadows:
         first: frozenset[str],
         o: Operands,
         suspects: list[str],
-        handed: Mapping[str, int],
+        handed: frozenset[Piece],
         depot: Depot | None,
     ) -> None:
         self.o, self.handed, self.library = o, handed, f.library
@@ -108,11 +108,10 @@ class Shadows:
         yield from map(self.check, where)
         values = vector(i.operands[1])
         space = space_of(parts)
-        if (
-            space == LOCAL
-            or (space == PARAM and not self.whole(i))
-            or any(v not in self.at for v in values)
-        ):
+        if space == PARAM:
+            yield from (self.check(v) for v, p in pieces(i) if v in self.at and p in self.handed)
+            return
+        if space == LOCAL or any(v not in self.at for v in values):
             return
         if len(values) == 1:
             code = self.check(values[0])
@@ -124,11 +123,6 @@ class Shadows:
         if space == GENERIC:
             code.c, code.mode = self.address(i.operands[0])
         yield code
-
-    def whole(self, i: Instruction) -> bool:
-        """Whether a store gives all of an argument that the callee uses."""
-        size = self.handed.get(address(i.operands[0])[0])
-        return size is not None and size == TYPE_BYTES.get(i.op.split(".")[-1])
 
     def address(self, text: str) -> tuple[int, int]:
         """The register that holds a store's generic address, and 8, its bytes; or 0, 0."""

@@ -21,6 +21,20 @@ FUNCTIONS = {
     "two members": (
         "int g(int2 p) { return p.x * p.x; }"
         "__device__ int f(int x, int y) { int2 p; p.x = x; return g(p); }",
+        [4],
+    ),
+    "one member, of two given": (
+        "int g(int2 p) { return p.y * p.y; }"
+        "__device__ int f(int x, int y) { int2 p; p.x = x; p.y = x + y; return g(p); }",
+        [4, 4],
+    ),
+    "a member changed before": (
+        "int g(int2 p) { p.x = 1; return p.x * p.x; }"
+        "__device__ int f(int x, int y) { int2 p; p.x = x; return g(p); }",
+        [],
+    ),
+    "kept where another function may change it": (
+        "void g(int *x) { *x = 1; } __device__ int f(int x, int y) { g(&x); return x * x; }",
         [],
     ),
 }
@@ -31,4 +45,4 @@ def test_handed_over(text: str, sizes: list[int]) -> None:
     kernel = '\nextern "C" __global__ void k(int *out, int n) { out[0] = f(n, 1); }\n'
     program = compile_source(f"__device__ {text}{kernel}".encode(), "k.cu")
     functions = parse(program.debug_ptx).functions
-    assert sorted(handed_over(functions["k"], functions).values()) == sizes
+    assert sorted(size for _, _, size in handed_over(functions["k"], functions)) == sizes
