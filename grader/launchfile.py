@@ -98,8 +98,10 @@ class ArgumentModel(Strict):
             raise ValueError("an argument needs exactly one of `in`, `inout`, `out` and `value`")
         if self.value is None and self.dtype is not None:
             raise ValueError("only a `value` has its `dtype` beside it: a .npy file knows its own")
-        if self.value is not None and (self.dtype is None or self.save is not None):
-            raise ValueError("a `value` needs a `dtype`, and cannot be saved")
+        if self.value is not None and self.dtype is None:
+            raise ValueError("a `value` needs a `dtype`, as in {value: 64, dtype: int32}")
+        if self.value is not None and self.save is not None:
+            raise ValueError("a `value` cannot be saved: it does not change")
         return self
 
 

@@ -101,7 +101,8 @@ def match(kernel: Kernel, asked: LaunchFile) -> None:
         if problem:
             name = f"`{parameter.name}`" if parameter.name else f"parameter {index + 1}"
             what = f"{name} of {kernel.name} is {problem}"
-            raise LabFault(what, where=asked.where("args", index), mend=kernel.signature)
+            mend = "\n".join([*_conversion(parameter, argument), kernel.signature])
+            raise LabFault(what, where=asked.where("args", index), mend=mend)
 
 
 def within_limits(launch: Launch, kernel: Kernel, asked: LaunchFile, on: str) -> None:
@@ -125,6 +126,16 @@ def _mismatch(parameter: Parameter, argument: Argument) -> str:
     due = element_type(parameter.type)
     given = "this array" if isinstance(argument, Array) else "this value"
     return f"`{parameter.type}`, which takes {due}; {given} is {argument.dtype}"
+
+
+def _conversion(parameter: Parameter, argument: Argument) -> list[str]:
+    """How to make what the parameter takes of an array or a value of another dtype."""
+    due = element_type(parameter.type)
+    if due is None or parameter.is_pointer != isinstance(argument, Array):
+        return []
+    if isinstance(argument, Array):
+        return [f"save it as {due}: numpy.save(FILE, array.astype('{due}'))"]
+    return [f"write dtype: {due}"]
 
 
 def save(trace: Trace, asked: LaunchFile, out: Path) -> dict[int, Path]:

@@ -112,7 +112,8 @@ def _composed(file: str, text: str) -> yaml.Node:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _not_yaml(file, error) from None
     if root is None:
-        raise LabFault("the file is empty", where=f"{file}:1")
+        mend = "it must hold `key: value` lines"
+        raise LabFault("the file is empty", where=f"{file}:1", mend=mend)
     return root
 
 
@@ -221,6 +222,9 @@ def _refused(
     if first["type"] == "missing":
         what = f"the key `{first['loc'][-1]}` is missing{more}"
         return LabFault(what, where=where, mend=_known(_model_at(model, first["loc"][:-1])))
+    if first["type"] == "model_type":
+        what = f"must be keys with values{_shown(first['input'])}{more}"
+        return LabFault(what, where=where, mend=_known(_model_at(model, first["loc"])))
     alike = dict.fromkeys(_said(error) for at, error in places if at == key)
     got = _shown(first["input"]) if first["msg"].startswith("Input should") else ""
     return LabFault(f"{' or '.join(alike)}{got}{more}", where=where)

@@ -84,6 +84,10 @@ BROKEN = [
     ("two roles", "{in: a.npy}", "{in: a.npy, inout: a.npy}", "6: args.0", "exactly one of", ""),
     ("no role", "{in: a.npy}", "{save: a.npy}", "6: args.0", "exactly one of", ""),
     ("no dtype", ", dtype: int32}", "}", "9: args.3", "a `value` needs a `dtype`", ""),
+    ("a value saved", "dtype: int32}", "dtype: int32, save: n.npy}", "9: args.3", "cannot be saved",
+     ""),
+    ("a bare number", "{value: 64, dtype: int32}", "64", "9: args.3", "keys with values, not `64`",
+     "keys: in, inout, out, value"),
     ("dtype of a file", "{in: a.npy}", "{in: a.npy, dtype: int8}", "6: args.0", "only a `value`",
      ""),
     ("unknown dtype", "dtype: int32", "dtype: int33", "9: args.3.dtype", "'int32'", ""),
@@ -105,7 +109,7 @@ BROKEN = [
     ("saved twice", "save: c.npy", "save: b_after.npy", "8: args.2.save", "two arguments", ""),
     ("global missing", "mask: a.npy", "mask: no.npy", "10: globals.mask", "there is no file", ""),
     ("not yaml", "grid: [4, 4]", "grid: [4, 4", "LAUNCH.yaml:", "not valid YAML", ""),
-    ("empty", GOOD, "", "LAUNCH.yaml:1", "the file is empty", ""),
+    ("empty", GOOD, "", "LAUNCH.yaml:1", "the file is empty", "`key: value`"),
     ("a list", GOOD, "- 1\n", "LAUNCH.yaml:1", "`key: value`", "keys: kernel, grid"),
 ]  # fmt: skip
 
@@ -189,18 +193,18 @@ KERNEL = Kernel(
     ),
 )
 MISMATCHES = [
-    ("too few", "  - {value: 64, dtype: int32}\n", "", "LAUNCH.yaml:5: args", "takes 4 arguments"),
-    ("array for a number", "{value: 64, dtype: int32}", "{in: a.npy}", "9: args.3", "no pointer"),
-    ("number for an array", "{in: a.npy}", "{value: 1, dtype: int64}", "6: args.0", "a pointer"),
-    (
-        "wrong dtype",
-        "{in: a.npy}",
-        "{in: b.npy}",
-        "6: args.0",
-        "takes float32; this array is int32",
-    ),
-    ("wrong value", "dtype: int32}", "dtype: int64}", "9: args.3", "this value is int64"),
-]
+    # what, old, new, where, said, mend before the signature
+    ("too few", "  - {value: 64, dtype: int32}\n", "", "LAUNCH.yaml:5: args", "takes 4 arguments",
+     ""),
+    ("array for a number", "{value: 64, dtype: int32}", "{in: a.npy}", "9: args.3", "no pointer",
+     ""),
+    ("number for an array", "{in: a.npy}", "{value: 1, dtype: int64}", "6: args.0", "a pointer",
+     ""),
+    ("wrong dtype", "{in: a.npy}", "{in: b.npy}", "6: args.0", "takes float32; this array is int32",
+     "save it as float32: numpy.save(FILE, array.astype('float32'))\n"),
+    ("wrong value", "dtype: int32}", "dtype: int64}", "9: args.3", "this value is int64",
+     "write dtype: int32\n"),
+]  # fmt: skip
 
 
 def test_a_launch_that_fits(tmp_path: Path) -> None:
@@ -208,16 +212,16 @@ def test_a_launch_that_fits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "where", "said"),
+    ("old", "new", "where", "said", "mend"),
     [row[1:] for row in MISMATCHES],
     ids=[row[0] for row in MISMATCHES],
 )
 def test_a_launch_that_does_not_fit(
-    tmp_path: Path, old: str, new: str, where: str, said: str
+    tmp_path: Path, old: str, new: str, where: str, said: str, mend: str
 ) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(LabFault) as caught:
         match(KERNEL, read_launch(write(tmp_path, GOOD.replace(old, new))))
     assert where in caught.value.where
     assert said in caught.value.what
-    assert caught.value.mend == KERNEL.signature
+    assert caught.value.mend == mend + KERNEL.signature

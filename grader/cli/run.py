@@ -115,6 +115,9 @@ def launched(
     from grader.onelaunch import run_once
     from grader.submission import read_submission
 
+    if launch.suffix == ".cu" and file.suffix in (".yaml", ".yml"):
+        mend = "grader run FILE.cu LAUNCH.yaml"
+        raise LabFault("the .cu file comes first", where=str(file), mend=mend)
     if out is not None and not out.is_dir():
         raise LabFault("there is no such folder", where=str(out), mend="make it before --out")
     submission = read_submission(file)
