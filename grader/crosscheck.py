@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from grader.cases import How, chosen, run_derivations
@@ -42,17 +43,18 @@ def cross_checks(
 ) -> tuple[Result, ...]:
     """What the tools say of a lab's public cases: results worth no points, none for a file that
     does not compile. A tool that fails is an error, which costs nothing."""
+    asked = {"sanitizer": sanitizer_result} if sanitized else {}
+    asked |= {"profile": profile_result} if profiled else {}
     try:
         program = built_for("gpu", compile_source(submission.data, submission.name))
         launches = public_launches(lab, program, how)
     except StudentFault:
         return ()
-    results = []
-    if sanitized:
-        results.append(_guarded("sanitizer", lambda: sanitizer_result(program, launches, how)))
-    if profiled:
-        results.append(_guarded("profile", lambda: profile_result(program, launches, how)))
-    return tuple(results)
+    except MachineFault as fault:
+        return tuple(_error(name, fault) for name in asked)
+    return tuple(
+        _guarded(name, partial(judge, program, launches, how)) for name, judge in asked.items()
+    )
 
 
 def public_launches(lab: Lab, program: Program, how: How) -> list[Launch]:
@@ -134,5 +136,9 @@ def _guarded(name: str, judge: Callable[[], Result]) -> Result:
     try:
         return judge()
     except MachineFault as fault:
-        why = f"{fault.what}; {fault.mend}" if fault.mend else fault.what
-        return Result(name, "error", 0, 0, why)
+        return _error(name, fault)
+
+
+def _error(name: str, fault: MachineFault) -> Result:
+    why = f"{fault.what}; {fault.mend}" if fault.mend else fault.what
+    return Result(name, "error", 0, 0, why)

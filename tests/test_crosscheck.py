@@ -78,6 +78,22 @@ def test_a_tool_that_fails_costs_nothing(
     assert "RestrictProfiling" in checked(profiled=True)["profile"].summary
 
 
+def test_a_machine_that_fails_before_its_tools_costs_nothing_either(
+    asked: list[Sequence[Launch]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The grade is made by then: a GPU that is gone must not take it along."""
+
+    def gone(on: str, program: Any) -> Any:
+        raise MachineFault("there is no NVIDIA GPU here", mend="see nvidia-smi")
+
+    monkeypatch.setattr(crosscheck, "built_for", gone)
+    results = checked(sanitized=True, profiled=True)
+    assert {name: one.status for name, one in results.items()} == {
+        "sanitizer": "error", "profile": "error"
+    }  # fmt: skip
+    assert results["profile"].summary == "there is no NVIDIA GPU here; see nvidia-smi"
+
+
 def test_a_file_that_does_not_compile_is_not_asked_about(asked: list[Sequence[Launch]]) -> None:
     wrong = Submission("x.cu", b"__global__ void k( {", "")
     assert checked(wrong, sanitized=True, profiled=True) == {} and asked == []
