@@ -58,18 +58,23 @@ class Pair:
 
 
 SHORTEST = 1e-9
-"""Seconds that a launch takes at least, whatever the events' own cost was."""
+"""Seconds that a launch takes at least, where an empty kernel's are not known."""
 
 
 def paired(
-    times: Sequence[tuple[float, float]], throttled: Sequence[bool], overhead: float
+    times: Sequence[tuple[float, float]],
+    throttled: Sequence[bool],
+    overhead: float,
+    empty: float = 0.0,
 ) -> tuple[Pair, ...]:
-    """The pairs of measured (baseline, submission) seconds that include the events' `overhead`.
+    """The pairs of measured (baseline, submission) seconds that include the events' `overhead`, as
+    does `empty`, an empty kernel's: no kernel is faster than that, whatever the events say.
 
     The first only warms up and is left out. Who stops a measurement and who judges it both look
     at these: what the events cost moves the ratio of two short kernels."""
+    least = max(empty - overhead, SHORTEST)
     return tuple(
-        Pair(max(a - overhead, SHORTEST), max(b - overhead, SHORTEST), drop)
+        Pair(max(a - overhead, least), max(b - overhead, least), drop)
         for (a, b), drop in zip(times, throttled, strict=True)
     )[1:]
 

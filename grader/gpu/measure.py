@@ -148,7 +148,7 @@ def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
     """The pairs; the first only warmed up. What is wrong with any timed launch is a finding."""
     told = reply.value
     overhead = told["overhead"]
-    pairs = paired(told["times"], dropped(told["clocks"]), overhead)
+    pairs = paired(told["times"], dropped(told["clocks"]), overhead, told["empty"])
     ran = any(key[0].isdigit() for key in reply.arrays)
     findings = [*stop(question.plan, told, ran), *_trespasses(question, reply)]
     findings += spoilt_baseline(question.plan, reply.arrays, verify)

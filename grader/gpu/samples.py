@@ -51,7 +51,7 @@ class Record:
 
     def ratios(self) -> list[float]:
         """Of the pairs that count, as the parent will count them."""
-        pairs = paired(self.times, dropped(self.clocks), self.overhead)
+        pairs = paired(self.times, dropped(self.clocks), self.overhead, self.empty)
         return [pair.ratio for pair in counted(pairs)]
 
 

@@ -56,6 +56,14 @@ def test_what_the_events_cost_does_not_settle_it() -> None:
     assert wanted(record, near, 1.0) is True
 
 
+def test_no_kernel_is_faster_than_an_empty_one() -> None:
+    """Events of 2 us around 3 us and around what seems less than nothing."""
+    times = [(5e-6, 1.9e-6)] * 60
+    record = Record(times, [1980] * 60, overhead=2e-6, empty=3e-6)
+    assert record.ratios() == pytest.approx([3.0] * 59)
+    assert Record(times, [1980] * 60, overhead=2e-6).ratios() == pytest.approx([3000.0] * 59)
+
+
 def test_a_kernel_far_below_the_minimum_only_for_the_events_cost_is_not_given_up() -> None:
     times = [(30e-6, 25e-6 + 1e-7 * (k % 4)) for k in range(12)]
     plan = {**PLAN, "minimum": 2.5, "full": 3.0}
