@@ -1,4 +1,5 @@
-// Rung 7 with phases of 16 steps: half the barriers, and twice the registers for what is on its way.
+// Rung 7 with phases of 16 steps: half the barriers, and twice the registers for what is on its
+// way.
 
 #define TILE 128
 #define DEPTH 16

@@ -1,6 +1,6 @@
-// Rung 8 with 128 x 256 elements a block and 8 x 16 a thread: 24 floats from shared memory make 128
-// products, where 16 make 64. One block of 256 threads fits a multiprocessor. n is a multiple of 256
-// and the launch has n / 256 x m / 128 blocks.
+// Rung 8 with 128 x 256 elements a block and 8 x 16 a thread: 24 floats from shared memory make
+// 128 products, where 16 make 64. One block of 256 threads fits a multiprocessor. n is a multiple
+// of 256 and the launch has n / 256 x m / 128 blocks.
 
 #include <cuda_pipeline.h>
 

@@ -1,5 +1,5 @@
-// Rung 1: one product after another from global memory, and threadIdx.x runs along the rows: the lanes
-// of a warp read A and write C a whole row apart.
+// Rung 1: one product after another from global memory, and threadIdx.x runs along the rows: the
+// lanes of a warp read A and write C a whole row apart.
 //
 // A thread makes 64 elements of its block's 128 x 128, one at a time.
 

@@ -1,8 +1,9 @@
 // Rung 7: the factors of a step are read from shared memory while the step before is computed.
 //
-// Two pairs of tiles as in rung 6, and two sets of factors in registers: no product waits for shared
-// memory, not even the first after a barrier, because the last step of a phase is computed after it.
-// Two phases a turn of the loop: then `now` is a constant in each, and addresses cost nothing.
+// Two pairs of tiles as in rung 6, and two sets of factors in registers: no product waits for
+// shared memory, not even the first after a barrier, because the last step of a phase is computed
+// after it. Two phases a turn of the loop: then `now` is a constant in each, and addresses cost
+// nothing.
 
 #define TILE 128
 #define DEPTH 8

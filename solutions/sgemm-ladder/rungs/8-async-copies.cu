@@ -1,8 +1,8 @@
 // Rung 8: copies that go from global to shared memory on their own, with no register between.
 //
-// Three pairs of tiles: one is read, two are on their way, so a copy has two phases' time to arrive.
-// A is copied float by float, which transposes it: 8 lanes take a row's 8 floats (one sector), and
-// the 4 floats that PITCH adds put 8 x 4 of them into 32 banks.
+// Three pairs of tiles: one is read, two are on their way, so a copy has two phases' time to
+// arrive. A is copied float by float, which transposes it: 8 lanes take a row's 8 floats (one
+// sector), and the 4 floats that PITCH adds put 8 x 4 of them into 32 banks.
 #include <cuda_pipeline.h>
 
 #define TILE 128
