@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
-from grader.box import BoxDeath, Limits
+from grader.box import BoxDeath, Limits, Reply
 from grader.compile.program import Kernel, Program
 from grader.fault import MachineFault
 from grader.gpu.buffer import GUARD, POISONS, trespasses, written
@@ -18,6 +20,7 @@ from grader.gpu.device import Device, alike, lacking
 from grader.gpu.errors import of_death, of_error, of_timeout, placed
 from grader.gpu.lock import held
 from grader.gpu.nvcc import compile_cubin
+from grader.gpu.step import Outcome
 from grader.launch import Array, Finding, Launch, Resources, Trace
 from grader.occupancy import theoretical_occupancy
 from grader.packing import pack_launches
@@ -81,13 +84,38 @@ def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trac
         return [_aborted(work, of_death(death, limit)) for _ in ready]
     traces = [
         _trace(work, one, kernel, row, reply.arrays, number, limit)
-        for number, (one, kernel, row) in enumerate(zip(ready, kernels, reply.value, strict=False))
+        for number, (one, kernel, row) in enumerate(
+            zip(ready, kernels, _believed(reply, ready), strict=False)
+        )
     ]
     if not traces:
         raise MachineFault("the GPU's child process launched nothing", mend="see `grader doctor`")
     if not traces[-1].ended:
         probe(work.device)
     return traces
+
+
+def _believed(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]:
+    """The outcomes as JSON, each with its form and its launch's buffers. MachineFault for anything
+    else: the child ran what a student wrote, and may have been taken over."""
+    try:
+        outcomes = TypeAdapter(list[Outcome]).validate_python(reply.value)
+    except ValidationError:
+        raise _unbelievable() from None
+    for number, (one, outcome) in enumerate(zip(launches, outcomes, strict=False)):
+        if outcome.error or outcome.text or outcome.timeout:
+            continue
+        arrays = [(k, a) for k, a in enumerate(one.args) if isinstance(a, Array)]
+        for run, (k, array) in product(range(len(POISONS)), arrays):
+            held = reply.arrays.get(f"{number}.{run}.{k}")
+            if held is None or (held.dtype.str, held.shape) != ("|u1", (array.nbytes + 2 * GUARD,)):
+                raise _unbelievable()
+    return [asdict(outcome) for outcome in outcomes]
+
+
+def _unbelievable() -> MachineFault:
+    what = "the GPU's child process gave an answer of another form"
+    return MachineFault(what, mend="grade it again; see `grader doctor` if it happens twice")
 
 
 def _limits(launches: Sequence[Launch], limit: float) -> Limits:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from grader.box import BoxDeath, Reply
-from grader.compile.program import Kernel, Program
+from grader.compile.program import Kernel, Parameter, Program
 from grader.fault import MachineFault, StudentFault
 from grader.gpu import attempt, child, device, lock, measure
+from grader.gpu.buffer import GUARD, guard_byte
 from grader.gpu.child import Facts, facts_of
 from grader.gpu.device import Device, Toolkit, alike
 from grader.gpu.nvcc import _refused
-from grader.launch import Launch
+from grader.gpu.step import Outcome
+from grader.launch import Array, Launch
 
 GPU = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 PROGRAM = Program("k.cu", "one\ntwo\n", (Kernel("k", "k", 1, ()),), "", "", "sm_75")
@@ -63,6 +66,39 @@ def test_a_child_that_a_launch_ended_is_a_finding(
     one_gpu.setattr(child, "call", Deaths(launch=BoxDeath(reason, "it is gone"), probe=HEALTHY))
     (trace,) = attempt.run_launches(PROGRAM, [LAUNCH])
     assert [finding.kind for finding in trace.errors] == [kind]
+
+
+WITH_ARRAY = Launch("k", (1, 1, 1), (1, 1, 1), (Array("x", (2,), "float32", None, True),))
+SHORT = {f"0.{run}.0": np.zeros(3, np.uint8) for run in (0, 1)}
+WHOLE = {f"0.{run}.0": np.full(8 + 2 * GUARD, guard_byte(0), np.uint8) for run in (0, 1)}
+FINE = asdict(Outcome())
+
+
+@pytest.mark.parametrize(
+    ("value", "arrays"),
+    [
+        ([{**FINE, "registers": "many"}], WHOLE),
+        ([FINE], {}),
+        ([FINE], SHORT),
+        ("pass", WHOLE),
+        (5, WHOLE),
+        (None, WHOLE),
+        ([[]], WHOLE),
+    ],
+)
+def test_an_answer_of_another_form_is_not_believed(
+    one_gpu: pytest.MonkeyPatch, value: Any, arrays: dict[str, Any]
+) -> None:
+    program = replace(PROGRAM, kernels=(Kernel("k", "k", 1, (Parameter("x", "float*", 8),)),))
+    one_gpu.setattr(child, "call", Deaths(launch=Reply(value, arrays)))
+    with pytest.raises(MachineFault, match="of another form"):
+        attempt.run_launches(program, [WITH_ARRAY])
+    one_gpu.setattr(child, "call", Deaths(launch=Reply([FINE], WHOLE)))
+    (trace,) = attempt.run_launches(program, [WITH_ARRAY])
+    assert (
+        trace.ended
+        and trace.outputs[0].tolist() == [np.full(4, 0xC3, np.uint8).view(np.float32)[0]] * 2
+    )
 
 
 def test_a_gpu_that_cannot_be_described_is_the_machine_s_fault(
