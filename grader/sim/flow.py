@@ -250,5 +250,5 @@ def without_effect(i: Instruction, known: Known) -> Code | None:
     """Fences order nothing that this machine reorders; order.c is told of them by name."""
     name = i.op.split(".")[0]
     if name in ("membar", "fence"):
-        return Code("fence") if known("fence") else Code("nop")
+        return Code("fence", flag=int("cta" in i.op.split("."))) if known("fence") else Code("nop")
     return None

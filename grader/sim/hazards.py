@@ -74,6 +74,11 @@ def _cure(r: Report, hazard: str, gap: Gap | None) -> str:
             "wait for the copy (__pipeline_wait_prior, cp.async.wait_group), then let "
             f"__syncthreads() follow, before line {r.line} touches it"
         )
+    if r.has(ACROSS_BLOCKS) and hazard == "RAW":
+        return (
+            "no barrier orders blocks: read it in a second launch, or after an atomic that tells "
+            "of the write and that the writer's __threadfence() comes before"
+        )
     if r.has(ACROSS_BLOCKS):
         return (
             "no barrier orders blocks: let each element be written by one block only, "

@@ -15,6 +15,7 @@ CURES = {
     "second_of_two_arrays": ("Bs", "RAW", "put __syncthreads() between line 7 and line 9"),
     "warp_leaders_add_plainly": ("sum", "WAR", "use an atomic such as atomicAdd"),
     "shared_histogram_plain": ("bins", "WAR", "use an atomic such as atomicAdd"),
+    "fence_of_the_block_only": ("part", "RAW", "__threadfence()"),
     "shared_waw": ("s", "WAW", "check the index"),
 }
 NAMES = {

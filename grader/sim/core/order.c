@@ -19,6 +19,12 @@ void *grown(void *p, u32 *room, u32 want, size_t each) {
 
 Ledger *ledger_of(Warp *w) { return w->worker->ledger; }
 
+static bool make_fences(Fences *f, u32 threads) {
+  f->phase = calloc(threads, sizeof(u32));
+  f->epoch = calloc(threads, sizeof(u32));
+  return f->phase && f->epoch;
+}
+
 void make_order(Cta *c, Worker *k) {
   const Launch *n = k->launch;
   Order *o = c->order = calloc(1, sizeof *o);
@@ -27,13 +33,12 @@ void make_order(Cta *c, Worker *k) {
   o->threads = c->nthreads;
   o->granules = (n->shared_bytes >> n->shared_shift) + 1;
   o->epoch = calloc(o->threads, sizeof(u32));
-  o->fence_phase = calloc(o->threads, sizeof(u32));
-  o->fence_epoch = calloc(o->threads, sizeof(u32));
+  bool fences = make_fences(&o->fence, o->threads) && make_fences(&o->narrow, o->threads);
   o->lanes = calloc((size_t)o->threads * LANES, sizeof(u32));
   o->far = calloc(o->threads, sizeof(u32 *));
   o->known = calloc(o->threads, sizeof(Knowledge));
   o->head = calloc(o->granules, sizeof(Head));
-  if (!o->epoch || !o->fence_phase || !o->fence_epoch || !o->lanes || !o->far || !o->known || !o->head)
+  if (!fences || !o->epoch || !o->lanes || !o->far || !o->known || !o->head)
     k->stop = k->no_memory = true;
 }
 
@@ -53,8 +58,8 @@ void free_order(Cta *c) {
   if (!o) return;
   forget_far(o);
   forget_known(o);
-  free(o->common.seen); free(o->epoch); free(o->fence_phase); free(o->fence_epoch);
-  free(o->lanes); free(o->far); free(o->known); free(o->head); free(o);
+  free(o->common.seen); free(o->epoch); free(o->fence.phase); free(o->fence.epoch);
+  free(o->narrow.phase); free(o->narrow.epoch); free(o->lanes); free(o->far); free(o->known); free(o->head); free(o);
 }
 
 void free_ledger(Worker *k) {
@@ -78,10 +83,11 @@ static void reset_clocks(Order *o, u32 phase) {
 void reset_order(Cta *c) {
   Order *o = c->order;
   reset_clocks(o, c->phase);
-  memset(o->fence_phase, 0, o->threads * sizeof(u32));
+  memset(o->fence.phase, 0, o->threads * sizeof(u32));
+  memset(o->narrow.phase, 0, o->threads * sizeof(u32));
   forget_known(o);
   o->common.n = 0;
-  o->any_fence = false;
+  o->fence.any = o->narrow.any = false;
   memset(o->head, 0, o->granules * sizeof(Head));
 }
 
@@ -192,16 +198,21 @@ void join_barrier(Cta *c, u32 id, bool full) {
   o->gathered[id] = NULL;
 }
 
-/* membar, fence: what the thread did before is released by its next atomic. */
+static void set_fence(Fences *f, u32 thread, u32 phase, u32 epoch) {
+  f->phase[thread] = phase;
+  f->epoch[thread] = epoch;
+}
+
+/* membar, fence: what the thread did before is released by its next atomic; to its own block
+ * alone, when the fence's scope is .cta (flag). */
 void ptx_fence(Warp *w, const Insn *i) {
-  (void)i;
   Order *o = w->cta->order;
   if (!o) return;
-  o->any_fence = true;
+  *(i->flag ? &o->narrow.any : &o->fence.any) = true;
   for (u32 m = w->mask; m; m &= m - 1) {
-    u32 t = w->base + (u32)__builtin_ctz(m);
-    o->fence_phase[t] = w->cta->phase;
-    o->fence_epoch[t] = o->epoch[t]++;
+    u32 t = w->base + (u32)__builtin_ctz(m), epoch = o->epoch[t]++;
+    set_fence(&o->narrow, t, w->cta->phase, epoch);
+    if (!i->flag) set_fence(&o->fence, t, w->cta->phase, epoch);
   }
 }
 

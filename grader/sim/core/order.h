@@ -52,17 +52,20 @@ typedef struct Node {
 /* A granule's accesses: of the present phase, and in global memory of other blocks. */
 typedef struct { u32 phase, writers, readers, crowd; } Head;
 
+/* The last fence of each thread, phase 0: none; and whether there was any of its kind. */
+typedef struct { u32 *phase, *epoch; bool any; } Fences;
+
 typedef struct Order {
   u32 threads, phase;                /* phase: of the clocks */
   u32 *epoch;                        /* [threads] */
-  u32 *fence_phase, *fence_epoch;    /* [threads] of the last fence; phase 0: none */
+  Fences fence, narrow;              /* for other blocks too; those, and of scope .cta */
   u32 *lanes;                        /* [threads][32]: epochs known of the own warp's lanes */
   u32 **far;                         /* [threads]: NULL, or [threads] epochs known of others */
   u32 *gathered[MAX_BARRIERS];       /* what a named barrier's arrivals knew, or NULL */
   Knowledge *known, common;          /* acquired by each thread; by the whole block */
   Head *head;                        /* [shared granules] */
   u32 granules;
-  bool any_far, any_known, any_fence;
+  bool any_far, any_known;
 } Order;
 
 void *grown(void *p, u32 *room, u32 want, size_t each);

@@ -104,26 +104,23 @@ static void mark(Worker *k, Chain of, u64 upto, u32 at, u64 *each) {
 }
 
 /* What each thread fenced in earlier phases: a barrier carried it to the releasing thread. */
-static u64 *fenced_by_all(const Cta *c, u32 thread, u32 phase, u32 epoch) {
-  const Order *o = c->order;
-  u64 *each = malloc(o->threads * sizeof(u64));
-  for (u32 u = 0; each && u < o->threads; u++) {
+static u64 *fenced_by_all(const Cta *c, const Fences *f, u32 thread, u32 phase, u32 epoch) {
+  u32 threads = c->order->threads;
+  u64 *each = malloc(threads * sizeof(u64));
+  for (u32 u = 0; each && u < threads; u++) {
     u64 own = (u64)phase << 32;
-    u64 theirs = o->fence_phase[u] < c->phase ? (u64)o->fence_phase[u] << 32 | o->fence_epoch[u] : 0;
+    u64 theirs = f->phase[u] < c->phase ? (u64)f->phase[u] << 32 | f->epoch[u] : 0;
     each[u] = own > theirs ? own : theirs;
   }
   if (each && ((u64)phase << 32 | epoch) > each[thread]) each[thread] = (u64)phase << 32 | epoch;
   return each;
 }
 
-/* An atomic (or strong) write publishes what its thread fenced; with `itself` all it did. */
-void release_at(Warp *w, u32 lane, u64 key, bool itself) {
+/* Adds to a place's log that what the thread did up to `epoch` of `phase` is released there. */
+static void publish(Warp *w, u32 t, u64 key, const Fences *f, u32 phase, u32 epoch) {
   Cta *c = w->cta;
   Order *o = c->order;
   Worker *k = w->worker;
-  u32 t = thread_of(w, lane), phase = o->fence_phase[t], epoch = o->fence_epoch[t];
-  if (itself) { phase = c->phase; epoch = o->epoch[t]++; }
-  else if (!o->any_fence) return;
   u32 number = log_at(k, key, true);
   if (!number) return;
   Log *l = &k->ledger->log[number - 1];
@@ -134,13 +131,29 @@ void release_at(Warp *w, u32 lane, u64 key, bool itself) {
   l->last = e;
   l->events++;
   k->ledger->released = true;
-  u64 own = (u64)phase << 32 | epoch, *each = phase < c->phase ? fenced_by_all(c, t, phase, epoch) : NULL;
+  u64 own = (u64)phase << 32 | epoch, *each = phase < c->phase ? fenced_by_all(c, f, t, phase, epoch) : NULL;
   mark(k, (Chain){.log = number - 1, .block = c->number, .thread = t}, own, l->events, NULL);
   mark(k, (Chain){.log = number - 1, .block = c->number, .thread = ALL_THREADS}, (u64)phase << 32, l->events,
        each);
 }
 
-void acquire_at(Warp *w, u32 lane, u64 key) {
+/* Where a block releases to its own threads alone: what a fence of scope .cta came before. */
+static u64 own_key(const Cta *c, u64 key) { return key ^ (c->number + 1ull) * 0xD6E8FEB86659FD93ull; }
+
+/* An atomic (or strong) write publishes what its thread fenced; with `itself` all it did. */
+void release_at(Warp *w, u32 lane, u64 key, bool itself) {
+  const Cta *c = w->cta;
+  Order *o = c->order;
+  u32 t = thread_of(w, lane);
+  if (itself) {
+    publish(w, t, key, &o->fence, c->phase, o->epoch[t]++);
+    return;
+  }
+  if (o->fence.any) publish(w, t, key, &o->fence, o->fence.phase[t], o->fence.epoch[t]);
+  if (o->narrow.any) publish(w, t, own_key(c, key), &o->narrow, o->narrow.phase[t], o->narrow.epoch[t]);
+}
+
+static void acquire_from(Warp *w, u32 lane, u64 key) {
   Worker *k = w->worker;
   Order *o = w->cta->order;
   u32 number = k->ledger->logs ? log_at(k, key, false) : 0;
@@ -150,6 +163,11 @@ void acquire_at(Warp *w, u32 lane, u64 key) {
   o->any_known = true;
   learn_all(k, known, &l->refs);
   learn(k, known, (Seen){number - 1, l->events});
+}
+
+void acquire_at(Warp *w, u32 lane, u64 key) {
+  acquire_from(w, lane, key);
+  if (w->cta->order->narrow.any) acquire_from(w, lane, own_key(w->cta, key));
 }
 
 /* The last mark among the first `upto` releases of a log. */
