@@ -85,6 +85,7 @@ def draw_figure(name: str, out: Path) -> str | None:
     figure = module.draw()
     if figure is None:
         return None
+    (out / "figures").mkdir(parents=True, exist_ok=True)
     write_whole(out / "figures" / f"{name}.svg", svg(figure))
     return str(module.ALT)
 
