@@ -13,7 +13,7 @@ import pytest
 
 import grader.calibrate as module
 from grader.calibrate import Calibration, Rung, calibrate, calibration_lines, ladder, measured
-from grader.fault import LabFault
+from grader.fault import LabFault, MachineFault
 from grader.lab import Band, Lab
 from grader.labspec import load_lab
 from grader.launch import Finding
@@ -172,3 +172,16 @@ def test_the_command_names_the_lab_that_is_meant() -> None:
     said = command("labs", "calibrate", "tiled-matmull")
     assert said.code == 2
     assert "did you mean tiled-matmul" in said.err.replace("`", "")
+
+
+def test_without_a_gpu_no_option_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    from grader.cli import labs
+
+    def refused(on: object) -> None:
+        raise MachineFault("there is no NVIDIA GPU here", mend="use --on sim")
+
+    monkeypatch.setattr(labs, "resolved", refused)
+    with pytest.raises(MachineFault, match="no NVIDIA GPU") as caught:
+        labs._needs_gpu()
+    assert "--on sim" not in caught.value.mend
+    assert "grader doctor" in caught.value.mend

@@ -30,11 +30,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command()(check)
-app.command()(explain)
-app.command("run")(run_kernel)
+app.command(short_help="Grade FILE.cu as LAB asks; say what to mend.")(check)
+app.command(short_help="Draw who touches what, and what lines cost.")(explain)
+app.command("run", short_help="Launch any kernel; report what it did wrong.")(run_kernel)
 app.add_typer(labs, name="labs")
-app.command()(doctor)
+app.command(short_help="What grading needs here, and how to get it.")(doctor)
 
 
 def _version(asked: bool) -> None:

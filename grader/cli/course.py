@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Name = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
 
 
-@labs.command("quiz")
+@labs.command("quiz", short_help="Write answers.yaml, to fill in.")
 def quiz(
     lab: Name,
     course: Course = None,
@@ -49,7 +49,7 @@ def quiz(
     return 0
 
 
-@labs.command("new")
+@labs.command("new", short_help="Write a new lab that holds, to edit.")
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The new lab, such as tiled-matmul.")],
     course: Course = None,
@@ -74,7 +74,7 @@ def new(
     return 0
 
 
-@labs.command("release")
+@labs.command("release", short_help="Write LAB.zip for students.")
 def release(
     lab: Name,
     course: Course = None,

@@ -19,7 +19,7 @@ from grader.cli.terminal import (
     write_file,
     write_json,
 )
-from grader.fault import LabFault
+from grader.fault import LabFault, MachineFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="LAB", help="The labs; all when none is named.")
 ]
-labs = typer.Typer(
-    help="List labs, prove that they are sound, make their skeletons.", no_args_is_help=True
-)
+labs = typer.Typer(help="List labs, and what their authors need.", no_args_is_help=True)
 
 
 @labs.command("list")
@@ -75,7 +73,7 @@ def _none(roots: Sequence[Path]) -> LabFault:
     return LabFault(f"there are no labs in {places}", mend="name a course: --course DIR")
 
 
-@labs.command("check")
+@labs.command("check", short_help="Prove labs sound, mutants and all.")
 def check(
     names: Names = None,
     on: On = Backend.auto,
@@ -121,7 +119,7 @@ def check(
     return 0 if sound else LabFault.exit_code
 
 
-@labs.command("calibrate")
+@labs.command("calibrate", short_help="Thresholds of speed for this GPU.")
 def calibrate(
     names: Names = None,
     course: Course = None,
@@ -139,7 +137,7 @@ def calibrate(
 
     roots, worst = lab_roots(course), 0
     chosen = [load_lab(name, roots) for name in names or list_labs(roots)]
-    resolved(Backend.gpu)
+    _needs_gpu()
     for lab in chosen:
         made = calibrated(lab, doing)
         finished()
@@ -151,6 +149,15 @@ def calibrate(
         if write and not made.problems:
             _write_thresholds(lab, made)
     return worst
+
+
+def _needs_gpu() -> None:
+    """Raises MachineFault: here `--on sim`, which is the usual advice, would be no help."""
+    try:
+        resolved(Backend.gpu)
+    except MachineFault as fault:
+        mend = "run this on the GPU machine that grades; `grader doctor` says what it lacks"
+        raise MachineFault(fault.what, where=fault.where, mend=mend) from None
 
 
 def _write_thresholds(lab: Lab, made: Calibration) -> None:
@@ -165,9 +172,9 @@ def _write_thresholds(lab: Lab, made: Calibration) -> None:
     write_file(lab.folder / FILE, thresholds_text(lab.name, kept).encode())
 
 
-@labs.command("skeleton")
+@labs.command("skeleton", short_help="Make the students' file from the solution.")
 def skeleton(
-    lab: Annotated[str, typer.Argument(metavar="LAB")],
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")],
     course: Course = None,
     to_stdout: Annotated[bool, typer.Option("--stdout", help="Print it; write no file.")] = False,
 ) -> int:
