@@ -7,10 +7,11 @@ from grader.handout.measured import Measured, measured
 
 ALT = (
     "GFLOP/s over FLOP for each byte, both axes logarithmic. The roof rises with the memory's "
-    "bandwidth up to the GPU's peak and is level from there on. Each lab's solution is a named "
-    "point below it."
+    "bandwidth up to the GPU's peak and is level from there on. Each lab's solution is a point "
+    "below it, named by its marker in the list at the right."
 )
 LOWEST, HIGHEST = 2.0**-6, 2.0**11
+MARKERS = "osv^D<>phd"
 
 
 def draw() -> Figure | None:
@@ -26,10 +27,10 @@ def drawn(held: Measured) -> Figure:
     x = (LOWEST, ridge, HIGHEST)
     roof = [min(held.flop_rate, held.bandwidth * intensity) / 1e9 for intensity in x]
     axes.loglog(x, roof, color=INK, linewidth=1.8)
-    for name, work in held.labs.items():
+    for marker, (name, work) in zip(MARKERS, held.labs.items(), strict=False):
         at = work.flop / work.bytes, work.flop / work.seconds / 1e9
-        axes.plot(*at, "o", color=DARK_BLUE)
-        axes.annotate(name, at, xytext=(5, -10), textcoords="offset points", fontsize=8)
+        axes.plot(*at, marker, color=DARK_BLUE, fillstyle="none", ms=8, label=name)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8.5)
     axes.set_xlabel("FLOP for each byte that must move")
     axes.set_ylabel("GFLOP/s")
     axes.grid(color="#DDDDDD", linewidth=0.6)
