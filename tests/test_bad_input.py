@@ -106,6 +106,8 @@ ROWS = [
         ("no lab `vectoradd`", "did you mean vector-add?")),
     Row("lab and file swapped", text("x.cu", SOLUTION), f"check x.cu {LAB}", 2,
         ("the lab comes first", "grader check LAB FILE.cu")),
+    Row("file first, to explain", text("x.cu", SOLUTION), "explain x.cu tiled-matmul", 2,
+        ("the lab comes first", "grader explain LAB FILE.cu")),
     Row("no GPU", text("x.cu", SOLUTION), f"{CHECK} --on gpu", 3, ("--on sim",)),
     Row("unknown backend", text("x.cu", SOLUTION), f"{CHECK} --on cpu", 2, ("cpu", "sim")),
     Row("no threads", text("x.cu", SOLUTION), f"{CHECK} --threads 0", 2,

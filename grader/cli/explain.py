@@ -10,7 +10,7 @@ import typer
 from grader.cli.check import LabName
 from grader.cli.options import Course, Limit, Source, Threads
 from grader.cli.terminal import check_writable, finished, progress, say, show, width, write_file
-from grader.fault import Fault
+from grader.fault import Fault, LabFault
 
 Html = Annotated[
     str | None,
@@ -39,6 +39,8 @@ def explain(
 
     place = html or f"explain-{file.stem}.html"
     check_writable(place)
+    if lab.endswith(".cu"):
+        raise LabFault("the lab comes first", where=lab, mend="grader explain LAB FILE.cu")
     held = load_lab(lab, lab_roots(course))
     try:
         how = How("sim", threads=threads, limit=limit)
