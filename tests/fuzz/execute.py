@@ -31,7 +31,9 @@ def execute(text: str, spec: Spec, core: Core, *, threads: int = 1, steps: int =
     """Whether the input got as far as the core. Raises what is not a refusal."""
     try:
         module = parse(text)
-        machine = Machine(module, decode(module, spec.kernel, core.known))
+        watched = ", debug" in text[:2000]  # the variant whose local variables are watched
+        image = decode(module, spec.kernel, core.known, definedness=watched)
+        machine = Machine(module, image)
         launch = spec.launch()
         raw = machine.run(launch, Limits(steps=steps, seconds=2.0, threads=threads), True)
     except REFUSALS:
