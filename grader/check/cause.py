@@ -37,6 +37,4 @@ def _traced(finding: Finding, flow: Flow) -> Finding:
         return finding
     places = {finding.line, finding.other.line if finding.other else finding.line} - {0}
     unwritten = finding.variable if finding.kind == "uninitialized-read" else ""
-    told = (origin for line in places for origin in flow.origins(line, unwritten))
-    found = {origin for origin in told if origin.line not in places}
-    return replace(finding, origins=tuple(sorted(found, key=lambda o: (o.line, o.name))))
+    return replace(finding, origins=flow.origins(places, unwritten))

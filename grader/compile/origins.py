@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.compile.lexical import code, directives
 from grader.launch import Origin
 
-MOST = 16
-"""So many origins of one line are told at most, the nearest ones."""
+MOST = 3
+"""So many origins are told at most: a student reads three lines, and skips ten."""
+
+WORDS = 16
+"""So many words of a macro's text are looked at."""
 
 DEEPEST = 8
 """So many conditions before an `else` are kept: a chain of them must not cost its square."""
@@ -58,20 +61,32 @@ class Flow:
     functions: Sequence[Span]
     macros: Mapping[str, tuple[int, Sequence[str]]]
 
-    def origins(self, line: int, unwritten: str = "") -> tuple[Origin, ...]:
-        """Where what stands on a line comes from, in the order of the lines, itself left out: what
-        sets its names, the sizes in those lines, the conditions around it. Of an array that should
-        have been written before, `unwritten`, also what its writes come from."""
+    def origins(self, places: Collection[int], unwritten: str = "") -> tuple[Origin, ...]:
+        """Where what stands on some lines comes from, in the order of the lines, themselves left
+        out: what sets their names, the conditions around them, the sizes in all those, at most
+        MOST in this order, the nearest first. Of an array that should have been written before,
+        `unwritten`, also what its writes come from."""
+        every = (o for line in places for o in self.reaching(line, unwritten))
+        found = {origin for origin in every if origin.line not in places}
+
+        def rank(origin: Origin) -> tuple[int, int, int, str]:
+            least = 2 if origin.name in self.macros else origin.name in _CONDITIONS
+            return least, min(abs(origin.line - at) for at in places), origin.line, origin.name
+
+        told = sorted(found, key=rank)[:MOST]
+        return tuple(sorted(told, key=lambda o: (o.line, o.name)))
+
+    def reaching(self, line: int, unwritten: str = "") -> set[Origin]:
+        """All that what stands on a line comes from, itself included where it sets a name."""
         inside = next((f for f in self.functions if f.first <= line <= f.last), None)
         if inside is None:
-            return ()
+            return set()
         found = self._direct(line, inside)
         for origin in tuple(found):
             found |= self._sizes(self.named_at.get(origin.line, ()))
             if origin.name == unwritten:
                 found |= self._direct(origin.line, inside)
-        near = sorted((o for o in found if o.line != line), key=lambda o: abs(o.line - line))
-        return tuple(sorted(near[:MOST], key=lambda o: (o.line, o.name)))
+        return found
 
     def _direct(self, line: int, inside: Span) -> set[Origin]:
         names = self.named_at.get(line, ())
@@ -98,7 +113,7 @@ def read_flow(source: str) -> Flow:
     for token in tokens:
         walk.step(token)
     defined = (d for d in directives(source) if d.name == "define")
-    texts = ((d.line, _WORD.findall(d.text)[:MOST]) for d in defined)
+    texts = ((d.line, _WORD.findall(d.text)[:WORDS]) for d in defined)
     macros = {words[0]: (line, words[1:]) for line, words in texts if words}
     return Flow(
         _settings(tokens), {line: tuple(words) for line, words in named.items()},

@@ -57,10 +57,12 @@ def finding_text(finding: Finding, width: int = 80) -> Text:
     text.stylize(STYLES[finding.severity], 0, len(finding.kind) + 1)
     for line in (*_detail(finding, width), *_places(finding, width)):
         text.append("\n" + line)
-    for line in (*_origins(finding, width), *_seen(finding, width)):
+    for line in _seen(finding, width):
         text.append("\n" + line, style="dim")
     for line in wrap(clip(clean(finding.hint), LONGEST), width - 2):
         text.append("\n  " + line, style="cyan")
+    for line in _origins(finding, width):
+        text.append("\n" + line, style="dim")
     return text
 
 
@@ -147,9 +149,9 @@ def _origins(finding: Finding, width: int) -> list[str]:
     """The lines that the values and conditions of its place come from, each once."""
     names: dict[int, list[str]] = {}
     for origin in finding.origins:
-        names.setdefault(origin.line, []).append(clean(origin.name))
-    told = (f"{', '.join(held)} (line{GLUE}{line})" for line, held in names.items())
-    said = f"see also {', '.join(told)}" if names else ""
+        names.setdefault(origin.line, []).append(f"`{clean(origin.name)}`")
+    told = [f"{', '.join(held)} (line{GLUE}{line})" for line, held in names.items()]
+    said = f"what happens there also depends on {', '.join(told)}" if told else ""
     return [f"  {line}" for line in wrap(clip(said, LONGEST), width - 2)]
 
 

@@ -68,14 +68,22 @@ __global__ void g(float* row)
         (99, []),
     ],
 )
-def test_origins(line: int, due: list[str]) -> None:
-    assert [f"{o.name} {o.line}" for o in read_flow(SOURCE).origins(line)] == due
+def test_all_that_reaches_a_line(line: int, due: list[str]) -> None:
+    found = {(o.line, o.name) for o in read_flow(SOURCE).reaching(line) if o.line != line}
+    assert [f"{name} {at}" for at, name in sorted(found)] == due
+
+
+def test_what_is_told_of_it_is_what_sets_a_name_before_conditions_and_sizes() -> None:
+    flow = read_flow(SOURCE)
+    assert [(o.name, o.line) for o in flow.origins({20})] == [("col", 7), ("col", 11), ("b", 17)]
+    assert [(o.name, o.line) for o in flow.origins({5})] == [("TILE", 1), ("As", 13)]
+    assert flow.origins({2}) == ()
 
 
 def test_the_nearest_are_told_of_many() -> None:
     sets = "".join(f"    x = {n};\n" for n in range(50))
     flow = read_flow(f"void f(float* a) {{\n    float x;\n{sets}    a[0] = x;\n}}\n")
-    assert [o.line for o in flow.origins(53)] == list(range(37, 53))
+    assert [o.line for o in flow.origins({53})] == [50, 51, 52]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +93,9 @@ def test_the_nearest_are_told_of_many() -> None:
 )  # fmt: skip
 def test_no_text_is_too_odd(source: str) -> None:
     outside = read_flow(source)
-    assert not any(o.line == line for line in range(4) for o in outside.origins(line))
+    assert not any(o.line == line for line in range(4) for o in outside.origins({line}))
     inside = read_flow(f"void f() {{\n{source}\n}}\n")
-    assert all(o.line != 2 for o in inside.origins(2))
+    assert all(o.line != 2 for o in inside.origins({2}))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +107,7 @@ def test_hostile_texts_take_time_by_their_length(unit: str) -> None:
     def seconds(count: int) -> float:
         text = f"void f() {{\n{unit * count}\n"
         started = time.perf_counter()
-        read_flow(text).origins(2)
+        read_flow(text).origins({2})
         return time.perf_counter() - started
 
     short, long = (min(seconds(count) for _ in range(3)) for count in (400, 3_200))
@@ -109,5 +117,5 @@ def test_hostile_texts_take_time_by_their_length(unit: str) -> None:
 def test_an_array_that_was_not_written_leads_to_what_writes_it() -> None:
     flow = read_flow(SOURCE)
     due = {("k", 12), ("for", 12)}
-    assert due <= {(o.name, o.line) for o in flow.origins(17, "As")}
-    assert not due & {(o.name, o.line) for o in flow.origins(17)}
+    assert due <= {(o.name, o.line) for o in flow.reaching(17, "As")}
+    assert not due & {(o.name, o.line) for o in flow.reaching(17)}
