@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from bench.regrade import subject
 from grader.compile.source import compile_source
 from grader.expression import evaluate
-from grader.fault import Fault, MachineFault
+from grader.fault import Fault, MachineFault, StudentFault
 from grader.gpu.child import facts_of
 from grader.gpu.cublas import cublas, libraries, product
 from grader.gpu.device import alike, driver_version, lacking, library_folder, toolkit
@@ -120,10 +120,14 @@ def _rung(name: str, path: Path) -> Rung:
 
 
 def compiled(files: Sequence[Path], architecture: str) -> list[bytes]:
-    """Each file's machine code. Raises StudentFault and MachineFault."""
+    """Each file's machine code. Raises StudentFault, which names the file, and MachineFault."""
 
     def one(path: Path) -> bytes:
-        return compile_cubin(compile_source(path.read_bytes(), path.name), architecture)
+        try:
+            return compile_cubin(compile_source(path.read_bytes(), path.name), architecture)
+        except StudentFault as fault:
+            said = "; ".join(f"line {f.line}: {f.message}" for f in fault.findings)
+            raise StudentFault(f"{path.name}: {fault.what}: {said}") from fault
 
     with ThreadPoolExecutor(8) as pool:
         return list(pool.map(one, files))

@@ -49,7 +49,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     *(float4*)&rb[0][4] = *(const float4*)&Bs[0][0][col + 16];
 
     float sum[MINE][MINE] = {};
-#pragma unroll STAGES
+#pragma unroll 2  // a macro is not seen here by every compiler
     for (int phase = 0; phase < phases; ++phase) {
         // Where the phase that is asked for goes, and where the one that is computed lies.
         int then = (phase + STAGES - 1) % STAGES;

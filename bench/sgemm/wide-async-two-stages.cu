@@ -53,7 +53,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     }
 
     float sum[DOWN][ACROSS] = {};
-#pragma unroll STAGES
+#pragma unroll 2  // a macro is not seen here by every compiler
     for (int phase = 0; phase < phases; ++phase) {
         // Where the phase that is asked for goes, and where the one that is computed lies.
         int then = (phase + STAGES - 1) % STAGES;

@@ -41,7 +41,8 @@ def mark(paper: Paper | None) -> Verdict:
     judged = [q.name for q in paper.questions if q.name in paper.key]
     right = sum(told.get(name) == () for name in judged)
     rest = [q for q in paper.questions if q.name not in paper.key]
-    summary = "; ".join([f"{right} of {len(judged)} right"] * bool(judged) + _left(rest))
+    marked = [f"{right} of {len(judged)} right{'' if paper.points else ', for no points'}"]
+    summary = "; ".join(marked * bool(judged) + _left(rest))
     if not judged:
         return Verdict("unjudged", summary, findings=findings)
     return Verdict(
