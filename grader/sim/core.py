@@ -175,6 +175,7 @@ class CLaunch(ctypes.Structure):
                 "ordered",
                 "may_wait",
                 "exact",
+                "block_fences",
                 "local_limit",
                 "printed_room",
                 "heap_limit",

@@ -83,6 +83,7 @@ class Image:
     smallest: dict[int, int]
     waits: bool
     finer: bool
+    block_fences: bool = False
     runtime: set[str] = field(default_factory=set)
     suspects: list[str] | None = None
     sections: dict[str, str] = field(default_factory=dict)
@@ -243,6 +244,8 @@ class _Decoder:
         image = self.image
         if parts[0] in _FINER or "mbarrier" in parts:
             image.finer = True
+        if parts[0] in ("membar", "fence") and "cta" in parts:
+            image.block_fences = True
         if parts[0] in ("ld", "st", "atom", "red"):
             space = access.space_of(parts)
             size = TYPE_BYTES.get(parts[-1], 4)

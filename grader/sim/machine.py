@@ -146,6 +146,7 @@ class Machine:
             ordered=ordered,
             may_wait=image.waits,
             exact=image.finer,
+            block_fences=image.block_fences,
             local_limit=LOCAL_LIMIT,
             step_limit=limits.steps,
             wall_limit=limits.seconds,

@@ -159,10 +159,12 @@ static inline void count(Warp *w, const Insn *i, const Region *r, const u32 *off
 enum { VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16 };
 #define STRONG (VOLATILE | ACQUIRE | RELEASE | RELAXED)
 
-/* Volatile shared accesses order nothing (the old warp reductions): they count as plain ones. */
+/* Volatile shared accesses order nothing (the old warp reductions) and count as plain ones, unless
+ * the code has fences for a block: then they are its flags. */
 static bool strong(const Warp *w, const Insn *i, const Region *r) {
   if (!w->launch->exact || !(i->flag & STRONG)) return false;
-  return r->space == GLOBAL || (r->space == SHARED && i->flag & ~VOLATILE & STRONG);
+  u32 orders = w->launch->block_fences ? STRONG : STRONG & ~VOLATILE;
+  return r->space == GLOBAL || (r->space == SHARED && i->flag & orders);
 }
 
 static inline void announce_read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
