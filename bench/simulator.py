@@ -59,7 +59,10 @@ def best(work: Callable[[], object], clock: Clock = time.thread_time) -> float:
 def variants(program: Program) -> dict[str, Machine]:
     """The program's two variants, decoded."""
     return {
-        name: Machine(module, decode(module, program.kernels[0].symbol, core().known))
+        name: Machine(
+            module,
+            decode(module, program.kernels[0].symbol, core().known, definedness=name == "debug"),
+        )
         for name, module in (("debug", parse(program.debug_ptx)), ("optimised", parse(program.ptx)))
     }
 
