@@ -31,6 +31,11 @@ NOWHERE = 1 << 31
 """The number of a function that is not there: a call of it traps."""
 
 
+SHARED_MOST = 1 << 20
+"""Bytes: several times what a block can have on any device; a launch is held to its device's own
+limit before it comes here."""
+
+
 @dataclass(frozen=True)
 class Loaded:
     """One launch's memory; `bank` is the constants with the launch's values in them."""
@@ -63,8 +68,11 @@ class Loader:
         self.kernel = kernel
 
     def load(self, launch: Launch) -> Loaded:
-        """Raises PtxError when a constant has no value, LabFault for globals that do not fit."""
+        """Raises PtxError when a constant has no value or no device has so much shared memory,
+        LabFault for globals that do not fit."""
         window = shared_window(self.static, self.dynamic, launch.shared)
+        if window.used > SHARED_MOST:
+            raise PtxError(f"a block's shared memory of {window.used} bytes; no device has so much")
         buffers, pointers = self._buffers(launch)
         params = self._parameters(launch, pointers)
         try:

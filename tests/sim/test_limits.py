@@ -9,7 +9,7 @@ from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Trace
 from grader.sim.core import core
 from grader.sim.decode import decode
-from grader.sim.machine import PRINTED
+from grader.sim.machine import PRINTED, Limits, Machine
 from grader.sim.parser import parse
 from grader.sim.ptx import PtxError
 from grader.sim.simulate import simulate
@@ -118,3 +118,23 @@ def test_a_call_whose_parameters_differ_in_size_is_refused(change: str) -> None:
     decode(parse(CALLS.format(**SAME)), "k", core().known)
     with pytest.raises(PtxError, match="a call with [48] bytes in [qw] for [48]"):
         decode(parse(CALLS.format(**SAME | {change: "b64"})), "k", core().known)
+
+
+@pytest.mark.parametrize("declared", [".shared .align 4 .b8 a[{}];", ".extern .shared .b8 a[{}];"])
+@pytest.mark.parametrize(("size", "refused"), [(1 << 10, False), (1 << 30, True)])
+def test_more_shared_memory_than_any_device_has_is_refused(
+    declared: str, size: int, refused: bool
+) -> None:
+    text = (
+        ".version 9.0\n.target sm_90\n.address_size 64\n"
+        + declared.format(size)
+        + "\n.visible .entry k()\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, a;\nret;\n}\n"
+    )
+    module = parse(text)
+    machine = Machine(module, decode(module, "k", core().known))
+    launch = Launch("k", (1, 1, 1), (1, 1, 1), ())
+    if refused:
+        with pytest.raises(PtxError, match="no device has so much"):
+            machine.run(launch, Limits(), count=False)
+    else:
+        assert machine.run(launch, Limits(), count=False).ended
