@@ -228,6 +228,8 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
+        # a shell's background jobs are started deaf to it, and so would be their children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(1.5)
     assert process.poll() is None
