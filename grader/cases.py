@@ -56,12 +56,7 @@ def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tu
     says what was wrong. Raises LabFault and MachineFault.
     """
     derived = run_derivations(lab, program, how)
-    answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
-    ready = {
-        case.name: prepare(lab, case, how.seed, answers)
-        for case in cases
-        if all(name in answers for name in case.derived.values())
-    }
+    ready = {p.case.name: p for p in ready_cases(lab, cases, how, derived)}
     launches = [prepared.launch for prepared in ready.values()]
     with ThreadPoolExecutor(max_workers=1) as beside:  # a GPU works while the simulator does
         device = beside.submit(on_device, program, launches, how)
@@ -76,6 +71,19 @@ def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tu
     return (
         *asked.values(),
         *(launched.get(case.name) or _unready(case, asked) for case in cases),
+    )
+
+
+def ready_cases(
+    lab: Lab, cases: Sequence[Case], how: How, derived: Mapping[str, tuple[CaseRun, int | None]]
+) -> tuple[Prepared, ...]:
+    """Those of the cases that can be launched, made ready: every derived number that they need
+    was answered rightly. Raises LabFault."""
+    answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
+    return tuple(
+        prepare(lab, case, how.seed, answers)
+        for case in cases
+        if all(name in answers for name in case.derived.values())
     )
 
 

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
-from grader.cases import How, run_derivations
+from grader.cases import How, ready_cases, run_derivations
 from grader.check.hints import line_hints
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.explain.story import Story, tell
 from grader.fault import LabFault
-from grader.lab import Case, Lab, Prepared
+from grader.lab import Lab, Prepared
 from grader.launch import Array
 from grader.nearest import nearest
-from grader.prepare import prepare
 from grader.run import run_all
 from grader.submission import Submission
 
@@ -39,7 +38,7 @@ def explain(
     announce("compile", 1, 2)
     program = compile_source(submission.data, submission.name)
     announce("run", 2, 2)
-    chosen = smallest(ready_cases(lab, program, how, case))
+    chosen = smallest(launchable(lab, program, how, case))
     trace = run_all(
         program,
         [chosen.launch],
@@ -55,7 +54,7 @@ def explain(
     )
 
 
-def ready_cases(lab: Lab, program: Program, how: How, name: str) -> tuple[Prepared, ...]:
+def launchable(lab: Lab, program: Program, how: How, name: str) -> tuple[Prepared, ...]:
     """The public cases that can be launched, or the one named. Raises LabFault."""
     public = [c for c in lab.cases if c.visibility == "public" and name in ("", c.name)]
     if not public:
@@ -64,25 +63,14 @@ def ready_cases(lab: Lab, program: Program, how: How, name: str) -> tuple[Prepar
         guess = f"did you mean {near}? " if near else ""
         what = f"{lab.name} has no public case `{name}`"
         raise LabFault(what, mend=f"{guess}cases: {', '.join(known)}")
-    answers = _answers(lab, program, how, public)
-    ready = tuple(
-        prepare(lab, case, how.seed, answers)
-        for case in public
-        if all(dim in answers for dim in case.derived.values())
-    )
+    asked = run_derivations(lab, program, how) if any(c.derived for c in public) else {}
+    ready = ready_cases(lab, public, how, asked)
     if not ready:
         what = (
             f"the case {public[0].name} is launched with a number of the kernel's, which is wrong"
         )
         raise LabFault(what, mend=f"grader check {lab.name} {program.file}")
     return ready
-
-
-def _answers(lab: Lab, program: Program, how: How, cases: list[Case]) -> dict[str, int]:
-    if not any(case.derived for case in cases):
-        return {}
-    runs = run_derivations(lab, program, how)
-    return {name: answer for name, (_, answer) in runs.items() if answer is not None}
 
 
 def smallest(cases: tuple[Prepared, ...]) -> Prepared:
