@@ -32,13 +32,13 @@ from grader.gpu.device import devices
 from grader.gpu.lock import held
 from grader.gpu.nvcc import compile_cubin
 from grader.lab import Case
-from grader.labspec import list_labs, load_lab
+from grader.labfile.spec import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar
 from grader.prepare import prepare, prepare_baseline
 from grader.run import time_kernel
-from grader.speedup import estimate
-from grader.timing import Timing, TimingPlan
-from grader.verifier import verifier
+from grader.speed.speedup import estimate
+from grader.speed.timing import Timing, TimingPlan
+from grader.speed.verifier import verifier
 
 ROOT = Path(__file__).parent.parent
 PROCESSES = 30

@@ -43,10 +43,10 @@ from grader.gpu.nvcc import compile_cubin
 from grader.gpu.peaks import peaks
 from grader.gpu.session import allocated, context
 from grader.handout.measured import Measured, Work, data_file
-from grader.labspec import list_labs, load_lab
+from grader.labfile.spec import list_labs, load_lab
 from grader.run import time_kernel
+from grader.speed.verifier import verifier
 from grader.tolerance import product_differs, whole_factors
-from grader.verifier import verifier
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "solutions" / "sgemm-ladder"

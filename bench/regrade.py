@@ -17,12 +17,12 @@ from grader.check.speed import TIMED, Options, judge
 from grader.check.suite import plan as checks_of
 from grader.compile.source import compile_source
 from grader.lab import Band, Case, Lab
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.run import time_kernel
-from grader.speedup import estimate
+from grader.speed.speedup import estimate
+from grader.speed.timing import TimingPlan
+from grader.speed.verifier import verifier
 from grader.timed import timing_plan, timings
-from grader.timing import TimingPlan
-from grader.verifier import verifier
 
 WIDE = 1.12
 """full over minimum, as in most labs."""

@@ -30,7 +30,7 @@ from grader.gpu import attempt, measure
 from grader.gpu.device import Device, devices, lacking
 from grader.gpu.lock import held
 from grader.grade import grade
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.submission import read_submission
 
 ROOT = Path(__file__).parent.parent

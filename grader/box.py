@@ -25,9 +25,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from grader.fault import MachineFault
-from grader.outcome import BoxDeath, Reply, death, reply, stderr
-from grader.parcel import write
-from grader.sandbox import (
+from grader.walls.outcome import BoxDeath, Reply, death, reply, stderr
+from grader.walls.parcel import write
+from grader.walls.sandbox import (
     Sandbox,
     environment,
     find,
@@ -43,7 +43,7 @@ _STDERR_BYTES = 64 << 10
 _REAP_SECONDS = 10.0
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
-_START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.boxed import main; main()"
+_START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.walls.inside import main; main()"
 
 
 @dataclass(frozen=True)

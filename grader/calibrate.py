@@ -19,12 +19,12 @@ from grader.fault import LabFault, StudentFault
 from grader.gpu.child import facts_of
 from grader.gpu.device import alike
 from grader.lab import Band, Case, Lab
+from grader.labfile.thresholds import Measured, proposal
 from grader.run import time_kernel
-from grader.speedup import Estimate, estimate
-from grader.thresholds import Measured, proposal
+from grader.speed.speedup import Estimate, estimate
+from grader.speed.timing import Timing, TimingPlan, counted
+from grader.speed.verifier import verifier
 from grader.timed import timing_plan
-from grader.timing import Timing, TimingPlan, counted
-from grader.verifier import verifier
 
 PAIRS = 200
 BUDGET = 10.0

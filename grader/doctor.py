@@ -140,7 +140,7 @@ def cache() -> Sign:
 
 def labs() -> Sign:
     """The labs that are found from here."""
-    from grader.labspec import lab_roots, list_labs
+    from grader.labfile.spec import lab_roots, list_labs
 
     names, roots = list_labs(), ", ".join(map(str, lab_roots()))
     if not names:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from grader import __version__
-from grader.answersheet import AnswerSheet
 from grader.baseline import baseline_trace, cache_folder
 from grader.cases import STEPS as STEP_LIMIT
 from grader.cases import Backend, How, chosen, run_cases
@@ -24,14 +23,15 @@ from grader.compile.variables import check_variable
 from grader.fault import MachineFault, StudentFault
 from grader.lab import Case, Lab
 from grader.launch import Trace
-from grader.quiz import Paper
+from grader.quiz.marking import Paper
+from grader.quiz.sheet import AnswerSheet
 from grader.quizkey import open_paper
 from grader.record import CaseLine, Grade, Provenance
 from grader.run import built_for
 from grader.score import total
+from grader.speed.timing import Timing
 from grader.submission import Submission
 from grader.timed import clocks, samples, timed
-from grader.timing import Timing
 
 __all__ = ["Grade", "Progress", "grade", "refusal"]
 

@@ -1,4 +1,4 @@
-"""What a lab is, once its folder has been read: frozen values, no I/O (`labspec.py` reads).
+"""What a lab is, once its folder has been read: frozen values, no I/O (`labfile` reads).
 
 A lab's `reference.py` is the oracle. It defines
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from grader.answersheet import AnswerSheet
 from grader.baseline import simulator_stamp
 from grader.cases import How
 from grader.compile.cache import key_of, load, store, user_folder
@@ -17,7 +16,8 @@ from grader.fault import LabFault, StudentFault
 from grader.lab import Lab, Probe, Question
 from grader.launch import Launch, Trace
 from grader.prepare import launch_shape, prepare_launches
-from grader.quiz import Paper, Right, place, right_answer
+from grader.quiz.marking import Paper, Right, place, right_answer
+from grader.quiz.sheet import AnswerSheet
 from grader.run import run_all
 
 CACHE_BYTES = 4 << 20

@@ -17,14 +17,14 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from grader import labmodel
-from grader.answerform import form
-from grader.answersheet import FILE
 from grader.check.suite import plan
 from grader.fault import LabFault
 from grader.lab import Lab
-from grader.quiz import asked, choices
-from grader.thresholds import FILE as THRESHOLDS
+from grader.labfile import model as labmodel
+from grader.labfile.thresholds import FILE as THRESHOLDS
+from grader.quiz.form import form
+from grader.quiz.marking import asked, choices
+from grader.quiz.sheet import FILE
 
 OLDEST = (1980, 1, 1, 0, 0, 0)
 """The time of every entry, the first that a zip can hold: the same lab gives the same bytes."""

@@ -17,9 +17,9 @@ from grader.lab import Band, Case, Lab, Prepared
 from grader.launch import Array
 from grader.prepare import prepare_launches
 from grader.run import run_all, time_kernel
-from grader.speedup import estimate
-from grader.timing import Timing, TimingPlan
-from grader.verifier import verifier
+from grader.speed.speedup import estimate
+from grader.speed.timing import Timing, TimingPlan
+from grader.speed.verifier import verifier
 
 BLOCKS = 8
 """Blocks of the timed launch that the simulator watches."""

@@ -10,7 +10,7 @@ import pytest
 from grader.baseline import baseline_trace, cache_folder
 from grader.cases import How
 from grader.check.traffic import LOAD_BYTES
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 
 LAB = load_lab("tiled-matmul")
 CASE = LAB.cases[0]

@@ -15,10 +15,10 @@ import grader.calibrate as module
 from grader.calibrate import Calibration, Rung, calibrate, calibration_lines, ladder, measured
 from grader.fault import LabFault, MachineFault
 from grader.lab import Band, Lab
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
+from grader.labfile.thresholds import FILE, read_thresholds
 from grader.launch import Finding
-from grader.thresholds import FILE, read_thresholds
-from grader.timing import Timing, TimingPlan
+from grader.speed.timing import Timing, TimingPlan
 from tests.check.test_speed import H100, a_timing
 from tests.command import grader as command
 

@@ -210,7 +210,7 @@ def test_an_unforeseen_error_is_a_fault_of_the_machine(
     def explode(*_: object) -> None:
         raise ZeroDivisionError("in the middle\x1b[31m")
 
-    monkeypatch.setattr("grader.labspec.load_lab", explode)
+    monkeypatch.setattr("grader.labfile.spec.load_lab", explode)
     assert run_command(["check", LAB, str(SOLUTION)]) == 3
     said = capsys.readouterr().err
     assert "ZeroDivisionError: in the middle\\x1b[31m" in said

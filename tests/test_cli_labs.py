@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.cli.gate import rows
-from grader.labgate import Line
+from grader.gate.lab import Line
 
 LONG = "wrong/barrier-divergence-threads-without-an-element-wait.cu"
 MANY = "draws " + ", ".join(["wrong-output", "unwritten-output", "race"] * 8)

@@ -15,7 +15,7 @@ from grader.crosscheck import cross_checks
 from grader.fault import MachineFault
 from grader.gpu import device, profile, sanitizer
 from grader.gpu.profile import Profile
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.launch import Finding, Launch
 from grader.submission import Submission, read_submission
 

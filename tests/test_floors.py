@@ -15,16 +15,14 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 
 FLOORS = {
     0: "__init__ elementtype fault launch nearest occupancy wholefile",
-    1: "abreast answerform answersheet arrayfile box boxed expression lab labmodel labquestions"
-    " labrules labspec launchfile oracle outcome packing parcel prepare quiz sandbox skeleton"
-    " speedup submission thresholds tolerance yamlfile",
-    2: "compile refusal timing verifier",
+    1: "abreast arrayfile box expression lab labfile launchfile oracle packing prepare quiz"
+    " skeleton submission tolerance walls yamlfile",
+    2: "compile refusal speed",
     3: "sim gpu",
     4: "run",
     5: "check",
     6: "baseline cases grade mutation onelaunch quizkey record score timed",
-    7: "calibrate crosscheck report export doctor explain handout labgate leaks newlab quizgate"
-    " release",
+    7: "calibrate crosscheck report export doctor explain gate handout newlab release",
     8: "gradebook",
     9: "batch",
     10: "__main__ cli web",

@@ -13,7 +13,7 @@ import grader.grade as flow
 from grader.fault import LabFault, MachineFault, StudentFault
 from grader.grade import Grade, grade, refusal
 from grader.lab import CheckSpec, Lab
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.launch import Finding
 from grader.report.redact import redact
 from grader.report.text import grade_report, plain

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from grader.check.suite import plan
 from grader.expression import evaluate
 from grader.lab import Case, Expected, Lab, Prepared
-from grader.labspec import lab_roots, list_labs, load_lab
+from grader.labfile.spec import lab_roots, list_labs, load_lab
 from grader.launch import KINDS, Array
 from grader.prepare import prepare
 from grader.skeleton import make_skeleton

@@ -12,7 +12,7 @@ from bench.ladder import CUBLAS, THREADS, Rung, announced, candidates, main, run
 from grader.compile.source import compile_source
 from grader.gpu.device import devices
 from grader.grade import grade
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.run import run_all
 from grader.submission import read_submission

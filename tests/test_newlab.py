@@ -8,8 +8,8 @@ import pytest
 
 from grader.cases import How
 from grader.fault import LabFault
-from grader.labgate import check_lab, lab_folder
-from grader.labspec import load_lab
+from grader.gate.lab import check_lab, lab_folder
+from grader.labfile.spec import load_lab
 from grader.newlab.files import check_name, new_files
 from grader.newlab.write import write_new
 from tests.command import grader

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.fault import LabFault
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.prepare import prepare
 from tests.scalelab import REFERENCE, write_lab
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grader.fault import LabFault
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.launch import Array, Scalar
 from grader.prepare import prepare, prepare_baseline
 from tests.scalelab import REFERENCE, SPEC, write_lab

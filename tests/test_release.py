@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from grader.answersheet import read_sheet
 from grader.fault import LabFault
+from grader.gate.leaks import leaks, secret_lines
 from grader.lab import Case, Lab
-from grader.labspec import list_labs, load_lab
-from grader.leaks import leaks, secret_lines
+from grader.labfile.spec import list_labs, load_lab
+from grader.quiz.sheet import read_sheet
 from grader.release import release_files, zipped
 from tests.command import ROOT, grader
 

@@ -18,12 +18,12 @@ from grader.check.suite import find_check, judge_all, plan
 from grader.fault import LabFault, MachineFault
 from grader.grade import grade
 from grader.lab import Band, Case, Lab
-from grader.labspec import list_labs, load_lab
+from grader.labfile.spec import list_labs, load_lab
 from grader.launch import Array, Finding
-from grader.speedup import estimate
+from grader.speed.speedup import estimate
+from grader.speed.timing import Timing, TimingPlan
 from grader.submission import Submission, read_submission
 from grader.timed import clocks, samples, timed, timing_plan
-from grader.timing import Timing, TimingPlan
 from tests.check.test_speed import H100, a_timing
 from tests.made import a_case, a_lab, a_run, evidence, right_answer
 

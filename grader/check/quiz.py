@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from grader.answersheet import FILE, AnswerSheet, Entry
 from grader.check.result import CheckOptions, Dependency, Evidence, Verdict
 from grader.lab import Question
 from grader.launch import Finding
 from grader.nearest import did_you_mean
-from grader.quiz import Paper, given_answer, is_right
+from grader.quiz.marking import Paper, given_answer, is_right
+from grader.quiz.sheet import FILE, AnswerSheet, Entry
 
 DEPENDS: Dependency | None = None
 NOBODY = "the answers are not part of this grading"

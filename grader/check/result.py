@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from grader.compile.program import Program
 from grader.lab import Case, Lab, Prepared, Visibility
 from grader.launch import Finding, Trace
-from grader.quiz import Paper
-from grader.timing import Timing
+from grader.quiz.marking import Paper
+from grader.speed.timing import Timing
 
 Status = Literal["pass", "fail", "blocked", "unjudged", "error"]
 

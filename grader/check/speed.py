@@ -18,8 +18,8 @@ from grader.expression import evaluate
 from grader.fault import LabFault
 from grader.lab import Band, Case
 from grader.launch import Finding
-from grader.speedup import Estimate, estimate, share
-from grader.timing import Timing, counted
+from grader.speed.speedup import Estimate, estimate, share
+from grader.speed.timing import Timing, counted
 
 DEPENDS: Dependency | None = Dependency("output", "all")
 ONLY_ON = "gpu"

@@ -52,7 +52,7 @@ def check(
 ) -> int:
     """Grade FILE.cu on the public cases of LAB, and say what to mend."""
     from grader.cases import How
-    from grader.labspec import lab_roots, load_lab
+    from grader.labfile.spec import lab_roots, load_lab
 
     how = How(resolved(on), threads=threads, limit=limit)
     check_writable(json)
@@ -79,8 +79,8 @@ def check(
 def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:
     """The file's grade, with the answers to the quiz that lie beside it; one that holds no source
     text at all has a grade too."""
-    from grader.answersheet import read_sheet
     from grader.grade import grade, refusal
+    from grader.quiz.sheet import read_sheet
     from grader.submission import read_submission
 
     answers = read_sheet(file.parent) if lab.quiz else None

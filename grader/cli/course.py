@@ -29,9 +29,9 @@ def quiz(
     to_stdout: Annotated[bool, typer.Option("--stdout", help="Print it; write no file.")] = False,
 ) -> int:
     """Write answers.yaml with the lab's questions, to fill in; `grader check` marks it."""
-    from grader.answerform import form
-    from grader.answersheet import FILE
-    from grader.labspec import lab_roots, load_lab
+    from grader.labfile.spec import lab_roots, load_lab
+    from grader.quiz.form import form
+    from grader.quiz.sheet import FILE
 
     held = load_lab(lab, lab_roots(course))
     if not held.quiz:
@@ -58,7 +58,7 @@ def new(
     ] = "",
 ) -> int:
     """Write a new lab that holds as it is, to edit: spec, oracle, kernels, wrong twins, handout."""
-    from grader.labspec import lab_roots
+    from grader.labfile.spec import lab_roots
     from grader.newlab.write import write_new
 
     folder = course if course is not None else lab_roots()[0].parent
@@ -83,8 +83,8 @@ def release(
     ] = Path("."),
 ) -> int:
     """Write LAB.zip for students: skeleton, handout, questions, public cases; nothing secret."""
-    from grader.labspec import lab_roots, load_lab
-    from grader.leaks import leaks
+    from grader.gate.leaks import leaks
+    from grader.labfile.spec import lab_roots, load_lab
     from grader.release import release_files, zipped
 
     held = load_lab(lab, lab_roots(course))

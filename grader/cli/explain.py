@@ -34,7 +34,7 @@ def explain(
     from grader.cases import How
     from grader.explain.explain import explain as explained
     from grader.explain.page import explain_page
-    from grader.labspec import lab_roots, load_lab
+    from grader.labfile.spec import lab_roots, load_lab
     from grader.submission import read_submission
 
     place = html or f"explain-{file.stem}.html"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from grader.cli.terminal import PLAIN_WIDTH, STDOUT, show_line
 
 if TYPE_CHECKING:
-    from grader.labgate import Line
+    from grader.gate.lab import Line
 
 MARGIN = " " * 5
 """Before what was seen, where it takes rows of its own."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grader.calibrate import Calibration
+    from grader.gate.lab import Line
     from grader.lab import Lab
-    from grader.labgate import Line
 
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="LAB", help="The labs; all when none is named.")
@@ -40,7 +40,7 @@ def list_(course: Course = None) -> int:
     """Every lab with its points and cases."""
     from rich.text import Text
 
-    from grader.labspec import lab_roots, list_labs, load_lab
+    from grader.labfile.spec import lab_roots, list_labs, load_lab
 
     roots = lab_roots(course)
     names = list_labs(roots)
@@ -93,8 +93,8 @@ def check(
     """
     from grader.cases import How
     from grader.cli.gate import gate_json
-    from grader.labgate import check_lab, lab_folder
-    from grader.labspec import lab_roots, list_labs, load_lab
+    from grader.gate.lab import check_lab, lab_folder
+    from grader.labfile.spec import lab_roots, list_labs, load_lab
 
     check_writable(json)
     roots = lab_roots(course)
@@ -133,7 +133,7 @@ def calibrate(
 
     from grader.calibrate import calibrate as calibrated
     from grader.calibrate import calibration_lines
-    from grader.labspec import lab_roots, list_labs, load_lab
+    from grader.labfile.spec import lab_roots, list_labs, load_lab
 
     roots, worst = lab_roots(course), 0
     chosen = [load_lab(name, roots) for name in names or list_labs(roots)]
@@ -165,7 +165,7 @@ def _write_thresholds(lab: Lab, made: Calibration) -> None:
     from datetime import date
 
     from grader.calibrate import measured
-    from grader.thresholds import FILE, read_thresholds, thresholds_text
+    from grader.labfile.thresholds import FILE, read_thresholds, thresholds_text
 
     new = measured(made, date.today())
     kept = {**read_thresholds(lab.folder), made.device: new}
@@ -179,8 +179,8 @@ def skeleton(
     to_stdout: Annotated[bool, typer.Option("--stdout", help="Print it; write no file.")] = False,
 ) -> int:
     """Make labs/LAB/LAB.cu, what students start from, out of the solution."""
-    from grader.labgate import lab_folder
-    from grader.labspec import lab_roots, load_lab
+    from grader.gate.lab import lab_folder
+    from grader.labfile.spec import lab_roots, load_lab
     from grader.skeleton import make_skeleton
 
     folder = lab_folder(load_lab(lab, lab_roots(course)))

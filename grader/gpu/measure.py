@@ -30,7 +30,7 @@ from grader.gpu.verified import arrays_of, believe, spoilt_baseline, wrong_outpu
 from grader.launch import Array, Finding, Launch
 from grader.packing import pack_launches
 from grader.refusal import refusal
-from grader.timing import Timing, TimingPlan, Verify, paired
+from grader.speed.timing import Timing, TimingPlan, Verify, paired
 
 KEPT_BYTES = 2 << 30
 """Bytes of timed outputs that are handed back for verification, at most."""

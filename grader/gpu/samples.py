@@ -10,8 +10,8 @@ from typing import Any
 
 from grader.gpu.clock import dropped
 from grader.packing import Arrays
-from grader.speedup import interval, settled
-from grader.timing import counted, paired
+from grader.speed.speedup import interval, settled
+from grader.speed.timing import counted, paired
 
 BASELINE, SUBMISSION, OWN = 0, 1, 2
 BASE = "base"

@@ -24,7 +24,7 @@ from grader.gpu.errors import SIMULATE
 from grader.gpu.fresh import fresh, moves
 from grader.gpu.samples import BASE, BASELINE, SUBMISSION
 from grader.launch import Array, Finding, Launch
-from grader.timing import TimingPlan, Verify
+from grader.speed.timing import TimingPlan, Verify
 
 VERIFIERS = 8
 

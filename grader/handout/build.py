@@ -16,7 +16,7 @@ from grader.handout.messages import message
 from grader.handout.page import Page, Sources, expand
 from grader.handout.phases import phase_table
 from grader.lab import Lab
-from grader.labspec import lab_roots, list_labs, load_lab
+from grader.labfile.spec import lab_roots, list_labs, load_lab
 from grader.wholefile import write_whole
 
 INDEX = "index"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grader.compile.source import compile_source
 from grader.fault import LabFault
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.launch import Argument, Array, Launch, Scalar, Trace
 from grader.run import run_all
 

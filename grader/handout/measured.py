@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grader.fault import LabFault
-from grader.labspec import lab_roots
+from grader.labfile.spec import lab_roots
 
 
 class Work(BaseModel):

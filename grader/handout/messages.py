@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.fault import LabFault
+from grader.gate.lab import lab_folder, wrong_twin_kind
 from grader.grade import grade
 from grader.lab import Lab
-from grader.labgate import lab_folder, wrong_twin_kind
 from grader.launch import Finding
 from grader.report.finding import finding_text, in_order
 from grader.submission import read_submission

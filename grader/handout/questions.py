@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.lab import Lab
-from grader.quiz import asked, choices
+from grader.quiz.marking import asked, choices
 
 
 def quiz_list(lab: Lab) -> str:

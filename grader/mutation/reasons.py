@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from grader.labmodel import Strict
+from grader.labfile.model import Strict
 from grader.mutation.verdict import Tried
 from grader.yamlfile import Document, read_document
 

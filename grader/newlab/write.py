@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.fault import LabFault
-from grader.labspec import json_schema
+from grader.labfile.spec import json_schema
 from grader.newlab.files import check_name, new_files
 from grader.wholefile import write_whole
 

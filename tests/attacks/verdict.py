@@ -17,7 +17,7 @@ from typing import Literal
 
 from grader.fault import StudentFault
 from grader.grade import Grade, grade, refusal
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.submission import read_submission
 
 TESTS = Path(__file__).parents[1]

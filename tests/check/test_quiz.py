@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.answersheet import FILE, AnswerSheet, read_sheet
 from grader.check.quiz import mark
 from grader.check.result import Verdict
 from grader.lab import Choice, Question
-from grader.quiz import Paper, Right
+from grader.quiz.marking import Paper, Right
+from grader.quiz.sheet import FILE, AnswerSheet, read_sheet
 
 BYTES = Question("bytes", "number", "How many bytes?", answer=8192, unit="bytes", hint="two tiles")
 PART = Question("part", "number", "Which part?", answer=68.36, unit="%", tolerance=0.01)

@@ -15,7 +15,7 @@ from grader.check.suite import judge_all, plan
 from grader.fault import LabFault
 from grader.lab import Band
 from grader.launch import Finding
-from grader.timing import Pair, Timing
+from grader.speed.timing import Pair, Timing
 from tests.made import RACE, a_case, a_lab, a_run, evidence
 
 DIMS = {"m": 1024, "n": 1024, "k": 1024}

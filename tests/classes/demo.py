@@ -12,7 +12,7 @@ from grader.cases import How
 from grader.cli.check import graded
 from grader.cli.terminal import doing, finished, show, width
 from grader.fault import Fault
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.record import Grade
 from grader.report.classes import class_table
 from grader.report.text import grade_report

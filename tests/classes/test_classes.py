@@ -9,7 +9,7 @@ import yaml
 
 from grader.cases import How
 from grader.cli.check import graded
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.record import Grade
 from tests.classes.demo import FOLDER, LAB
 

@@ -12,7 +12,7 @@ from grader.cli.app import run
 from grader.explain.explain import explain
 from grader.explain.story import Story
 from grader.fault import LabFault, StudentFault
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.submission import Submission, read_submission
 
 SOLUTIONS = Path(__file__).parent.parent.parent / "solutions"

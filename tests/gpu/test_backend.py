@@ -14,7 +14,7 @@ from grader.fault import LabFault
 from grader.gpu.attempt import facts_of, healthy
 from grader.gpu.device import devices
 from grader.grade import grade
-from grader.labspec import list_labs, load_lab
+from grader.labfile.spec import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.run import run_all
 from grader.submission import read_submission

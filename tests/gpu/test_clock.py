@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.gpu.clock import Clock, dropped
-from grader.timing import Pair, Timing
+from grader.speed.timing import Pair, Timing
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,13 @@ from grader.gpu.measure import KEPT_BYTES, most_pairs, stop
 from grader.gpu.samples import BASELINE, FEWEST, OWN, SUBMISSION
 from grader.gpu.verified import timed_launch
 from grader.lab import Case
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.launch import Array, Launch, Scalar
 from grader.prepare import prepare, prepare_baseline
 from grader.run import time_kernel
-from grader.speedup import estimate
-from grader.timing import Timing, TimingPlan
-from grader.verifier import verifier
+from grader.speed.speedup import estimate
+from grader.speed.timing import Timing, TimingPlan
+from grader.speed.verifier import verifier
 
 ROOT = Path(__file__).parents[2]
 LAB = load_lab("tiled-matmul")

@@ -19,11 +19,11 @@ from grader.gpu.clock import Clock
 from grader.gpu.samples import BASE, BASELINE, SUBMISSION, SURE, Record, is_checked
 from grader.gpu.verified import believe, spoilt_baseline, timed_launch, wrong_outputs
 from grader.lab import Case
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.launch import Array
 from grader.prepare import prepare_launches
-from grader.timing import TimingPlan
-from grader.verifier import verifier
+from grader.speed.timing import TimingPlan
+from grader.speed.verifier import verifier
 
 LAB = load_lab("tiled-matmul")
 CASE = Case("timed", {"n": 16}, "integer")

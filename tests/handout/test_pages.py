@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from grader.fault import LabFault
+from grader.gate.lab import lab_folder, wrong_twin_kind
 from grader.handout.build import INDEX, figure_module, navigation, page_order, source_folder
 from grader.handout.graded import graded_table
 from grader.handout.page import Page, Sources, expand
 from grader.handout.questions import quiz_list
 from grader.lab import CheckSpec, Lab
-from grader.labgate import lab_folder, wrong_twin_kind
-from grader.labspec import list_labs, load_lab
+from grader.labfile.spec import list_labs, load_lab
 from grader.launch import KINDS
 
 LABS = list_labs()

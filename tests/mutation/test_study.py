@@ -10,9 +10,9 @@ import pytest
 
 from grader.cases import How
 from grader.fault import LabFault
+from grader.gate.lab import Line, lab_folder, mutants_fall
 from grader.lab import Lab
-from grader.labgate import Line, lab_folder, mutants_fall
-from grader.labspec import load_lab
+from grader.labfile.spec import load_lab
 from grader.mutation.make import make_mutants
 from grader.mutation.study import Cache, stamp_of, study
 from grader.mutation.trial import set_standard, try_mutant

@@ -6,7 +6,7 @@ import re
 from textwrap import wrap
 
 from grader.lab import Lab, Question
-from grader.quiz import asked, choices
+from grader.quiz.marking import asked, choices
 
 WIDTH = 80
 HEAD = """\

@@ -11,8 +11,8 @@ import yaml
 
 from grader.fault import LabFault
 from grader.lab import Band
-from grader.labspec import list_labs, load_lab
-from grader.thresholds import (
+from grader.labfile.spec import list_labs, load_lab
+from grader.labfile.thresholds import (
     APART,
     FILE,
     MARGIN,

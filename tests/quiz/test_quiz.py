@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 import yaml
 
-from grader.answerform import form
-from grader.answersheet import FILE, read_sheet
 from grader.cases import How
 from grader.check.quiz import mark
 from grader.cli.check import graded
 from grader.fault import LabFault
+from grader.gate.quiz import quiz_problems, wrong
 from grader.lab import Case, CheckSpec, Choice, Question
-from grader.labspec import list_labs, load_lab
-from grader.quiz import asked, choices, right_answer
-from grader.quizgate import quiz_problems, wrong
+from grader.labfile.spec import list_labs, load_lab
+from grader.quiz.form import form
+from grader.quiz.marking import asked, choices, right_answer
+from grader.quiz.sheet import FILE, read_sheet
 from grader.quizkey import open_paper, quiz_key
 from tests.scalelab import SPEC, write_lab
 

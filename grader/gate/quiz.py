@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from grader.answersheet import FILE, AnswerSheet, Entry, read_sheet
 from grader.cases import How
 from grader.check.quiz import mark
 from grader.lab import Lab, Question
-from grader.quiz import LETTERS, Paper, Right
+from grader.quiz.marking import LETTERS, Paper, Right
+from grader.quiz.sheet import FILE, AnswerSheet, Entry, read_sheet
 from grader.quizkey import open_paper, quiz_key
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.fault import Fault, StudentFault
-from grader.parcel import ParcelTooLarge, read, write
+from grader.walls.parcel import ParcelTooLarge, read, write
 
 OPEN_FILES = 256
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from grader.fault import Fault, LabFault, MachineFault, StudentFault
 from grader.launch import Finding, Other
-from grader.parcel import ParcelError, read
+from grader.walls.parcel import ParcelError, read
 
 Reason = Literal["timeout", "memory", "crash", "output", "protocol"]
 

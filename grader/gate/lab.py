@@ -16,18 +16,18 @@ from pathlib import Path
 from grader.abreast import abreast
 from grader.cases import How
 from grader.fault import LabFault, MachineFault, StudentFault
+from grader.gate.quiz import quiz_problems, quiz_seen
 from grader.grade import Grade, grade, refusal
 from grader.lab import Lab
+from grader.labfile.thresholds import MARGIN
 from grader.launch import KINDS, Finding
 from grader.mutation.demands import demands
 from grader.mutation.study import study
 from grader.mutation.told import Told, told
 from grader.mutation.trial import submission_of
 from grader.mutation.verdict import Tried
-from grader.quizgate import quiz_problems, quiz_seen
 from grader.skeleton import make_skeleton
 from grader.submission import Submission, read_submission
-from grader.thresholds import MARGIN
 
 LEAST_TWINS = 6
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import labmodel
 from grader.fault import LabFault
 from grader.lab import (
     ArgumentSpec,
@@ -24,10 +23,11 @@ from grader.lab import (
     Lab,
     Role,
 )
-from grader.labquestions import questions, quiz_check
-from grader.labrules import Rules
+from grader.labfile import model as labmodel
+from grader.labfile.questions import questions, quiz_check
+from grader.labfile.rules import Rules
+from grader.labfile.thresholds import bands, read_thresholds
 from grader.nearest import nearest
-from grader.thresholds import bands, read_thresholds
 from grader.yamlfile import Document, read_document
 
 LABS_VARIABLE = "WARPGRADE_LABS"
@@ -40,7 +40,7 @@ def lab_roots(course: Path | None = None) -> tuple[Path, ...]:
         return (course / "labs",)
     if os.environ.get(LABS_VARIABLE):
         return tuple(Path(part) for part in os.environ[LABS_VARIABLE].split(os.pathsep) if part)
-    checkout = Path(__file__).resolve().parent.parent / "labs"
+    checkout = Path(__file__).resolve().parents[2] / "labs"
     return (checkout,) if checkout.is_dir() else (Path("labs"),)
 
 

@@ -22,7 +22,7 @@ from grader.fault import LabFault
 from grader.lab import Case, Expected, Lab
 from grader.oracle import load_reference, make_expected, make_verdict
 from grader.prepare import array_shapes
-from grader.timing import Verify
+from grader.speed.timing import Verify
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -13,10 +13,10 @@ import pytest
 from grader.fault import LabFault
 from grader.gpu.fresh import fresh, moves
 from grader.lab import Case, Expected, Lab
-from grader.labspec import list_labs, load_lab
+from grader.labfile.spec import list_labs, load_lab
 from grader.launch import Array
 from grader.prepare import prepare
-from grader.verifier import difference, verifier
+from grader.speed.verifier import difference, verifier
 
 SMALL = {
     "boundary-matmul": {"m": 37, "n": 29, "k": 31},

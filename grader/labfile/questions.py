@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grader import labmodel
 from grader.lab import CheckSpec, Choice, Geometry, Probe, Question
+from grader.labfile import model as labmodel
 from grader.yamlfile import Document
 
 

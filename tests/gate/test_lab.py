@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.cases import How
-from grader.labgate import Fails, lab_folder, thin_margin, twin_draws
-from grader.labspec import load_lab
+from grader.gate.lab import Fails, lab_folder, thin_margin, twin_draws
+from grader.labfile.spec import load_lab
 from tests.made import a_grade, a_result
 
 MARGINS = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.fault import LabFault
-from grader.labspec import json_schema, lab_roots, list_labs, load_lab
+from grader.labfile.spec import json_schema, lab_roots, list_labs, load_lab
 from tests.scalelab import SPEC, write_lab
 
 
@@ -128,7 +128,7 @@ def test_where_labs_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_schema_in_the_labs_folder_is_up_to_date() -> None:
     (root,) = lab_roots()
     kept = json.loads((root / "lab.schema.json").read_text())
-    assert kept == json_schema(), "run: python -m grader.labspec > labs/lab.schema.json"
+    assert kept == json_schema(), "run: python -m grader.labfile.spec > labs/lab.schema.json"
     for name in list_labs():
         first = (root / name / "lab.yaml").read_text().splitlines()[0]
         assert first == "# yaml-language-server: $schema=../lab.schema.json"

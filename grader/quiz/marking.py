@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from grader.answersheet import AnswerSheet
 from grader.expression import Number, evaluate
 from grader.fault import LabFault
 from grader.lab import Case, Lab, Probe, Question
 from grader.occupancy import DEVICES, WARP
+from grader.quiz.sheet import AnswerSheet
 
 LETTERS = "abcdefghi"
 EXACT = 1e-9

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from grader import labmodel
 from grader.fault import LabFault
 from grader.lab import Case, Lab
+from grader.labfile import model as labmodel
 from grader.nearest import did_you_mean
 from grader.prepare import array_shapes, launch_shape
-from grader.quiz import asked, choices, right_answer
+from grader.quiz.marking import asked, choices, right_answer
 from grader.yamlfile import Document
 
 Key = tuple[str | int, ...]

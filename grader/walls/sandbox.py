@@ -6,7 +6,7 @@ holds only the system's libraries, the interpreter and what it was told to show,
 There are two ways in. A user who is not root gets a user namespace. Root does not, because the
 kernel never counts root's processes against RLIMIT_NPROC, not even root's seen as another user
 inside a namespace: there the child starts as root without other powers than to become somebody
-else, and does so (`boxed.drop`) before it touches the submission.
+else, and does so (`walls.inside.drop`) before it touches the submission.
 """
 
 from __future__ import annotations

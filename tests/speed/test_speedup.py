@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.stopping import FULL, LEAST, MINIMUM, MOST, heavy, normal, regrades, spreads
 from bench.stopping import until_settled as stops_at
-from grader.speedup import estimate, interval, is_known, rank, settled, share
+from grader.speed.speedup import estimate, interval, is_known, rank, settled, share
 
 RATIOS = st.lists(st.floats(0.01, 100), min_size=1, max_size=120)
 STEADY = [1.3 + 0.0001 * (k % 7) for k in range(60)]

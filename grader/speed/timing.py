@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grader.compile.program import Program
 from grader.launch import Finding, Launch
-from grader.speedup import rank
+from grader.speed.speedup import rank
 
 Verify = Callable[[Mapping[str, NDArray[Any]], Mapping[str, NDArray[Any]]], str]
 """Given the inputs of one timed launch and what it left in its outputs, by argument name: empty
