@@ -17,13 +17,13 @@ FLOORS = {
     0: "__init__ elementtype fault launch nearest occupancy wholefile",
     1: "abreast arrayfile box expression lab labfile launchfile oracle packing prepare quiz"
     " skeleton submission tolerance walls yamlfile",
-    2: "compile refusal speed",
+    2: "compile course refusal speed",
     3: "sim gpu",
     4: "run",
     5: "check",
     6: "baseline cases grade mutation onelaunch quizkey record score timed",
-    7: "calibrate crosscheck report export doctor explain gate handout newlab release",
-    8: "gradebook",
+    7: "calibrate crosscheck report export doctor explain gate handout newlab release similar",
+    8: "gradebook replay",
     9: "batch",
     10: "__main__ cli web",
 }
