@@ -1,11 +1,15 @@
-"""How `grader labs check` shows what a lab has to hold: whole, and in 80 columns."""
+"""How `grader labs check` shows what a lab has to hold, and what `grader labs list` tells."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
 from grader.cli.gate import rows
 from grader.gate.lab import Line
+from grader.labfile.spec import list_labs, load_lab
+from tests.command import grader
 
 LONG = "wrong/barrier-divergence-threads-without-an-element-wait.cu"
 MANY = "draws " + ", ".join(["wrong-output", "unwritten-output", "race"] * 8)
@@ -30,3 +34,14 @@ def test_rows(what: str, seen: str, count: int, holds: bool) -> None:
     assert all(row.isprintable() for row in shown)
     due = seen.replace("\x1b", "\\x1b").replace("\n", "\\x0a")
     assert " ".join(" ".join(shown).split()[1:]) == f"{what} {due}".rstrip()
+
+
+def test_the_list_as_json() -> None:
+    said = grader("labs", "list", "--json", "-")
+    told = {lab["name"]: lab for lab in json.loads(said.out)["labs"]}
+    assert said.code == 0 and tuple(told) == list_labs()
+    lab, shown = load_lab("tiled-matmul"), told["tiled-matmul"]
+    assert shown["max_score"] == sum(check["points"] for check in shown["checks"]) == lab.max_score
+    assert shown["cases"]["public"] + shown["cases"]["hidden"] == len(lab.cases)
+    assert shown["kernels"] == ["matmul"] and shown["questions"] == len(lab.quiz)
+    assert not any(case.name in said.out for case in lab.cases if case.visibility == "hidden")

@@ -15,6 +15,8 @@ import yaml
 
 from grader.fault import LabFault
 from grader.gate.leaks import leaks, secret_lines
+from grader.handout.convert import pdf
+from grader.handout.page import Page
 from grader.lab import Case, Lab
 from grader.labfile.spec import list_labs, load_lab
 from grader.quiz.sheet import read_sheet
@@ -138,6 +140,14 @@ def test_a_leak_is_seen(file: str, text: str, found: str) -> None:
     files[name] = files.get(name, b"") + f"\n{text}\n".encode()
     told = list(leaks(lab, lab.solution.read_text(), files))
     assert len(told) == bool(found) and all(found in line and file in line for line in told)
+
+
+@pytest.mark.parametrize(("added", "found"), [("", 0), ("\nIt is graded at n = 80, too.\n", 1)])
+def test_a_leak_on_a_page_of_the_pdf(added: str, found: int, tmp_path: Path) -> None:
+    page = f"# A page\n\nWhat a student reads.\n{added}"
+    made = pdf(Page("tiled-matmul", "A page", page), tmp_path)
+    told = list(leaks(load_lab("tiled-matmul"), "", {"tiled-matmul.pdf": made}))
+    assert len(told) == found and all("tiled-matmul.pdf has the size" in line for line in told)
 
 
 SIZES = [

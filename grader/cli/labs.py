@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from grader.cli.gate import heard, placing, rows, verdict
 from grader.cli.options import Backend, Course, Json, Limit, On, Threads, resolved
 from grader.cli.terminal import (
     PLAIN_WIDTH,
+    STDOUT,
     check_writable,
     doing,
     finished,
@@ -36,36 +37,54 @@ labs = typer.Typer(help="List labs, and what their authors need.", no_args_is_he
 
 
 @labs.command("list")
-def list_(course: Course = None) -> int:
+def list_(course: Course = None, json: Json = None) -> int:
     """Every lab with its points and cases."""
     from rich.text import Text
 
     from grader.labfile.spec import lab_roots, list_labs, load_lab
 
+    check_writable(json)
     roots = lab_roots(course)
     names = list_labs(roots)
     if not names:
         raise _none(roots)
-    rows, worst = [], 0
+    held, worst = [], 0
     for name in names:
         try:
-            lab = load_lab(name, roots)
+            held.append(load_lab(name, roots))
         except LabFault as fault:
             say(str(fault))
             worst = fault.exit_code
-            continue
-        rows.append(_row(lab))
-    show(Text("\n".join(rows)))
+    if json is not None:
+        write_json({"labs": [_lab_json(lab) for lab in held]}, json)
+    if json != STDOUT:
+        show(Text("\n".join(map(_row, held))))
     return worst
 
 
 def _row(lab: Lab) -> str:
-    public = sum(case.visibility == "public" for case in lab.cases)
-    cases = f"{public} + {len(lab.cases) - public} hidden cases"
+    cases = f"{_public(lab)} + {len(lab.cases) - _public(lab)} hidden cases"
     head = f"{lab.name:<21} {lab.max_score:>4g} points  {cases}"
     return "\n".join(
         [head, *wrap(lab.title, PLAIN_WIDTH, initial_indent="  ", subsequent_indent="  ")]
     )
+
+
+def _lab_json(lab: Lab) -> dict[str, Any]:
+    public = _public(lab)
+    return {
+        "name": lab.name,
+        "title": lab.title,
+        "max_score": lab.max_score,
+        "kernels": [kernel.name for kernel in lab.kernels],
+        "checks": [{"name": check.name, "points": check.points} for check in lab.checks],
+        "cases": {"public": public, "hidden": len(lab.cases) - public},
+        "questions": len(lab.quiz),
+    }
+
+
+def _public(lab: Lab) -> int:
+    return sum(case.visibility == "public" for case in lab.cases)
 
 
 def _none(roots: Sequence[Path]) -> LabFault:

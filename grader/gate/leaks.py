@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping
 from html import unescape
@@ -17,8 +18,8 @@ _TAG = re.compile(r"<[^>]*>")
 
 def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
     """Every secret that some file tells, in one line each; `solution` is the text of the answer,
-    empty where there is none. PDFs are not looked into: the same page as HTML is."""
-    texts = {n: _text(n, data) for n, data in files.items() if not n.endswith(".pdf")}
+    empty where there is none."""
+    texts = {name: _text(name, data) for name, data in files.items()}
     public = [case for case in lab.cases if case.visibility == "public"]
     for case in (case for case in lab.cases if case.visibility == "hidden"):
         for name, text in texts.items():
@@ -32,8 +33,17 @@ def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
 
 def _text(name: str, data: bytes) -> str:
     """What a reader of the file sees."""
+    if name.endswith(".pdf"):
+        return _text_of_pdf(data)
     text = data.decode("utf-8", "replace")
     return unescape(_TAG.sub("", text)) if name.endswith(".html") else text
+
+
+def _text_of_pdf(data: bytes) -> str:
+    """The text of all pages. pypdf comes with what makes PDFs, the extra `handouts`."""
+    from pypdf import PdfReader
+
+    return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages)
 
 
 def _baseline(texts: Mapping[str, str]) -> str:
