@@ -22,6 +22,7 @@ from grader.compile.source import compile_source
 from grader.compile.variables import check_variable
 from grader.fault import MachineFault, StudentFault
 from grader.lab import Case, Lab
+from grader.labfile.digest import lab_digest
 from grader.launch import Trace
 from grader.quiz.marking import Paper
 from grader.quiz.sheet import AnswerSheet
@@ -72,6 +73,7 @@ def grade(
     toolchain: dict[str, str] = {}
     timings: tuple[Timing, ...] = ()
     paper: Paper | None = None
+    counted: CaseRun | None = None
     try:
         paper = open_paper(lab, answers, how)
         progress("compile", 1, len(steps))
@@ -88,14 +90,16 @@ def grade(
         progress("check", len(steps), len(steps))
         results = (_compiled(program), *judge_all(checks, evidence))
         lines = _case_lines(runs, results)
+        counted = evidence.largest
     except StudentFault as fault:
         results, lines = _refused(checks, cases, fault, on, paper)
     except MachineFault as fault:
         results, lines = _failed(checks, cases, fault)
-    provenance = started.provenance(seed, toolchain, timings)
+    provenance = started.provenance(lab, seed, toolchain, timings)
     return Grade(
         lab.name, lab.title, submission.name, student, submission.sha256, on, total(results),
         results, lines, provenance,
+        *((counted.trace.lines, counted.case.name) if counted else ()),
     )  # fmt: skip
 
 
@@ -108,7 +112,7 @@ def refusal(
     started = _Start(datetime.now(UTC), time.monotonic())
     paper = open_paper(lab, answers, How(on))
     results, lines = _refused(plan(lab), chosen(lab, "public"), fault, on, paper)
-    provenance = started.provenance(b"", {})
+    provenance = started.provenance(lab, b"", {})
     score = total(results)
     return Grade(lab.name, lab.title, name, student, sha256, on, score, results, lines, provenance)
 
@@ -121,18 +125,19 @@ class _Start:
     clock: float
 
     def provenance(
-        self, seed: bytes, toolchain: Mapping[str, str], timings: Sequence[Timing] = ()
+        self, lab: Lab, seed: bytes, toolchain: Mapping[str, str], timings: Sequence[Timing] = ()
     ) -> Provenance:
         return Provenance(
             seed=hashlib.sha256(b"seed\0" + seed).hexdigest()[:12],
             toolchain={k: v for k, v in toolchain.items() if k not in ("device", "driver")},
             grader_version=__version__,
             started=self.when.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            seconds=time.monotonic() - self.clock,
+            seconds=round(time.monotonic() - self.clock, 3),
             device=toolchain.get("device"),
             driver=toolchain.get("driver"),
             clocks=clocks(timings),
             samples=samples(timings),
+            lab_sha256=lab_digest(lab),
         )
 
 

@@ -1,15 +1,20 @@
-"""A grade as a value, and as the JSON object that other tools read (schema 1)."""
+"""A grade as a value, and as the JSON object that other tools read (schema 1), both ways."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from grader.check.result import Result, Status
+from grader.fault import LabFault
 from grader.lab import Visibility
-from grader.launch import Finding
+from grader.launch import Finding, LineCounters
 from grader.score import Score
 
 SCHEMA = 1
@@ -30,7 +35,8 @@ class CaseLine:
 @dataclass(frozen=True)
 class Provenance:
     """How a grade came about. `seed` is an identifier, never the seed itself; `started` is ISO
-    8601 in UTC; `seconds` the whole grading's wall time; `samples` timings in seconds by name."""
+    8601 in UTC; `seconds` the whole grading's wall time; `samples` timings in seconds by name;
+    `lab_sha256` the digest of the lab's files (labfile/digest.py)."""
 
     seed: str
     toolchain: Mapping[str, str]
@@ -41,11 +47,14 @@ class Provenance:
     driver: str | None = None
     clocks: Mapping[str, Any] | None = None
     samples: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: _EMPTY)
+    lab_sha256: str = ""
 
 
 @dataclass(frozen=True)
 class Grade:
-    """What one submission got, and why. `file` is the submission's name as messages show it."""
+    """What one submission got, and why. `file` is the submission's name as messages show it.
+    `lines` are the counters of each source line in the case `lines_on`, the largest one: of the
+    optimised program on the simulator; none when it did not run."""
 
     lab: str
     title: str
@@ -57,6 +66,8 @@ class Grade:
     checks: tuple[Result, ...]
     cases: tuple[CaseLine, ...]
     provenance: Provenance
+    lines: tuple[LineCounters, ...] = ()
+    lines_on: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -70,6 +81,8 @@ class Grade:
         return {
             "schema": SCHEMA,
             "lab": self.lab,
+            "title": self.title,
+            "file": self.file,
             "student": self.student,
             "submission_sha256": self.submission_sha256,
             "backend": self.backend,
@@ -83,7 +96,48 @@ class Grade:
                 for c in self.cases
             ],
             "provenance": provenance_json(self.provenance),
+            "lines": [{"line": at.line, "counters": dict(at.counters)} for at in self.lines],
+            "lines_on": self.lines_on,
         }
+
+
+def grade_from_json(value: object) -> Grade:
+    """The grade that `to_json` made this object of; a number that JSON text lacks comes back as
+    NaN. Keys that it does not know are passed over. Raises LabFault, which names the first key that
+    does not fit."""
+    if not isinstance(value, Mapping) or value.get("schema") != SCHEMA:
+        what = f"this is no grade object of schema {SCHEMA}"
+        raise LabFault(what, mend="give what `grader check --json` or `grader batch --json` wrote")
+    score = {key: value.get(key) for key in ("judged_max", "max_score", "status")}
+    given = {**value, "score": {"points": value.get("score"), **score}}
+    try:
+        return _reader().validate_python(_restored(given))
+    except ValidationError as invalid:
+        error = invalid.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in error["loc"])
+        raise LabFault(f"not a grade object: {error['msg'].lower()}", where=where) from None
+
+
+@cache
+def _reader() -> TypeAdapter[Grade]:
+    return TypeAdapter(Grade)
+
+
+def _restored(value: Any, key: str = "") -> Any:
+    """What `to_json` and JSON text leave out, put back: numbers that are none, empty words."""
+    if isinstance(value, Mapping):
+        return {name: _absent(key, name, item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_restored(item, key) for item in value]
+    return value
+
+
+def _absent(key: str, name: str, item: Any) -> Any:
+    if item is None and key in ("measurements", "counters"):
+        return math.nan
+    if item is None and key == "findings" and name in ("space", "hazard"):
+        return ""
+    return _restored(item, name)
 
 
 def check_json(check: Result) -> dict[str, Any]:
@@ -94,15 +148,29 @@ def check_json(check: Result) -> dict[str, Any]:
         "points": check.points,
         "max_points": check.max_points,
         "summary": check.summary,
-        "findings": [
-            finding_json(f)
-            | {"column": f.column, "text": f.text, "cases": list(f.cases)}
-            | {"origins": [{"name": o.name, "line": o.line} for o in f.origins]}
-            for f in check.findings
-        ],
+        "findings": [whole_finding_json(finding) for finding in check.findings],
         "measurements": dict(check.measurements),
         "visibility": check.visibility,
+        "cases": dict(check.cases),
+        "measured_on": check.measured_on,
     }
+
+
+def whole_finding_json(finding: Finding) -> dict[str, Any]:
+    """One finding of a grade: the contract's keys, and all that a report of it shows."""
+    other = finding.other
+    told = finding_json(finding) | {
+        "column": finding.column,
+        "text": finding.text,
+        "access": finding.access,
+        "variable": finding.variable,
+        "detail": finding.detail,
+        "cases": list(finding.cases),
+        "origins": [{"name": o.name, "line": o.line} for o in finding.origins],
+    }
+    if other:
+        told["other"] |= {"block": list(other.block), "access": other.access, "text": other.text}
+    return told
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
@@ -134,6 +202,7 @@ def provenance_json(provenance: Provenance) -> dict[str, Any]:
         "clocks": dict(provenance.clocks) if provenance.clocks is not None else None,
         "grader_version": provenance.grader_version,
         "started": provenance.started,
-        "seconds": round(provenance.seconds, 3),
+        "seconds": provenance.seconds,
         "samples": {name: list(values) for name, values in provenance.samples.items()},
+        "lab_sha256": provenance.lab_sha256,
     }

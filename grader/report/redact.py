@@ -21,6 +21,8 @@ def redact(grade: Grade) -> Grade:
     taken on a hidden case are dropped; a hidden check keeps its points alone.
     """
     aliases = _aliases(grade.cases)
+    if grade.lines_on in aliases:
+        grade = replace(grade, lines=(), lines_on="")
     return replace(
         grade,
         checks=tuple(_check(check, aliases) for check in grade.checks),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.launch import Finding
+from grader.launch import Finding, LineCounters
 from grader.record import CaseLine
 from grader.report.json import dumps
 from grader.report.redact import redact
@@ -74,3 +74,9 @@ def test_points_and_public_findings_stay() -> None:
 def test_a_grade_without_hidden_cases_is_unchanged() -> None:
     public = a_grade(a_result("sync", "fail", findings=(PUBLIC,)), cases=CASES[:1])
     assert redact(public) == public
+
+
+def test_counters_of_a_hidden_case_are_dropped_and_those_of_a_public_one_kept() -> None:
+    lines = (LineCounters(8, {"sectors": 4711.0}),)
+    assert redact(replace(GRADE, lines=lines, lines_on="ragged-4711")).lines == ()
+    assert redact(replace(GRADE, lines=lines, lines_on="square")).lines == lines
