@@ -35,9 +35,13 @@ def read_submission(path: Path) -> Submission:
     Raises LabFault when there is no such file to read, StudentFault when what it holds cannot be
     CUDA C++ source: empty, too large, binary, or not UTF-8.
     """
-    data = _read(path)
-    _check_content(data, path.name)
-    return Submission(path.name, data, hashlib.sha256(data).hexdigest())
+    return submission_of(_read(path), path.name)
+
+
+def submission_of(data: bytes, name: str) -> Submission:
+    """A submission out of bytes that were read before. Raises StudentFault likewise."""
+    _check_content(data, name)
+    return Submission(name, data, hashlib.sha256(data).hexdigest())
 
 
 def _read(path: Path) -> bytes:

@@ -76,32 +76,40 @@ def compose_file(path: Path) -> yaml.Node:
     Raises LabFault: no such file, not UTF-8, larger than MAX_BYTES, not YAML, nested deeper than
     MAX_DEPTH, a key twice or one that is no plain word.
     """
-    file = str(path)
-    root = _composed(file, _text(path))
+    return compose_bytes(_bytes(path), str(path))
+
+
+def compose_bytes(data: bytes, file: str) -> yaml.Node:
+    """The same of bytes that are at hand; `file` names them in messages."""
+    root = _composed(file, _text(data, file))
     _refuse_duplicates(file, root)
     return root
 
 
-def _text(path: Path) -> str:
+def _bytes(path: Path) -> bytes:
+    """At most MAX_BYTES + 1 bytes of the file."""
     try:
         # A FIFO without a writer would make a plain open wait for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as stream:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise LabFault("this is not a regular file", where=str(path))
-            data = stream.read(MAX_BYTES + 1)
+            return stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         what = f"cannot read the file: {reason}"
         raise LabFault(what, where=str(path), mend="check the name and the folder") from None
+
+
+def _text(data: bytes, file: str) -> str:
     if len(data) > MAX_BYTES:
-        raise LabFault(f"the file is larger than {MAX_BYTES >> 10} KiB", where=str(path))
+        raise LabFault(f"the file is larger than {MAX_BYTES >> 10} KiB", where=file)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         what = f"not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}"
-        raise LabFault(what, where=f"{path}:{line}", mend="save the file as UTF-8") from None
+        raise LabFault(what, where=f"{file}:{line}", mend="save the file as UTF-8") from None
 
 
 def _composed(file: str, text: str) -> yaml.Node:

@@ -7,14 +7,14 @@ fault: the kernel beside it is graded all the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
 from grader.fault import LabFault
-from grader.yamlfile import compose_file
+from grader.yamlfile import compose_bytes, compose_file
 
 FILE = "answers.yaml"
 EMPTY = ("", "~", "null")
@@ -51,11 +51,20 @@ def read_sheet(folder: Path) -> AnswerSheet:
         return AnswerSheet(problem="this is a link", mend="hand in the file itself")
     if not path.exists():
         return AnswerSheet(found=False)
-    if path.stat().st_size > MAX_BYTES:
+    return _sheet(path.stat().st_size, lambda: compose_file(path))
+
+
+def sheet_of(data: bytes) -> AnswerSheet:
+    """The same of a sheet's bytes; never raises."""
+    return _sheet(len(data), lambda: compose_bytes(data, FILE))
+
+
+def _sheet(size: int, compose: Callable[[], yaml.Node]) -> AnswerSheet:
+    if size > MAX_BYTES:
         what = f"the file is larger than {MAX_BYTES >> 10} KiB"
         return AnswerSheet(problem=what, mend="hand in the answers alone")
     try:
-        root = compose_file(path)
+        root = compose()
     except LabFault as fault:
         return _unreadable(fault)
     if not isinstance(root, yaml.MappingNode):
