@@ -72,11 +72,12 @@ def tell(
 
 
 def source_lines(source: str, trace: Trace) -> tuple[Line, ...]:
-    """Every line of the source with its counters and findings."""
+    """Every line of the source with its counters and findings. Lines are the compiler's: a form
+    feed ends none."""
     counted = {held.line: held.counters for held in trace.lines}
     return tuple(
-        _line(number, text, counted.get(number, {}), trace)
-        for number, text in enumerate(source.splitlines(), start=1)
+        _line(number, text.removesuffix("\r"), counted.get(number, {}), trace)
+        for number, text in enumerate(source.removesuffix("\n").split("\n"), start=1)
     )
 
 

@@ -57,12 +57,12 @@ def finding_text(finding: Finding, width: int = 80) -> Text:
     text.stylize(STYLES[finding.severity], 0, len(finding.kind) + 1)
     for line in (*_detail(finding, width), *_places(finding, width)):
         text.append("\n" + line)
-    for line in _seen(finding, width):
-        text.append("\n" + line, style="dim")
+    for line in wrap(seen(finding), width - 2):
+        text.append("\n  " + line, style="dim")
     for line in wrap(clip(clean(finding.hint), LONGEST), width - 2):
         text.append("\n  " + line, style="cyan")
-    for line in _origins(finding, width):
-        text.append("\n" + line, style="dim")
+    for line in wrap(clip(origins(finding), LONGEST), width - 2):
+        text.append("\n  " + line, style="dim")
     return text
 
 
@@ -80,10 +80,10 @@ def _places(finding: Finding, width: int) -> list[str]:
     if finding.column and finding.text:
         return _caret(finding, width)
     file = clean(finding.file)
-    rows = [(_who(finding.access, finding.thread), _at(file, finding.line), finding.text)]
+    rows = [(actor(finding.access, finding.thread), _at(file, finding.line), finding.text)]
     if finding.other:
         other = finding.other
-        who = _who(other.access, other.thread)
+        who = actor(other.access, other.thread)
         if finding.block is not None and other.block != finding.block:
             who += f" of block {dim3(other.block)}"
         rows.insert(0, (who, _at(file, other.line), other.text))
@@ -99,7 +99,8 @@ def _places(finding: Finding, width: int) -> list[str]:
     return [row(left, text, edge, width) for left, text in zip(lefts, texts, strict=True)]
 
 
-def _who(access: str, thread: Dim3 | None) -> str:
+def actor(access: str, thread: Dim3 | None) -> str:
+    """`write by thread (1,0,0)`, as much of it as is known."""
     if access == "wait" and thread:
         return f"thread {dim3(thread)} waits"
     if access and thread:
@@ -145,17 +146,16 @@ def _caret(finding: Finding, width: int) -> list[str]:
     return [place, "      " + clip(source, room), "      " + " " * min(at, room) + "^"]
 
 
-def _origins(finding: Finding, width: int) -> list[str]:
+def origins(finding: Finding) -> str:
     """The lines that the values and conditions of its place come from, each once."""
     names: dict[int, list[str]] = {}
     for origin in finding.origins:
         names.setdefault(origin.line, []).append(f"`{clean(origin.name)}`")
     told = [f"{', '.join(held)} (line{GLUE}{line})" for line, held in names.items()]
-    said = f"what happens there also depends on {', '.join(told)}" if told else ""
-    return [f"  {line}" for line in wrap(clip(said, LONGEST), width - 2)]
+    return f"what happens there also depends on {', '.join(told)}" if told else ""
 
 
-def _seen(finding: Finding, width: int) -> list[str]:
+def seen(finding: Finding) -> str:
     """How often and in which cases."""
     times = f"{finding.count:,} times" if finding.count > 1 and finding.thread else ""
     names = [clip(name, 40) for name in map(clean, finding.cases[:CASES])]
@@ -163,5 +163,4 @@ def _seen(finding: Finding, width: int) -> list[str]:
         names.append(f"{len(finding.cases) - CASES} more")
     plural = "cases" if len(finding.cases) > 1 else "case"
     cases = f"in {plural} {', '.join(names)}" if names else ""
-    said = " ".join(part for part in (times, cases) if part)
-    return [f"  {line}" for line in wrap(said, width - 2)]
+    return " ".join(part for part in (times, cases) if part)
