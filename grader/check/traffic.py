@@ -13,6 +13,7 @@ from grader.expression import evaluate
 from grader.launch import Finding, Trace
 
 LOAD_BYTES = "ptx__requested_bytes_mem_global_op_ld.sum"
+CONSTANT_LOADS = "ptx__thread_loads_mem_const.sum"
 ATOMICS = "ptx__thread_atomics_mem_global.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
@@ -102,9 +103,17 @@ def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> Part | N
         f"{loaded:,.0f} bytes loaded from global memory, {ratio / most:.1f} times the "
         f"{most * naive:,.0f} that this lab allows (the baseline loads {naive:,.0f})",
         space="global",
-        hint="load each element into shared memory once a block, and let all its threads read it",
+        hint=_saving(run, evidence),
     )
     return Part(summary, measured, fault, _heaviest(run, LOAD_BYTES))
+
+
+def _saving(run: CaseRun, evidence: Evidence) -> str:
+    """Where what is loaded too often belongs."""
+    if evidence.lab.globals and not run.trace.counters.get(CONSTANT_LOADS):
+        named = ", ".join(f"`{variable.name}`" for variable in evidence.lab.globals)
+        return f"declare {named} __constant__: what all threads read at once costs no load there"
+    return "load each element into shared memory once a block, and let all its threads read it"
 
 
 def _sectors(options: Options, run: CaseRun) -> Part | None:

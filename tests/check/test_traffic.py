@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.check.hints import line_hints
 from grader.check.result import Evidence, Verdict
-from grader.check.traffic import DATA_BYTES, Options, judge
+from grader.check.traffic import CONSTANT_LOADS, DATA_BYTES, Options, judge
 from grader.fault import LabFault
+from grader.lab import ArgumentSpec
 from grader.launch import Trace
 from tests.made import a_case, a_program, a_run, counters, evidence
 
@@ -53,6 +56,22 @@ def test_the_bytes_message_has_the_numbers() -> None:
         "(the baseline loads 16,000)"
     )
     assert verdict.summary == "loads 1 of the baseline's global bytes, at most 0.1"
+
+
+@pytest.mark.parametrize(
+    ("variables", "constant_loads", "cure"),
+    [((), 0, "shared memory"), (("mask",), 0, "`mask` __constant__"), (("mask",), 9, "shared")],
+)
+def test_the_cure_is_the_memory_that_the_lab_is_about(
+    variables: tuple[str, ...], constant_loads: int, cure: str
+) -> None:
+    run = a_run(LARGE, counters=counters(ld_bytes=9) | {CONSTANT_LOADS: constant_loads})
+    base = {"large": Trace("sim", counters=counters(ld_bytes=10))}
+    held = evidence(run, baseline=base, settled={"output": GOOD})
+    declared = tuple(ArgumentSpec(name, "in", "float32") for name in variables)
+    held = replace(held, lab=replace(held.lab, globals=declared))
+    verdict = judge(Options(max_global_bytes_ratio=0.5), held)
+    assert cure in verdict.findings[0].hint
 
 
 SECTORS = [
