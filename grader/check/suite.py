@@ -53,6 +53,25 @@ def check_names() -> tuple[str, ...]:
     return tuple(name for name in names if _module(name) is not None)
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known of a check whatever the lab: the line that the student reads, and what must
+    hold before it."""
+
+    title: str
+    depends: Dependency | None
+
+
+def known_check(name: str) -> Known | None:
+    """The check of that name; None when there is none, as for what the compiler says."""
+    module = _module(name)
+    return _known(module) if module else None
+
+
+def _known(module: ModuleType) -> Known:
+    return Known((module.judge.__doc__ or "").strip().splitlines()[0], module.DEPENDS)
+
+
 def find_check(spec: CheckSpec) -> Check:
     """The check that a lab asks for, its options read.
 
@@ -65,16 +84,15 @@ def find_check(spec: CheckSpec) -> Check:
             where=_where(spec),
             mend=_mend(spec.name, check_names(), "check"),
         )
-    judge: Judge = module.judge
-    title = (judge.__doc__ or "").strip().splitlines()[0]
+    known = _known(module)
     options = read_options(spec, module.Options)
     return Check(
         name=spec.name,
         points=spec.points,
         options=options,
-        depends=module.DEPENDS,
-        judge=judge,
-        title=title,
+        depends=known.depends,
+        judge=module.judge,
+        title=known.title,
         where=_where(spec),
         only_on=getattr(module, "ONLY_ON", ""),
     )
