@@ -1,0 +1,1 @@
+"""A course: its labs with their deadlines, its roster and its secret, read from course.yaml."""

@@ -1,0 +1,166 @@
+"""Attempts: leased, fenced, and accepted once.
+
+A worker claims a submission and gets a token. While its lease runs nobody else gets one; when the
+lease has run out, or the worker is known to be dead, the next claim takes over and the old token
+is worth nothing. Whoever comes late with a grade is told so, and its grade is dropped. So each
+submission has one accepted attempt of each key, whatever is killed and whenever.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select, update
+
+from grader.gradebook.ledger import record, storable
+from grader.gradebook.tables import attempt, grade, submission
+from grader.gradebook.values import Claim, GradeJson
+from grader.gradebook.worker import is_dead
+
+
+def claim(
+    connection: Connection, stored_id: int, key: str, worker: str, lease: float, proposal: str,
+    now: datetime,
+) -> Claim | None:  # fmt: skip
+    """The right to grade, or None: a grade is kept already, or another that lives has it."""
+    _lock(connection, stored_id)
+    mine = (attempt.c.submission == stored_id) & (attempt.c.key == key)
+    for row in connection.execute(select(attempt).where(mine)).all():
+        same = row.proposal == proposal
+        if row.state == "accepted" and (same or not proposal) or same and row.state == "proposed":
+            return None
+        if same and row.state == "running":
+            if row.lease_until > now and not is_dead(row.worker):
+                return None
+            _settle(connection, row.id, "expired", now)
+    last = select(func.max(attempt.c.number)).where(attempt.c.submission == stored_id)
+    number = (connection.execute(last).scalar() or 0) + 1
+    token = secrets.token_hex(16)
+    row_id = connection.execute(
+        attempt.insert()
+        .returning(attempt.c.id)
+        .values(
+            submission=stored_id,
+            key=key,
+            proposal=proposal,
+            number=number,
+            token=token,
+            worker=storable(worker),
+            state="running",
+            started=now,
+            lease_until=now + timedelta(seconds=lease),
+        )  # fmt: skip
+    ).scalar_one()
+    return Claim(row_id, stored_id, token, number, key, worker, proposal)
+
+
+def _lock(connection: Connection, stored_id: int) -> None:
+    """Let nobody else change this submission's attempts until the transaction ends. SQLite has
+    one writer at a time anyway."""
+    found = select(submission.c.id).where(submission.c.id == stored_id).with_for_update()
+    if connection.execute(found).first() is None:
+        raise ValueError(f"there is no submission {stored_id}")
+
+
+def _settle(
+    connection: Connection, attempt_id: int, state: str, now: datetime, **values: Any
+) -> None:
+    change = update(attempt).where(attempt.c.id == attempt_id)
+    connection.execute(change.values(state=state, ended=now, **values))
+
+
+def _held(connection: Connection, held: Claim) -> Row[Any] | None:
+    """The attempt of a claim whose token is still the newest; None: someone else took over."""
+    _lock(connection, held.submission)
+    mine = (attempt.c.id == held.attempt) & (attempt.c.token == held.token)
+    return connection.execute(select(attempt).where(mine, attempt.c.state == "running")).first()
+
+
+def renew(connection: Connection, held: Claim, lease: float, now: datetime) -> bool:
+    """Let the lease end that much later than now; False: someone else took over."""
+    if _held(connection, held) is None:
+        return False
+    until = now + timedelta(seconds=lease)
+    connection.execute(
+        update(attempt).where(attempt.c.id == held.attempt).values(lease_until=until)
+    )
+    return True
+
+
+def release(connection: Connection, held: Claim, now: datetime) -> bool:
+    """Give the claim back with nothing done; False: someone else took over before."""
+    if _held(connection, held) is None:
+        return False
+    _settle(connection, held.attempt, "released", now)
+    return True
+
+
+def accept(connection: Connection, held: Claim, made: GradeJson, now: datetime) -> bool:
+    """Keep a grade: as the submission's, or as proposed when the claim was for a regrade. False:
+    the token is stale, and nothing is changed."""
+    if made["status"] != "graded":
+        raise ValueError("an incomplete grade is a fault of the machine, not a grade")
+    if _held(connection, held) is None:
+        return False
+    state = "proposed" if held.proposal else "accepted"
+    _settle(connection, held.attempt, state, now, grade_json=json.dumps(made, sort_keys=True))
+    if not held.proposal:
+        install(connection, held.submission, held.attempt, held.worker, "grade", now)
+    return True
+
+
+def install(
+    connection: Connection, stored_id: int, attempt_id: int, actor: str, action: str, now: datetime
+) -> None:
+    """Make an attempt the grade of its submission, and put both scores on record."""
+    before = _score(connection, grade_of(connection, stored_id))
+    mine = grade.c.submission == stored_id
+    changed = connection.execute(
+        update(grade).where(mine).values(attempt=attempt_id, since=now)
+    ).rowcount
+    if not changed:
+        connection.execute(
+            grade.insert().values(submission=stored_id, attempt=attempt_id, since=now)
+        )
+    after = _score(connection, attempt_id)
+    _record(connection, now, actor, action, stored_id, attempt_id, before=before, after=after)
+
+
+def _record(
+    connection: Connection, now: datetime, actor: str, action: str, stored_id: int,
+    attempt_id: int, **values: Any,
+) -> None:  # fmt: skip
+    of = select(submission.c.lab, submission.c.student).where(submission.c.id == stored_id)
+    lab, student = connection.execute(of).one()._tuple()
+    whose: dict[str, Any] = {"lab": lab, "student": student, "submission": stored_id}
+    record(connection, now, actor, action, **whose, attempt=attempt_id, **values)
+
+
+def grade_of(connection: Connection, stored_id: int) -> int | None:
+    """The attempt that is the grade of a submission."""
+    found = select(grade.c.attempt).where(grade.c.submission == stored_id)
+    return connection.execute(found).scalar()
+
+
+def _score(connection: Connection, attempt_id: int | None) -> float | None:
+    if attempt_id is None:
+        return None
+    found = select(attempt.c.grade_json).where(attempt.c.id == attempt_id)
+    return float(json.loads(connection.execute(found).scalar_one())["score"])
+
+
+def fault(connection: Connection, held: Claim, why: GradeJson | str, now: datetime) -> int:
+    """Count a fault of the machine; what it says is kept, and no grade is touched. How many this
+    key has had. A stale token counts nothing: whoever took over decides."""
+    row = _held(connection, held)
+    if row is not None:
+        text = why if isinstance(why, str) else "the grade is incomplete"
+        body = None if isinstance(why, str) else json.dumps(why, sort_keys=True)
+        _settle(connection, held.attempt, "fault", now, reason=storable(text), grade_json=body)
+        _record(connection, now, held.worker, "fault", held.submission, held.attempt, reason=text)
+    lane = (attempt.c.submission == held.submission) & (attempt.c.key == held.key)
+    lane &= (attempt.c.proposal == held.proposal) & (attempt.c.state == "fault")
+    return connection.execute(select(func.count()).where(lane)).scalar_one()

@@ -1,0 +1,178 @@
+"""The gradebook as one object: every method is one transaction, and safe to call from any thread
+or process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+
+from grader.course.course import Course
+from grader.course.roster import Student
+from grader.gradebook import attempts, ledger, proposals, submissions
+from grader.gradebook import entries as counting
+from grader.gradebook.database import Database, connect
+from grader.gradebook.submissions import COLUMNS, FAULTS, HandedIn, of_lab
+from grader.gradebook.tables import metadata, submission
+from grader.gradebook.values import (
+    Change,
+    Claim,
+    Entry,
+    Event,
+    GradeJson,
+    Moved,
+    Override,
+    Status,
+    Stored,
+)
+
+__all__ = [
+    "FAULTS", "Change", "Claim", "Entry", "Event", "Gradebook", "Moved", "Override", "Status",
+    "Stored", "open_gradebook",
+]  # fmt: skip
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Gradebook:
+    """Submissions, attempts and grades of a class. Raises MachineFault wherever the database
+    fails; what was stored before is kept. `clock` gives the time in UTC, for leases and records.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
+        self._database = database
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """The database's URL as it may be shown: without a password."""
+        return self._database.name
+
+    def close(self) -> None:
+        """Give the connections back; the gradebook opens new ones when it is used again."""
+        self._database.close()
+
+    def submit(
+        self, lab: str, student: str, name: str, data: bytes, *, received: datetime,
+        answers: bytes | None = None, source: str = "",
+    ) -> Stored:  # fmt: skip
+        """Store a submission: the same lab, student, bytes and answers give the same row, which
+        keeps the earliest time. `received` needs a time zone."""
+        new = HandedIn(lab, student, name, data, received, answers, source)
+        with self._database.writing() as connection:
+            return submissions.store(connection, new, self._clock())
+
+    def submissions(self, lab: str, *, students: Collection[str] | None = None) -> Sequence[Stored]:
+        """A lab's submissions, oldest first."""
+        with self._database.reading() as connection:
+            return tuple(map(submissions.stored, connection.execute(of_lab(lab, students))))
+
+    def submission(self, stored_id: int) -> Stored | None:
+        """The submission with that number."""
+        return self._one(submission.c.id == stored_id)
+
+    def source(self, sha256: str) -> Stored | None:
+        """A submission with those bytes: the first that was stored."""
+        return self._one(submission.c.sha256 == sha256)
+
+    def _one(self, which: object) -> Stored | None:
+        query = select(*COLUMNS).where(which).order_by(submission.c.id)  # type: ignore[arg-type]
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else submissions.stored(row)
+
+    def wanted(
+        self, lab: str, key: str, *, students: Collection[str] | None = None, proposal: str = ""
+    ) -> Sequence[Stored]:
+        """What is still to be graded under `key`: no attempt kept, fewer than FAULTS faults of
+        the machine; those leased to others are among them."""
+        with self._database.reading() as connection:
+            return submissions.wanted(connection, lab, key, students, proposal)
+
+    def claim(
+        self, stored_id: int, key: str, worker: str, lease: float, *, proposal: str = ""
+    ) -> Claim | None:
+        """The right to grade a submission for `lease` seconds. None: its grade is kept already,
+        or another that lives has the right. With `proposal`, what is accepted waits for `adopt`."""
+        with self._database.writing() as connection:
+            return attempts.claim(
+                connection, stored_id, key, worker, lease, proposal, self._clock()
+            )
+
+    def renew(self, claim: Claim, lease: float) -> bool:
+        """Hold the claim for `lease` seconds from now; False: someone else took over."""
+        with self._database.writing() as connection:
+            return attempts.renew(connection, claim, lease, self._clock())
+
+    def release(self, claim: Claim) -> bool:
+        """Give the claim back with nothing done; False: someone else took over before."""
+        with self._database.writing() as connection:
+            return attempts.release(connection, claim, self._clock())
+
+    def accept(self, claim: Claim, grade_json: GradeJson) -> bool:
+        """Keep a grade that is complete. False: the token is stale, someone else took over."""
+        with self._database.writing() as connection:
+            return attempts.accept(connection, claim, grade_json, self._clock())
+
+    def fault(self, claim: Claim, why: GradeJson | str) -> int:
+        """Count a fault of the machine: an incomplete grade, or words. How many this key has had;
+        a grade that stands is never touched."""
+        with self._database.writing() as connection:
+            return attempts.fault(connection, claim, why, self._clock())
+
+    def changes(self, proposal: str) -> Sequence[Change]:
+        """What adopting that regrade would change, by student; the same grade again included."""
+        with self._database.reading() as connection:
+            return proposals.changes(connection, proposal)
+
+    def adopt(self, proposal: str, author: str) -> int:
+        """Make all grades of that regrade count, all at once. How many there were."""
+        with self._database.writing() as connection:
+            return proposals.adopt(connection, proposal, author, self._clock())
+
+    def reject(self, proposal: str) -> int:
+        """Drop the grades of that regrade. How many there were."""
+        with self._database.writing() as connection:
+            return proposals.reject(connection, proposal)
+
+    def entries(self, lab: str, *, course: Course | None = None) -> Sequence[Entry]:
+        """What counts for each student. Without a course, the last submission counts and nothing
+        is late. Raises LabFault when the course does not have the lab."""
+        with self._database.reading() as connection:
+            return counting.entries(connection, lab, course)
+
+    def override(
+        self, lab: str, student: str, points: float | None, author: str, reason: str
+    ) -> None:
+        """Give points instead of the computed ones; None takes an override back."""
+        with self._database.writing() as connection:
+            ledger.give(connection, lab, student, points, author, reason, self._clock())
+
+    def enroll(self, students: Sequence[Student], author: str) -> Sequence[str]:
+        """Import a roster: who is new, changed or left, a line each."""
+        with self._database.writing() as connection:
+            return ledger.enroll(connection, students, author, self._clock())
+
+    def recompute(self, lab: str, author: str, *, course: Course | None = None) -> Sequence[Moved]:
+        """Work all points out again, after the rules or a grade have changed; whose moved."""
+        with self._database.writing() as connection:
+            return counting.recompute(connection, lab, course, author, self._clock())
+
+    def audit(self, lab: str | None = None, student: str | None = None) -> Sequence[Event]:
+        """Every change that was ever made, oldest first."""
+        with self._database.reading() as connection:
+            return ledger.events(connection, lab, student)
+
+
+def open_gradebook(url: str, *, clock: Callable[[], datetime] = _now) -> Gradebook:
+    """The gradebook at a database URL or in a SQLite file; an empty database gets its tables.
+
+    Raises LabFault when `url` is neither, MachineFault when the database cannot be used.
+    """
+    database = connect(url)
+    with database.writing() as connection:
+        metadata.create_all(connection)
+    return Gradebook(database, clock)

@@ -1,0 +1,149 @@
+"""A connection to SQLite or PostgreSQL, and the two kinds of transaction: reading and writing.
+
+SQLite: write-ahead log, every commit flushed, one writer at a time (`BEGIN IMMEDIATE` waits for its
+turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's row.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from grader.fault import LabFault, MachineFault
+
+BUSY = 30.0
+"""Seconds that a writer waits for the one before it."""
+
+
+class Database:
+    """Transactions on one database; safe to share between threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.name = engine.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that changes things: all of it is kept, or nothing. Raises MachineFault."""
+        with self._faults(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one moment and never waits for writers. Raises MachineFault."""
+        with self._faults(), self.engine.connect() as connection:
+            # Both at once: the snapshot must not move between two questions.
+            level = {"isolation_level": "REPEATABLE READ"} if not is_sqlite(connection) else {}
+            with connection.execution_options(reading=True, **level).begin():
+                yield connection
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise self.fault(error) from error
+
+    def fault(self, error: DBAPIError) -> MachineFault:
+        """What the database said, as a fault that says how to mend it."""
+        said = " ".join(str(error.orig).split())
+        mends = {
+            "full": "make room on the disk; nothing that was stored is lost",
+            "No space left": "make room on the disk; nothing that was stored is lost",
+            "readonly": "check the rights of the file and of its folder",
+            "read-only": "check the rights of the database",
+            "locked": f"another program has held it for {BUSY:g} s; end it, and try again",
+            "unable to open": "check that its folder is there and may be written",
+            "not a database": "this file is something else; name another one",
+            "malformed": "the file is damaged; restore a copy of it",
+            "connection": "check that the server runs and that the URL is right",
+        }
+        mend = next((mends[word] for word in mends if word in said), "")
+        return MachineFault(f"the gradebook failed: {said}", where=self.name, mend=mend)
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine.dispose()
+
+
+def is_sqlite(connection: Connection) -> bool:
+    """Whether this is SQLite, which has one writer at a time and knows no row locks."""
+    return connection.dialect.name == "sqlite"
+
+
+def connect(url: str) -> Database:
+    """A database by its URL, or a SQLite file by its path. Raises LabFault for what is neither."""
+    where = _url(url)
+    try:
+        if where.get_backend_name() == "sqlite":
+            return Database(_sqlite(where))
+        return Database(create_engine(where, pool_pre_ping=True))
+    except (NoSuchModuleError, ArgumentError):
+        mend = "name a file, or postgresql://USER@HOST/NAME"
+        raise LabFault("no such kind of database", where=_shown(where), mend=mend) from None
+    except ModuleNotFoundError as missing:
+        what = f"the database cannot be reached: there is no Python package {missing.name}"
+        mend = "pip install 'warpgrade[postgres]'"
+        raise MachineFault(what, where=_shown(where), mend=mend) from None
+
+
+def _url(url: str) -> URL:
+    if "://" not in url:
+        return URL.create("sqlite", database=str(Path(url).absolute()))
+    try:
+        where = make_url(url)
+    except (ArgumentError, ValueError):
+        mend = "a URL is such as postgresql://USER@HOST/NAME"
+        raise LabFault(
+            "this is not a database's URL", where=url.split("://")[0], mend=mend
+        ) from None
+    if where.drivername in ("postgres", "postgresql"):
+        return where.set(drivername="postgresql+psycopg")
+    return where
+
+
+def _shown(url: URL) -> str:
+    return url.render_as_string(hide_password=True)
+
+
+def _sqlite(url: URL) -> Engine:
+    if url.database and not Path(url.database).absolute().parent.is_dir():
+        folder = Path(url.database).absolute().parent
+        what = "there is no folder to keep the gradebook in"
+        raise LabFault(what, where=url.database, mend=f"make {folder} first")
+    engine = create_engine(url, connect_args={"timeout": BUSY})
+
+    @event.listens_for(engine, "connect")
+    def _connected(connection: Any, record: object) -> None:
+        # The driver must not open transactions of its own: `_begun` does.
+        connection.isolation_level = None
+        _write_ahead(connection)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    @event.listens_for(engine, "begin")
+    def _begun(connection: Connection) -> None:
+        reading = connection.get_execution_options().get("reading")
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _write_ahead(connection: Any) -> None:
+    """Switch to the write-ahead log. Two that do it at once are told `locked` without waiting."""
+    end = time.monotonic() + BUSY
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.02)

@@ -1,0 +1,127 @@
+"""The audit, the roster and overrides: what people do to a gradebook, all of it on record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Table, select, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from grader.course.roster import Student
+from grader.gradebook.database import is_sqlite
+from grader.gradebook.tables import audit, override, student
+from grader.gradebook.values import Event, Override
+
+
+def storable(text: str) -> str:
+    """`text` as every database can keep it: what is not UTF-8, and NUL, written out."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+def insert_new(connection: Connection, table: Table, **values: Any) -> bool:
+    """Insert a row unless a constraint says that there is one. Whether it is new."""
+    insert = sqlite_insert if is_sqlite(connection) else postgresql_insert
+    done = connection.execute(insert(table).values(**values).on_conflict_do_nothing())
+    return done.rowcount == 1
+
+
+def record(
+    connection: Connection, at: datetime, actor: str, action: str, *, lab: str = "",
+    student: str = "", submission: int | None = None, attempt: int | None = None,
+    before: Any = None, after: Any = None, reason: str = "",
+) -> None:  # fmt: skip
+    """One line of the audit, in the transaction that makes the change."""
+    connection.execute(
+        audit.insert().values(
+            at=at,
+            actor=storable(actor),
+            action=action,
+            lab=lab,
+            student=student,
+            submission=submission,
+            attempt=attempt,
+            before=None if before is None else json.dumps(before, sort_keys=True),
+            after=None if after is None else json.dumps(after, sort_keys=True),
+            reason=storable(reason),
+        )
+    )
+
+
+def events(
+    connection: Connection, lab: str | None = None, student: str | None = None
+) -> Sequence[Event]:
+    """The audit from its beginning, of one lab or student where they are given."""
+    query = select(audit).order_by(audit.c.id)
+    query = query if lab is None else query.where(audit.c.lab == lab)
+    query = query if student is None else query.where(audit.c.student == student)
+    return tuple(
+        Event(
+            row.id, row.at, row.actor, row.action, row.lab, row.student, row.submission,
+            None if row.before is None else json.loads(row.before),
+            None if row.after is None else json.loads(row.after),
+            row.reason,
+        )
+        for row in connection.execute(query)
+    )  # fmt: skip
+
+
+def enroll(
+    connection: Connection, students: Sequence[Student], author: str, now: datetime
+) -> Sequence[str]:
+    """Make the enrolled students those of the roster; nobody's submissions are touched. What
+    changed, a line for each student."""
+    known = {row.id: row for row in connection.execute(select(student))}
+    said = []
+    for one in students:
+        who = storable(one.id)
+        said_of = {name: storable(value) for name, value in asdict(one).items()}
+        values = said_of | {"enrolled": True}
+        old = known.pop(who, None)
+        before = dict(old._mapping) if old else None
+        if before == values:
+            continue
+        if old is None:
+            connection.execute(student.insert().values(**values))
+        else:
+            connection.execute(update(student).where(student.c.id == who).values(**values))
+        record(connection, now, author, "enroll", student=who, before=before, after=values)
+        said.append(f"{'changed' if old is not None else 'new'}: {who}")
+    for gone in (row for row in known.values() if row.enrolled):
+        connection.execute(update(student).where(student.c.id == gone.id).values(enrolled=False))
+        record(connection, now, author, "leave", student=gone.id, before=dict(gone._mapping))
+        said.append(f"left: {gone.id}")
+    return tuple(said)
+
+
+def overrides(connection: Connection, lab: str) -> dict[str, Override]:
+    """The newest override of each student that has one which stands."""
+    rows = connection.execute(select(override).where(override.c.lab == lab).order_by(override.c.id))
+    newest = {row.student: Override(row.points, row.author, row.reason, row.at) for row in rows}
+    return {name: one for name, one in newest.items() if one.points is not None}
+
+
+def give(
+    connection: Connection, lab: str, who: str, points: float | None, author: str, reason: str,
+    now: datetime,
+) -> None:  # fmt: skip
+    """Keep an override beside the earlier ones; `points` of None takes them back."""
+    before = overrides(connection, lab).get(who)
+    connection.execute(
+        override.insert().values(
+            lab=lab,
+            student=who,
+            points=points,
+            author=storable(author),
+            reason=storable(reason),
+            at=now,
+        )  # fmt: skip
+    )
+    record(
+        connection, now, author, "override", lab=lab, student=who, reason=reason,
+        before=None if before is None else before.points, after=points,
+    )  # fmt: skip

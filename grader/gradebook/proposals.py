@@ -1,0 +1,69 @@
+"""Regrades: graded beside the grades that stand, looked at, then adopted or rejected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, update
+
+from grader.gradebook.attempts import install
+from grader.gradebook.tables import attempt, grade, submission
+from grader.gradebook.values import Change, verdict
+
+
+def changes(connection: Connection, proposal: str) -> Sequence[Change]:
+    """The old and the new grade of every submission that the regrade has got to, by student."""
+    now = attempt.alias("now")
+    query = (
+        select(submission.c.lab, submission.c.student, submission.c.id, attempt.c.grade_json)
+        .add_columns(now.c.grade_json.label("old_json"))
+        .join(submission, submission.c.id == attempt.c.submission)
+        .outerjoin(grade, grade.c.submission == submission.c.id)
+        .outerjoin(now, now.c.id == grade.c.attempt)
+        .where(attempt.c.proposal == proposal, attempt.c.state == "proposed")
+        .order_by(submission.c.student, submission.c.id)
+    )
+    return tuple(_change(row) for row in connection.execute(query))
+
+
+def _change(row: Row[Any]) -> Change:
+    new = json.loads(row.grade_json)
+    old = None if row.old_json is None else json.loads(row.old_json)
+    return Change(
+        row.lab, row.student, row.id,
+        None if old is None else old["score"], new["score"],
+        "" if old is None else verdict(old), verdict(new),
+        old, new,
+    )  # fmt: skip
+
+
+def _proposed(connection: Connection, proposal: str) -> Sequence[Row[Any]]:
+    """The attempts that wait for a decision. Their submissions' rows are locked."""
+    query = (
+        select(attempt)
+        .join(submission, submission.c.id == attempt.c.submission)
+        .where(attempt.c.proposal == proposal, attempt.c.state == "proposed")
+        .order_by(submission.c.id)
+        .with_for_update()
+    )
+    return connection.execute(query).all()
+
+
+def adopt(connection: Connection, proposal: str, author: str, now: datetime) -> int:
+    """Make all that was proposed the submissions' grades, all at once. How many there were."""
+    rows = _proposed(connection, proposal)
+    for row in rows:
+        connection.execute(update(attempt).where(attempt.c.id == row.id).values(state="accepted"))
+        install(connection, row.submission, row.id, author, f"adopt {proposal}", now)
+    return len(rows)
+
+
+def reject(connection: Connection, proposal: str) -> int:
+    """Drop all that was proposed; the grades that stand are kept. How many there were."""
+    rows = _proposed(connection, proposal)
+    for row in rows:
+        connection.execute(update(attempt).where(attempt.c.id == row.id).values(state="rejected"))
+    return len(rows)
