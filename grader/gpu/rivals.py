@@ -1,7 +1,8 @@
 """Two kernels timed beside each other, in a child: grader.box calls `measure` by name.
 
 All of one timed launch is enqueued before the GPU comes to it: fresh inputs, poison over the
-outputs, a read of twice the L2 cache that leaves nothing of them in it, then event, kernel, event.
+outputs, a read of twice the L2 cache that leaves nothing of them in it (nor what a kernel asked to
+stay there), then event, kernel, event.
 No wait for the host lies between the events. The same with nothing between them tells what the
 events themselves cost, which is taken off; what is left is what Nsight Compute calls a kernel's
 duration.
@@ -36,6 +37,7 @@ from grader.gpu.session import (
     failure,
     leak,
     set_variables,
+    unpin,
 )
 from grader.launch import Array, Launch
 from grader.packing import Arrays, unpack_launches
@@ -205,6 +207,7 @@ class Bench:
             )  # fmt: skip
 
     def _flush(self) -> None:
+        unpin()
         count = self.buffers.flush_bytes // 16
         blocks = (min(-(-count // 256), 4096), 1)
         flush = self.own.get_function("flush").prepare("PIP")

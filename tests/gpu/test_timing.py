@@ -117,6 +117,22 @@ def test_a_kernel_is_as_fast_as_itself(row: Any) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.alone
+def test_lines_that_are_kept_in_the_cache_buy_no_speed(row: Any) -> None:
+    """Beside its honest twin, at the size that the file waits for."""
+    case = Case("timed", {"n": 1024}, "integer")
+    base, own = prepare_baseline(LAB, case, b"").launch, prepare(LAB, case, b"").launch
+    asked = TimingPlan(program(NAIVE), base, own, 1.0, 2.0, least=100, most=100)
+    cheats = ROOT / "tests" / "cheats" / "speed"
+    ratios = [
+        estimate(time_kernel(program(file.read_text()), asked, verifier(LAB, case)).ratios).ratio
+        for file in (cheats / "honest.cu", cheats / "keeps_lines_in_the_cache.cu")
+    ]
+    row(f"honest {ratios[0]:.4f}, with lines kept {ratios[1]:.4f}")
+    assert ratios[1] < 1.005 * ratios[0]
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_is_found_and_the_next_is_timed(name: str) -> None:
     text, kind = CHEATS[name]
