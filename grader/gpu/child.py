@@ -12,8 +12,9 @@ from grader.box import BoxDeath, Limits, Reply, call
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.fault import MachineFault
 from grader.gpu.device import Device, driver_version, library_folder, toolkit
-from grader.gpu.lock import quarantine
-from grader.gpu.nvcc import release
+from grader.gpu.lock import lock_file, quarantine
+from grader.gpu.nvcc import known_release
+from grader.gpu.session import LOCK
 
 START = 30.0
 """Seconds that a child may take to import PyCUDA and to get a context, at most."""
@@ -39,15 +40,21 @@ def call_on(
 ) -> Reply:
     """Run "module:function" of `grader.gpu` in a child that sees this GPU and no other."""
     libraries = library_folder()
-    variables = {"LD_LIBRARY_PATH": str(libraries or ""), "CUDA_CACHE_DISABLE": "1"}
+    lock = lock_file(device)
+    variables = {
+        "LD_LIBRARY_PATH": str(libraries or ""),
+        "CUDA_CACHE_DISABLE": "1",
+        LOCK: str(lock),
+    }
     if device.uuid:
         variables["CUDA_VISIBLE_DEVICES"] = device.uuid
+    seen = [path for path in (libraries, lock) if path is not None and path.exists()]
     return call(
         f"grader.gpu.{step}",
         request,
         arrays,
         limits=limits,
-        readable=(*((libraries,) if libraries else ()), *readable),
+        readable=(*seen, *readable),
         devices=device.nodes(),
         variables=variables,
     )
@@ -56,7 +63,7 @@ def call_on(
 def facts_of(device: Device) -> Facts:
     """What CUDA says of a GPU; asked once for each driver, then remembered."""
     tools = toolkit()
-    nvcc = release(tools) if tools else ""
+    nvcc = known_release(tools) if tools else ""
     key = key_of("gpu", FORMAT, device.name, driver_version(), nvcc)
     told = load(user_folder(), key)
     if told is None:

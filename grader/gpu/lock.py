@@ -1,7 +1,9 @@
 """One attempt at a time on each GPU: a lock file per device, which also tells a sick one.
 
-The lock is the kernel's (flock), so it ends with the process that holds it, however that ends. The
-file's contents are the quarantine: a reason, when the GPU failed its health probe.
+The lock is the kernel's (flock), so it ends with the process that holds it, however that ends. Who
+takes it must be alone, who has it shares it with the children that use the GPU for it: they may
+outlive it, since a killed one ends when its launch does. The file's contents are the quarantine: a
+reason, when the GPU failed its health probe.
 """
 
 from __future__ import annotations
@@ -47,6 +49,15 @@ def held(
     finally:
         for file in files.values():
             os.close(file)
+
+
+def share(path: str | None) -> None:
+    """Hold the lock that the parent has, if it named one, until this process ends: if the parent
+    is killed, nobody else gets the GPU before its launch has ended too."""
+    if path is None:
+        return
+    with suppress(OSError):  # the parent has it all the same
+        fcntl.flock(os.open(path, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
@@ -107,7 +118,8 @@ def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device
 
 def _locked(file: int) -> bool:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # alone
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # fails if another came between the two
     except BlockingIOError:
         return False
     if os.fstat(file).st_size:  # it fell sick while we waited

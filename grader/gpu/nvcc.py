@@ -77,9 +77,8 @@ def build(program: Program, architecture: str) -> Built:
         raise MachineFault("nvcc is not installed", mend="install the CUDA toolkit 13.0")
     folder = user_folder()
     options = [OPTIONS, DEBUG_OPTIONS]
-    key = key_of(
-        "nvcc", FORMAT, program.source, program.file, architecture, options, release(tools)
-    )
+    asked = (program.source, program.file, architecture, options, known_release(tools))
+    key = key_of("nvcc", FORMAT, *asked)
     kept = load(folder, key)
     if kept is None:
         kept = _compiled(program, architecture, tools)
@@ -88,13 +87,27 @@ def build(program: Program, architecture: str) -> Built:
 
 
 def release(tools: Toolkit) -> str:
-    """The compiler's release such as "13.0.88", as nvcc itself says it."""
+    """The compiler's release such as "13.0.88", as nvcc itself says it now. Raises MachineFault."""
     try:
         said = subprocess.run([tools.nvcc, "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"nvcc does not run: {error}", where=str(tools.nvcc)) from error
     found = _RELEASE.search(said.stdout)
     return found[1] if found else "unknown"
+
+
+def known_release(tools: Toolkit) -> str:
+    """`release`, asked once for each file that nvcc is, then remembered. Raises MachineFault."""
+    try:
+        file = tools.nvcc.stat()
+    except OSError:
+        return release(tools)
+    key = key_of("release", FORMAT, str(tools.nvcc), file.st_mtime_ns, file.st_size)
+    known = load(user_folder(), key)
+    if known is None:
+        known = release(tools)
+        store(user_folder(), key, known)
+    return str(known)
 
 
 def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, Any]:

@@ -7,6 +7,7 @@ ends leaks what it holds, because cuMemFree would wait for it; both end with the
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,8 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.fault import LabFault, MachineFault
+from grader.gpu.lock import share
 
 PAUSES = (20e-6, 2e-3)
+
+LOCK = "WARPGRADE_GPU_LOCK"
+"""The variable that names the lock file of this process' GPU."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Failure:
 @contextmanager
 def context(cuda: Any) -> Iterator[Any]:
     """A context on the one GPU that this process sees; always popped, or PyCUDA aborts."""
+    share(os.environ.get(LOCK))
     try:
         cuda.init()
         made = cuda.Device(0).make_context()
@@ -81,6 +87,12 @@ def by_value(value: int | float | bool, dtype: str) -> Any:
     """A by-value argument as PyCUDA packs it: it knows neither bool nor half precision."""
     held = np.dtype(dtype).type(value)
     return held.view({"bool": np.uint8, "float16": np.uint16}.get(dtype, dtype))
+
+
+def unpin() -> None:
+    """Make every line of the L2 cache evictable again. A kernel may ask (evict_last) that lines stay,
+    and a flush leaves those: its next inputs would be there, or the baseline lack the room."""
+    ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()  # an old GPU keeps none, and says so
 
 
 def leak(*things: Any) -> None:

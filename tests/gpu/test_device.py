@@ -9,7 +9,7 @@ import pytest
 from grader.gpu import device
 from grader.gpu.device import Toolkit, devices, driver_version, lacking, toolkit
 from grader.gpu.errors import of_error
-from grader.gpu.nvcc import release
+from grader.gpu.nvcc import known_release, release
 
 INFORMATION = "Model: \t\t NVIDIA T4\nIRQ: 1\nGPU UUID: \t GPU-{0}\nDevice Minor: \t {0}\n"
 VERSION = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23\n"
@@ -73,6 +73,24 @@ def test_the_toolkit_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.Mo
     found = toolkit()
     assert found == Toolkit(nvcc.resolve())
     assert release(found) == "13.0.88"
+
+
+def test_nvcc_is_asked_for_its_release_once_for_each_file_that_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, nvcc = tmp_path / "asked", tmp_path / "nvcc"
+
+    def install(version: str) -> Toolkit:
+        nvcc.write_text(f"#!/bin/sh\necho x >> {asked}\necho 'release {version}, V{version}'\n")
+        nvcc.chmod(0o755)
+        return Toolkit(nvcc)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = install("13.0.88")
+    assert [known_release(found) for _ in range(3)] == ["13.0.88"] * 3
+    assert asked.read_text() == "x\n"
+    assert known_release(install("13.10.5")) == "13.10.5"
+    assert asked.read_text() == "x\nx\n"
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import signal
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from grader.fault import MachineFault
 from grader.gpu.device import Device
-from grader.gpu.lock import UNTOLD, held, lock_file, quarantine, sickness
+from grader.gpu.lock import UNTOLD, held, lock_file, quarantine, share, sickness
 
 FIRST = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 SECOND = Device(Path("/dev/nvidia1"), "GPU-bbbb", "NVIDIA B")
@@ -45,6 +47,42 @@ def test_the_lock_ends_with_its_process(tmp_path: Path) -> None:
         with held([FIRST], folder=tmp_path):
             os._exit(0)
     os.waitpid(child, 0)
+    with held([FIRST], wait=0.1, folder=tmp_path) as device:
+        assert device is FIRST
+
+
+def test_a_killed_grader_s_child_keeps_the_gpu_until_it_is_gone(tmp_path: Path) -> None:
+    """The parent takes the lock and is killed while its child, which has shared it, goes on."""
+    ready, told = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        with held([FIRST], folder=tmp_path):
+            child = os.fork()
+            if child == 0:
+                for file in os.listdir("/proc/self/fd"):  # what a child gets is no copy of these
+                    with suppress(OSError):
+                        os.close(int(file)) if int(file) not in (2, told) else None
+                share(str(lock_file(FIRST, tmp_path)))
+                os.write(told, b"%d" % os.getpid())
+                os.close(told)
+                signal.pause()
+            signal.pause()
+    child = int(os.read(ready, 20))
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    with (
+        pytest.raises(MachineFault, match="no GPU got free"),
+        held([FIRST], wait=0.2, folder=tmp_path),
+    ):
+        pytest.fail("the child still uses it")
+    os.kill(child, signal.SIGKILL)
+    with held([FIRST], wait=10, folder=tmp_path) as device:
+        assert device is FIRST
+
+
+def test_a_lock_that_cannot_be_shared_hinders_nobody(tmp_path: Path) -> None:
+    share(None)
+    share(str(lock_file(FIRST, tmp_path)))
     with held([FIRST], wait=0.1, folder=tmp_path) as device:
         assert device is FIRST
 
