@@ -34,7 +34,7 @@ from grader.speed.timing import Timing
 from grader.submission import Submission
 from grader.timed import clocks, samples, timed
 
-__all__ = ["Grade", "Progress", "grade", "refusal"]
+__all__ = ["Grade", "Progress", "grade", "refusal", "seed_id"]
 
 Progress = Callable[[str, int, int], None]
 """Called before each step with its name, its number from 1, and how many there are."""
@@ -117,6 +117,11 @@ def refusal(
     return Grade(lab.name, lab.title, name, student, sha256, on, score, results, lines, provenance)
 
 
+def seed_id(seed: bytes) -> str:
+    """What a grade's provenance says of a seed: enough to tell it from others, never itself."""
+    return hashlib.sha256(b"seed\0" + seed).hexdigest()[:12]
+
+
 @dataclass(frozen=True)
 class _Start:
     """When grading began, by the calendar and by the clock that never steps."""
@@ -128,7 +133,7 @@ class _Start:
         self, lab: Lab, seed: bytes, toolchain: Mapping[str, str], timings: Sequence[Timing] = ()
     ) -> Provenance:
         return Provenance(
-            seed=hashlib.sha256(b"seed\0" + seed).hexdigest()[:12],
+            seed=seed_id(seed),
             toolchain={k: v for k, v in toolchain.items() if k not in ("device", "driver")},
             grader_version=__version__,
             started=self.when.isoformat(timespec="seconds").replace("+00:00", "Z"),
