@@ -34,6 +34,12 @@ def open_paper(lab: Lab, sheet: AnswerSheet | None, how: How) -> Paper:
     return Paper(lab.name, lab.quiz, key, sheet, points)
 
 
+def probed_files(lab: Lab) -> tuple[Path, ...]:
+    """The files, of the lab and of its solution, that the answers are worked out from."""
+    names = dict.fromkeys(probe.file for q in lab.quiz for probe in q.probes.values())
+    return tuple(path for path in (_path(lab, name) for name in names) if path.is_file())
+
+
 def quiz_key(lab: Lab, how: How) -> Mapping[str, Right]:
     """The right answer of each question that this copy of the lab knows how to work out."""
     due = [question for question in lab.quiz if question.has_key and _is_here(lab, question)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,15 +83,16 @@ def public_spec(lab: Lab) -> str:
     return yaml.safe_dump(spec, sort_keys=False, default_flow_style=None, width=100)
 
 
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """The zip with these files, in the order of their names; the same files give the same bytes."""
+def zipped(files: Mapping[str, bytes], executable: Collection[str] = ()) -> bytes:
+    """The zip with these files, in the order of their names; the same files give the same bytes.
+    Those named in `executable` can be run where they are unpacked."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
             entry = zipfile.ZipInfo(name, OLDEST)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3
-            entry.external_attr = 0o644 << 16
+            entry.external_attr = (0o755 if name in executable else 0o644) << 16
             archive.writestr(entry, files[name])
     return held.getvalue()
 

@@ -25,7 +25,7 @@ FLOORS = {
     7: "calibrate crosscheck report export doctor explain gate handout newlab release similar",
     8: "gradebook replay",
     9: "batch",
-    10: "__main__ cli web",
+    10: "__main__ cli pytest_plugin web",
 }
 APART = (frozenset({"sim", "gpu"}),)
 """Pairs on one floor of which neither may know the other: backends meet in `run` only."""

@@ -1,0 +1,212 @@
+"""`grader export`: grades in the form that another system reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from grader.cli.options import Course
+from grader.cli.terminal import STDOUT, say, write_file
+from grader.fault import LabFault, MachineFault
+
+if TYPE_CHECKING:
+    from grader.course.course import Course as CourseFile
+    from grader.export.formats import Format, LeftOut
+    from grader.export.row import ExportRow, Options
+
+AUTOGRADER = "gradescope-autograder"
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FORMAT] GRADE.json...|LAB", help="Grades, or the lab's name."),
+]
+
+
+def export(
+    words: Words = None,
+    format: Annotated[
+        str, typer.Option("--format", metavar="F", help="The format; `list` shows them.")
+    ] = "",
+    db: Annotated[
+        str, typer.Option("--db", metavar="URL", help="Take LAB's grades from this gradebook.")
+    ] = "",
+    course: Course = None,
+    out: Annotated[
+        str, typer.Option("--out", metavar="F", help="The file or folder to write.  [default: -]")
+    ] = "",
+    points: Annotated[
+        float | None, typer.Option("--points", min=0.01, help="What full marks are worth there.")
+    ] = None,
+    column: Annotated[
+        str, typer.Option("--column", metavar="TITLE", help="The assignment's column.")
+    ] = "",
+    identifier: Annotated[
+        Literal["email", "id"], typer.Option("--identifier", help="What Moodle knows students by.")
+    ] = "email",
+    wheel: Annotated[
+        Path | None, typer.Option("--wheel", help="The package to put into the autograder's zip.")
+    ] = None,
+) -> int:
+    """Write grades for Gradescope, PrairieLearn, Canvas, Moodle, JUnit, check50 or GitHub.
+
+    Grades come from GRADE.json files, or with --db or a --course that has a gradebook, from there:
+    then name the LAB. `gradescope-autograder LAB` writes the zip that grades on Gradescope.
+    """
+    given = list(words or [])
+    name = format or (given.pop(0) if given else "list")
+    if name == "list":
+        return _list()
+    if name == AUTOGRADER:
+        return _autograder(given, course, out, wheel)
+    from grader.export.formats import find_format, sorted_out
+    from grader.export.row import Options, scaled
+
+    chosen = find_format(name)
+    rows = _from_gradebook(given, db, course) if db or _has_gradebook(course) else None
+    rows = list(_from_files(given, course)) if rows is None else rows
+    if points is not None:
+        rows = [scaled(row, points) for row in rows]
+    kept, left = sorted_out(chosen, rows)
+    _tell(left)
+    if kept:
+        _write(chosen, kept, Options(column, identifier), out)
+    return max((_code(item) for item in left), default=0)
+
+
+def _list() -> int:
+    from grader.export.formats import find_format, format_names
+
+    for name in format_names():
+        typer.echo(f"{name:<22} {find_format(name).title}")
+    typer.echo(f"{AUTOGRADER:<22} Gradescope: the zip that grades there; name the LAB.")
+    return 0
+
+
+def _autograder(words: Sequence[str], course: Path | None, out: str, wheel: Path | None) -> int:
+    import secrets
+
+    from grader.check.suite import plan
+    from grader.course.course import FILE, read_course
+    from grader.export.container.build import autograder_zip
+    from grader.labfile.spec import lab_roots, load_lab
+
+    if len(words) != 1:
+        raise LabFault("name one lab", mend=f"grader export {AUTOGRADER} LAB")
+    lab = load_lab(words[0], lab_roots(course))
+    held = course is not None and (course / FILE).is_file()
+    seed = read_course(course).seed(lab.name) if course and held else secrets.token_bytes(32)
+    path = Path(out or f"{lab.name}-autograder.zip")
+    write_file(path, autograder_zip(lab, seed, wheel=wheel))
+    judged = sum(check.points for check in plan(lab) if check.is_judged_on("sim"))
+    say(f"upload it to Gradescope; the assignment is worth {judged:g} points there")
+    return 0
+
+
+def _has_gradebook(course: Path | None) -> bool:
+    return course is not None and (course / "course.yaml").is_file()
+
+
+def _from_gradebook(words: Sequence[str], db: str, folder: Path | None) -> list[ExportRow] | None:
+    """The rows of one lab; None when the words name files."""
+    from grader.course.course import read_course
+    from grader.course.roster import Student
+    from grader.export.row import ExportRow
+    from grader.gradebook.book import open_gradebook
+    from grader.record import grade_from_json
+
+    if not db and any(word.endswith(".json") or word == STDOUT for word in words):
+        return None
+    if len(words) != 1:
+        raise LabFault("name the lab whose grades are meant", mend="grader export FORMAT LAB --db")
+    course = read_course(folder) if _has_gradebook(folder) and folder else None
+    book = open_gradebook(db or (course.gradebook if course else ""))
+    entries = book.entries(words[0], course=course)
+    if not entries:
+        raise LabFault(f"there is nothing of the lab `{words[0]}`", where=book.name)
+    return [
+        ExportRow(
+            (course.student(entry.student) if course else None)
+            or Student(entry.student, entry.name),
+            grade_from_json(entry.grade_json) if entry.grade_json else None,
+            entry.points,
+            entry.max_points or 0.0,
+            entry.note,
+            "" if entry.points is not None else entry.status,
+        )
+        for entry in entries
+    ]
+
+
+def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow]:
+    """A row a grade, with its student from the roster where there is one."""
+    from grader.course.course import read_course
+    from grader.export.row import row_of
+    from grader.record import grade_from_json
+
+    course: CourseFile | None = read_course(folder) if _has_gradebook(folder) and folder else None
+    if not words:
+        raise LabFault("there are no grades to export", mend="name GRADE.json files, or use --db")
+    for word in words:
+        for value in _objects(word):
+            grade = grade_from_json(value)
+            yield row_of(grade, course.student(grade.student) if course else None)
+
+
+def _objects(word: str) -> list[Any]:
+    """The grade objects of one file: itself, or its `grades`."""
+    try:
+        text = typer.get_text_stream("stdin").read() if word == STDOUT else Path(word).read_text("utf-8")
+        value = json.loads(text)
+    except OSError as error:
+        raise LabFault(f"cannot read the file: {error.strerror}", where=word) from None
+    except ValueError as error:
+        mend = "give what `grader check --json` or `grader batch --json` wrote"
+        raise LabFault(f"not JSON: {error}", where=word, mend=mend) from None
+    several = value.get("grades") if isinstance(value, dict) else None
+    return list(several) if isinstance(several, list) else [value]
+
+
+def _write(chosen: Format, rows: Sequence[ExportRow], options: Options, out: str) -> None:
+    """One document, or one a submission into a folder."""
+    if chosen.each and (len(rows) > 1 or Path(out or STDOUT).is_dir()):
+        folder = Path(out)
+        if not out or not folder.is_dir():
+            what = f"{chosen.name} has a file for each of {len(rows)} submissions"
+            raise LabFault(what, where=out, mend="name a folder that exists with --out")
+        for row, stem in zip(rows, stems(rows), strict=True):
+            path = folder / f"{stem}{chosen.suffix}"
+            write_file(path, chosen.export([row], options).encode())
+        return
+    text = chosen.export(rows, options)
+    if out in ("", STDOUT):
+        typer.echo(text, nl=False)
+    else:
+        write_file(Path(out), text.encode())
+
+
+def stems(rows: Sequence[ExportRow]) -> list[str]:
+    """A file's name for each row: the student's ID in plain characters, no two alike."""
+    taken: dict[str, int] = {}
+    names = []
+    for row in rows:
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "_", row.student.id).strip("._")[:80] or "student"
+        taken[plain.lower()] = number = taken.get(plain.lower(), 0) + 1
+        names.append(plain if number == 1 else f"{plain}~{number}")
+    return names
+
+
+def _tell(left: Sequence[LeftOut]) -> None:
+    for item in left:
+        say(f"left out: {item.row.student.id}: {item.why}")
+
+
+def _code(item: LeftOut) -> int:
+    """A grade that this machine failed is its fault; all else is told and no fault."""
+    grade = item.row.grade
+    failed = grade is not None and grade.score.status == "incomplete"
+    return MachineFault.exit_code if failed and item.row.points is None else 0

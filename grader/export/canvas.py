@@ -1,0 +1,58 @@
+"""A CSV file for Canvas' "Import grades".
+
+Canvas looks a row up by Canvas ID, then by SIS User ID, then by login; a row with none of them it
+would match by name, and a name is what a student writes. A row whose first cell has "Points
+Possible" in it describes the assignments, whoever's name that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from grader.course.roster import Student
+from grader.export.row import ExportRow, Options, title
+from grader.export.sheet import harmless, number, one_line, sheet
+
+EACH = False
+SUFFIX = ".csv"
+READER: Literal["student", "staff"] = "staff"
+
+HEAD = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+POINTS = "Points Possible"
+NO_BREAK = "\xa0"
+
+
+def export(rows: Sequence[ExportRow], options: Options) -> str:
+    """Canvas: a CSV file for Import in the gradebook; --column "TITLE (ASSIGNMENT ID)"."""
+    most = max((row.out_of for row in rows), default=0.0)
+    head = [*HEAD, harmless(title(rows, options))]
+    return sheet([head, [f"    {POINTS}", "", "", "", "", number(most)], *map(_line, rows)])
+
+
+def unfit(row: ExportRow) -> str:
+    """Points are needed, and something that Canvas knows the student by."""
+    if row.points is None:
+        return row.why
+    known = _known(row.student)
+    if not any(known):
+        return f"the roster gives `{row.student.id}` no Canvas ID, SIS ID or login"
+    changed = next((cell for cell in known if harmless(cell) != cell), "")
+    return f"`{changed}` would be a formula in a spreadsheet" if changed else ""
+
+
+def _line(row: ExportRow) -> list[str]:
+    assert row.points is not None
+    student = row.student
+    name = one_line(student.name or student.id).replace(POINTS, POINTS.replace(" ", NO_BREAK))
+    return [harmless(name), *_known(student), harmless(student.section), number(row.points)]
+
+
+def _known(student: Student) -> tuple[str, str, str]:
+    """Canvas ID, SIS ID and login. An ID is taken for Canvas' own only where there is no other:
+    a university's number could be somebody else's Canvas ID."""
+    if student.sis_id or student.login:
+        return "", student.sis_id, student.login
+    if student.id.isascii() and student.id.isdigit():
+        return student.id, "", ""
+    return "", "", "" if student.id == student.email else student.id

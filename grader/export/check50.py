@@ -1,0 +1,80 @@
+"""check50's JSON, for tools that read what it prints with `-o json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from grader.check.result import Result
+from grader.check.suite import known_check
+from grader.export.row import ExportRow, Options
+from grader.export.words import check_text, clipped, summary
+from grader.record import Grade
+from grader.report.clean import clean
+from grader.report.finding import in_order
+from grader.report.json import dumps
+
+EACH = True
+SUFFIX = ".json"
+READER: Literal["student", "staff"] = "student"
+
+COMPILE = "compile"
+PASSED = {"pass": True, "fail": False}
+"""Everything else was not tried, which check50 says as null."""
+
+
+def export(rows: Sequence[ExportRow], options: Options) -> str:
+    """check50: the JSON object of one submission."""
+    (row,) = rows
+    return dumps(results(row))
+
+
+def unfit(row: ExportRow) -> str:
+    """A grade is needed; one that the machine failed has an `error` in place of results."""
+    return "" if row.grade else row.why or "there is no grade to show"
+
+
+def results(row: ExportRow) -> dict[str, Any]:
+    """The object of a row that is fit."""
+    grade = row.grade
+    assert grade is not None
+    head: dict[str, Any] = {"slug": grade.lab, "version": grade.provenance.grader_version}
+    if grade.score.status == "incomplete":
+        return head | {"error": _error(grade)}
+    return head | {"results": [_result(check, grade) for check in grade.checks]}
+
+
+def _error(grade: Grade) -> dict[str, Any]:
+    why = next((summary(check) for check in grade.checks if check.status == "error"), "")
+    return {"type": "MachineFault", "value": why, "traceback": [], "data": {}}
+
+
+def _result(check: Result, grade: Grade) -> dict[str, Any]:
+    known = known_check(check.name)
+    first = _dependency(check, grade)
+    passed = PASSED.get(check.status)
+    return {
+        "name": clipped(clean(check.name), 100),
+        "description": known.title if known else "The file compiles.",
+        "passed": passed,
+        "log": check_text(check).splitlines(),
+        "cause": None if passed else _cause(check),
+        "data": {"points": check.points, "max_points": check.max_points},
+        "dependency": first,
+    }
+
+
+def _cause(check: Result) -> dict[str, Any]:
+    hint = next((f.hint for f in in_order(check.findings) if f.hint), None)
+    return {"rationale": summary(check), "help": clipped(clean(hint), 500) if hint else None}
+
+
+def _dependency(check: Result, grade: Grade) -> str | None:
+    """The check that must hold before this one: its own, when the lab has it, else the compiler."""
+    names = [other.name for other in grade.checks]
+    known = known_check(check.name)
+    first = known.depends.on if known and known.depends else COMPILE
+    for name in (first, COMPILE):
+        if name in names and name != check.name:
+            return name
+    return None

@@ -1,0 +1,72 @@
+"""The zip that is uploaded to Gradescope as an autograder.
+
+Its root has `setup.sh` and `run_autograder`; `course/` has the lab with its hidden cases, and what
+the quiz's answers are worked out from; `warpgrade/` this package's source, where it is at hand.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from grader import __version__
+from grader.fault import LabFault
+from grader.lab import Lab
+from grader.quizkey import probed_files
+from grader.release import zipped
+
+CONFIG = "course/autograder.json"
+SCRIPTS = ("run_autograder", "setup.sh")
+SOURCE = "warpgrade"
+"""Where the package's source lies in the zip."""
+
+_BESIDE = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
+_LEFT = (".so", ".part", ".pyc")
+_PLACE = "@PACKAGE@"
+
+
+def autograder_zip(lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | None = None) -> bytes:
+    """The zip for a lab. `seed` draws the hidden inputs, the same for all students; `limit` is in
+    seconds a launch. `wheel` is what pip installs; without one this checkout, else the version of
+    this package from PyPI. Raises LabFault: a file cannot be read."""
+    package, wanted = _package(wheel)
+    files = {**dict(_lab_files(lab)), **package}
+    config = {"lab": lab.name, "seed": seed.hex(), "limit": limit}
+    files[CONFIG] = json.dumps(config, indent=2).encode() + b"\n"
+    for name in SCRIPTS:
+        text = (Path(__file__).parent / name).read_text("utf-8")
+        files[name] = text.replace(_PLACE, shlex.quote(wanted)).encode()
+    return zipped(files, executable=SCRIPTS)
+
+
+def _lab_files(lab: Lab) -> Iterator[tuple[str, bytes]]:
+    """The lab's folder, and of its solution only what the quiz needs."""
+    course = lab.folder.parent.parent
+    inside = (path for path in lab.folder.rglob("*") if path.is_file())
+    for path in dict.fromkeys((*sorted(inside), *probed_files(lab))):
+        if "__pycache__" not in path.parts:
+            yield f"course/{path.relative_to(course).as_posix()}", _read(path)
+
+
+def _package(wheel: Path | None) -> tuple[Mapping[str, bytes], str]:
+    """The files that pip installs from, and what it is told to install."""
+    if wheel is not None:
+        return {wheel.name: _read(wheel)}, f"./{wheel.name}"
+    root = Path(__file__).parents[3]
+    if not (root / "pyproject.toml").is_file():
+        return {}, f"warpgrade=={__version__}"
+    sources = [root / name for name in _BESIDE] + sorted((root / "grader").rglob("*"))
+    names = [path for path in sources if path.is_file() and "__pycache__" not in path.parts]
+    kept = (path for path in names if not path.name.endswith(_LEFT))
+    files = {f"{SOURCE}/{path.relative_to(root).as_posix()}": _read(path) for path in kept}
+    return files, f"./{SOURCE}"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        what = f"cannot read the file: {error.strerror}"
+        raise LabFault(what, where=str(path), mend="the zip would not be whole") from None

@@ -1,0 +1,56 @@
+"""A plain table for the instructor: every student, every check, every reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from grader.check.result import Result
+from grader.export.row import ExportRow, Options
+from grader.export.sheet import harmless, number, sheet
+from grader.report.classes import main_finding
+
+EACH = False
+SUFFIX = ".csv"
+READER: Literal["student", "staff"] = "staff"
+
+HEAD = ("id", "name", "email", "section", "file", "points", "out of", "status", "note")
+
+
+def export(rows: Sequence[ExportRow], options: Options) -> str:
+    """A plain table: points of each check, status, notes, main finding."""
+    checks = dict.fromkeys(
+        check.name for row in rows if row.grade for check in row.grade.checks if check.max_points
+    )
+    head = [*HEAD, *map(harmless, checks), "main finding", "sha256"]
+    return sheet([head, *(_line(row, tuple(checks)) for row in rows)])
+
+
+def unfit(row: ExportRow) -> str:
+    """Every row can be told."""
+    return ""
+
+
+def _line(row: ExportRow, checks: tuple[str, ...]) -> list[str]:
+    student, grade = row.student, row.grade
+    who = [student.id, student.name, student.email, student.section, grade.file if grade else ""]
+    points = "" if row.points is None else number(row.points)
+    status = grade.score.status if grade and not row.why else row.why
+    found = {check.name: check for check in grade.checks} if grade else {}
+    return [
+        *map(harmless, who),
+        points,
+        number(row.out_of),
+        harmless(status),
+        harmless(row.note),
+        *(_mark(found.get(name)) for name in checks),
+        main_finding(grade) if grade else "",
+        grade.submission_sha256 if grade else "",
+    ]
+
+
+def _mark(check: Result | None) -> str:
+    """The points; what was not judged or failed on this machine has its status instead."""
+    if check is None:
+        return ""
+    return check.status if check.status in ("unjudged", "error") else number(check.points)

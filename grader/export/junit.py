@@ -1,0 +1,83 @@
+"""JUnit XML, as the reporters of GitHub, GitLab and Jenkins read it: a suite a submission.
+
+A check that was not reached or cannot be judged here is skipped; an error is always the machine's.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import Literal
+
+from grader.check.result import Result
+from grader.export.row import ExportRow, Options
+from grader.export.words import check_text, summary
+from grader.record import Grade
+from grader.report.clean import clean
+
+EACH = False
+SUFFIX = ".xml"
+READER: Literal["student", "staff"] = "student"
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 does not let stand, not even as a character reference."""
+
+OUTCOMES = {"fail": "failure", "blocked": "skipped", "unjudged": "skipped", "error": "error"}
+COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def export(rows: Sequence[ExportRow], options: Options) -> str:
+    """JUnit XML: a suite a submission, a case a check."""
+    top = ET.Element("testsuites")
+    seconds = 0.0
+    for row in rows:
+        assert row.grade is not None
+        top.append(_suite(row.grade, row.student.id))
+        seconds += row.grade.provenance.seconds
+    top.set("time", f"{seconds:.3f}")
+    ET.indent(top)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(top, encoding="unicode")}\n'
+
+
+def unfit(row: ExportRow) -> str:
+    """A grade is needed; one that the machine failed has errors in it."""
+    return "" if row.grade else row.why or "there is no grade to show"
+
+
+def _suite(grade: Grade, student: str) -> ET.Element:
+    name = legal(clean(f"{grade.lab}.{student}"))
+    cases = [_case(check, grade, name) for check in grade.checks]
+    suite = ET.Element("testsuite", name=name, tests=str(len(cases)))
+    for attribute, tag in COUNTED.items():
+        suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
+    suite.set("time", f"{grade.provenance.seconds:.3f}")
+    suite.set("timestamp", grade.provenance.started.removesuffix("Z"))
+    suite.extend(cases)
+    return suite
+
+
+def _case(check: Result, grade: Grade, suite: str) -> ET.Element:
+    line = next((f.line for f in check.findings if f.severity == "error" and f.line), 0)
+    case = ET.Element("testcase", name=legal(clean(check.name)), classname=suite, time="0.000")
+    case.set("file", legal(clean(grade.file)))
+    if line:
+        case.set("line", str(line))
+    if check.status in OUTCOMES:
+        case.append(_outcome(check))
+    return case
+
+
+def _outcome(check: Result) -> ET.Element:
+    tag = OUTCOMES[check.status]
+    told = ET.Element(tag, message=legal(summary(check)))
+    if tag != "skipped":
+        kind = next((f.kind for f in check.findings if f.severity == "error"), check.status)
+        told.set("type", legal(clean(kind)))
+        told.text = legal(check_text(check))
+    return told
+
+
+def legal(text: str) -> str:
+    """`text` with U+FFFD for each character that XML 1.0 forbids."""
+    return _FORBIDDEN.sub("\ufffd", text)

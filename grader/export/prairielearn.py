@@ -1,0 +1,77 @@
+"""PrairieLearn's results.json for external graders.
+
+A score is a share from 0 to 1. What could not be judged is not gradable: no points are given or
+taken, and the student keeps the attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from grader.check.result import Result
+from grader.check.suite import known_check
+from grader.export.row import ExportRow, Options
+from grader.export.words import LONGEST, check_text, clipped, summary
+from grader.record import Grade
+from grader.report.clean import clean
+from grader.report.json import dumps
+from grader.report.text import plain, score_line
+
+EACH = True
+SUFFIX = ".json"
+READER: Literal["student", "staff"] = "student"
+
+MAX_BYTES = 1_000_000
+"""PrairieLearn drops larger files; whether its 1 MB is 10^6 or 2^20 bytes, this is below."""
+
+
+def export(rows: Sequence[ExportRow], options: Options) -> str:
+    """PrairieLearn: results.json of one submission."""
+    (row,) = rows
+    limit = LONGEST
+    text = dumps(results(row, limit))
+    while len(text.encode()) > MAX_BYTES and limit:
+        limit //= 2
+        text = dumps(results(row, limit))
+    return text
+
+
+def unfit(row: ExportRow) -> str:
+    """A grade is needed; one without points is told as not gradable."""
+    return "" if row.grade else row.why or "there is no grade to show"
+
+
+def results(row: ExportRow, limit: int = LONGEST) -> dict[str, Any]:
+    """The results object of a row that is fit; no text in it has more than `limit` characters."""
+    grade = row.grade
+    assert grade is not None
+    if row.points is None or not row.out_of:
+        why = clipped(row.why or "nothing of this can be judged here", limit)
+        return {"gradable": False, "format_errors": [why], "message": why}
+    said = plain(score_line(grade)).rstrip("\n")
+    return {
+        "gradable": True,
+        "score": row.share,
+        "message": clipped(f"{said}\n{clean(row.note)}" if row.note else said, limit),
+        "output": clipped(_cases(grade), limit),
+        "tests": [_test(c, limit) for c in grade.checks if c.status != "unjudged"],
+    }
+
+
+def _test(check: Result, limit: int) -> dict[str, Any]:
+    known = known_check(check.name)
+    return {
+        "name": clipped(clean(check.name), 100),
+        "description": known.title if known else "The file compiles.",
+        "points": check.points,
+        "max_points": check.max_points,
+        "message": clipped(summary(check), limit),
+        "output": check_text(check, limit),
+    }
+
+
+def _cases(grade: Grade) -> str:
+    """One line a case."""
+    lines = (f"{case.status:<8} {clean(case.name)} {clean(case.size)}" for case in grade.cases)
+    return "\n".join(line.rstrip() for line in lines)

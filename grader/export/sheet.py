@@ -1,0 +1,49 @@
+"""Tables as CSV (RFC 4180) whose cells no spreadsheet takes for a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+FORMULA = "=+-@"
+"""What a formula begins with, in a spreadsheet of any maker."""
+
+QUOTE = "'"
+
+JOINERS = "\u200c\u200d"
+"""Without a width, but part of how names are written."""
+
+
+def sheet(rows: Iterable[Sequence[str]]) -> str:
+    """Rows of cells as CSV text; cells are written as they are."""
+    held = io.StringIO(newline="")
+    csv.writer(held, lineterminator="\r\n").writerows(rows)
+    return held.getvalue()
+
+
+def one_line(text: str) -> str:
+    """Text of unknown origin as one line: control characters and line ends become spaces, marks
+    that reorder or hide other characters go."""
+    return " ".join("".join(_plain(character) for character in text).split())
+
+
+def harmless(text: str) -> str:
+    """A cell of one line that a spreadsheet shows and never computes: a leading quote stands
+    before what would begin a formula."""
+    line = one_line(text)
+    first = unicodedata.normalize("NFKC", line[:1])  # full-width signs begin formulas, too
+    return QUOTE + line if first and first in FORMULA else line
+
+
+def number(value: float) -> str:
+    """Two decimals and a point, whatever the language."""
+    return f"{value:.2f}"
+
+
+def _plain(character: str) -> str:
+    kind = unicodedata.category(character)
+    if kind == "Cf":
+        return character if character in JOINERS else ""
+    return " " if kind in ("Cc", "Cs", "Co", "Zl", "Zp") else character
