@@ -3,7 +3,7 @@ or process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import select
@@ -13,8 +13,9 @@ from grader.course.roster import Student
 from grader.gradebook import attempts, ledger, proposals, submissions
 from grader.gradebook import entries as counting
 from grader.gradebook.database import Database, connect
+from grader.gradebook.migrate import migrate
 from grader.gradebook.submissions import COLUMNS, FAULTS, HandedIn, of_lab
-from grader.gradebook.tables import metadata, submission
+from grader.gradebook.tables import submission
 from grader.gradebook.values import (
     Change,
     Claim,
@@ -91,6 +92,11 @@ class Gradebook:
         the machine; those leased to others are among them."""
         with self._database.reading() as connection:
             return submissions.wanted(connection, lab, key, students, proposal)
+
+    def grades(self, lab: str) -> Mapping[int, tuple[str, GradeJson]]:
+        """By a submission's number, the key that its grade was made with, and the grade."""
+        with self._database.reading() as connection:
+            return submissions.grades(connection, lab)
 
     def claim(
         self, stored_id: int, key: str, worker: str, lease: float, *, proposal: str = ""
@@ -173,6 +179,5 @@ def open_gradebook(url: str, *, clock: Callable[[], datetime] = _now) -> Gradebo
     Raises LabFault when `url` is neither, MachineFault when the database cannot be used.
     """
     database = connect(url)
-    with database.writing() as connection:
-        metadata.create_all(connection)
+    migrate(database)
     return Gradebook(database, clock)

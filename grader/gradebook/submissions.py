@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,8 +12,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, select, update
 
 from grader.gradebook.ledger import insert_new, record, storable
-from grader.gradebook.tables import attempt, student, submission
-from grader.gradebook.values import Stored
+from grader.gradebook.tables import attempt, grade, student, submission
+from grader.gradebook.values import GradeJson, Stored
 
 FAULTS = 3
 """Machine faults after which a submission is left alone until someone has looked."""
@@ -101,3 +102,14 @@ def wanted(
     )
     query = of_lab(lab, students).where(~exists().where(mine, kept), faults < FAULTS)
     return tuple(stored(row) for row in connection.execute(query))
+
+
+def grades(connection: Connection, lab: str) -> Mapping[int, tuple[str, GradeJson]]:
+    """By a submission's number, the key that its grade was made with, and the grade."""
+    query = (
+        select(submission.c.id, attempt.c.key, attempt.c.grade_json)
+        .join(grade, grade.c.submission == submission.c.id)
+        .join(attempt, attempt.c.id == grade.c.attempt)
+        .where(submission.c.lab == lab)
+    )
+    return {row.id: (row.key, json.loads(row.grade_json)) for row in connection.execute(query)}
