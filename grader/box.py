@@ -108,9 +108,13 @@ def call(
 
 
 def confinement() -> str:
-    """The sandbox that boxes use here, "bubblewrap 0.8.0 (/usr/bin/bwrap)", or ""."""
+    """The sandbox that boxes use here, "bubblewrap 0.8.0 (/usr/bin/bwrap), each box as another
+    user", or ""."""
     found = find()
-    return "" if isinstance(found, str) else f"{found.version} ({found.program})"
+    if isinstance(found, str):
+        return ""
+    inside = "each box as another user" if found.drops else "each box in a user namespace"
+    return f"{found.version} ({found.program}), {inside}"
 
 
 def why_unconfined() -> str:

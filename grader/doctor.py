@@ -46,6 +46,7 @@ def signs() -> Iterator[Sign]:
         ("simulator", simulator),
         ("probe", probe),
         ("sandbox", sandbox),
+        ("bounds", bounds),
         ("cache", cache),
         ("labs", labs),
         ("gpu", gpu),
@@ -115,12 +116,25 @@ def probe() -> Sign:
 def sandbox() -> Sign:
     """What confines the compiler and the simulator."""
     from grader.box import confinement, why_unconfined
+    from grader.walls.remedy import remedy
+    from grader.walls.sandbox import programs
 
-    walls = confinement()
-    if walls:
+    if walls := confinement():
         return Sign("sandbox", "ok", walls)
-    mend = "sudo apt-get install bubblewrap; until then grade only files that you trust"
-    return Sign("sandbox", "note", why_unconfined(), mend)
+    mend = f"{remedy(bool(programs()))}; until then grade only files that you trust"
+    return Sign("sandbox", "note", f"{why_unconfined()}: grader batch refuses to grade", mend)
+
+
+def bounds() -> Sign:
+    """What bounds a box's memory and processes: its whole tree, or each process alone."""
+    from grader.walls.group import place
+
+    found = place()
+    if isinstance(found, Path):
+        return Sign("bounds", "ok", f"a control group for each box, in {found}")
+    seen = f"memory is bounded for each process of a box alone: {found}"
+    mend = "where systemd runs, as a user: systemd-run --user --scope grader batch ..."
+    return Sign("bounds", "note", seen, mend)
 
 
 def cache() -> Sign:

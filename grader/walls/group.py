@@ -96,7 +96,7 @@ def delegated(mounts: str, own: str, needed: frozenset[str] = CONTROLLERS) -> Pa
             continue
         if needed <= seen and _ours(folder, alone=here == root):
             return folder
-    return "no group that we may write hands down the controllers memory and pids"
+    return "no control group with memory and pids is delegated to us"
 
 
 def _ours(folder: Path, alone: bool) -> bool:
