@@ -18,7 +18,7 @@ from grader.launch import Array
 from grader.prepare import prepare_launches
 from grader.run import run_all, time_kernel
 from grader.speed.speedup import estimate
-from grader.speed.timing import Timing, TimingPlan
+from grader.speed.timing import Pair, Timing, TimingPlan
 from grader.speed.verifier import verifier
 
 BLOCKS = 8
@@ -113,10 +113,30 @@ def samples(timings: Sequence[Timing]) -> Mapping[str, tuple[float, ...]]:
     dropped and the pair does not count."""
     told: dict[str, tuple[float, ...]] = {}
     for number, timing in enumerate(timings, start=1):
-        told[f"speed.{number}.baseline"] = tuple(p.baseline for p in timing.pairs)
-        told[f"speed.{number}.submission"] = tuple(p.submission for p in timing.pairs)
-        told[f"speed.{number}.throttled"] = tuple(float(p.throttled) for p in timing.pairs)
+        baseline, submission, throttled = _names(number)
+        told[baseline] = tuple(p.baseline for p in timing.pairs)
+        told[submission] = tuple(p.submission for p in timing.pairs)
+        told[throttled] = tuple(float(p.throttled) for p in timing.pairs)
     return told
+
+
+def from_samples(samples: Mapping[str, Sequence[float]], device: str = "") -> tuple[Timing, ...]:
+    """The measurements that `samples` told of: their pairs and no more. Raises LabFault when the
+    samples do not belong together."""
+    made: list[Timing] = []
+    while (names := _names(len(made) + 1))[0] in samples:
+        held = [samples.get(name, ()) for name in names]
+        if len({len(values) for values in held}) != 1 or any(v <= 0 for v in (*held[0], *held[1])):
+            what = f"the samples of measurement {len(made) + 1} are not pairs of times"
+            raise LabFault(what, where="provenance.samples")
+        pairs = tuple(Pair(a, b, bool(drop)) for a, b, drop in zip(*held, strict=True))
+        made.append(Timing(pairs, device=device))
+    return tuple(made)
+
+
+def _names(number: int) -> tuple[str, str, str]:
+    """What the samples of one measurement are called."""
+    return (f"speed.{number}.baseline", f"speed.{number}.submission", f"speed.{number}.throttled")
 
 
 def clocks(timings: Sequence[Timing]) -> Mapping[str, int] | None:

@@ -1,0 +1,181 @@
+"""What the index of a class tells, as plain values made from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean, median
+
+from markupsafe import Markup
+
+from grader.check.result import Result
+from grader.launch import Finding
+from grader.report.classes import main_finding
+from grader.report.clean import clip
+from grader.report.finding import in_order
+from grader.report.page.histogram import histogram_svg
+from grader.report.page.row import ReportRow
+from grader.report.text import WORDS
+
+MESSAGE = 120
+LAST = -1.0
+"""Sorts below all points: what was not judged, or not finished."""
+
+
+@dataclass(frozen=True)
+class CheckColumn:
+    """A check's column, and how many of those whom it judged passed it."""
+
+    name: str
+    most: float
+    passed: int
+    judged: int
+
+
+@dataclass(frozen=True)
+class CellView:
+    """One check of one student: what the cell shows, what it sorts by, what it says in full."""
+
+    shown: str
+    value: float
+    status: str
+    said: str
+
+
+@dataclass(frozen=True)
+class LineView:
+    """One student's line."""
+
+    student: str
+    href: str
+    score: str
+    value: float
+    cells: tuple[CellView, ...]
+    finding: str
+    late: str
+    override: str
+
+
+@dataclass(frozen=True)
+class KindView:
+    """A kind of finding: how many students have it, and one of them at his line of it."""
+
+    kind: str
+    severity: str
+    students: int
+    message: str
+    example: str
+    href: str
+
+
+@dataclass(frozen=True)
+class ClassView:
+    """The index. `tallies` are numbers with their names, for its head."""
+
+    columns: tuple[CheckColumn, ...]
+    lines: tuple[LineView, ...]
+    kinds: tuple[KindView, ...]
+    tallies: tuple[tuple[str, str], ...]
+    histogram: Markup
+    most: float
+    has_late: bool
+    has_override: bool
+    facts: str
+
+
+def class_view(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> ClassView:
+    """The class's rows in their order; `hrefs` are their pages, relative to the index."""
+    names = list(dict.fromkeys(c.name for r in rows for c in r.grade.checks if c.max_points))
+    most = max((row.grade.score.judged_max for row in rows), default=0.0)
+    points = [row.counting for row in rows if row.counting is not None]
+    return ClassView(
+        columns=tuple(_column(name, rows) for name in names),
+        lines=tuple(_line(row, href, names) for row, href in zip(rows, hrefs, strict=True)),
+        kinds=tuple(_kinds(rows, hrefs)),
+        tallies=tuple(_tallies(rows, points)),
+        histogram=histogram_svg(points, most),
+        most=most,
+        has_late=any(row.late for row in rows),
+        has_override=any(row.override for row in rows),
+        facts=_facts(rows),
+    )
+
+
+def _column(name: str, rows: Sequence[ReportRow]) -> CheckColumn:
+    every = [c for row in rows for c in row.grade.checks if c.name == name]
+    judged = [c for c in every if c.status not in ("unjudged", "error")]
+    passed = sum(c.status == "pass" for c in judged)
+    return CheckColumn(name, max(c.max_points for c in every), passed, len(judged))
+
+
+def _line(row: ReportRow, href: str, names: Sequence[str]) -> LineView:
+    checks = {check.name: check for check in row.grade.checks}
+    counting = row.counting
+    return LineView(
+        student=row.student or row.grade.student or row.grade.file,
+        href=href,
+        score="incomplete" if counting is None else f"{counting:g}",
+        value=LAST if counting is None else counting,
+        cells=tuple(_cell(checks.get(name)) for name in names),
+        finding=main_finding(row.grade),
+        late=row.late,
+        override=row.override,
+    )
+
+
+def _cell(check: Result | None) -> CellView:
+    if check is None:
+        return CellView("", LAST, "none", "not in this grade")
+    word = WORDS[check.status][0].lower()
+    if check.status in ("unjudged", "error"):
+        return CellView("!" if check.status == "error" else "–", LAST, check.status, word)
+    said = f"{word}: {check.points:g} of {check.max_points:g}"
+    return CellView(f"{check.points:.4g}", check.points, check.status, said)
+
+
+def _kinds(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> list[KindView]:
+    """The kinds of errors and warnings, the commonest first; the example is a student whose main
+    finding it is, where there is one."""
+    found: dict[str, list[tuple[bool, Finding, ReportRow, str]]] = {}
+    for row, href in zip(rows, hrefs, strict=True):
+        first: dict[str, Finding] = {}
+        for finding in in_order(f for check in row.grade.checks for f in check.findings):
+            if finding.severity != "info":
+                first.setdefault(finding.kind, finding)
+        for kind, finding in first.items():
+            is_main = main_finding(row.grade) == kind
+            found.setdefault(kind, []).append((is_main, finding, row, href))
+    kinds = (_kind(kind, held) for kind, held in found.items())
+    return sorted(kinds, key=lambda k: (k.severity != "error", -k.students, k.kind))
+
+
+def _kind(kind: str, held: Sequence[tuple[bool, Finding, ReportRow, str]]) -> KindView:
+    _, finding, row, href = next((entry for entry in held if entry[0]), held[0])
+    place = f"{href}#L{finding.line}" if finding.line else href
+    name = row.student or row.grade.student or row.grade.file
+    message = clip(finding.message, MESSAGE)
+    return KindView(kind, finding.severity, len(held), message, name, place)
+
+
+def _tallies(rows: Sequence[ReportRow], points: Sequence[float]) -> list[tuple[str, str]]:
+    told = [(f"{len(rows)}", "submission" if len(rows) == 1 else "submissions")]
+    if points:
+        full = sum((row.counting or 0) >= row.grade.score.judged_max for row in rows)
+        told += [
+            (f"{full}", "with full marks"),
+            (f"{median(points):.4g}", "median score"),
+            (f"{mean(points):.1f}", "mean score"),
+        ]
+    if incomplete := len(rows) - len(points):
+        told.append((f"{incomplete}", "incomplete"))
+    return told
+
+
+def _facts(rows: Sequence[ReportRow]) -> str:
+    """When and with what the class was graded."""
+    made = [row.grade.provenance for row in rows]
+    days = sorted({m.started[:10] for m in made})
+    versions = sorted({f"warpgrade {m.grader_version}" for m in made})
+    devices = sorted({m.device for m in made if m.device})
+    when = " to ".join([days[0], days[-1]] if len(days) > 1 else days)
+    return ", ".join(filter(None, (when, *versions, *devices)))

@@ -1,0 +1,180 @@
+"""What one student's page tells, as plain values made from the grade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from grader.check.result import Result
+from grader.fault import LabFault
+from grader.launch import Finding
+from grader.record import CaseLine, Grade
+from grader.report.clean import GLUE, clean, clip
+from grader.report.finding import LONGEST, actor, dim3, in_order, origins, seen
+from grader.report.page.interval import interval_svg
+from grader.report.page.row import ReportRow
+from grader.report.page.source import SourceView, source_view
+from grader.report.profile import profile_lines
+from grader.report.speed import speed_lines
+from grader.report.text import BACKENDS, WORDS, number, points, score_line
+from grader.timed import from_samples
+
+WIDE = 10_000
+"""Cells of a line that is not to be broken here."""
+
+PROFILE = 78
+
+
+@dataclass(frozen=True)
+class PlaceView:
+    """Where an access was: who made it, the line ("" when none is known), its text."""
+
+    who: str
+    line: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """One finding in full; `told_by` are the checks that tell it."""
+
+    anchor: str
+    finding: Finding
+    message: str
+    places: tuple[PlaceView, ...]
+    detail: tuple[str, ...]
+    notes: tuple[str, ...]
+    told_by: str
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """One check: its verdict as a word, its points, what was seen and measured."""
+
+    name: str
+    status: str
+    word: str
+    points: str
+    summary: str
+    hidden: bool
+    measured: tuple[str, ...]
+    table: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StudentView:
+    """A page: `verdict` is the sentence below the score, `plot` the speed's interval, `facts` how
+    the grade came about."""
+
+    row: ReportRow
+    grade: Grade
+    title: str
+    score: str
+    verdict: str
+    where: str
+    checks: tuple[CheckView, ...]
+    findings: tuple[FindingView, ...]
+    cases: tuple[CaseLine, ...]
+    source: SourceView | None
+    plot: Markup
+    facts: tuple[tuple[str, str], ...]
+
+
+def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
+    """The page's contents. `with_seed` tells the seed's identifier among the facts."""
+    grade = row.grade
+    findings = in_order(f for check in grade.checks for f in check.findings)
+    counting = row.counting
+    of = f" of {grade.score.judged_max:g}"
+    return StudentView(
+        row=row,
+        grade=grade,
+        title=row.student or grade.student or grade.file,
+        score="incomplete" if counting is None else f"{counting:g}{of}",
+        verdict=score_line(grade, WIDE).plain,
+        where=BACKENDS.get(grade.backend, grade.backend),
+        checks=tuple(map(_check, grade.checks)),
+        findings=tuple(_finding(f, n, grade) for n, f in enumerate(findings, start=1)),
+        cases=grade.cases,
+        source=source_view(grade, row.source, findings),
+        plot=_plot(grade),
+        facts=tuple(_facts(grade, with_seed=with_seed)),
+    )
+
+
+def _check(check: Result) -> CheckView:
+    profile = check.name == "profile" and bool(check.measurements)
+    return CheckView(
+        name=check.name,
+        status=check.status,
+        word=WORDS[check.status][0].lower(),
+        points=points(check),
+        summary=check.summary,
+        hidden=check.visibility == "hidden",
+        measured=() if profile else tuple(_measured(check)),
+        table=tuple(profile_lines(check.measurements, PROFILE)) if profile else (),
+    )
+
+
+def _measured(check: Result) -> Iterator[str]:
+    measured: Mapping[str, float] = check.measurements
+    if "speedup" in measured:
+        yield from speed_lines(measured)
+    elif measured:
+        on = f" on {check.measured_on}" if check.measured_on else ""
+        yield "; ".join(f"{name} {number(value)}" for name, value in measured.items()) + on
+
+
+def _finding(finding: Finding, number: int, grade: Grade) -> FindingView:
+    place = f" in block{GLUE}{dim3(finding.block)}" if finding.block else ""
+    told_by = [check.name for check in grade.checks if finding in check.findings]
+    notes = (seen(finding), clip(origins(finding), LONGEST))
+    return FindingView(
+        anchor=f"finding-{number}",
+        finding=finding,
+        message=clip(clean(finding.message), LONGEST) + place,
+        places=tuple(_places(finding)),
+        detail=tuple(finding.detail.splitlines()),
+        notes=tuple(filter(None, notes)),
+        told_by=", ".join(told_by),
+    )
+
+
+def _places(finding: Finding) -> Iterator[PlaceView]:
+    other = finding.other
+    if other:
+        who = actor(other.access, other.thread)
+        if finding.block is not None and other.block != finding.block:
+            who += f" of block {dim3(other.block)}"
+        yield PlaceView(who, str(other.line or ""), other.text.strip())
+    if finding.line or finding.thread:
+        who = actor(finding.access, finding.thread)
+        yield PlaceView(who, str(finding.line or ""), finding.text.strip())
+
+
+def _plot(grade: Grade) -> Markup:
+    """The interval of the speed check, with the pairs of the measurement that counted."""
+    measured = next((c.measurements for c in grade.checks if "speedup" in c.measurements), None)
+    if measured is None:
+        return Markup("")
+    try:
+        timings = from_samples(grade.provenance.samples)
+    except LabFault:  # the interval alone can be drawn
+        timings = ()
+    return interval_svg(measured, timings[-1].ratios if timings else ())
+
+
+def _facts(grade: Grade, *, with_seed: bool) -> Iterator[tuple[str, str]]:
+    made = grade.provenance
+    yield "file", grade.file
+    yield "SHA-256", grade.submission_sha256
+    yield "graded", f"{made.started}, in {made.seconds:.1f} s"
+    yield "by", f"warpgrade {made.grader_version}, {BACKENDS.get(grade.backend, grade.backend)}"
+    yield "toolchain", ", ".join(f"{name} {version}" for name, version in made.toolchain.items())
+    yield "device", ", ".join(filter(None, (made.device, made.driver and f"driver {made.driver}")))
+    yield "clocks", ", ".join(f"{name} {value}" for name, value in (made.clocks or {}).items())
+    if with_seed:
+        yield "seed", f"{made.seed} (an identifier, not the seed)"
+        yield "lab", made.lab_sha256
