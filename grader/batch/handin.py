@@ -1,0 +1,100 @@
+"""What was found in a folder, stored in the gradebook before anything is graded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from grader.batch.found import Found
+from grader.batch.gather import Gathered
+from grader.batch.task import Task
+from grader.course.course import Course
+from grader.fault import Fault, StudentFault
+from grader.gradebook.book import Gradebook, Stored
+from grader.launch import Finding
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """One found submission under the name that the gradebook has for the student: as it is
+    `stored`, or the `problem` why its bytes could not be had."""
+
+    found: Found
+    student: str
+    stored: Stored | None = None
+    refused: Finding | None = None
+    problem: Fault | None = None
+
+    @property
+    def task(self) -> Task | None:
+        if self.stored is None:
+            return None
+        return task_of(self.stored, self.refused)
+
+
+def task_of(stored: Stored, refused: Finding | None = None) -> Task:
+    """What it takes to grade a stored submission."""
+    return Task(stored.id, stored.student, stored.name, stored.data, stored.answers, refused)
+
+
+def hand_in(
+    lab: str, gathered: Gathered, book: Gradebook, course: Course | None
+) -> tuple[HandedIn, ...]:
+    """Store every submission. Each file is read once, here: what is graded is what was stored.
+
+    A thing that is no file is stored without bytes, and gets its verdict. Raises MachineFault when
+    the gradebook fails.
+    """
+    now = datetime.now(UTC)
+    due = course.policy(lab).due if course is not None else None
+    return tuple(
+        _stored(lab, found, enrolled(found, course), found.received or due or now, book, gathered)
+        for found in gathered.found
+    )
+
+
+def _stored(
+    lab: str, found: Found, student: str, received: datetime, book: Gradebook, gathered: Gathered
+) -> HandedIn:
+    mine = HandedIn(found, student)
+    data, answers = b"", None
+    try:
+        answers = _answers(found)
+        data = found.read()
+    except StudentFault as fault:
+        mine = replace(mine, refused=fault.findings[0])
+    except Fault as fault:
+        return replace(mine, problem=fault)
+    place = found.file.place if found.file is not None else found.name
+    source = f"{gathered.layout}: {place}"
+    stored = book.submit(
+        lab, student, found.name, data, received=received, answers=answers, source=source
+    )
+    return replace(mine, stored=stored)
+
+
+def _answers(found: Found) -> bytes | None:
+    """What is no file, a link for instance, is an empty sheet: the kernel beside it counts."""
+    try:
+        return found.answers()
+    except StudentFault:
+        return b""
+
+
+def enrolled(found: Found, course: Course | None) -> str:
+    """The student's identifier in the roster; what the download calls them when that, their e-mail
+    address and their name are no student's there, or more than one's."""
+    if course is None:
+        return found.student
+    words = (found.student, found.email, found.who)
+    known = (course.student(word) for word in words if word)
+    return next((student.id for student in known if student is not None), found.student)
+
+
+def strangers(handed: Sequence[HandedIn], course: Course | None) -> tuple[str, ...]:
+    """Who handed in and is not in the course's roster."""
+    if course is None or not course.students:
+        return ()
+    known = {student.id for student in course.students}
+    return tuple(one.student for one in handed if one.student not in known)

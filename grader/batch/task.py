@@ -1,0 +1,89 @@
+"""One submission to be graded, as plain values that can go to another process or machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.box import why_unconfined
+from grader.cases import Backend
+from grader.fault import LabFault, MachineFault, StudentFault
+from grader.grade import grade, refusal
+from grader.lab import Lab
+from grader.launch import Finding
+from grader.quiz.sheet import AnswerSheet, sheet_of
+from grader.record import Grade
+from grader.submission import submission_of
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What all submissions of a batch are graded by. `threads` is the simulator's for each of
+    them, `limit` in seconds a launch; `confined` refuses to grade without a sandbox."""
+
+    on: Backend = "sim"
+    seed: bytes = b""
+    threads: int = 1
+    limit: float = 20.0
+    confined: bool = True
+
+
+@dataclass(frozen=True)
+class Task:
+    """`number` is the submission's in the gradebook. `refused` says why there is nothing to
+    grade: what was handed in is no file."""
+
+    number: int
+    student: str
+    name: str
+    data: bytes
+    answers: bytes | None = None
+    refused: Finding | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a task: its grade's JSON, or the failure that there is none for. A failure is
+    the machine's, to be tried again, or the lab's own."""
+
+    number: int
+    grade: Mapping[str, Any] | None = None
+    failure: str = ""
+    is_labs: bool = False
+
+    @property
+    def is_graded(self) -> bool:
+        return self.grade is not None and self.grade["status"] == "graded"
+
+
+def perform(lab: Lab, task: Task, terms: Terms) -> Answer:
+    """Grade one submission on all cases. Whatever goes wrong is in the answer: one submission
+    never stops the others."""
+    try:
+        if terms.confined and (why := why_unconfined()):
+            return Answer(task.number, failure=f"no sandbox works here: {why}")
+        return Answer(task.number, _graded(lab, task, terms).to_json())
+    except LabFault as fault:
+        return Answer(task.number, failure=str(fault), is_labs=True)
+    except MachineFault as fault:
+        return Answer(task.number, failure=str(fault))
+    except Exception as error:
+        return Answer(task.number, failure=f"grader failed: {type(error).__name__}: {error}")
+
+
+def _graded(lab: Lab, task: Task, terms: Terms) -> Grade:
+    answers = None
+    if lab.quiz:
+        given = task.answers
+        answers = AnswerSheet(found=False) if given is None else sheet_of(given)
+    try:
+        if task.refused is not None:
+            raise StudentFault(task.refused.message, findings=(task.refused,))
+        submission = submission_of(task.data, task.name)
+    except StudentFault as fault:
+        return refusal(lab, task.name, fault, on=terms.on, student=task.student, answers=answers)
+    return grade(
+        lab, submission, on=terms.on, visibility="all", seed=terms.seed, threads=terms.threads,
+        limit=terms.limit, student=task.student, answers=answers,
+    )  # fmt: skip

@@ -1,0 +1,276 @@
+"""`grader batch`: a class graded through its gradebook."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.batchwords import Watch, left_out, table_of
+from grader.cli.options import Backend, Course, Json, Limit, On, resolved
+from grader.cli.terminal import check_writable, finished, say, show, width, write_json
+from grader.fault import LabFault, MachineFault
+
+if TYPE_CHECKING:
+    from grader.batch.handin import HandedIn
+    from grader.batch.plan import Plan
+    from grader.batch.runner import Runner
+    from grader.batch.task import Answer, Task, Terms
+    from grader.course.course import Course as CourseFile
+    from grader.gradebook.book import Gradebook
+    from grader.lab import Lab
+
+LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
+Place = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR",
+        help="A folder or zip: a file or a folder a student, or as Gradescope, Canvas or Moodle"
+        " gives it.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", min=1, max=1024, help="Submissions at a time.  [default: all cores]"),
+]
+Db = Annotated[
+    str, typer.Option("--db", metavar="URL", help="The gradebook.  [default: DIR.grades.db]")
+]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="DIR", help="Write the class report into DIR.")
+]
+Regrade = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--regrade", metavar="STUDENT|all", help="Grade again beside the grades that stand."
+    ),
+]
+Accept = Annotated[
+    str, typer.Option("--accept", metavar="RUN", help="Let the grades of that regrade count.")
+]
+Unsafe = Annotated[
+    bool,
+    typer.Option("--unsafe-no-sandbox", help="Run what others wrote although nothing confines it."),
+]
+Cluster = Annotated[
+    str, typer.Option("--cluster", metavar="ADDR", help="Grade on a Dask cluster: tcp://HOST:PORT.")
+]
+Slurm = Annotated[bool, typer.Option("--slurm", help="Grade on a cluster that Slurm starts.")]
+
+
+def batch(
+    lab: LabName, place: Place, on: On = Backend.auto, jobs: Jobs = None, db: Db = "",
+    course: Course = None, limit: Limit = 20.0, json: Json = None, html: Html = None,
+    regrade: Regrade = None, accept: Accept = "", cluster: Cluster = "", slurm: Slurm = False,
+    unsafe: Unsafe = False,
+) -> int:  # fmt: skip
+    """Grade a whole class on all cases of LAB; what is graded stays graded.
+
+    Every submission and every grade is kept in a gradebook. Stopped at any moment, the same
+    command goes on where it was. A regrade changes nothing until --accept.
+    """
+    from grader.batch.task import Terms
+    from grader.labfile.spec import lab_roots, load_lab
+
+    check_writable(json)
+    held = load_lab(lab, lab_roots(course if course and (course / "labs").is_dir() else None))
+    school = _course(course, lab)
+    if accept:
+        with opened(db, place, school) as book:
+            return _accept(book, accept)
+    backend = resolved(on)
+    refuse_unconfined(unsafe=unsafe or bool(cluster) or slurm)
+    seed = school.seed(lab) if school else b""
+    terms = Terms(backend, seed, limit=limit, confined=not unsafe)
+    with opened(db, place, school) as book:
+        session = Session(held, terms, book, school, place, quiet=json == "-")
+        run = _runner(held, terms, jobs, cluster, slurm=slurm)
+        try:
+            if regrade:
+                return session.regrade(regrade, run)
+            return session.grade(run, json, html)
+        finally:
+            finished()
+            run.close()
+
+
+def _course(folder: Path | None, lab: str) -> CourseFile | None:
+    """The course of that folder, when it has a course.yaml; the lab must then be one of its."""
+    from grader.course.course import FILE, read_course
+
+    if folder is None or not (folder / FILE).is_file():
+        return None
+    course = read_course(folder)
+    course.policy(lab)
+    return course
+
+
+@contextmanager
+def opened(db: str, place: Path, course: CourseFile | None) -> Iterator[Gradebook]:
+    """The gradebook that is meant: --db, else the course's, else one beside DIR."""
+    from grader.gradebook.book import open_gradebook
+
+    beside = place.absolute()
+    book = open_gradebook(
+        db or (course.gradebook if course else f"{beside.parent / beside.name}.grades.db")
+    )
+    try:
+        yield book
+    finally:
+        book.close()
+
+
+def refuse_unconfined(*, unsafe: bool) -> None:
+    """MachineFault where nothing confines what strangers wrote, unless told to do it all the
+    same."""
+    from grader.box import why_unconfined
+
+    why = why_unconfined()
+    if why and not unsafe:
+        raise MachineFault(
+            f"no sandbox works here, and this is other people's work: {why}",
+            mend="`grader doctor` says how to get one; --unsafe-no-sandbox grades without",
+        )
+    if why:
+        say(f"nothing confines the submissions here: {why}")
+
+
+def _runner(lab: Lab, terms: Terms, jobs: int | None, cluster: str, *, slurm: bool) -> Runner:
+    from functools import partial
+
+    from grader.batch.runner import LocalRunner
+    from grader.batch.task import perform
+
+    if cluster or slurm:
+        raise LabFault("no cluster can be used yet", mend="leave --cluster and --slurm out")
+    return LocalRunner(partial(perform, lab, terms=terms), jobs or os.cpu_count() or 1)
+
+
+class Session:
+    """One run of the command on one class."""
+
+    def __init__(
+        self, lab: Lab, terms: Terms, book: Gradebook, course: CourseFile | None, place: Path, *,
+        quiet: bool,
+    ) -> None:  # fmt: skip
+        from grader.batch.key import batch_key
+
+        self.lab, self.terms, self.book, self.course = lab, terms, book, course
+        self.place, self.quiet = place, quiet
+        self.key = batch_key(lab, terms.on, terms.seed)
+
+    def hand_in(self) -> tuple[HandedIn, ...]:
+        """Store what is in the folder, and say what was left out."""
+        from grader.batch.gather import gather
+        from grader.batch.handin import hand_in, strangers
+
+        gathered = gather(self.place, self.lab.name)
+        left_out(gathered.notes)
+        handed = hand_in(self.lab.name, gathered, self.book, self.course)
+        left_out([f"{one}: not in the roster" for one in strangers(handed, self.course)])
+        left_out([f"{one.student}: {one.problem}" for one in handed if one.problem])
+        late = [one.student for one in handed if one.found.late]
+        left_out([f"{one}: handed in late, by how much is not told" for one in late])
+        say(f"{len(handed)} submissions ({gathered.layout}) in the gradebook {self.book.name}")
+        return handed
+
+    def grade(self, runner: Runner, json: str | None, html: Path | None) -> int:
+        """Grade what has no grade yet; then the table of all."""
+        from grader.batch.batch import run_batch
+        from grader.batch.plan import plan
+
+        lab = self.lab.name
+        handed = self.hand_in()
+        wanted = {stored.id for stored in self.book.wanted(lab, self.key)}
+        due = plan(handed, self.book.grades(lab), wanted, self.key)
+        failures: dict[int, Answer] = {}
+        if due.tasks:
+            with Watch(len(due.tasks)) as watch:
+                outcome = run_batch(lab, self.key, due.tasks, self.book, runner, told=watch.step)
+            failures = dict(outcome.failures)
+        self._say(due)
+        return self._report(handed, failures, json, html)
+
+    def _say(self, due: Plan) -> None:
+        if not due.tasks:
+            say(f"nothing to grade: all {len(due.graded)} were graded before")
+        elif due.graded:
+            say(f"{len(due.graded)} were graded before")
+        if due.outdated:
+            say(
+                f"{len(due.outdated)} of the grades were made with another lab text, seed or"
+                " toolchain\n  see what would change: --regrade all"
+            )
+        if due.spent:
+            say(
+                f"{len(due.spent)} are left alone: the machine failed at them too often\n"
+                "  when it is mended: --regrade STUDENT"
+            )
+
+    def _report(
+        self, handed: Sequence[HandedIn], failures: dict[int, Answer], json: str | None,
+        html: Path | None,
+    ) -> int:  # fmt: skip
+        table = table_of(handed, self.book, self.lab.name, failures)
+        if html:
+            from grader.cli.batchwords import write_report
+
+            write_report(html, self.lab, table, self.book, self.course)
+        if json:
+            write_json(table.to_json(), json)
+        if not self.quiet:
+            show(table.text(width()))
+        return table.exit_code
+
+    def regrade(self, students: Sequence[str], runner: Runner) -> int:
+        """Grade again as a proposal, and show what adopting it would change."""
+        from grader.batch.batch import run_batch
+        from grader.batch.plan import proposal_name
+        from grader.cli.batchwords import changes_text
+
+        tasks = self._again(students)
+        lab = self.lab.name
+        run = proposal_name(self.key, self.book.audit(lab))
+        open_ = {stored.id for stored in self.book.wanted(lab, self.key, proposal=run)}
+        left = [task for task in tasks if task.number in open_]
+        with Watch(len(left)) as watch:
+            outcome = run_batch(
+                lab, self.key, left, self.book, runner, proposal=run, told=watch.step
+            )
+        show(changes_text(self.book.changes(run)))
+        say(f"nothing has changed yet; to let these grades count: --accept {run}")
+        worst = [2 if answer.is_labs else 3 for _, answer in outcome.failures]
+        return max(worst, default=0)
+
+    def _again(self, students: Sequence[str]) -> list[Task]:
+        from grader.batch.handin import task_of
+        from grader.nearest import did_you_mean
+
+        refused = {one.stored.id: one.refused for one in self.hand_in() if one.stored}
+        who = None if "all" in students else students
+        stored = self.book.submissions(self.lab.name, students=who)
+        known = {one.student for one in self.book.submissions(self.lab.name)}
+        for name in () if who is None else students:
+            if name not in known:
+                mend = did_you_mean(name, known) or "the table names them; `all` means everybody"
+                raise LabFault(f"there is no submission of `{name}`", mend=mend)
+        return [task_of(one, refused.get(one.id)) for one in stored]
+
+
+def _accept(book: Gradebook, run: str) -> int:
+    import getpass
+
+    from grader.cli.batchwords import changes_text
+
+    changes = book.changes(run)
+    if not changes:
+        mend = "--regrade says the name of the regrade when it has ended"
+        raise LabFault(f"no regrade `{run}` waits to be accepted", mend=mend)
+    show(changes_text(changes))
+    count = book.adopt(run, getpass.getuser())
+    say(f"{count} grades of {run} count now")
+    return 0

@@ -1,0 +1,236 @@
+"""What `grader batch` says: how far it is, what was left out, the table of the class."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from grader.cli.terminal import say
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from rich.text import Text
+
+    from grader.batch.batch import Step
+    from grader.batch.handin import HandedIn
+    from grader.batch.task import Answer
+    from grader.course.course import Course
+    from grader.gradebook.book import Change, Entry, Gradebook
+    from grader.lab import Lab
+    from grader.record import Grade
+
+SHOWN = 20
+"""Lines of one kind that are told before the rest is only counted."""
+
+
+def left_out(notes: Sequence[str]) -> None:
+    """What was left out and why, a line each."""
+    for note in notes[:SHOWN]:
+        say(note)
+    if len(notes) > SHOWN:
+        say(f"... and {len(notes) - SHOWN} more")
+
+
+class Watch:
+    """A bar with the time left on a terminal; a line a submission otherwise."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._bar = _bar() if sys.stderr.isatty() else None
+
+    def __enter__(self) -> Watch:
+        if self._bar is not None:
+            self._bar.start()
+            self._bar.add_task("", total=self._total)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def step(self, step: Step) -> None:
+        """One submission was dealt with."""
+        from grader.report.clean import clean
+
+        said = clean(f"{step.task.student}: {_said(step)}")
+        if self._bar is None:
+            say(f"[{step.done:>{len(str(step.total))}}/{step.total}] {said}")
+            return
+        self._bar.update(self._bar.task_ids[0], completed=step.done, description=said[:40])
+        if step.again or not step.answer.is_graded:
+            self._bar.console.print(said, markup=False, highlight=False)
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Left
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        Left(),
+        TextColumn("{task.description}", markup=False),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _said(step: Step) -> str:
+    from grader.record import grade_from_json
+    from grader.report.classes import main_finding
+
+    answer = step.answer
+    if not answer.is_graded:
+        again = ", it is tried again" if step.again else ""
+        whose = "the lab is wrong" if answer.is_labs else "the machine failed"
+        return f"{whose}{again}: {reason(answer)}"
+    grade = grade_from_json(answer.grade)
+    found = main_finding(grade)
+    said = f"{grade.score.points:g} of {grade.score.judged_max:g}"
+    return f"{said}, {found}" if found else said
+
+
+def reason(answer: Answer) -> str:
+    """Why there is no grade, in one line."""
+    if answer.failure or answer.grade is None:
+        return " ".join(answer.failure.split())
+    errors = [c["summary"] for c in answer.grade["checks"] if c["status"] == "error"]
+    return errors[0] if errors else "the grade is incomplete"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One submission of the class with its grade, an incomplete one when the machine failed; or
+    why there is none at all."""
+
+    handed: HandedIn
+    grade: Grade | None
+    missing: str = ""
+    exit_code: int = 3
+
+
+@dataclass(frozen=True)
+class Table:
+    """The class as it stands after a run."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def grades(self) -> list[Grade]:
+        return [row.grade for row in self.rows if row.grade is not None]
+
+    @property
+    def exit_code(self) -> int:
+        """The worst of all: 3 and 2 before 1, since those grades are still to be had."""
+        codes = [row.grade.exit_code if row.grade else row.exit_code for row in self.rows]
+        return max(codes, default=0)
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract's object, and who has no grade."""
+        missing = [
+            {"student": row.handed.student, "why": row.missing}
+            for row in self.rows
+            if row.grade is None
+        ]
+        return {"grades": [grade.to_json() for grade in self.grades], "missing": missing}
+
+    def text(self, width: int) -> Text:
+        """A line a submission, then what is missing."""
+        from grader.report.clean import clean
+        from grader.report.classes import class_table
+
+        text = class_table(self.grades, width)
+        for row in self.rows:
+            if row.grade is None:
+                text.append(f"\nno grade: {clean(f'{row.handed.student}: {row.missing}')}", "bold")
+        return text
+
+
+def table_of(
+    handed: Sequence[HandedIn], book: Gradebook, lab: str, failures: Mapping[int, Answer]
+) -> Table:
+    """The grades that the gradebook holds of what was handed in, and the failures."""
+    from grader.record import grade_from_json
+
+    grades = book.grades(lab)
+    rows = []
+    for one in handed:
+        number = one.stored.id if one.stored else 0
+        if number in grades:
+            rows.append(Row(one, grade_from_json(grades[number][1])))
+        elif number in failures and failures[number].grade is not None:
+            rows.append(Row(one, grade_from_json(failures[number].grade)))
+        else:
+            rows.append(_ungraded(one, failures.get(number)))
+    return Table(tuple(rows))
+
+
+def _ungraded(one: HandedIn, failure: Answer | None) -> Row:
+    if failure is not None:
+        return Row(one, None, reason(failure), 2 if failure.is_labs else 3)
+    if one.problem is not None:
+        return Row(one, None, " ".join(str(one.problem).split()), one.problem.exit_code)
+    return Row(one, None, "the machine failed too often")
+
+
+def changes_text(changes: Sequence[Change]) -> Text:
+    """Who would get another score or verdict, old and new."""
+    from rich.text import Text
+
+    from grader.report.clean import clean
+
+    moved = [change for change in changes if change.differs]
+    text = Text()
+    for change in moved:
+        old = "none" if change.old_score is None else f"{change.old_score:g}"
+        line = f"{change.student}: {old} -> {change.new_score:g}"
+        if change.old_verdict != change.new_verdict:
+            line += f"  ({change.old_verdict or 'no grade'} -> {change.new_verdict})"
+        text.append(clean(line) + "\n")
+    same = len(changes) - len(moved)
+    return text.append(f"{len(moved)} grades change, {same} stay as they are", "bold")
+
+
+def write_report(
+    folder: Path, lab: Lab, table: Table, book: Gradebook, course: Course | None
+) -> None:
+    """The class report: what counts for each student, with lateness and overrides."""
+    from grader.report.page.row import ReportRow
+    from grader.report.page.write import write_class_report
+
+    entries = {entry.submission: entry for entry in book.entries(lab.name, course=course)}
+    rows = []
+    for row in table.rows:
+        if row.grade is None or row.handed.stored is None:
+            continue
+        stored = row.handed.stored
+        entry = entries.get(stored.id)
+        rows.append(
+            ReportRow(
+                _name(row, entry), row.grade, stored.data.decode("utf-8", "replace"),
+                entry.note if entry else "", _override(entry),
+                entry.points if entry else None, f"{stored.received:%Y-%m-%d %H:%M} UTC",
+            )
+        )  # fmt: skip
+    say(f"wrote {write_class_report(folder, lab, rows)}")
+
+
+def _name(row: Row, entry: Entry | None) -> str:
+    name = (entry.name if entry else "") or row.handed.found.who
+    return f"{name} ({row.handed.student})" if name else row.handed.student
+
+
+def _override(entry: Entry | None) -> str:
+    if entry is None or entry.override is None or entry.override.points is None:
+        return ""
+    given = entry.override
+    return f"{given.points:g} by {given.author}: {given.reason}"
