@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from grader import __version__
+from grader.cli.batch import batch
 from grader.cli.check import check
 from grader.cli.course import quiz  # noqa: F401 (adds a command to `labs`)
 from grader.cli.doctor import doctor
@@ -32,6 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command(short_help="Grade FILE.cu as LAB asks; say what to mend.")(check)
+app.command(short_help="Grade a class; lose nothing.")(batch)
 app.command(short_help="Draw who touches what, and what lines cost.")(explain)
 app.command("run", short_help="Launch any kernel; report what it did wrong.")(run_kernel)
 app.command(short_help="Write grades as another system reads them.")(export)
