@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -126,16 +127,19 @@ def install(
             grade.insert().values(submission=stored_id, attempt=attempt_id, since=now)
         )
     after = _score(connection, attempt_id)
-    _record(connection, now, actor, action, stored_id, attempt_id, before=before, after=after)
+    record_attempt(
+        connection, now, actor, action, stored_id, attempt_id, before=before, after=after
+    )
 
 
-def _record(
+def record_attempt(
     connection: Connection, now: datetime, actor: str, action: str, stored_id: int,
     attempt_id: int, **values: Any,
 ) -> None:  # fmt: skip
+    """One line of the audit about an attempt at a submission."""
     of = select(submission.c.lab, submission.c.student).where(submission.c.id == stored_id)
-    lab, student = connection.execute(of).one()._tuple()
-    whose: dict[str, Any] = {"lab": lab, "student": student, "submission": stored_id}
+    row = connection.execute(of).one()
+    whose: dict[str, Any] = {"lab": row.lab, "student": row.student, "submission": stored_id}
     record(connection, now, actor, action, **whose, attempt=attempt_id, **values)
 
 
@@ -160,7 +164,32 @@ def fault(connection: Connection, held: Claim, why: GradeJson | str, now: dateti
         text = why if isinstance(why, str) else "the grade is incomplete"
         body = None if isinstance(why, str) else json.dumps(why, sort_keys=True)
         _settle(connection, held.attempt, "fault", now, reason=storable(text), grade_json=body)
-        _record(connection, now, held.worker, "fault", held.submission, held.attempt, reason=text)
+        record_attempt(
+            connection, now, held.worker, "fault", held.submission, held.attempt, reason=text
+        )
     lane = (attempt.c.submission == held.submission) & (attempt.c.key == held.key)
     lane &= (attempt.c.proposal == held.proposal) & (attempt.c.state == "fault")
     return connection.execute(select(func.count()).where(lane)).scalar_one()
+
+
+def forgive(
+    connection: Connection, lab: str, students: Collection[str] | None, author: str, now: datetime
+) -> int:
+    """Count the machine's faults no longer, so that what they stopped is wanted again. How many
+    submissions that are."""
+    query = select(submission.c.id).where(submission.c.lab == lab)
+    if students is not None:
+        query = query.where(submission.c.student.in_([storable(who) for who in students]))
+    faulted = attempt.c.submission.in_(query) & (attempt.c.state == "fault")
+    ids = sorted(
+        connection.execute(select(attempt.c.submission).where(faulted).distinct()).scalars()
+    )
+    for stored_id in ids:
+        _lock(connection, stored_id)
+        mine = (attempt.c.submission == stored_id) & (attempt.c.state == "fault")
+        last = select(func.max(attempt.c.id)).where(mine)
+        record_attempt(
+            connection, now, author, "forgive", stored_id, connection.execute(last).scalar_one()
+        )
+        connection.execute(update(attempt).where(mine).values(state="forgiven"))
+    return len(ids)

@@ -129,6 +129,12 @@ class Gradebook:
         with self._database.writing() as connection:
             return attempts.fault(connection, claim, why, self._clock())
 
+    def forgive(self, lab: str, author: str, *, students: Collection[str] | None = None) -> int:
+        """Count the machine's faults so far no longer: what they stopped is wanted again. How many
+        submissions that are."""
+        with self._database.writing() as connection:
+            return attempts.forgive(connection, lab, students, author, self._clock())
+
     def changes(self, proposal: str) -> Sequence[Change]:
         """What adopting that regrade would change, by student; the same grade again included."""
         with self._database.reading() as connection:
@@ -139,10 +145,10 @@ class Gradebook:
         with self._database.writing() as connection:
             return proposals.adopt(connection, proposal, author, self._clock())
 
-    def reject(self, proposal: str) -> int:
+    def reject(self, proposal: str, author: str) -> int:
         """Drop the grades of that regrade. How many there were."""
         with self._database.writing() as connection:
-            return proposals.reject(connection, proposal)
+            return proposals.reject(connection, proposal, author, self._clock())
 
     def entries(self, lab: str, *, course: Course | None = None) -> Sequence[Entry]:
         """What counts for each student. Without a course, the last submission counts and nothing

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
 
-from grader.gradebook.attempts import install
+from grader.gradebook.attempts import install, record_attempt
 from grader.gradebook.tables import attempt, grade, submission
 from grader.gradebook.values import Change, verdict
 
@@ -41,15 +41,13 @@ def _change(row: Row[Any]) -> Change:
 
 
 def _proposed(connection: Connection, proposal: str) -> Sequence[Row[Any]]:
-    """The attempts that wait for a decision. Their submissions' rows are locked."""
-    query = (
-        select(attempt)
-        .join(submission, submission.c.id == attempt.c.submission)
-        .where(attempt.c.proposal == proposal, attempt.c.state == "proposed")
-        .order_by(submission.c.id)
-        .with_for_update()
-    )
-    return connection.execute(query).all()
+    """The attempts that wait for a decision. Their submissions are locked first, as every writer
+    does, and always in the same order: two that wait for each other would wait for ever."""
+    waiting = (attempt.c.proposal == proposal) & (attempt.c.state == "proposed")
+    theirs = submission.c.id.in_(select(attempt.c.submission).where(waiting))
+    locked = select(submission.c.id).where(theirs).order_by(submission.c.id).with_for_update()
+    connection.execute(locked).all()
+    return connection.execute(select(attempt).where(waiting).order_by(attempt.c.submission)).all()
 
 
 def adopt(connection: Connection, proposal: str, author: str, now: datetime) -> int:
@@ -61,9 +59,10 @@ def adopt(connection: Connection, proposal: str, author: str, now: datetime) -> 
     return len(rows)
 
 
-def reject(connection: Connection, proposal: str) -> int:
+def reject(connection: Connection, proposal: str, author: str, now: datetime) -> int:
     """Drop all that was proposed; the grades that stand are kept. How many there were."""
     rows = _proposed(connection, proposal)
     for row in rows:
         connection.execute(update(attempt).where(attempt.c.id == row.id).values(state="rejected"))
+        record_attempt(connection, now, author, f"reject {proposal}", row.submission, row.id)
     return len(rows)

@@ -74,7 +74,7 @@ def _record(
 
 def stored(row: Row[Any]) -> Stored:
     """A row of COLUMNS as a value."""
-    values: Sequence[Any] = row._tuple()
+    values: Sequence[Any] = tuple(row)
     return Stored(*values)
 
 

@@ -1,0 +1,140 @@
+"""An empty database, and one of each older version, become what the code works with."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Column, Integer, MetaData, Table, text
+from sqlalchemy.exc import DBAPIError
+
+from grader.fault import MachineFault
+from grader.gradebook import migrate
+from grader.gradebook.book import open_gradebook
+from grader.gradebook.database import connect
+from grader.gradebook.tables import metadata
+
+STEPS = Path(migrate.__file__).parent / "migrations"
+NOW = datetime(2027, 3, 1, tzinfo=UTC)
+
+
+def differences(url: str, models: MetaData) -> list[object]:
+    """What alembic would still change to make the tables those of the models."""
+    database = connect(url)
+    with database.reading() as connection:
+        found = compare_metadata(
+            MigrationContext.configure(connection, opts={"compare_type": True}), models
+        )
+    database.close()
+    return found
+
+
+def test_the_models_and_the_steps_agree(url: str) -> None:
+    open_gradebook(url).close()
+    assert differences(url, metadata) == []
+
+
+def test_a_model_that_no_step_makes_is_seen(url: str) -> None:
+    """The twin: without it, the comparison above could be blind."""
+    open_gradebook(url).close()
+    more = MetaData()
+    for table in metadata.tables.values():
+        table.to_metadata(more)
+    Table("forgotten", more, Column("id", Integer, primary_key=True))
+    more.tables["grade"].append_column(Column("extra", Integer))
+    assert len(differences(url, more)) == 2
+
+
+def test_head_is_the_newest_step() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(STEPS))
+    assert ScriptDirectory.from_config(config).get_heads() == [migrate.HEAD]
+
+
+@pytest.mark.parametrize("version", [str(n) for n in range(1, int(migrate.HEAD))])
+def test_an_older_gradebook_keeps_what_is_in_it(url: str, version: str) -> None:
+    old = connect(url)
+    with old.writing() as connection:
+        migrate.upgrade(connection, version)
+        connection.execute(text("INSERT INTO student (id, name) VALUES ('ada', 'Ada L.')"))
+        connection.execute(
+            text(
+                "INSERT INTO submission (lab, student, name, sha256, data, received, stored)"
+                " VALUES ('tiled', 'ada', 'f.cu', :sha, :data, :now, :now)"
+            ),
+            {"sha": "0" * 64, "data": b"\x00\xff", "now": str(NOW)},
+        )
+    old.close()
+    book = open_gradebook(url)
+    (kept,) = book.submissions("tiled")
+    assert (kept.student, kept.data, kept.name) == ("ada", b"\x00\xff", "f.cu")
+    book.close()
+    assert differences(url, metadata) == []
+
+
+def test_opened_by_many_at_once(url: str) -> None:
+    faults: list[BaseException] = []
+
+    def opened() -> None:
+        try:
+            open_gradebook(url).close()
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=opened) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert faults == []
+    assert differences(url, metadata) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE alembic_version SET version_num = '999'", "is of version 999"),
+        ("DROP TABLE alembic_version", "has tables, but no gradebook's"),
+    ],
+)
+def test_what_is_no_gradebook_of_ours_is_left_alone(url: str, statement: str, told: str) -> None:
+    open_gradebook(url).close()
+    database = connect(url)
+    with database.writing() as connection:
+        connection.execute(text(statement))
+    database.close()
+    with pytest.raises(MachineFault, match=told):
+        open_gradebook(url)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE audit SET actor = 'nobody'",
+        "DELETE FROM audit",
+        "DELETE FROM submission",
+        "DELETE FROM attempt",
+        "UPDATE override SET points = 100",
+        "DELETE FROM override",
+    ],
+)
+def test_the_database_itself_keeps_the_record(url: str, statement: str) -> None:
+    book = open_gradebook(url)
+    stored = book.submit("tiled", "ada", "f.cu", b"1", received=NOW)
+    book.claim(stored.id, "key", "worker", 10)
+    book.override("tiled", "ada", 1.0, "me", "because")
+    before = book.audit()
+    database = connect(url)
+    with pytest.raises(MachineFault, match="stay as they are") as told, database.writing() as made:
+        made.execute(text(statement))
+    assert isinstance(told.value.__cause__, DBAPIError)
+    database.close()
+    assert book.audit() == before
+    assert len(book.submissions("tiled")) == 1
+    book.close()
