@@ -19,7 +19,7 @@ from grader.fault import LabFault, StudentFault
 from grader.gpu.child import facts_of
 from grader.gpu.device import alike
 from grader.lab import Band, Case, Lab
-from grader.labfile.thresholds import Measured, proposal
+from grader.labfile.thresholds import Measured, digest, proposal
 from grader.run import time_kernel
 from grader.speed.speedup import Estimate, estimate
 from grader.speed.timing import Timing, TimingPlan, counted
@@ -46,7 +46,7 @@ class Rung:
 @dataclass(frozen=True)
 class Calibration:
     """A lab on one device: what was timed, the thresholds in force and those proposed, if any;
-    `dims` and `kind` of the launch."""
+    `dims` and `kind` of the launch; `sha256` of the baseline's file and the solution's, by name."""
 
     lab: str
     device: str
@@ -55,6 +55,7 @@ class Calibration:
     proposed: Band | None
     dims: Mapping[str, int] = field(default_factory=dict)
     kind: str = ""
+    sha256: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def solution(self) -> Rung:
@@ -84,6 +85,7 @@ def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> 
     base = replace(
         timing_plan(lab, case, options, lab_band, b""), budget=BUDGET, least=PAIRS, most=PAIRS
     )
+    of = {file.name: digest(file) for file in (lab.baseline, lab.solution)}
     rungs: list[Rung] = []
     device = ""
     for name, file, fails in ladder(lab):
@@ -93,7 +95,7 @@ def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> 
         rungs.append(rung)
     in_force = lab.bands.get(device, lab_band)
     return Calibration(
-        lab.name, device, tuple(rungs), in_force, proposed(rungs), options.dims, options.kind
+        lab.name, device, tuple(rungs), in_force, proposed(rungs), options.dims, options.kind, of
     )
 
 
@@ -131,6 +133,7 @@ def measured(calibration: Calibration, today: datetime.date) -> Measured:
         dims=dict(calibration.dims),
         kind=calibration.kind,
         speedups={r.name: round(r.speedup.ratio, 4) for r in calibration.rungs if r.speedup},
+        sha256=dict(calibration.sha256),
         driver=tools.pop("driver", ""),
         toolchain=tools,
         date=today,

@@ -23,6 +23,8 @@ from grader.launch import Array, Launch, Scalar
 Visibility = Literal["public", "hidden"]
 Role = Literal["in", "inout", "out", "value"]
 
+BASELINE = "baseline.cu"
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -273,7 +275,7 @@ class Lab:
     @property
     def baseline(self) -> Path:
         """The straightforward kernel that traffic and speed are measured against."""
-        return self.folder / "baseline.cu"
+        return self.folder / BASELINE
 
     @property
     def solution(self) -> Path:

@@ -16,7 +16,7 @@ from grader.calibrate import Calibration, Rung, calibrate, calibration_lines, la
 from grader.fault import LabFault, MachineFault
 from grader.lab import Band, Lab
 from grader.labfile.spec import load_lab
-from grader.labfile.thresholds import FILE, read_thresholds
+from grader.labfile.thresholds import FILE, digest, read_thresholds
 from grader.launch import Finding
 from grader.speed.timing import Timing, TimingPlan
 from tests.check.test_speed import H100, a_timing
@@ -85,6 +85,7 @@ def test_the_ladder_is_timed_from_the_baseline_to_the_solution(
     assert (made.device, made.in_force, made.problems) == (H100, Band(1.2, 1.4), ())
     assert made.proposed == Band(1.22, 1.48)
     assert (made.dims, made.kind) == ({"n": 256}, "random")
+    assert made.sha256 == {file.name: digest(file) for file in (lab.baseline, lab.solution)}
 
 
 def test_the_table_fits_and_says_how_far_the_solution_is(

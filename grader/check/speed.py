@@ -175,7 +175,8 @@ def _uncalibrated(evidence: Evidence, timing: Timing) -> Finding | None:
     return Finding(
         "machine",
         "info",
-        f"the lab's thresholds were not measured on this device ({timing.device}) at this size",
+        f"the lab's thresholds were not measured on this device ({timing.device}) at this size "
+        "beside this baseline",
         hint=f"an instructor measures them: `grader labs calibrate {evidence.lab.name} --write`",
     )
 

@@ -17,8 +17,10 @@ from grader.abreast import abreast
 from grader.cases import How
 from grader.fault import LabFault, MachineFault, StudentFault
 from grader.gate.quiz import quiz_problems, quiz_seen
+from grader.gate.thresholds import stale, thresholds_seen
 from grader.grade import Grade, grade, refusal
 from grader.lab import Lab
+from grader.labfile.thresholds import FILE as THRESHOLDS
 from grader.labfile.thresholds import MARGIN
 from grader.launch import KINDS, Finding
 from grader.mutation.demands import demands
@@ -93,6 +95,8 @@ def check_lab(
     yield _held(name, "skeleton falls short", lambda: skeleton_falls_short(folder, how))
     announce(f"{name}: solution")
     yield _held(name, "solution passes", lambda: solution_passes(folder, how))
+    if (folder.lab.folder / THRESHOLDS).is_file():
+        yield _held(name, "thresholds", lambda: thresholds_hold(folder))
     yield _held(name, f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
     for twin, line in abreast(partial(_twin_line, folder, how), folder.twins, how.at_a_time):
         announce(f"{name}: {twin.stem}")
@@ -183,6 +187,13 @@ def thin_margin(made: Grade) -> str:
                 f"the minimum of {seen['minimum']:g}: see `grader labs calibrate {made.lab}`"
             )
     return ""
+
+
+def thresholds_hold(folder: Folder) -> str:
+    """No device's thresholds were measured beside another baseline."""
+    if problems := list(stale(folder.lab)):
+        raise Fails("; ".join(problems))
+    return thresholds_seen(folder.lab)
 
 
 def enough_twins(folder: Folder) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from grader.fault import LabFault
 from grader.lab import (
+    BASELINE,
     ArgumentSpec,
     Band,
     Case,
@@ -112,7 +113,8 @@ def _bands(model: labmodel.LabModel, folder: Path) -> Mapping[str, Band]:
     """What was measured of the launch that the lab's speed check times."""
     speed = model.checks.get("speed")
     asked = speed.options if speed else {}
-    return bands(read_thresholds(folder), asked.get("dims"), asked.get("kind", "random"))
+    kind = asked.get("kind", "random")
+    return bands(read_thresholds(folder), asked.get("dims"), kind, folder / BASELINE)
 
 
 def _kernel(kernel: labmodel.Kernel) -> KernelSpec:

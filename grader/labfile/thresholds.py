@@ -8,8 +8,9 @@ points, and no kernel that must fail comes near what earns the first.
 from __future__ import annotations
 
 import datetime
+import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -39,7 +40,8 @@ more than 2 % of the points, see bench/stopping.py."""
 class Measured(BaseModel):
     """One device's thresholds, and the speedups that they were set from, by the file timed.
 
-    `dims` and `kind` are the launch that was timed; thresholds without them hold for any."""
+    `dims` and `kind` are the launch that was timed; thresholds without them hold for any. `sha256`
+    are the digests of the baseline's and the solution's file as they were then."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     minimum: float = Field(gt=0, allow_inf_nan=False)
@@ -47,6 +49,7 @@ class Measured(BaseModel):
     dims: dict[str, int] = Field(default_factory=dict)
     kind: str = ""
     speedups: dict[str, float] = Field(default_factory=dict)
+    sha256: dict[str, str] = Field(default_factory=dict)
     driver: str = ""
     toolchain: dict[str, str] = Field(default_factory=dict)
     date: datetime.date | None = None
@@ -57,9 +60,14 @@ class Measured(BaseModel):
             raise ValueError(f"full ({self.full:g}) must be above minimum ({self.minimum:g})")
         return self
 
-    def is_of(self, dims: object, kind: object) -> bool:
-        """Whether it was measured of the launch that the lab times today."""
-        return self.dims in ({}, dims) and self.kind in ("", kind)
+    def is_of(self, dims: object, kind: object, baseline: Path) -> bool:
+        """Whether it was measured of the launch that the lab times today, and beside that file."""
+        launch = self.dims in ({}, dims) and self.kind in ("", kind)
+        return launch and not self.is_older_than(baseline)
+
+    def is_older_than(self, file: Path) -> bool:
+        """Whether the file is another one now than the one that was timed."""
+        return self.sha256.get(file.name, "") not in ("", digest(file))
 
 
 class Thresholds(BaseModel):
@@ -76,12 +84,30 @@ def read_thresholds(folder: Path) -> Mapping[str, Measured]:
     return load_yaml(file, Thresholds).devices if file.is_file() else {}
 
 
-def bands(measured: Mapping[str, Measured], dims: object, kind: object) -> Mapping[str, Band]:
-    """The thresholds alone, by device, of a lab that times these `dims` with inputs of that `kind`.
-    Those of another size or input are left out: a speedup there says nothing of one here."""
+def bands(
+    measured: Mapping[str, Measured], dims: object, kind: object, baseline: Path
+) -> Mapping[str, Band]:
+    """The thresholds alone, by device, of a lab that times these `dims` with inputs of that `kind`
+    beside the kernel in `baseline`. Those of another size, input or baseline are left out: a
+    speedup there says nothing of one here."""
     return {
-        name: Band(one.minimum, one.full) for name, one in measured.items() if one.is_of(dims, kind)
+        name: Band(one.minimum, one.full)
+        for name, one in measured.items()
+        if one.is_of(dims, kind, baseline)
     }
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal; empty when it cannot be read."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def outdated(measured: Mapping[str, Measured], file: Path) -> Iterator[str]:
+    """The devices whose thresholds were measured with other contents of `file`."""
+    yield from (name for name, one in sorted(measured.items()) if one.is_older_than(file))
 
 
 def thresholds_text(lab: str, measured: Mapping[str, Measured]) -> str:

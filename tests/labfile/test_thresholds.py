@@ -20,6 +20,8 @@ from grader.labfile.thresholds import (
     SPARE,
     Measured,
     bands,
+    digest,
+    outdated,
     proposal,
     read_thresholds,
     thresholds_text,
@@ -31,6 +33,7 @@ H100 = Measured(
     speedups={"baseline.cu": 1.0, "tiled.cu": 1.52},
     dims={"n": 1024},
     kind="integer",
+    sha256={"baseline.cu": digest(load_lab("tiled-matmul").baseline)},
     driver="580.65.06",
     toolchain={"nvcc": "13.0.88"},
     date=datetime.date(2026, 1, 31),
@@ -56,7 +59,7 @@ def test_a_lab_has_the_thresholds_of_its_file(tmp_path: Path) -> None:
     shutil.copytree(source, folder)
     (folder / FILE).write_text(thresholds_text("tiled-matmul", MEASURED))
     lab = load_lab("tiled-matmul", (tmp_path / "labs",))
-    assert lab.bands == bands(MEASURED, {"n": 1024}, "integer") == {
+    assert lab.bands == bands(MEASURED, {"n": 1024}, "integer", lab.baseline) == {
         "NVIDIA H100 80GB HBM3": Band(1.17, 1.4), "Tesla T4": Band(2, 3)
     }  # fmt: skip
 
@@ -82,12 +85,26 @@ def test_what_was_measured_of_another_launch_does_not_hold(
     assert load_lab("tiled-matmul", (tmp_path,)).bands == ({"T4": Band(2, 3)} if holds else {})
 
 
+def test_what_was_measured_beside_another_baseline_does_not_hold(tmp_path: Path) -> None:
+    folder = tmp_path / "tiled-matmul"
+    shutil.copytree(load_lab("tiled-matmul").folder, folder)
+    (folder / FILE).write_text(thresholds_text("tiled-matmul", MEASURED))
+    baseline = folder / "baseline.cu"
+    baseline.write_text(f"{baseline.read_text()}// slower\n")
+    lab = load_lab("tiled-matmul", (tmp_path,))
+    assert lab.bands == {"Tesla T4": Band(2, 3)}, "who says no digest cannot be outdated"
+    assert list(outdated(MEASURED, baseline)) == ["NVIDIA H100 80GB HBM3"]
+    assert list(outdated(MEASURED, lab.solution)) == []
+
+
 def test_what_is_shipped_was_measured_of_the_launch_that_is_timed() -> None:
     for name in list_labs():
         lab = load_lab(name)
         kept = read_thresholds(lab.folder)
         assert set(lab.bands) == set(kept), name
         assert all(one.dims and one.kind for one in kept.values()), name
+        assert not list(outdated(kept, lab.baseline)), name
+        assert all(set(one.sha256) == {"baseline.cu", f"{name}.cu"} for one in kept.values()), name
 
 
 MISTAKES = [
