@@ -90,7 +90,7 @@ def by_value(value: int | float | bool, dtype: str) -> Any:
 
 
 def unpin() -> None:
-    """Make every line of the L2 cache evictable again. A kernel may ask (evict_last) that lines stay,
+    """Make every line of the L2 cache evictable. A kernel may ask (evict_last) that lines stay,
     and a flush leaves those: its next inputs would be there, or the baseline lack the room."""
     ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()  # an old GPU keeps none, and says so
 
