@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 LEAST_ROWS = 4
 PIECE = 256
 PIECES = 64
+BAND = 1 << 16
+"""Elements that are moved at once."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,10 @@ def fresh(base: NDArray[Any], moved: Moves) -> NDArray[Any]:
     whole = flat.size // moved.length
     pieces = np.lib.stride_tricks.sliding_window_view(flat, moved.length)
     made = np.empty_like(flat)
-    made[: whole * moved.length].reshape(whole, moved.length)[:] = pieces[moved.starts[:whole]]
+    to = made[: whole * moved.length].reshape(whole, moved.length)
+    step = max(BAND // moved.length, 1)
+    for row in range(0, whole, step):  # each band is a copy that stays in the cache
+        to[row : row + step] = pieces[moved.starts[row : min(row + step, whole)]]
     for start in moved.starts[whole:]:
         rest = flat.size - whole * moved.length
         made[whole * moved.length :] = flat[start : start + rest]

@@ -23,6 +23,10 @@ SURE = 4
 FEWEST = 20
 """Pairs that a measurement has even when its time is spent."""
 
+LOOK = 10
+"""Pairs from one look at whether enough is known to the next, once there are as many as the plan
+asks for at least: a look goes through all of them, and takes as long as a pair when they are many."""
+
 HOPELESS = 8
 """Pairs after which a kernel far below the minimum is believed to be that slow."""
 
@@ -57,11 +61,12 @@ class Record:
 
 def wanted(record: Record, plan: Mapping[str, Any], spent: float) -> bool:
     """Whether another pair is to be measured, after so many seconds."""
+    pairs = len(record.times) - 1  # the first only warms up
+    if pairs >= plan["most"] or (spent > plan["budget"] and pairs >= FEWEST):
+        return False
+    if pairs > plan["least"] and (pairs - plan["least"]) % LOOK:
+        return True
     ratios = record.ratios()
-    if len(record.times) > plan["most"]:
-        return False
     if len(ratios) >= HOPELESS and interval(ratios)[1] < plan["minimum"] / 2:
-        return False
-    if spent > plan["budget"] and len(record.times) > FEWEST:
         return False
     return not settled(ratios, plan["minimum"], plan["full"], plan["least"])
