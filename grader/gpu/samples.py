@@ -25,7 +25,7 @@ FEWEST = 20
 
 LOOK = 10
 """Pairs from one look at whether enough is known to the next, once there are as many as the plan
-asks for at least: a look goes through all of them, and takes as long as a pair when they are many."""
+asks for at least: a look goes through all of them, and takes as long as a pair does."""
 
 HOPELESS = 8
 """Pairs after which a kernel far below the minimum is believed to be that slow."""
