@@ -24,8 +24,8 @@ SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
 WRONG = sorted((ROOT / "solutions" / LAB / "wrong").glob("*.cu"))[0]
 CLASS = ROOT / "tests" / "classes" / "tiled-matmul"
 GRADE_KEYS = {
-    "schema", "lab", "student", "submission_sha256", "backend", "status", "score", "judged_max",
-    "max_score", "checks", "cases", "provenance",
+    "schema", "lab", "title", "file", "student", "submission_sha256", "backend", "status",
+    "score", "judged_max", "max_score", "checks", "cases", "provenance", "lines", "lines_on",
 }  # fmt: skip
 RUN_KEYS = {
     "backend", "verdict", "findings", "counters", "lines", "resources", "outputs", "seconds",

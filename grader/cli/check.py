@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,18 +25,20 @@ from grader.cli.terminal import (
     progress,
     show,
     width,
+    write_file,
     write_json,
 )
 from grader.fault import LabFault, StudentFault
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from grader.cases import How
     from grader.grade import Progress
     from grader.lab import Lab
     from grader.record import Grade
 
+Html = Annotated[
+    str | None, typer.Option("--html", metavar="F", help="Write the report as an HTML page to F.")
+]
 LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
 
 
@@ -44,6 +47,7 @@ def check(
     file: Source,
     on: On = Backend.auto,
     json: Json = None,
+    html: Html = None,
     course: Course = None,
     threads: Threads = None,
     limit: Limit = 20.0,
@@ -56,6 +60,7 @@ def check(
 
     how = How(resolved(on), threads=threads, limit=limit)
     check_writable(json)
+    check_writable(html, "--html")
     if lab.endswith(".cu"):
         raise LabFault("the lab comes first", where=lab, mend="grader check LAB FILE.cu")
     held = load_lab(lab, lab_roots(course))
@@ -69,11 +74,26 @@ def check(
     finished()
     if json:
         write_json(grade.to_json(), json)
+    if html:
+        write_page(grade, file, html)
     if json != "-":
         from grader.report.text import grade_report
 
         show(grade_report(grade, width()))
     return grade.exit_code
+
+
+def write_page(grade: Grade, file: Path, html: str) -> None:
+    """The student's page of one grade, with the source of the file where that is text."""
+    from grader.report.page.row import ReportRow
+    from grader.report.page.write import student_page
+    from grader.submission import read_submission
+
+    try:
+        source = read_submission(file).text
+    except StudentFault:  # the grade says so
+        source = ""
+    write_file(Path(html), student_page(ReportRow("", grade, source)))
 
 
 def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:

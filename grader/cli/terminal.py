@@ -99,13 +99,13 @@ def finished() -> None:
         sys.stderr.flush()
 
 
-def check_writable(file: str | None) -> None:
-    """Refuse a `--json` file that cannot be written before the work is done, not after it."""
+def check_writable(file: str | None, option: str = "--json") -> None:
+    """Refuse a file that cannot be written before the work is done, not after it."""
     if file is None or file == STDOUT:
         return
     path = Path(file)
     if path.is_dir():
-        raise LabFault("this is a folder", where=file, mend="name a file for --json")
+        raise LabFault("this is a folder", where=file, mend=f"name a file for {option}")
     if not path.absolute().parent.is_dir():
         what = "there is no folder to write this file in"
         raise LabFault(what, where=file, mend=f"make {path.absolute().parent} first")

@@ -160,7 +160,9 @@ def _kind(kind: str, held: Sequence[tuple[bool, Finding, ReportRow, str]]) -> Ki
 def _tallies(rows: Sequence[ReportRow], points: Sequence[float]) -> list[tuple[str, str]]:
     told = [(f"{len(rows)}", "submission" if len(rows) == 1 else "submissions")]
     if points:
-        full = sum((row.counting or 0) >= row.grade.score.judged_max for row in rows)
+        full = sum(
+            row.counting is not None and row.counting >= row.grade.score.judged_max for row in rows
+        )
         told += [
             (f"{full}", "with full marks"),
             (f"{median(points):.4g}", "median score"),

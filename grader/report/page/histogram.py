@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from markupsafe import Markup
 
 BINS = 10
-WIDTH, HEIGHT = 640, 190
-BASE = 158
+WIDTH, HEIGHT = 560, 180
+BASE = 150
 TOP = 22
 LEFT = 8
 STEP = (WIDTH - 2 * LEFT) // (BINS + 1)
@@ -36,8 +36,8 @@ def histogram_svg(points: Sequence[float], most: float) -> Markup:
     for k, count in enumerate(counts):
         _bar(svg, k, count, tallest, most)
     for k in range(BINS):
-        _text(svg, "tick", LEFT + k * STEP, BASE + 17, f"{k * most / BINS:g}")
-    _text(svg, "tick full", LEFT + BINS * STEP + (STEP - GAP) / 2, BASE + 17, f"{most:g}")
+        _text(svg, "tick", LEFT + k * STEP, BASE + 19, f"{k * most / BINS:g}")
+    _text(svg, "tick full", LEFT + BINS * STEP + (STEP - GAP) / 2, BASE + 19, f"{most:g}")
     axis = {"x1": f"{LEFT}", "x2": f"{LEFT + (BINS + 1) * STEP - GAP}"}
     SubElement(svg, "line", {"class": "axis", **axis, "y1": f"{BASE}", "y2": f"{BASE}"})
     return Markup(tostring(svg, encoding="unicode"))

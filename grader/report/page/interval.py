@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
 
-WIDTH, HEIGHT = 640, 132
+WIDTH, HEIGHT = 600, 138
 LEFT, RIGHT = 16, 16
 AXIS = 92
 MIDDLE = 62
@@ -42,7 +42,7 @@ def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) ->
     _line(svg, "axis", LEFT, AXIS, WIDTH - RIGHT, AXIS)
     for value in scale.ticks():
         _line(svg, "axis", scale.at(value), AXIS, scale.at(value), AXIS + 4)
-        _text(svg, "tick", scale.at(value), AXIS + 17, f"{value:g}")
+        _text(svg, "tick", scale.at(value), AXIS + 19, f"{value:g}")
     _line(svg, "whisker", low, MIDDLE, high, MIDDLE)
     for end in (low, high):
         _line(svg, "whisker", end, MIDDLE - 7, end, MIDDLE + 7)

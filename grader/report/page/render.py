@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from grader.report.clean import clean
 from grader.report.page.classes import ClassView
@@ -69,9 +69,20 @@ def pages() -> Pages:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = _with_code
     folder = files("grader.report.page") / "templates"
     style, script = ((folder / name).read_text("utf-8") for name in ("page.css", "sort.js"))
     return Pages(environment, style, script)
+
+
+def _with_code(text: str) -> Markup:
+    """A message whose words between backticks are set as code."""
+    parts = clean(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape("`".join(parts))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if k % 2 else part for k, part in enumerate(parts)
+    )
 
 
 def policy(style: str, script: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from grader.check.findings import fold, place
 from grader.check.result import Result
 from grader.fault import LabFault
 from grader.launch import Finding
@@ -65,7 +66,7 @@ class CheckView:
 
 @dataclass(frozen=True)
 class StudentView:
-    """A page: `verdict` is the sentence below the score, `plot` the speed's interval, `facts` how
+    """A page: `verdict` says what the score does not, `plot` the speed's interval, `facts` how
     the grade came about."""
 
     row: ReportRow
@@ -85,15 +86,16 @@ class StudentView:
 def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
     """The page's contents. `with_seed` tells the seed's identifier among the facts."""
     grade = row.grade
-    findings = in_order(f for check in grade.checks for f in check.findings)
-    counting = row.counting
+    findings = in_order(fold(in_order(f for check in grade.checks for f in check.findings)))
     of = f" of {grade.score.judged_max:g}"
+    score = "incomplete" if row.counting is None else f"{row.counting:g}{of}"
+    verdict = score_line(grade, WIDE).plain
     return StudentView(
         row=row,
         grade=grade,
         title=row.student or grade.student or grade.file,
-        score="incomplete" if counting is None else f"{counting:g}{of}",
-        verdict=score_line(grade, WIDE).plain,
+        score=score,
+        verdict="" if verdict == f"score {score}" else verdict,
         where=BACKENDS.get(grade.backend, grade.backend),
         checks=tuple(map(_check, grade.checks)),
         findings=tuple(_finding(f, n, grade) for n, f in enumerate(findings, start=1)),
@@ -121,20 +123,21 @@ def _check(check: Result) -> CheckView:
 def _measured(check: Result) -> Iterator[str]:
     measured: Mapping[str, float] = check.measurements
     if "speedup" in measured:
-        yield from speed_lines(measured)
+        yield from speed_lines(measured)[1:]
     elif measured:
         on = f" on {check.measured_on}" if check.measured_on else ""
-        yield "; ".join(f"{name} {number(value)}" for name, value in measured.items()) + on
+        told = (f"{n.replace('_', ' ')} {number(value)}" for n, value in measured.items())
+        yield "; ".join(told) + on
 
 
 def _finding(finding: Finding, number: int, grade: Grade) -> FindingView:
-    place = f" in block{GLUE}{dim3(finding.block)}" if finding.block else ""
-    told_by = [check.name for check in grade.checks if finding in check.findings]
+    block = f" in block{GLUE}{dim3(finding.block)}" if finding.block else ""
+    told_by = [c.name for c in grade.checks if place(finding) in map(place, c.findings)]
     notes = (seen(finding), clip(origins(finding), LONGEST))
     return FindingView(
         anchor=f"finding-{number}",
         finding=finding,
-        message=clip(clean(finding.message), LONGEST) + place,
+        message=clip(clean(finding.message), LONGEST) + block,
         places=tuple(_places(finding)),
         detail=tuple(finding.detail.splitlines()),
         notes=tuple(filter(None, notes)),
