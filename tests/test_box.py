@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,8 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.box import BoxDeath, Limits, call, confinement, why_unconfined
+from grader.box import BoxDeath, Limits, call, confinement, refuse_unconfined, why_unconfined
 from grader.fault import LabFault, MachineFault, StudentFault
+from grader.walls.child import spawn
+from grader.walls.group import place
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
 SHORT = Limits(wall=5.0)
@@ -262,3 +265,38 @@ def test_confinement_that_is_asked_for_and_not_there_is_refused(
     with pytest.raises(MachineFault, match="No permissions"):
         call(step("echo"), 1, confine=True)
     assert call(step("echo"), 1).value == 1
+
+
+def test_a_child_whose_caller_has_gone_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its start and the tie to its caller nothing would end it; so it looks."""
+
+    def left_alone(*args: Any) -> subprocess.Popen[bytes]:
+        process = spawn(*args)
+        assert process.stdin is not None
+        process.stdin.close()
+        return process
+
+    monkeypatch.setattr("grader.box.spawn", left_alone)
+    for confine in (True, False):
+        with pytest.raises(BoxDeath, match="status 1"):
+            call(step("echo"), 1, confine=confine)
+
+
+def test_other_peoples_work_needs_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_unconfined()
+    monkeypatch.setattr("grader.box.find", lambda: "bwrap: No permissions to create a namespace")
+    with pytest.raises(MachineFault, match="No permissions") as caught:
+        refuse_unconfined()
+    assert "--unsafe-no-sandbox" in caught.value.mend
+    refuse_unconfined(unsafe=True)
+
+
+def test_a_whole_box_takes_no_more_memory_than_its_limit() -> None:
+    """Three processes, each below its own limit; only a control group counts them together."""
+    limits = Limits(wall=10.0, memory=300 << 20, output=1 << 20)
+    request = {"processes": 3, "bytes": 150 << 20}
+    if isinstance(place(), str):
+        assert call(step("hoard"), request, limits=limits).value == 3
+        return
+    with pytest.raises(BoxDeath, match="memory: all of it needed more than 300 MB"):
+        call(step("hoard"), request, limits=limits)

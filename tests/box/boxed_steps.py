@@ -175,3 +175,14 @@ def groups(request: Any, arrays: dict[str, Any]) -> Step:
     """The control group of version 2 that this process says it is in."""
     rows = Path("/proc/self/cgroup").read_text().splitlines()
     return next(row for row in rows if row.startswith("0::")), {}
+
+
+def hoard(request: Any, arrays: dict[str, Any]) -> Step:
+    """Processes that each fill so many bytes and hold them; how many lived to say so."""
+    reading, writing = os.pipe()
+    for _ in range(request["processes"]):
+        if not os.fork():
+            held = bytearray(b"\1") * request["bytes"]
+            os.write(writing, held[-1:])
+            time.sleep(60)
+    return sum(len(os.read(reading, 1)) for _ in range(request["processes"])), {}
