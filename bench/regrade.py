@@ -1,41 +1,55 @@
-"""python -m bench.regrade [N [LAB [ROW]...]]: one file graded N times for speed on this GPU.
+"""python -m bench.regrade [N] [--lab LAB] [--to FILE | --from FILE]: one file graded N times.
 
 The thresholds are put around the solution's own speedup, so that it lies exactly at one of them, or
-2 % above or below it. Each row has N gradings by the product's own code: how many fail, how many
-are for a person to look at, and how far the shares of the points lie apart.
+2 % above or below it. Each row is N gradings: how many fail, how many are for a person to look at,
+and how far the shares of the points lie apart.
+
+A measurement takes seconds, so that all rows share them: each is made by the product with all the
+pairs that it may have, and ends, for a row, where that row's thresholds would have ended it. Where
+a doubt is left it is measured once more: the next one counts. What comes of it is judged by the
+speed check. --to keeps the pairs; --from judges what was kept, and needs no GPU.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
 
 from grader.check.result import Evidence, Verdict
 from grader.check.speed import TIMED, Options, judge
 from grader.check.suite import plan as checks_of
 from grader.compile.source import compile_source
+from grader.gpu.samples import LOOK
 from grader.lab import Band, Case, Lab
 from grader.labfile.spec import load_lab
 from grader.run import time_kernel
-from grader.speed.speedup import estimate
-from grader.speed.timing import TimingPlan
+from grader.speed.speedup import LEAST, estimate, settled
+from grader.speed.timing import Pair, Timing, TimingPlan
 from grader.speed.verifier import verifier
-from grader.timed import timing_plan, timings
+from grader.timed import ATTEMPTS, is_doubtful, timing_plan
 
 WIDE = 1.12
-"""full over minimum, as in most labs."""
+"""full over minimum: as narrow a band as a calibration proposes."""
 
 ROWS: Mapping[str, tuple[float, float]] = {
-    "minimum-under": (1 / 0.98, WIDE / 0.98),
-    "minimum": (1.0, WIDE),
-    "minimum-over": (1 / 1.02, WIDE / 1.02),
-    "full-under": (1 / 0.98 / WIDE, 1 / 0.98),
-    "full": (1 / WIDE, 1.0),
-    "full-over": (1 / 1.02 / WIDE, 1 / 1.02),
+    "2 % under minimum": (1 / 0.98, WIDE / 0.98),
+    "at minimum": (1.0, WIDE),
+    "2 % over minimum": (1 / 1.02, WIDE / 1.02),
+    "2 % under full": (1 / 0.98 / WIDE, 1 / 0.98),
+    "at full": (1 / WIDE, 1.0),
+    "2 % over full": (1 / 1.02 / WIDE, 1 / 1.02),
 }
 """Where the solution lies, and minimum and full over its speedup."""
+
+JOBS = 3
+"""Measurements at a time: one has the GPU, the others' outputs are verified."""
 
 
 @dataclass(frozen=True)
@@ -58,46 +72,87 @@ def subject(name: str) -> Subject:
     return Subject(lab, options, case, Evidence(lab, program, (), "gpu"), plan)
 
 
-def gradings(of: Subject, device: str, band: Band, count: int) -> Iterator[Verdict]:
-    """So many gradings with these thresholds."""
-    lab = replace(of.lab, bands={device: band})
-    plan = replace(of.plan, minimum=band.minimum, full=band.full)
-    for _ in range(count):
-        evidence = replace(of.evidence, lab=lab)
-        yield judge(of.options, replace(evidence, timings=timings(evidence, of.case, plan)))
+def measurements(of: Subject, count: int) -> list[Timing]:
+    """So many, each with as many pairs as one may have."""
+    plan = replace(of.plan, least=of.plan.most, minimum=1e-3, full=2e-3)
+    verify = verifier(of.lab, of.case)
+    with ThreadPoolExecutor(JOBS) as pool:
+        asked = [pool.submit(time_kernel, of.evidence.program, plan, verify) for _ in range(count)]
+        return [one.result() for one in asked]
 
 
-def row(name: str, seen: list[Verdict], seconds: float) -> str:
+def ended(timing: Timing, due: Band) -> Timing:
+    """The part of a measurement after which these thresholds would have asked for no more."""
+    for count in range(LEAST, len(timing.pairs), LOOK):
+        part = replace(timing, pairs=timing.pairs[:count])
+        if settled(part.ratios, due.minimum, due.full):
+            return part
+    return timing
+
+
+def gradings(of: Subject, made: Sequence[Timing], due: Band) -> Iterator[Verdict]:
+    """The verdict on each measurement, with those after it where it leaves a doubt."""
+    lab = replace(of.lab, bands={made[0].device: due})
+    parts = [ended(timing, due) for timing in made]
+    for first in range(len(parts) - ATTEMPTS + 1):
+        tried = parts[first : first + 1]
+        while len(tried) < ATTEMPTS and is_doubtful(tried[-1], due):
+            tried.append(parts[first + len(tried)])
+        yield judge(of.options, replace(of.evidence, lab=lab, timings=tuple(tried)))
+
+
+def row(name: str, seen: Sequence[Verdict]) -> str:
     ratios = [verdict.measurements["speedup"] for verdict in seen]
     shares = [verdict.share for verdict in seen]
-    counts = f"{sum(v.status == 'fail' for v in seen):>6}" + (
-        f"{sum('review' in v.measurements for v in seen):>8}"
-    )
     return (
-        f"{name:<15}{counts}{min(ratios):>9.4f}{max(ratios):>9.4f}"
-        f"{100 * (max(shares) - min(shares)):>16.2f}{seconds / len(seen):>8.1f}"
+        f"{name:<18}{sum(v.status == 'fail' for v in seen):>6}"
+        f"{sum('review' in v.measurements for v in seen):>8}"
+        f"{median(v.measurements['pairs'] for v in seen):>7.0f}"
+        f"{min(ratios):>9.4f}{max(ratios):>9.4f}{100 * (max(shares) - min(shares)):>16.2f}"
     )
 
 
-def main(words: list[str]) -> int:
-    count = int(words[0]) if words else 100
-    of = subject(words[1] if len(words) > 1 else "tiled-matmul")
-    exact = replace(of.plan, least=1000, most=1000, budget=15.0)
-    first = time_kernel(of.evidence.program, exact, verifier(of.lab, of.case))
-    truth = estimate(first.ratios)
+def kept(made: Sequence[Timing]) -> str:
+    """The pairs of every measurement as JSON."""
+    pairs = [[(p.baseline, p.submission, p.throttled) for p in one.pairs] for one in made]
+    return json.dumps({"device": made[0].device, "pairs": pairs})
+
+
+def read(text: str) -> list[Timing]:
+    held = json.loads(text)
+    return [Timing(tuple(Pair(*p) for p in one), device=held["device"]) for one in held["pairs"]]
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.regrade")
+    parser.add_argument("count", nargs="?", type=int, default=100)
+    parser.add_argument("--lab", default="tiled-matmul")
+    parser.add_argument("--to", type=Path, help="keep the measurements in this file")
+    parser.add_argument("--from", dest="source", type=Path, help="judge those of this file")
+    asked = parser.parse_args(words)
+    of, began = subject(asked.lab), time.monotonic()
+    if asked.source:
+        made = read(asked.source.read_text())
+    else:
+        made = measurements(of, asked.count + ATTEMPTS - 1)
+    if wrong := [finding.message for one in made for finding in one.findings]:
+        sys.exit(f"bench.regrade: {wrong[0]}")
+    if asked.to:
+        asked.to.write_text(kept(made))
+    every = estimate([ratio for one in made for ratio in one.ratios])
+    middles = [median(one.ratios) for one in made]
     print(
-        f"{of.lab.name} on {first.device}: speedup {truth.ratio:.4f} ({truth.low:.4f} to "
-        f"{truth.high:.4f}), one pair's sigma {100 * truth.sigma:.2f} %; {count} gradings a row"
+        f"{of.lab.name} on {made[0].device}: {len(made)} measurements of {len(made[0].pairs)} "
+        f"pairs in {time.monotonic() - began:.0f} s\n"
+        f"speedup {every.ratio:.4f}, one pair's sigma {100 * every.sigma:.2f} %; medians from "
+        f"{100 * (min(middles) / every.ratio - 1):+.2f} % to "
+        f"{100 * (max(middles) / every.ratio - 1):+.2f} % of it"
     )
-    print(
-        f"{'it lies at':<15}{'fail':>6}{'review':>8}{'lowest':>9}{'highest':>9}"
-        f"{'points apart %':>16}{'s each':>8}"
-    )
-    for name in words[2:] or ROWS:
-        low, high = (edge * truth.ratio for edge in ROWS[name])
-        began = time.monotonic()
-        seen = list(gradings(of, first.device, Band(low, high), count))
-        print(row(name, seen, time.monotonic() - began), flush=True)
+    print(f"{'it lies':<18}{'fail':>6}{'review':>8}{'pairs':>7}{'lowest':>9}{'highest':>9}"
+          f"{'points apart %':>16}")  # fmt: skip
+    for name, edges in ROWS.items():
+        low, high = (edge * every.ratio for edge in edges)
+        print(row(name, list(gradings(of, made, Band(low, high)))), flush=True)
     return 0
 
 

@@ -1,11 +1,11 @@
 """python -m bench.throughput: submissions a minute on this machine's GPUs, and hostile ones.
 
-    python -m bench.throughput [--jobs J] [--count N] [--gpus G] [--hostile]
+    python -m bench.throughput [--jobs J] [--count N] [--gpus G...] [--hostile]
 
 J processes grade N submissions of tiled-matmul, each another text, so that every one is compiled
 and simulated anew while others have the GPU. With --hostile N honest ones are graded alone and
 then among N / 2 hostile ones of tests/: the grades must be the same. --gpus leaves only the first
-G GPUs free.
+G GPUs free; with several numbers it is done for each, and compared.
 """
 
 from __future__ import annotations
@@ -148,30 +148,40 @@ def spread(grades: Sequence[Graded]) -> str:
     return f"points {points[0]:g} to {points[-1]:g}"
 
 
+def measured(folder: Path, gpus: int, jobs: int, count: int) -> float:
+    """Submissions a minute on so many GPUs."""
+    grades, seconds = run(copies(folder, f"honest-{gpus}", count), jobs)
+    each, holding = (median(getattr(one, what) for one in grades) for what in ("seconds", "held"))
+    rate = 60 * count / seconds
+    print(
+        f"{count} submissions on {gpus} GPU(s) with {jobs} jobs in {seconds:.1f} s: {rate:.1f} a "
+        f"minute, median {each:.1f} s each, the GPU held {holding:.1f} s, {spread(grades)}"
+    )
+    return rate
+
+
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench.throughput")
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--gpus", type=int, default=len(devices()))
+    parser.add_argument("--gpus", type=int, nargs="+", default=[len(devices())])
     parser.add_argument("--hostile", action="store_true")
     asked = parser.parse_args(words)
     if (missing := lacking()) is not None:
         sys.exit(f"bench.throughput: {missing}")
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(_folder()))
-        for other in others(asked.gpus):
-            stack.enter_context(held([other]))
+    rates: list[float] = []
+    with _folder() as name:
+        folder = Path(name)
         graded(SOLUTION)  # what a driver and a toolkit are asked once
-        if asked.hostile:
-            return min(compared(folder, asked.jobs, asked.count), 1)
-        grades, seconds = run(copies(folder, "honest", asked.count), asked.jobs)
-    each, holding = (median(getattr(one, what) for one in grades) for what in ("seconds", "held"))
-    print(
-        f"{len(grades)} submissions on {asked.gpus} GPU(s) with {asked.jobs} jobs in "
-        f"{seconds:.1f} s: {60 * len(grades) / seconds:.1f} a minute, median {each:.1f} s each, "
-        f"the GPU held {holding:.1f} s, "
-        f"{spread(grades)}"
-    )
+        for gpus in asked.gpus:
+            with ExitStack() as stack:
+                for other in others(gpus):
+                    stack.enter_context(held([other]))
+                if asked.hostile:
+                    return min(compared(folder, asked.jobs, asked.count), 1)
+                rates.append(measured(folder, gpus, asked.jobs, asked.count))
+    for gpus, rate in zip(asked.gpus[1:], rates[1:], strict=True):
+        print(f"{gpus} GPUs: {rate / rates[0]:.2f} times as many as {asked.gpus[0]}")
     return 0
 
 
