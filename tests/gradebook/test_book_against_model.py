@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -22,6 +25,8 @@ from hypothesis.stateful import (
 )
 
 from grader.gradebook.book import FAULTS, Claim, Gradebook, open_gradebook
+from grader.gradebook.database import connect
+from grader.gradebook.values import GradeJson
 from tests.gradebook.made import NOON, Clock, a_grade
 
 LAB = "tiled"
@@ -29,6 +34,8 @@ KEYS = st.sampled_from(["one", "two"])
 PROPOSALS = st.sampled_from(["", "", "regrade"])
 SCORES = st.sampled_from([0.0, 2.5, 10.0])
 LEASE = 10.0
+
+Opened = Generator[tuple[Gradebook, Clock], None, None]
 
 
 @dataclass
@@ -67,7 +74,7 @@ class Model(RuleBasedStateMachine):
 
     submissions = Bundle("submissions")
     claims = Bundle("claims")
-    opened: Iterator[tuple[Gradebook, Clock]]
+    opened: Opened
 
     def __init__(self) -> None:
         super().__init__()
@@ -207,70 +214,56 @@ class Model(RuleBasedStateMachine):
         self.audited = now
 
 
-@contextmanager
-def books(kind: str, request: pytest.FixtureRequest) -> Iterator[Iterator[tuple[Gradebook, Clock]]]:
-    """Empty gradebooks without end; commits are not flushed, which no test here looks at."""
-
-    def empty() -> Iterator[tuple[Gradebook, Clock]]:
-        while True:
-            with tempfile.TemporaryDirectory() as folder:
-                url = str(Path(folder) / "course.db")
-                if kind == "postgresql":
-                    url = request.getfixturevalue("postgresql")()
-                clock = Clock()
-                book = open_gradebook(url, clock=clock)
-                yield book, clock
-                book.close()
-
-    made = empty()
-    yield made
-    made.close()  # type: ignore[attr-defined]
+def books(postgresql: Callable[[], str] | None, made: type[Gradebook] = Gradebook) -> Opened:
+    """Empty gradebooks without end: copies of one, for making the tables takes half a second."""
+    with tempfile.TemporaryDirectory() as folder:
+        first = Path(folder) / "first.db"
+        open_gradebook(str(first)).close()
+        for number in itertools.count():
+            url = str(Path(folder) / f"{number}.db")
+            if postgresql:
+                url = postgresql()
+                open_gradebook(url).close()
+            else:
+                shutil.copyfile(first, url)
+            clock = Clock()
+            database = connect(url)
+            yield made(database, clock), clock
+            database.close()
 
 
-@pytest.mark.parametrize(("kind", "runs"), [("sqlite", 25), ("postgresql", 8)])
-def test_the_book_does_what_the_model_does(
-    kind: str, runs: int, request: pytest.FixtureRequest
-) -> None:
-    with books(kind, request) as opened:
-        machine = type("Run", (Model,), {"opened": opened})
-        run_state_machine_as_test(  # type: ignore[no-untyped-call]
-            machine,
-            settings=settings(
-                max_examples=runs,
-                stateful_step_count=25,
-                deadline=None,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+def run(opened: Opened, runs: int, steps: int, **more: Any) -> None:
+    machine = type("Run", (Model,), {"opened": opened})
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        machine,
+        settings=settings(
+            max_examples=runs,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            **more,
+        ),
+    )
+
+
+def test_sqlite_does_what_the_model_does() -> None:
+    with closing(books(None)) as opened:
+        run(opened, runs=20, steps=25)
+
+
+def test_postgresql_does_what_the_model_does(postgresql: Callable[[], str]) -> None:
+    with closing(books(postgresql)) as opened:
+        run(opened, runs=5, steps=25)
 
 
 class Forgetful(Gradebook):
     """A wrong twin: it believes every token."""
 
-    def accept(self, claim: Claim, grade_json: object) -> bool:
-        super().accept(claim, grade_json)  # type: ignore[arg-type]
+    def accept(self, claim: Claim, grade_json: GradeJson) -> bool:
+        super().accept(claim, grade_json)
         return True
 
 
-def test_a_book_that_believes_every_token_is_seen(tmp_path: Path) -> None:
-    numbers = iter(range(10**6))
-
-    def empty() -> Iterator[tuple[Gradebook, Clock]]:
-        while True:
-            clock = Clock()
-            made = open_gradebook(str(tmp_path / f"{next(numbers)}.db"), clock=clock)
-            yield Forgetful(made._database, clock), clock
-
-    machine = type("Run", (Model,), {"opened": empty()})
-    with pytest.raises(AssertionError):
-        run_state_machine_as_test(  # type: ignore[no-untyped-call]
-            machine,
-            settings=settings(
-                max_examples=60,
-                stateful_step_count=25,
-                deadline=None,
-                database=None,
-                report_multiple_bugs=False,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+def test_a_book_that_believes_every_token_is_seen() -> None:
+    with closing(books(None, Forgetful)) as opened, pytest.raises(AssertionError):
+        run(opened, runs=100, steps=25, database=None, phases=[Phase.generate])
