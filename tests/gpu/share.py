@@ -3,7 +3,8 @@
     python -m pytest -p tests.gpu.share --shared FOLDER ...
 
 A process claims a test by making a file in FOLDER that was not there, so that a slow test keeps
-only its own process busy. What became of each test is a line of JSON in FOLDER/reports.
+only its own process busy. What became of each test is a line of JSON in FOLDER/reports. The GPU's
+lock lies in each process' own folder for temporary files: their launches share the GPU.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from grader.gpu import lock
 
 REPORTS = "reports"
 
@@ -77,6 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--shared")
     if folder is not None:
         config.pluginmanager.register(Reports(folder))
+        lock.FOLDER = Path(tempfile.gettempdir())
 
 
 def _claimed(folder: Path, name: str) -> bool:

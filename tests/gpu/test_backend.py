@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.fault import LabFault
+from grader.gpu import attempt, lock
 from grader.gpu.attempt import facts_of, healthy
 from grader.gpu.device import devices
 from grader.grade import grade
@@ -110,6 +113,56 @@ def test_a_launch_that_dies_is_a_finding_and_the_next_is_right(name: str, row: A
     assert words in traces[1].errors[0].message
     assert (traces[2].outputs[1][:64] == 2).all()
     assert not healthy(devices()[0])
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_the_child_after_a_dead_context_is_right_without_a_probe(
+    name: str, row: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the probe is there to find did not happen: the context died with its own process."""
+    probed: list[Any] = []
+    monkeypatch.setattr(attempt, "probe", probed.append)
+    (dead,) = ran(source(BODIES[name][0]), limit=2)
+    began = time.perf_counter()
+    (after,) = ran(RIGHT)
+    row(f"{name}: the next launch ended {time.perf_counter() - began:.2f} s later")
+    assert not dead.ended and len(probed) == 1
+    assert after.ended and not after.findings
+    assert after.outputs[1].tolist() == [2.0 * i for i in range(N)]
+
+
+def test_a_killed_grader_frees_the_gpu_with_its_child(row: Any) -> None:
+    """Its launch would take a minute; whoever waits for the GPU gets one that works."""
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from grader.gpu import lock\n"
+        "from tests.gpu.test_backend import BODIES, ran, source\n"
+        "lock.FOLDER = Path(sys.argv[1])\n"
+        "ran(source(BODIES['endless'][0]), limit=60)\n"
+    )
+    grader = subprocess.Popen([sys.executable, "-c", script, str(lock.FOLDER)], cwd=ROOT)
+    file = lock.lock_file(devices()[0])
+    while not is_held_by(file, 2):
+        assert grader.poll() is None, "it ended before its launch began"
+        time.sleep(0.01)
+    time.sleep(1)
+    grader.kill()
+    grader.wait()
+    began = time.perf_counter()
+    with lock.held(devices()[:1], wait=30):
+        took = time.perf_counter() - began
+    row(f"free {took:.2f} s after its grader was killed")
+    assert not healthy(devices()[0])
+
+
+def is_held_by(file: Path, processes: int) -> bool:
+    """Whether so many descriptors share the lock, as the kernel tells it."""
+    if not file.exists():
+        return False
+    rows = [row.split() for row in Path("/proc/locks").read_text().splitlines()]
+    inode = str(file.stat().st_ino)
+    return sum(row[1] == "FLOCK" and row[5].endswith(f":{inode}") for row in rows) >= processes
 
 
 def test_a_write_past_the_end(row: Any) -> None:
