@@ -15,8 +15,12 @@ from dataclasses import dataclass
 from grader.batch.leases import Leases
 from grader.batch.runner import Runner
 from grader.batch.task import Answer, Task
+from grader.fault import MachineFault
 from grader.gradebook.book import FAULTS, Gradebook
 from grader.gradebook.worker import this_worker
+
+IN_A_ROW = 8
+"""Submissions one after the other at which the machine fails before it is taken for broken."""
 
 POLL = 0.5
 """Seconds between two looks at what others are grading."""
@@ -52,7 +56,8 @@ def run_batch(
     """Grade all the tasks and keep their grades under `key`; as a proposal when one is named.
 
     A fault of the machine is tried FAULTS times in all, then it is among the failures. Raises
-    MachineFault when the gradebook fails; the grades before it are kept.
+    MachineFault when the gradebook fails, or the machine at one submission after the other; the
+    grades before it are kept.
     """
     with Leases(book) as leases:
         batch = _Batch(lab, key, proposal, book, runner, leases, told)
@@ -74,6 +79,7 @@ class _Batch:
         self._running: dict[int, Task] = {}
         self._failures: dict[int, Answer] = {}
         self._graded = self._done = self._total = 0
+        self._in_a_row: set[int] = set()
 
     def run(self, tasks: Sequence[Task]) -> Outcome:
         self._waiting.extend(tasks)
@@ -115,6 +121,7 @@ class _Batch:
             self._failures[task.number] = answer
         elif answer.grade is not None and answer.is_graded:
             self._graded += self._book.accept(claim, answer.grade)
+            self._in_a_row.clear()
         else:
             count = self._book.fault(claim, answer.grade or answer.failure)
             again = count < FAULTS
@@ -122,5 +129,14 @@ class _Batch:
                 self._waiting.append(task)
             else:
                 self._failures[task.number] = answer
+            self._in_a_row.add(task.number)
         self._done += not again
         self._told(Step(task, answer, self._done, self._total, again))
+        if len(self._in_a_row) >= IN_A_ROW:
+            raise _broken(answer)
+
+
+def _broken(answer: Answer) -> MachineFault:
+    what = f"the machine fails at one submission after the other: {answer.reason}"
+    mend = "`grader doctor` looks at it; when it is mended, the same command goes on"
+    return MachineFault(what, mend=mend)

@@ -27,6 +27,11 @@ class HandedIn:
     problem: Fault | None = None
 
     @property
+    def number(self) -> int:
+        """The submission's in the gradebook; 0 when it could not be stored."""
+        return self.stored.id if self.stored is not None else 0
+
+    @property
     def task(self) -> Task | None:
         if self.stored is None:
             return None

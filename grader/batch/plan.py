@@ -13,13 +13,12 @@ from grader.gradebook.book import Event
 
 @dataclass(frozen=True)
 class Plan:
-    """`tasks` are to be graded. The others, by number: `graded` before; `outdated`, graded before
-    with another lab text, seed or toolchain; `spent`, at which the machine failed too often."""
+    """`tasks` are to be graded. The others, by number: `graded` before; `outdated`, those of
+    them graded with another lab text, seed or toolchain."""
 
     tasks: tuple[Task, ...]
     graded: tuple[int, ...]
     outdated: tuple[int, ...]
-    spent: tuple[int, ...]
 
 
 def plan(
@@ -37,7 +36,6 @@ def plan(
         tasks=tuple(tasks[number] for number in new if number in wanted),
         graded=tuple(held),
         outdated=tuple(number for number in held if grades[number][0] != key),
-        spent=tuple(number for number in new if number not in wanted),
     )
 
 

@@ -56,6 +56,14 @@ class Answer:
     def is_graded(self) -> bool:
         return self.grade is not None and self.grade["status"] == "graded"
 
+    @property
+    def reason(self) -> str:
+        """Why there is no grade, in one line."""
+        if self.grade is None:
+            return " ".join(self.failure.split())
+        errors = [c["summary"] for c in self.grade["checks"] if c["status"] == "error"]
+        return " ".join(errors[0].split()) if errors else "the grade is incomplete"
+
 
 def perform(lab: Lab, task: Task, terms: Terms) -> Answer:
     """Grade one submission on all cases. Whatever goes wrong is in the answer: one submission

@@ -92,19 +92,11 @@ def _said(step: Step) -> str:
     if not answer.is_graded:
         again = ", it is tried again" if step.again else ""
         whose = "the lab is wrong" if answer.is_labs else "the machine failed"
-        return f"{whose}{again}: {reason(answer)}"
+        return f"{whose}{again}: {answer.reason}"
     grade = grade_from_json(answer.grade)
     found = main_finding(grade)
     said = f"{grade.score.points:g} of {grade.score.judged_max:g}"
     return f"{said}, {found}" if found else said
-
-
-def reason(answer: Answer) -> str:
-    """Why there is no grade, in one line."""
-    if answer.failure or answer.grade is None:
-        return " ".join(answer.failure.split())
-    errors = [c["summary"] for c in answer.grade["checks"] if c["status"] == "error"]
-    return errors[0] if errors else "the grade is incomplete"
 
 
 @dataclass(frozen=True)
@@ -145,8 +137,8 @@ class Table:
 
     def text(self, width: int) -> Text:
         """A line a submission, then what is missing."""
-        from grader.report.clean import clean
         from grader.report.classes import class_table
+        from grader.report.clean import clean
 
         text = class_table(self.grades, width)
         for row in self.rows:
@@ -164,19 +156,19 @@ def table_of(
     grades = book.grades(lab)
     rows = []
     for one in handed:
-        number = one.stored.id if one.stored else 0
-        if number in grades:
-            rows.append(Row(one, grade_from_json(grades[number][1])))
-        elif number in failures and failures[number].grade is not None:
-            rows.append(Row(one, grade_from_json(failures[number].grade)))
+        failure = failures.get(one.number)
+        if one.number in grades:
+            rows.append(Row(one, grade_from_json(grades[one.number][1])))
+        elif failure is not None and failure.grade is not None:
+            rows.append(Row(one, grade_from_json(failure.grade)))
         else:
-            rows.append(_ungraded(one, failures.get(number)))
+            rows.append(_ungraded(one, failure))
     return Table(tuple(rows))
 
 
 def _ungraded(one: HandedIn, failure: Answer | None) -> Row:
     if failure is not None:
-        return Row(one, None, reason(failure), 2 if failure.is_labs else 3)
+        return Row(one, None, failure.reason, 2 if failure.is_labs else 3)
     if one.problem is not None:
         return Row(one, None, " ".join(str(one.problem).split()), one.problem.exit_code)
     return Row(one, None, "the machine failed too often")
