@@ -71,10 +71,11 @@ def export(
     rows = list(_from_files(given, course)) if rows is None else rows
     if points is not None:
         rows = [scaled(row, points) for row in rows]
-    kept, left = sorted_out(chosen, rows)
+    options = Options(column, identifier)
+    kept, left = sorted_out(chosen, rows, options)
     _tell(left)
     if kept:
-        _write(chosen, kept, Options(column, identifier), out)
+        _write(chosen, kept, options, out)
     return max((_code(item) for item in left), default=0)
 
 

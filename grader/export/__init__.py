@@ -3,7 +3,7 @@
 A format is a module with
 
     export(rows, options) -> str    the document; the first line of its docstring says what it is
-    unfit(row) -> str               why a row cannot be told in it, "" when it can
+    unfit(row, options) -> str      why a row cannot be told in it, "" when it can
     EACH                            whether every submission gets a document of its own
     SUFFIX                          how its file's name ends
     READER                          "student": grades are redacted first; or "staff"

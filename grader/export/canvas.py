@@ -12,7 +12,7 @@ from typing import Literal
 
 from grader.course.roster import Student
 from grader.export.row import ExportRow, Options, title
-from grader.export.sheet import harmless, number, one_line, sheet
+from grader.export.sheet import harmless, number, sheet
 
 EACH = False
 SUFFIX = ".csv"
@@ -30,7 +30,7 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return sheet([head, [f"    {POINTS}", "", "", "", "", number(most)], *map(_line, rows)])
 
 
-def unfit(row: ExportRow) -> str:
+def unfit(row: ExportRow, options: Options) -> str:
     """Points are needed, and something that Canvas knows the student by."""
     if row.points is None:
         return row.why
@@ -44,8 +44,8 @@ def unfit(row: ExportRow) -> str:
 def _line(row: ExportRow) -> list[str]:
     assert row.points is not None
     student = row.student
-    name = one_line(student.name or student.id).replace(POINTS, POINTS.replace(" ", NO_BREAK))
-    return [harmless(name), *_known(student), harmless(student.section), number(row.points)]
+    name = harmless(student.name or student.id).replace(POINTS, POINTS.replace(" ", NO_BREAK))
+    return [name, *_known(student), harmless(student.section), number(row.points)]
 
 
 def _known(student: Student) -> tuple[str, str, str]:

@@ -29,7 +29,7 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return dumps(results(row))
 
 
-def unfit(row: ExportRow) -> str:
+def unfit(row: ExportRow, options: Options) -> str:
     """A grade is needed; one that the machine failed has an `error` in place of results."""
     return "" if row.grade else row.why or "there is no grade to show"
 

@@ -26,7 +26,7 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return sheet([head, *(_line(row, tuple(checks)) for row in rows)])
 
 
-def unfit(row: ExportRow) -> str:
+def unfit(row: ExportRow, options: Options) -> str:
     """Every row can be told."""
     return ""
 

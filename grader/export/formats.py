@@ -27,7 +27,7 @@ class Format:
     suffix: str
     reader: Literal["student", "staff"]
     export: Callable[[Sequence[ExportRow], Options], str]
-    unfit: Callable[[ExportRow], str]
+    unfit: Callable[[ExportRow, Options], str]
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ def find_format(name: str) -> Format:
 
 
 def sorted_out(
-    format: Format, rows: Iterable[ExportRow]
+    format: Format, rows: Iterable[ExportRow], options: Options
 ) -> tuple[tuple[ExportRow, ...], tuple[LeftOut, ...]]:
     """The rows that the format can tell, redacted where students read it, and those it cannot."""
     every = tuple(rows)
-    reasons = [format.unfit(row) for row in every]
+    reasons = [format.unfit(row, options) for row in every]
     kept = (row for row, why in zip(every, reasons, strict=True) if not why)
     left = (LeftOut(row, why) for row, why in zip(every, reasons, strict=True) if why)
     return tuple(_shown(format, row) for row in kept), tuple(left)

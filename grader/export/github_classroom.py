@@ -32,7 +32,7 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return base64.b64encode(text.encode()).decode() + "\n"
 
 
-def unfit(row: ExportRow) -> str:
+def unfit(row: ExportRow, options: Options) -> str:
     """A grade is needed; one that the machine failed is told as an error."""
     return "" if row.grade else row.why or "there is no grade to show"
 

@@ -28,7 +28,7 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return dumps(results(row))
 
 
-def unfit(row: ExportRow) -> str:
+def unfit(row: ExportRow, options: Options) -> str:
     """Without points there is no results.json; without a grade there is nothing to show."""
     if row.points is None:
         return row.why

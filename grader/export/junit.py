@@ -40,7 +40,7 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(top, encoding="unicode")}\n'
 
 
-def unfit(row: ExportRow) -> str:
+def unfit(row: ExportRow, options: Options) -> str:
     """A grade is needed; one that the machine failed has errors in it."""
     return "" if row.grade else row.why or "there is no grade to show"
 

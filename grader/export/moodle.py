@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Literal
 
+from grader.check.result import Result
 from grader.export.row import ExportRow, Options, title
 from grader.export.sheet import harmless, number, one_line, sheet
 from grader.export.words import clipped, summary
@@ -28,33 +29,40 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     """Moodle: a CSV file for Import in the grader report; --identifier email or id."""
     name = harmless(title(rows, options))
     head = [HEADS[options.identifier], name, f"{name} (feedback)"]
-    return sheet([head, *(_line(row, options.identifier) for row in rows)])
+    return sheet([head, *(_line(row, options) for row in rows)])
 
 
-def unfit(row: ExportRow) -> str:
+def unfit(row: ExportRow, options: Options) -> str:
     """Points are needed, and an identifier that a spreadsheet leaves alone."""
     if row.points is None:
         return row.why
-    for said in (row.student.id, row.student.email):
-        if said and harmless(said) != said:
-            return f"`{said}` would be a formula in a spreadsheet"
-    return ""
+    known = _known(row, options)
+    if not known:
+        return "the roster gives no e-mail address; --identifier id goes by the ID number"
+    return "" if harmless(known) == known else f"`{known}` would be a formula in a spreadsheet"
 
 
-def _line(row: ExportRow, identifier: str) -> list[str]:
+def _known(row: ExportRow, options: Options) -> str:
+    return row.student.email if options.identifier == "email" else row.student.id
+
+
+def _line(row: ExportRow, options: Options) -> list[str]:
     assert row.points is not None
-    student = row.student
-    known = (student.email or student.id) if identifier == "email" else student.id
-    return [known, number(row.points), feedback(row)]
+    return [_known(row, options), number(row.points), feedback(row)]
 
 
 def feedback(row: ExportRow) -> str:
-    """One line: what every check said, and what lateness or an override did; as HTML."""
-    parts = [one_line(row.note)]
-    if row.grade:
-        main = main_finding(row.grade)
-        parts += [f"main finding: {main}"] if main else []
-        parts += [f"{c.name}: {c.points:g} of {c.max_points:g}, {summary(c)}"
-                  for c in row.grade.checks if c.status not in ("unjudged", "error")]  # fmt: skip
-    text = "; ".join(one_line(part) for part in parts if part)
+    """One line of HTML: what lateness or an override did, the main finding, every check."""
+    main = main_finding(row.grade) if row.grade else ""
+    parts = [one_line(row.note), f"main finding: {main}" if main else ""]
+    parts += [_said(check) for check in row.grade.checks] if row.grade else []
+    text = "; ".join(filter(None, parts))
     return harmless(escape(clipped(text, LONGEST), quote=False))
+
+
+def _said(check: Result) -> str:
+    """A check that has something to say: it is worth points, or it failed."""
+    if check.status in ("unjudged", "error") or (check.status == "pass" and not check.max_points):
+        return ""
+    earned = f" {check.points:g} of {check.max_points:g}" if check.max_points else ""
+    return one_line(f"{check.name}{earned}: {summary(check)}")

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from grader.check.result import Result
 from grader.check.suite import known_check
 from grader.export.row import ExportRow, Options
-from grader.export.words import LONGEST, check_text, clipped, summary
+from grader.export.words import LONGEST, clipped, details, summary
 from grader.record import Grade
 from grader.report.clean import clean
 from grader.report.json import dumps
@@ -37,7 +37,7 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return text
 
 
-def unfit(row: ExportRow) -> str:
+def unfit(row: ExportRow, options: Options) -> str:
     """A grade is needed; one without points is told as not gradable."""
     return "" if row.grade else row.why or "there is no grade to show"
 
@@ -67,7 +67,7 @@ def _test(check: Result, limit: int) -> dict[str, Any]:
         "points": check.points,
         "max_points": check.max_points,
         "message": clipped(summary(check), limit),
-        "output": check_text(check, limit),
+        "output": details(check, limit),
     }
 
 

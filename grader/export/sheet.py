@@ -46,4 +46,5 @@ def _plain(character: str) -> str:
     kind = unicodedata.category(character)
     if kind == "Cf":
         return character if character in JOINERS else ""
-    return " " if kind in ("Cc", "Cs", "Co", "Zl", "Zp") else character
+    gone = kind in ("Cc", "Cs", "Co", "Zl", "Zp") or ord(character) & 0xFFFE == 0xFFFE
+    return " " if gone else character

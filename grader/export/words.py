@@ -21,13 +21,16 @@ def summary(check: Result) -> str:
 
 
 def check_text(check: Result, limit: int = LONGEST) -> str:
-    """The summary, every finding with its place and advice, and what was measured; of at most
-    `limit` characters, without control characters."""
-    parts = [summary(check)]
-    if check.findings:
-        parts.append(plain(findings_text(check.findings)).rstrip("\n"))
-    parts += [plain(text).rstrip("\n") for text in measured((check,))]
+    """The summary, then the details; of at most `limit` characters, no control characters."""
+    parts = (summary(check), details(check, limit))
     return clipped("\n\n".join(filter(None, parts)), limit)
+
+
+def details(check: Result, limit: int = LONGEST) -> str:
+    """Every finding with its place and advice, and what was measured."""
+    parts = [findings_text(check.findings)] if check.findings else []
+    texts = (plain(part).rstrip("\n") for part in (*parts, *measured((check,))))
+    return clipped("\n\n".join(texts), limit)
 
 
 def clipped(text: str, limit: int) -> str:

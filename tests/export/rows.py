@@ -1,0 +1,113 @@
+"""Rows for the tests of every format: all statuses, hostile names, secrets, far too much text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.course.roster import Student
+from grader.export.formats import Format, LeftOut, find_format, sorted_out
+from grader.export.row import ExportRow, Options, row_of
+from grader.launch import Finding
+from grader.record import CaseLine, Grade
+from tests.made import RACE, a_grade, a_result
+
+SECRETS = ("ragged-4711", "4711", "1931", "0.8151")
+CASES = (
+    CaseLine("square", "16 x 16", "public", "pass"),
+    CaseLine("ragged-4711", "4711 x 1931", "hidden", "fail"),
+)
+HIDDEN = Finding(
+    "wrong-output",
+    "error",
+    "3 of 9097141 elements are wrong; C[4711, 1931] = 0.8151",
+    file="tiled.cu",
+    line=8,
+    hint="1931 columns",
+    cases=("ragged-4711",),
+)
+
+HOSTILE = (
+    "=HYPERLINK(\"http://x\",\"y\")",
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    " =1",
+    "＝1+1",
+    "O'Brien, \"Bo\"; x",
+    "two\nlines\r\nthree",
+    "\x1b[31mred\x1b[0m\x00",
+    "Пушкин 陳大文 مُحَمَّد 🦊",
+    "<script>alert(1)</script>&amp;",
+    "\u202egnp.exe",
+    "lone \ud800 surrogate \ufffe\uffff",
+    "    Points Possible",
+    "]]>--><x/>",
+    "x" * 5000,
+)  # fmt: skip
+"""Names that students can give themselves."""
+
+OPTIONS = Options()
+
+
+def graded(**values: object) -> Grade:
+    """Some of everything that can be judged: 70 of 85 points, 15 not judged."""
+    checks = (
+        a_result("compile", "pass", 0, 0),
+        a_result("output", "pass", 40, 40),
+        a_result("sync", "fail", 15, 30, findings=(RACE,), measurements={"ratio": float("nan")}),
+        a_result("memory", "blocked", 15, 15),
+        a_result("speed", "unjudged", 0, 15),
+    )
+    return a_grade(*checks, student="ada", **values)  # type: ignore[arg-type]
+
+
+PASSED = a_grade(a_result("output", "pass", 40, 40), student="ada")
+FAILED = a_grade(
+    a_result("compile", "error", 0, 0, summary="the disk is full"),
+    a_result("output", "error", 0, 40, summary="this machine failed"),
+    student="ada",
+)
+SECRET = a_grade(
+    a_result(
+        "output", "fail", 8, 40, findings=(HIDDEN,), cases={"square": "pass", "ragged-4711": "fail"}
+    ),
+    a_result("traffic", "fail", summary="4711 bytes", measured_on="ragged-4711"),
+    a_result("style", "fail", summary="4711", visibility="hidden", findings=(HIDDEN,)),
+    cases=CASES,
+    student="ada",
+)
+
+
+def huge() -> Grade:
+    """More text than any system takes, much of it six times as long in JSON."""
+    detail = "\n".join(["é" * 70] * 40)
+    found = tuple(replace(RACE, line=n, detail=detail) for n in range(1, 9))
+    return a_grade(*(a_result(f"check-{n}", "fail", findings=found) for n in range(12)))
+
+
+def a_row(grade: Grade, **student: str) -> ExportRow:
+    return row_of(grade, Student(**{"id": "4242", "name": "Ada", "email": "ada@u.edu", **student}))
+
+
+def hostile_rows() -> list[ExportRow]:
+    """A row for each hostile name; name and section are the student's to choose."""
+    return [
+        a_row(graded(file=f"{name}.cu"), id=str(n), name=name, section=name, sis_id=f"s{n}")
+        for n, name in enumerate(HOSTILE)
+    ]
+
+
+def made(
+    name: str, *rows: ExportRow, options: Options = OPTIONS
+) -> tuple[str, tuple[LeftOut, ...]]:
+    """The document of a format, and what was left out of it; "" when all was."""
+    format = find_format(name)
+    kept, left = sorted_out(format, rows, options)
+    return format.export(kept, options) if kept else "", left
+
+
+def every_format() -> list[Format]:
+    from grader.export.formats import format_names
+
+    return [find_format(name) for name in format_names()]

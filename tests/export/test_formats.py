@@ -1,0 +1,86 @@
+"""What holds for every format, whichever it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.export.formats import Format, find_format, format_names
+from grader.export.row import Options, row_of, scaled
+from grader.export.words import clipped
+from grader.fault import LabFault
+from tests.export.rows import FAILED, PASSED, SECRET, SECRETS, a_row, every_format, graded, made
+
+NAMES = ("canvas", "check50", "csv", "github-classroom", "gradescope", "junit", "moodle",
+         "prairielearn")  # fmt: skip
+SCORELESS = {"gradescope", "canvas", "moodle"}
+"""Formats that have no way to say that the machine failed: such a row stays out of them."""
+
+
+def test_formats_are_found_by_name() -> None:
+    assert format_names() == NAMES
+    assert all(format.title for format in every_format())
+
+
+def test_a_wrong_name_is_told_the_nearest() -> None:
+    with pytest.raises(LabFault, match="did you mean `gradescope`"):
+        find_format("gradscope")
+
+
+@pytest.mark.parametrize("format", every_format(), ids=lambda f: f.name)
+def test_students_never_read_a_secret(format: Format) -> None:
+    text, left = made(format.name, a_row(SECRET))
+    if format.name == "github-classroom":
+        import base64
+
+        text = base64.b64decode(text).decode()
+    assert text and not left
+    if format.reader == "student":
+        assert [secret for secret in SECRETS if secret in text] == []
+    assert not any(secret in text for secret in SECRETS if format.name == "canvas")
+
+
+@pytest.mark.parametrize("format", every_format(), ids=lambda f: f.name)
+def test_the_redaction_is_what_hides_it(format: Format) -> None:
+    """The same text without it has the secret, or the test above could not fail."""
+    if format.reader == "staff":
+        return
+    text = format.export([a_row(SECRET)], Options())
+    if format.name == "github-classroom":
+        import base64
+
+        text = base64.b64decode(text).decode()
+    assert "4711" in text
+
+
+@pytest.mark.parametrize("format", every_format(), ids=lambda f: f.name)
+def test_a_failure_of_the_machine_is_no_score(format: Format) -> None:
+    text, left = made(format.name, a_row(FAILED), a_row(PASSED, id="7")) if not format.each else (
+        made(format.name, a_row(FAILED))
+    )  # fmt: skip
+    assert [item.row.student.id for item in left] == (["4242"] if format.name in SCORELESS else [])
+    if format.name in SCORELESS:
+        assert "4242" not in text and "machine failed" in left[0].why
+
+
+def test_a_grade_without_a_roster_goes_by_its_file() -> None:
+    row = row_of(graded())
+    assert (row.student.id, row.points, row.out_of) == ("ada", 70, 85)
+
+
+@pytest.mark.parametrize(
+    ("points", "out_of", "scale", "due"), [(70, 85, 10, 8.24), (0, 0, 10, 0), (None, 85, 10, None)]
+)
+def test_scaled(points: float | None, out_of: float, scale: float, due: float | None) -> None:
+    from dataclasses import replace
+
+    row = scaled(replace(a_row(PASSED), points=points, out_of=out_of), scale)
+    assert (row.points, row.out_of) == (due, scale)
+
+
+@pytest.mark.parametrize("limit", [0, 10, 59, 60, 61, 100, 5000])
+def test_clipped(limit: int) -> None:
+    text = "a" * 1000
+    cut = clipped(text, limit)
+    assert len(cut) <= limit and (cut == text) == (limit >= 1000)
+    if 60 < limit < 1000:
+        assert cut.endswith("characters more")
