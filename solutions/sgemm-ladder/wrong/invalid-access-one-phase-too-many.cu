@@ -33,6 +33,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
         *(float4*)&Bs[b_row][b_col] = b;
         __syncthreads();
 
+#pragma unroll
         for (int step = 0; step < DEPTH; ++step) {
             float4 a_low = *(const float4*)&As[step][row];
             float4 a_high = *(const float4*)&As[step][row + 4];

@@ -32,6 +32,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
         As[a_col + 3][a_row] = a.w;
         *(float4*)&Bs[b_row][b_col] = b;
 
+#pragma unroll
         for (int step = 0; step < DEPTH; ++step) {
             float4 a_low = *(const float4*)&As[step][row];
             float4 a_high = *(const float4*)&As[step][row + 4];
