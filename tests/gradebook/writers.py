@@ -1,0 +1,115 @@
+"""Many processes that grade one class at once, each for itself, with leases far too short.
+
+    python -m tests.gradebook.writers URL WRITERS SUBMISSIONS [--unfenced]
+
+Prints one JSON line: how often each submission was claimed and accepted, as the writers saw it.
+`--unfenced` is the wrong twin: it accepts by the number of the attempt alone, as if a lease could
+not run out, and needs a database without the constraints that would refuse it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+from collections import Counter
+from datetime import UTC, datetime
+
+from sqlalchemy import text
+
+from grader.gradebook.book import Claim, Gradebook, open_gradebook
+from tests.gradebook.made import NOON, a_grade
+
+LAB, KEY = "tiled", "key"
+LEASE = 0.05
+"""Seconds: shorter than some of the work, so that workers lose their claims all the time."""
+PATIENCE = 120.0
+
+
+class Unfenced(Gradebook):
+    """Accepts whatever finishes: nobody asks whether the claim still stands."""
+
+    def accept(self, claim: Claim, grade_json: object) -> bool:
+        change = text(
+            "UPDATE attempt SET state = 'accepted', grade_json = :made, ended = :now WHERE id = :id"
+        )
+        values = {"made": json.dumps(grade_json), "now": str(NOON), "id": claim.attempt}
+        with self._database.writing() as connection:
+            connection.execute(change, values)
+        return True
+
+
+def drop_constraints(url: str) -> None:
+    """What the database itself would refuse is let through: only the code's fence is left out."""
+    book = open_gradebook(url)
+    with book._database.writing() as connection:
+        connection.execute(text("DROP INDEX uq_attempt_kept"))
+        connection.execute(text("DROP INDEX uq_attempt_running"))
+    book.close()
+
+
+def write(book: Gradebook, seed: int) -> tuple[Counter[int], Counter[int]]:
+    """Grade until nothing is wanted any more: what this writer claimed, and what was accepted."""
+    dice = random.Random(seed)
+    claimed: Counter[int] = Counter()
+    accepted: Counter[int] = Counter()
+    end = time.monotonic() + PATIENCE
+    while todo := list(book.wanted(LAB, KEY)):
+        assert time.monotonic() < end, "the class is never done"
+        one = dice.choice(todo)
+        # A name without a process: leases alone decide, as between machines.
+        claim = book.claim(one.id, KEY, f"writer {seed}", LEASE)
+        if claim is None:
+            time.sleep(LEASE)
+            continue
+        claimed[one.id] += 1
+        time.sleep(dice.choice([0, 0.01, 1.5 * LEASE]))
+        if dice.random() < 0.1:
+            book.release(claim)
+        elif book.accept(claim, a_grade(float(seed % 10))):
+            accepted[one.id] += 1
+    return claimed, accepted
+
+
+def child(url: str, seed: int, unfenced: bool, pipe: int, gate: int) -> None:
+    """One writer, from the moment that all stand ready."""
+    opened = open_gradebook(url)
+    book = Unfenced(opened._database) if unfenced else opened
+    os.read(gate, 1)
+    counts = [dict(counter) for counter in write(book, seed)]
+    with os.fdopen(pipe, "w") as stream:
+        json.dump(counts, stream)
+
+
+def main(url: str, writers: int, submissions: int, unfenced: bool) -> None:
+    book = open_gradebook(url)
+    for number in range(submissions):
+        book.submit(LAB, f"student {number}", "f.cu", b"%d" % number, received=datetime.now(UTC))
+    book.close()
+    if unfenced:
+        drop_constraints(url)
+    gate, opens = os.pipe()
+    pipes = []
+    for seed in range(writers):
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            os.close(opens)
+            child(url, seed, unfenced, writing, gate)
+            os._exit(0)
+        os.close(writing)
+        pipes.append(reading)
+    os.close(opens)
+    totals: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    for pipe in pipes:
+        with os.fdopen(pipe) as stream:
+            for total, counts in zip(totals, json.load(stream), strict=True):
+                total.update(counts)
+    for _ in range(writers):
+        os.wait()
+    print(json.dumps({"claimed": totals[0], "accepted": totals[1]}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), "--unfenced" in sys.argv)
