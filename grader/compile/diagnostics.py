@@ -22,6 +22,7 @@ from grader.launch import Finding, Severity
 from grader.nearest import did_you_mean
 
 MAX_ERRORS = 20
+MAX_WARNINGS = 50
 MAX_CONTEXT = 4
 MAX_LETTERS = 500  # of a message, a context's line
 
@@ -67,22 +68,24 @@ class _Entry:
 
 
 def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ...]:
-    """The log's errors (at most MAX_ERRORS) and the warnings about the student's own lines.
+    """The log's errors (at most MAX_ERRORS) and the warnings about the student's own lines (at
+    most MAX_WARNINGS): a log may have 20,000, and each asks for its line of the source.
 
     `file` is the name that the source was compiled under, `text` the source, `ptx` what the
     assembler was given: its errors point there."""
-    found = []
+    errors: dict[Finding, None] = {}
+    warnings: dict[Finding, None] = {}
     for entry in _entries(log):
-        own = entry.file == file
-        if entry.severity == "warning" and not own:
+        kind, most = (
+            (warnings, MAX_WARNINGS) if entry.severity == "warning" else (errors, MAX_ERRORS)
+        )
+        if len(kind) == most or (kind is warnings and entry.file != file):
             continue
         if entry.severity == "assembler":
-            found.append(_assembler_finding(entry, file, text, ptx))
+            kind[_assembler_finding(entry, file, text, ptx)] = None
         else:
-            found.append(_finding(entry, file, text))
-    unique = list(dict.fromkeys(found))
-    errors = [f for f in unique if f.severity == "error"]
-    return (*errors[:MAX_ERRORS], *(f for f in unique if f.severity != "error"))
+            kind[_finding(entry, file, text)] = None
+    return (*errors, *warnings)
 
 
 def missing_header(log: str) -> str:

@@ -65,7 +65,7 @@ def _problem(directive: Directive) -> tuple[str, str, str] | None:
             return _include_problem(directive.text)
         case "embed":
             return "cheat", "#embed puts another file into the kernel", "delete the line"
-        case "line":
+        case name if name == "line" or name.isdigit():  # `# 1 "file"` is #line too
             return "compile-error", "#line would make messages point elsewhere", "delete the line"
     return None
 

@@ -197,7 +197,8 @@ def _failure(
 
 
 def _unsaid(raw: _Raw, found: tuple[Kernel, ...], text: str, name: str) -> tuple[Finding, ...]:
-    """The one failure that the compiler reports without a word: too much static shared memory."""
+    """The failures that the compiler reports without a word: too much static shared memory, and
+    those of its assembler that we cannot name (too much constant memory is one)."""
     if raw.last["code"] != COMPILATION:
         return ()
     lines = {kernel.symbol: kernel for kernel in found}
@@ -212,6 +213,10 @@ def _unsaid(raw: _Raw, found: tuple[Kernel, ...], text: str, name: str) -> tuple
             )
             hint = "use smaller tiles, or one extern __shared__ array sized at the launch"
             errors.append(located(message, name, kernel.line, text, hint=hint))
+    if not errors:
+        message = "the compiler refuses this file and does not say why"
+        hint = "look for __constant__ arrays of more than 64 KB, or more of anything than a GPU has"
+        errors.append(located(message, name, 0, text, hint=hint))
     return tuple(errors)
 
 
