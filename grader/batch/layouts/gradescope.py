@@ -56,12 +56,15 @@ def _metadata(data: bytes) -> Mapping[str, Mapping[str, Any]]:
     try:
         value = yaml.load(text, Loader=loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        what = f"not the metadata that Gradescope writes: {str(error).splitlines()[0]}"
-        mend = "export the submissions again, or name a folder with a folder a student"
-        raise LabFault(what, where=METADATA, mend=mend) from None
+        raise _foreign(str(error).splitlines()[0]) from None
     if not isinstance(value, dict):
-        return {}
+        raise _foreign("it names no submission")
     return {str(name): facts for name, facts in value.items() if isinstance(facts, dict)}
+
+
+def _foreign(why: str) -> LabFault:
+    mend = "export the submissions again, or name a folder with a folder a student"
+    return LabFault(f"not what Gradescope writes: {why}", where=METADATA, mend=mend)
 
 
 def _kept(lines: list[str]) -> Iterator[str]:

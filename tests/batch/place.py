@@ -1,0 +1,37 @@
+"""Folders and zips of submissions, made for a test."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+KERNEL = 'extern "C" __global__ void k(int* a) { a[0] = %d; }\n'
+
+
+def kernel(number: int) -> bytes:
+    """A source that is another one for each number."""
+    return (KERNEL % number).encode()
+
+
+def folder(place: Path, files: Mapping[str, bytes | None]) -> Path:
+    """The folder with those files; None makes an empty folder."""
+    for name, data in files.items():
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if data is None:
+            path.mkdir()
+        else:
+            path.write_bytes(data)
+    return place
+
+
+def archive(path: Path, files: Mapping[str, bytes | None]) -> Path:
+    """The same as a zip."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, data in files.items():
+            if data is None:
+                zipped.mkdir(name) if hasattr(zipped, "mkdir") else zipped.writestr(f"{name}/", b"")
+            else:
+                zipped.writestr(name, data)
+    return path
