@@ -1,8 +1,8 @@
 """What run_autograder does in Gradescope's container, where nothing has a GPU.
 
-Gradescope's containers run as root and forbid namespaces. So the answers are made root's alone,
-and what reads a submission is another user; whether that holds is asked from inside a box before
-anything is graded. stdout is for the instructors; what students see is in results.json.
+Gradescope's containers run as root and forbid namespaces. So the answers are hidden before anything
+is graded: they are root's alone, and what reads a submission is another user. stdout is for the
+instructors; what students see is in results.json.
 
 Where this machine fails there is no results.json: Gradescope then says that the autograder failed
 and an instructor runs it again. A score of 0 would be a grade.
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.box import exposed
+from grader.box import hide
 from grader.export import gradescope
 from grader.export.container.build import CONFIG
 from grader.export.row import FAILED, Options, row_of
@@ -64,7 +64,7 @@ def run(root: Path) -> int:
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
     course = root / "source" / "course"
-    close(course)
+    hide([course])
     order = read_order(root / "source")
     made = graded(order, root / "submission")
     print(plain(grade_report(made)))
@@ -74,22 +74,6 @@ def run(root: Path) -> int:
     shown = replace(row, grade=redact(made))
     write_whole(results, gradescope.export([shown], Options()).encode())
     return 0
-
-
-def close(folder: Path) -> None:
-    """Make the answers ours alone, and see that a step in a box cannot read them.
-
-    Raises MachineFault when it can: then no submission is touched."""
-    for place, _, names in os.walk(folder):
-        os.chmod(place, 0o700)
-        for name in names:
-            os.chmod(os.path.join(place, name), 0o600)
-    if exposed([folder]):
-        raise MachineFault(
-            "what is graded here could read the answers",
-            where=str(folder),
-            mend="run as root, as Gradescope does, or where bubblewrap works",
-        )
 
 
 def read_order(source: Path) -> Order:

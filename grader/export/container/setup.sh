@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # Runs once, as root, when Gradescope builds the image: installs warpgrade and closes the answers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"

@@ -1,0 +1,277 @@
+"""Gradescope's autograder: the zip unpacked into a root of its own, and run there for real."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader.box import why_unconfined
+from grader.export.container.build import CONFIG, autograder_zip
+from grader.export.container.inside import find_submission
+from grader.fault import StudentFault
+from grader.labfile.spec import load_lab
+from grader.quizkey import probed_files
+from grader.walls.stranger import reachable
+from tests.command import ROOT
+from tests.export.test_gradescope import Results
+
+LAB = "vector-add"
+SOLUTION = ROOT / "solutions" / LAB
+SEED = b"\x5e" * 32
+HIDDEN = [case for case in load_lab(LAB).cases if case.visibility == "hidden"]
+
+
+def readable_python() -> str:
+    """A Python of this version that a user without rights can run; "" when there is none, or when
+    we are not root and cannot become such a user."""
+    minor = f"python3.{sys.version_info.minor}"
+    for found in (sys.executable, shutil.which(minor, path="/usr/local/bin:/usr/bin:/bin") or ""):
+        if found and os.geteuid() == 0:
+            asked = [found, "-c", "import sys; print(sys.base_prefix)"]
+            said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+            if reachable([Path(found), Path(said)]):
+                return found
+    return ""
+
+
+DROPS = readable_python()
+
+
+@pytest.fixture(scope="module")
+def archive() -> bytes:
+    return autograder_zip(load_lab(LAB), SEED)
+
+
+@pytest.fixture
+def root(archive: bytes, tmp_path: Path) -> Path:
+    """/autograder as Gradescope lays it out: the zip in source/, run_autograder copied up."""
+    tmp_path.chmod(0o755)
+    source = tmp_path / "source"
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        opened.extractall(source, [n for n in opened.namelist() if not n.startswith("warpgrade/")])
+    shutil.copy(source / "run_autograder", tmp_path)
+    (tmp_path / "run_autograder").chmod(0o755)
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "results").mkdir()
+    (tmp_path / "submission_metadata.json").write_text('{"users": [{"name": "Ada"}]}')
+    return tmp_path
+
+
+def run(root: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """run_autograder with this interpreter in place of the one that setup.sh installs."""
+    told = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "WARPGRADE_PYTHON": sys.executable,
+        "WARPGRADE_AUTOGRADER": str(root),
+    }
+    return subprocess.run(
+        [str(root / "run_autograder")], cwd=root, env=told | more, text=True, timeout=120,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def results(root: Path) -> Results:
+    return Results.model_validate_json((root / "results" / "results.json").read_text())
+
+
+def test_what_is_in_the_zip(archive: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        names = set(opened.namelist())
+        modes = {i.filename: stat.S_IMODE(i.external_attr >> 16) for i in opened.infolist()}
+        config = json.loads(opened.read(CONFIG))
+        setup = opened.read("setup.sh").decode()
+    assert {"setup.sh", "run_autograder", "warpgrade/pyproject.toml", "warpgrade/setup.py"} <= names
+    assert {f"course/labs/{LAB}/{f}" for f in ("lab.yaml", "reference.py", "baseline.cu")} <= names
+    assert modes["setup.sh"] == modes["run_autograder"] == 0o755
+    assert config == {"lab": LAB, "seed": SEED.hex(), "limit": 20.0}
+    assert "pip install --quiet --disable-pip-version-check ./warpgrade\n" in setup
+    assert "@PACKAGE@" not in setup
+    needed = {p.name for p in probed_files(load_lab(LAB)) if p.is_relative_to(ROOT / "solutions")}
+    solutions = {Path(name).name for name in names if name.startswith("course/solutions")}
+    assert solutions == needed and not [n for n in names if n.startswith("course") and "wrong" in n]
+    assert not any(name.endswith((".so", ".pyc")) or "__pycache__" in name for name in names)
+    c_core = {p.name for p in (ROOT / "grader/sim/core").glob("*.[ch]")}
+    assert c_core == {Path(n).name for n in names if n.startswith("warpgrade/grader/sim/core/")}
+
+
+def test_a_right_submission(root: Path) -> None:
+    shutil.copy(SOLUTION / f"{LAB}.cu", root / "submission" / "mine.cu")
+    done = run(root)
+    assert done.returncode == 0, done.stdout
+    told = results(root)
+    assert told.score == sum(test.max_score or 0 for test in told.tests) > 0
+    assert {test.status for test in told.tests} == {"passed"}
+    assert any(case.name in done.stdout for case in HIDDEN) or "without a fault" in done.stdout
+
+
+def test_a_wrong_one_fails_hidden_cases_and_tells_none(root: Path) -> None:
+    wrong = SOLUTION / "wrong" / "unwritten-output-first-block-only.cu"
+    shutil.copy(wrong, root / "submission" / f"{LAB}.cu")
+    done = run(root)
+    assert done.returncode == 0, done.stdout
+    text = (root / "results" / "results.json").read_text()
+    told = results(root)
+    assert told.score is not None and told.score < sum(t.max_score or 0 for t in told.tests)
+    assert not any(case.name in text or f" {case.size} " in text for case in HIDDEN)
+    assert any(case.name in done.stdout for case in HIDDEN), "instructors see which"
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> str:
+    """A PATH without bubblewrap: Gradescope's container, where no sandbox works."""
+    folder = tmp_path / "nothing"
+    folder.mkdir()
+    return str(folder)
+
+
+def run_unconfined(root: Path, nowhere: str) -> subprocess.CompletedProcess[str]:
+    paths = [str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))]
+    python = DROPS or sys.executable
+    return run(root, PATH=nowhere, WARPGRADE_PYTHON=python, PYTHONPATH=os.pathsep.join(paths))
+
+
+def test_without_a_sandbox_another_user_reads_the_submission(root: Path, nowhere: str) -> None:
+    """Root becomes a stranger, to whom the answers are closed, and grades; where that cannot be,
+    nothing is graded and no score is written."""
+    shutil.copy(SOLUTION / f"{LAB}.cu", root / "submission")
+    done = run_unconfined(root, nowhere)
+    if not DROPS:
+        assert done.returncode == 3 and "could read" in done.stdout
+        assert not (root / "results" / "results.json").exists()
+        return
+    assert done.returncode == 0, done.stdout
+    assert results(root).score
+    labs = root / "source" / "course" / "labs"
+    asked = ["-c", f"import os; os.setuid(65534); print(os.listdir({str(labs)!r}))"]
+    stranger = subprocess.run([DROPS, *asked], capture_output=True, text=True)
+    assert "PermissionError" in stranger.stderr
+
+
+def test_on_that_path_there_is_no_sandbox(nowhere: str) -> None:
+    """The control: with such a PATH boxes are not confined, with the real one they are."""
+    asked = "from grader.box import why_unconfined; print(why_unconfined())"
+    told = {"PATH": nowhere, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", asked], env=told, capture_output=True, text=True)
+    assert "not installed" in done.stdout and not why_unconfined()
+
+
+def test_an_include_of_the_answers_gets_none_of_them(root: Path, nowhere: str) -> None:
+    answers = root / "source" / "course" / "labs" / LAB / "reference.py"
+    (root / "submission" / f"{LAB}.cu").write_text(f'#include "{answers}"\n')
+    done = run_unconfined(root, nowhere) if DROPS else run(root)
+    assert done.returncode == 0, done.stdout
+    text = (root / "results" / "results.json").read_text()
+    secret = [line.strip() for line in answers.read_text().splitlines() if len(line) > 30]
+    assert results(root).score == 0
+    assert secret and not any(line in text or json.dumps(line)[1:-1] in text for line in secret)
+
+
+def test_a_link_to_the_answers_is_no_submission(root: Path) -> None:
+    answers = root / "source" / "course" / "labs" / LAB / "baseline.cu"
+    (root / "submission" / f"{LAB}.cu").symlink_to(answers)
+    done = run(root)
+    assert done.returncode == 0, done.stdout
+    told = results(root)
+    assert told.score == 0 and "is a link" in str(told.tests[0].output)
+
+
+def test_a_failing_machine_writes_no_score(root: Path) -> None:
+    shutil.copy(SOLUTION / f"{LAB}.cu", root / "submission")
+    (root / "results" / "results.json").write_text('{"score": 100}')
+    (root / "source" / CONFIG).write_text('{"lab": "vector-add"}')
+    done = run(root)
+    assert done.returncode == 3
+    assert "is not whole" in done.stdout and "Traceback" not in done.stdout
+    assert not (root / "results" / "results.json").exists(), "an older score must not stand"
+
+
+# -- which file is meant ---------------------------------------------------------------------------
+
+FOUND = [
+    (["mine.cu"], "mine.cu"),
+    (["deep/er/mine.cu", "notes.txt"], "deep/er/mine.cu"),
+    (["a.cu", f"{LAB}.cu"], f"{LAB}.cu"),
+    (["__MACOSX/._mine.cu", "mine.cu"], "mine.cu"),
+]
+REFUSED = [
+    ([], "no .cu file"),
+    (["readme.md"], "no .cu file"),
+    (["a.cu", "b.cu"], "2 files that could be meant"),
+    ([f"a/{LAB}.cu", f"b/{LAB}.cu"], "2 files that could be meant"),
+]
+
+
+def laid(folder: Path, names: list[str]) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("// kernel\n")
+    return folder
+
+
+@pytest.mark.parametrize(("names", "due"), FOUND, ids=range(len(FOUND)))
+def test_the_file_that_counts(names: list[str], due: str, tmp_path: Path) -> None:
+    assert find_submission(laid(tmp_path, names), LAB) == tmp_path / due
+
+
+@pytest.mark.parametrize(("names", "why"), REFUSED, ids=range(len(REFUSED)))
+def test_no_file_that_counts(names: list[str], why: str, tmp_path: Path) -> None:
+    with pytest.raises(StudentFault, match=why) as told:
+        find_submission(laid(tmp_path, names), LAB)
+    assert told.value.findings and f"submit one file, {LAB}.cu" in told.value.mend
+
+
+def test_a_linked_folder_is_not_entered(tmp_path: Path) -> None:
+    laid(tmp_path / "elsewhere", ["mine.cu"])
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission" / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StudentFault, match="no .cu file"):
+        find_submission(tmp_path / "submission", LAB)
+
+
+# -- setup.sh --------------------------------------------------------------------------------------
+
+STUB = """#!/bin/bash
+echo "$(basename "$0") $*" >>"$LOG"
+case "$*" in
+  *version_info*) [[ $(basename "$0") == "$NEW_ENOUGH" ]] ;;
+  "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("python", ["python3", "python3.12", ""])
+def test_setup_takes_a_python_that_is_new_enough(root: Path, tmp_path: Path, python: str) -> None:
+    """What setup.sh calls, with stand-ins for apt-get and Python: no network is touched."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name in ("apt-get", "python3", "python3.13", "python3.12", "python3.11"):
+        (commands / name).write_text(STUB)
+        (commands / name).chmod(0o755)
+    told = {
+        "PATH": f"{commands}:/usr/bin:/bin",
+        "LOG": str(tmp_path / "log"),
+        "NEW_ENOUGH": python,
+        "WARPGRADE_HOME": str(tmp_path / "home"),
+    }
+    done = subprocess.run(
+        ["bash", str(root / "source" / "setup.sh")], env=told, capture_output=True, text=True
+    )
+    calls = (tmp_path / "log").read_text().splitlines()
+    assert calls[0] == "apt-get update -qq"
+    if not python:
+        assert done.returncode == 1 and "choose Ubuntu 24.04" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    assert f"{python} -m venv {tmp_path / 'home'}" in calls
+    assert calls[-1] == "python -m pip install --quiet --disable-pip-version-check ./warpgrade"
+    assert stat.S_IMODE((root / "source" / "course").stat().st_mode) & 0o077 == 0
