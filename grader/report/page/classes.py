@@ -11,11 +11,11 @@ from markupsafe import Markup
 from grader.check.result import Result
 from grader.launch import Finding
 from grader.report.classes import main_finding
-from grader.report.clean import clip
+from grader.report.clean import clean, clip
 from grader.report.finding import in_order
 from grader.report.page.histogram import histogram_svg
-from grader.report.page.row import ReportRow
-from grader.report.text import WORDS
+from grader.report.page.row import ReportRow, name_of, short
+from grader.report.text import SUMMARY, WORDS
 
 MESSAGE = 120
 LAST = -1.0
@@ -105,21 +105,21 @@ def _column(name: str, rows: Sequence[ReportRow]) -> CheckColumn:
     every = [c for row in rows for c in row.grade.checks if c.name == name]
     judged = [c for c in every if c.status not in ("unjudged", "error")]
     passed = sum(c.status == "pass" for c in judged)
-    return CheckColumn(name, max(c.max_points for c in every), passed, len(judged))
+    return CheckColumn(short(name), max(c.max_points for c in every), passed, len(judged))
 
 
 def _line(row: ReportRow, href: str, names: Sequence[str]) -> LineView:
     checks = {check.name: check for check in row.grade.checks}
     counting = row.counting
     return LineView(
-        student=row.student or row.grade.student or row.grade.file,
+        student=name_of(row),
         href=href,
         score="incomplete" if counting is None else f"{counting:g}",
         value=LAST if counting is None else counting,
         cells=tuple(_cell(checks.get(name)) for name in names),
-        finding=main_finding(row.grade),
-        late=row.late,
-        override=row.override,
+        finding=short(main_finding(row.grade)),
+        late=clip(clean(row.late), SUMMARY),
+        override=clip(clean(row.override), SUMMARY),
     )
 
 
@@ -152,9 +152,8 @@ def _kinds(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> list[KindView]:
 def _kind(kind: str, held: Sequence[tuple[bool, Finding, ReportRow, str]]) -> KindView:
     _, finding, row, href = next((entry for entry in held if entry[0]), held[0])
     place = f"{href}#L{finding.line}" if finding.line else href
-    name = row.student or row.grade.student or row.grade.file
-    message = clip(finding.message, MESSAGE)
-    return KindView(kind, finding.severity, len(held), message, name, place)
+    message = clip(clean(finding.message), MESSAGE)
+    return KindView(short(kind), finding.severity, len(held), message, name_of(row), place)
 
 
 def _tallies(rows: Sequence[ReportRow], points: Sequence[float]) -> list[tuple[str, str]]:
@@ -180,4 +179,4 @@ def _facts(rows: Sequence[ReportRow]) -> str:
     versions = sorted({f"warpgrade {m.grader_version}" for m in made})
     devices = sorted({m.device for m in made if m.device})
     when = " to ".join([days[0], days[-1]] if len(days) > 1 else days)
-    return ", ".join(filter(None, (when, *versions, *devices)))
+    return clip(clean(", ".join(filter(None, (when, *versions, *devices)))), SUMMARY)

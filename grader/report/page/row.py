@@ -7,11 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from unicodedata import normalize
 
 from grader.record import Grade
+from grader.report.clean import clean, clip
 from grader.report.redact import redact
+from grader.report.text import NAME
 
 LONGEST = 40
+SHORT = 24
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 
@@ -38,6 +42,18 @@ class ReportRow:
         return self.grade.score.points if self.points is None else self.points
 
 
+def name_of(row: ReportRow) -> str:
+    """The student's name, else the file's, as it is shown."""
+    named = (row.student, row.grade.student, row.grade.file)
+    name = next((name for name in named if name.strip()), "(no name)")
+    return clip(clean(name), NAME)
+
+
+def short(name: str) -> str:
+    """A check's name or a kind of finding, as a cell of a table shows it."""
+    return clip(clean(name), SHORT)
+
+
 def for_student(row: ReportRow) -> ReportRow:
     """The row as its student may see it: the grade redacted, an override without the instructor's
     words."""
@@ -51,7 +67,8 @@ def page_names(rows: Sequence[ReportRow]) -> tuple[str, ...]:
     names: list[str] = []
     times: Counter[str] = Counter()
     for row in rows:
-        slug = _UNSAFE.sub("-", row.student.lower())[:LONGEST].strip("-")
+        plain = normalize("NFKD", row.student).encode("ascii", "ignore").decode().lower()
+        slug = _UNSAFE.sub("-", plain)[:LONGEST].strip("-")
         digest = hashlib.sha256(row.student.encode("utf-8", "surrogatepass")).hexdigest()[:6]
         name = f"{slug}-{digest}" if slug else digest
         times[name] += 1

@@ -11,6 +11,7 @@ from grader.explain.story import Line, source_lines
 from grader.launch import Finding, Trace
 from grader.record import Grade
 from grader.report.clean import TAB, clip
+from grader.report.page.row import short
 
 LINES = 2000
 """Lines of a source that are shown."""
@@ -138,12 +139,12 @@ def margin(findings: Sequence[Finding]) -> Mapping[int, tuple[Note, ...]]:
         anchor = f"finding-{number}"
         said = clip(finding.message, MESSAGE)
         if finding.line:
-            note = Note(finding.kind, finding.severity, said, anchor)
+            note = Note(short(finding.kind), finding.severity, said, anchor)
             notes.setdefault(finding.line, []).append(note)
         other = finding.other.line if finding.other else 0
         if other and other != finding.line:
             said = f"with line {finding.line}"
-            note = Note(finding.kind, finding.severity, said, anchor, whole=False)
+            note = Note(short(finding.kind), finding.severity, said, anchor, whole=False)
             notes.setdefault(other, []).append(note)
     return {line: tuple(dict.fromkeys(held)) for line, held in notes.items()}
 

@@ -15,7 +15,7 @@ from grader.record import CaseLine, Grade
 from grader.report.clean import GLUE, clean, clip
 from grader.report.finding import LONGEST, actor, dim3, in_order, origins, seen
 from grader.report.page.interval import interval_svg
-from grader.report.page.row import ReportRow
+from grader.report.page.row import ReportRow, name_of, short
 from grader.report.page.source import SourceView, source_view
 from grader.report.profile import profile_lines
 from grader.report.speed import speed_lines
@@ -42,6 +42,7 @@ class FindingView:
     """One finding in full; `told_by` are the checks that tell it."""
 
     anchor: str
+    kind: str
     finding: Finding
     message: str
     places: tuple[PlaceView, ...]
@@ -93,7 +94,7 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
     return StudentView(
         row=row,
         grade=grade,
-        title=row.student or grade.student or grade.file,
+        title=name_of(row),
         score=score,
         verdict="" if verdict == f"score {score}" else verdict,
         where=BACKENDS.get(grade.backend, grade.backend),
@@ -109,7 +110,7 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
 def _check(check: Result) -> CheckView:
     profile = check.name == "profile" and bool(check.measurements)
     return CheckView(
-        name=check.name,
+        name=short(check.name),
         status=check.status,
         word=WORDS[check.status][0].lower(),
         points=points(check),
@@ -136,12 +137,13 @@ def _finding(finding: Finding, number: int, grade: Grade) -> FindingView:
     notes = (seen(finding), clip(origins(finding), LONGEST))
     return FindingView(
         anchor=f"finding-{number}",
+        kind=short(finding.kind),
         finding=finding,
         message=clip(clean(finding.message), LONGEST) + block,
         places=tuple(_places(finding)),
         detail=tuple(finding.detail.splitlines()),
         notes=tuple(filter(None, notes)),
-        told_by=", ".join(told_by),
+        told_by=", ".join(map(short, told_by)),
     )
 
 
