@@ -15,6 +15,7 @@ from grader.cli.course import quiz  # noqa: F401 (adds a command to `labs`)
 from grader.cli.doctor import doctor
 from grader.cli.explain import explain
 from grader.cli.export import export
+from grader.cli.gradebook import gradebook
 from grader.cli.labs import labs
 from grader.cli.run import run as run_kernel
 from grader.cli.terminal import say, silence
@@ -38,6 +39,7 @@ app.command(short_help="Draw who touches what, and what lines cost.")(explain)
 app.command("run", short_help="Launch any kernel; report what it did wrong.")(run_kernel)
 app.command(short_help="Write grades as another system reads them.")(export)
 app.add_typer(labs, name="labs")
+app.add_typer(gradebook, name="gradebook")
 app.command(short_help="What grading needs here, and how to get it.")(doctor)
 
 

@@ -15,7 +15,7 @@ from grader.gradebook import entries as counting
 from grader.gradebook.database import Database, connect
 from grader.gradebook.migrate import migrate
 from grader.gradebook.submissions import COLUMNS, FAULTS, HandedIn, of_lab
-from grader.gradebook.tables import submission
+from grader.gradebook.tables import student, submission
 from grader.gradebook.values import (
     Change,
     Claim,
@@ -168,6 +168,11 @@ class Gradebook:
         with self._database.writing() as connection:
             return ledger.enroll(connection, students, author, self._clock())
 
+    def students(self) -> Sequence[str]:
+        """The ids of all who are enrolled or have handed something in."""
+        with self._database.reading() as connection:
+            return tuple(connection.execute(select(student.c.id).order_by(student.c.id)).scalars())
+
     def recompute(self, lab: str, author: str, *, course: Course | None = None) -> Sequence[Moved]:
         """Work all points out again, after the rules or a grade have changed; whose moved."""
         with self._database.writing() as connection:
@@ -179,11 +184,14 @@ class Gradebook:
             return ledger.events(connection, lab, student)
 
 
-def open_gradebook(url: str, *, clock: Callable[[], datetime] = _now) -> Gradebook:
-    """The gradebook at a database URL or in a SQLite file; an empty database gets its tables.
+def open_gradebook(
+    url: str, *, create: bool = True, clock: Callable[[], datetime] = _now
+) -> Gradebook:
+    """The gradebook at a database URL or in a SQLite file; an empty database gets its tables, and
+    with `create` a file that is not there is made.
 
     Raises LabFault when `url` is neither, MachineFault when the database cannot be used.
     """
-    database = connect(url)
+    database = connect(url, create=create)
     migrate(database)
     return Gradebook(database, clock)

@@ -79,11 +79,13 @@ def is_sqlite(connection: Connection) -> bool:
     return connection.dialect.name == "sqlite"
 
 
-def connect(url: str) -> Database:
-    """A database by its URL, or a SQLite file by its path. Raises LabFault for what is neither."""
+def connect(url: str, *, create: bool = True) -> Database:
+    """A database by its URL, or a SQLite file by its path. Raises LabFault for what is neither,
+    and for a file that is not there when none is to be made."""
     where = _url(url)
     try:
         if where.get_backend_name() == "sqlite":
+            _check_file(where, create)
             return Database(_sqlite(where))
         return Database(create_engine(where, pool_pre_ping=True))
     except (NoSuchModuleError, ArgumentError):
@@ -114,11 +116,19 @@ def _shown(url: URL) -> str:
     return url.render_as_string(hide_password=True)
 
 
-def _sqlite(url: URL) -> Engine:
-    if url.database and not Path(url.database).absolute().parent.is_dir():
-        folder = Path(url.database).absolute().parent
+def _check_file(url: URL, create: bool) -> None:
+    path = Path(url.database or "").absolute()
+    if not path.parent.is_dir():
         what = "there is no folder to keep the gradebook in"
-        raise LabFault(what, where=url.database, mend=f"make {folder} first")
+        raise LabFault(what, where=str(path), mend=f"make {path.parent} first")
+    if path.is_dir():
+        raise LabFault("this is a folder", where=str(path), mend="name a file in it")
+    if not create and not path.exists():
+        mend = "check the name; `grader batch` and `grader gradebook roster` make one"
+        raise LabFault("there is no gradebook here yet", where=str(path), mend=mend)
+
+
+def _sqlite(url: URL) -> Engine:
     engine = create_engine(url, connect_args={"timeout": BUSY})
 
     @event.listens_for(engine, "connect")
