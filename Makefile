@@ -24,7 +24,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 .PHONY: help demo test test-gpu truth-gpu has-gpu test-fuzz labs handouts bench lint bytecode clean
 
 help:
-	@echo 'make demo       grade a sample class of 12 on this machine and show the reports'
+	@echo 'make demo       grade a sample class of 12 on this machine, show and write the reports'
 	@echo 'make test       lint, type check, test, and prove the labs, two with their mutants'
 	@echo 'make labs       prove that every lab is sound, with all mutants (ten minutes)'
 	@echo 'make handouts   build the handouts as HTML and PDF, with their figures, in build/handouts'
@@ -79,6 +79,7 @@ bench: bytecode
 	@$(BIN)/python -m bench.growth
 	@$(BIN)/python -m bench.check
 	@$(BIN)/python -m bench.stopping
+	@$(BIN)/python -m bench.report
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

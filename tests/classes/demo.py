@@ -1,4 +1,5 @@
-"""`make demo`: a sample class graded on this machine, its table, and one report in full."""
+"""`make demo`: a sample class graded on this machine, its table, one report in full, and the same
+as HTML."""
 
 from __future__ import annotations
 
@@ -15,11 +16,15 @@ from grader.fault import Fault
 from grader.labfile.spec import load_lab
 from grader.record import Grade
 from grader.report.classes import class_table
+from grader.report.page.row import ReportRow
+from grader.report.page.write import write_class_report
 from grader.report.text import grade_report
 
 LAB = "tiled-matmul"
 FOLDER = Path(__file__).parent / LAB
 SHOWN = "s03.cu"
+PAGES = Path("build") / "demo"
+"""Where the HTML goes, below the folder that the demo is run in."""
 
 
 def grade_class(folder: Path) -> list[Grade]:
@@ -36,8 +41,17 @@ def grade_class(folder: Path) -> list[Grade]:
     return grades
 
 
+def rows(folder: Path, grades: list[Grade]) -> list[ReportRow]:
+    """The class's report: each grade with the file that it is of."""
+    return [
+        ReportRow(grade.file, grade, (folder / grade.file).read_text(errors="replace"))
+        for grade in grades
+    ]
+
+
 def main() -> int:
-    """Print the table and one report. The exit code is 3 when the machine failed a grade."""
+    """Print the table and one report, write the pages. The exit code is 3 when the machine failed
+    at a grade."""
     print(f"Grading the {len(list(FOLDER.glob('*.cu')))} submissions in {_shown(FOLDER)}")
     print("on the simulator, which needs no GPU ...\n", flush=True)
     begun = time.monotonic()
@@ -47,6 +61,8 @@ def main() -> int:
     print(f"\nGraded in {took:.1f} s. What the writer of {SHOWN} is told:\n", flush=True)
     shown = next(grade for grade in grades if grade.file == SHOWN)
     show(grade_report(shown, width()))
+    pages = write_class_report(PAGES, load_lab(LAB), rows(FOLDER, grades))
+    print(f"\nThe class as HTML, to open in a browser:\n  {pages}")
     print("\nThe same for a file of your own:")
     print(f"  .venv/bin/grader check {LAB} {_shown(FOLDER / SHOWN)}")
     return max(3 * (grade.score.status == "incomplete") for grade in grades)
