@@ -4,8 +4,7 @@ Each rung of solutions/sgemm-ladder/rungs, the solution as rung 5, and cuBLAS in
 tensor cores make the same n x n x n product, n from 128 to 4096; every product is verified. The
 handouts' figures are made of what it writes to handouts/data/ladder.json: grader.handout.measured
 has the format. What a launch of each lab's solution takes is in it too. `--quick` is the largest
-size alone, for the rungs from the fourth on and the candidates of bench/sgemm; it writes the same
-format, if FILE is named.
+size alone, for the rungs from the fourth on; it writes the same format, if FILE is named.
 
 A time is that of launches back to back between two events, all enqueued before the GPU comes to
 them, with whatever the launch before left in the caches. The rivals take turns, round after round.
@@ -18,7 +17,6 @@ import ctypes
 import datetime
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -50,7 +48,6 @@ from grader.tolerance import product_differs, whole_factors
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "solutions" / "sgemm-ladder"
-CANDIDATES = ROOT / "bench" / "sgemm"
 SIZES = (128, 256, 512, 1024, 2048, 4096)
 TILE = 128
 THREADS = 256
@@ -70,19 +67,13 @@ HEAD_START = 1 << 30
 
 Floats = NDArray[np.float32]
 
-_COLUMNS = re.compile(r"^#define COLUMNS (\d+)$", re.MULTILINE)
-
 
 @dataclass(frozen=True)
 class Rung:
-    """One file: a block of its kernel makes 128 x `columns` elements."""
+    """One file: a block of its kernel makes TILE x TILE elements."""
 
     name: str
     path: Path
-    columns: int
-
-    def grid(self, n: int) -> tuple[int, int, int]:
-        return n // self.columns, n // TILE, 1
 
 
 @dataclass(frozen=True)
@@ -106,17 +97,7 @@ def rungs() -> tuple[Rung, ...]:
     """The rungs from the bottom to the top."""
     files = {path.stem: path for path in LAB.glob("rungs/*.cu")}
     files["5-vector-loads"] = LAB / "sgemm-ladder.cu"
-    return tuple(_rung(*named) for named in sorted(files.items()))
-
-
-def candidates() -> tuple[Rung, ...]:
-    """What else might be the top."""
-    return tuple(_rung(path.stem, path) for path in sorted(CANDIDATES.glob("*.cu")))
-
-
-def _rung(name: str, path: Path) -> Rung:
-    told = _COLUMNS.search(path.read_text())
-    return Rung(name, path, int(told[1]) if told else TILE)
+    return tuple(Rung(*named) for named in sorted(files.items()))
 
 
 def compiled(files: Sequence[Path], architecture: str) -> list[bytes]:
@@ -138,7 +119,7 @@ class Bench:
     """The GPU, ours alone: the loaded kernels by name, and cuBLAS with its handle."""
 
     cuda: Any
-    kernels: Mapping[str, tuple[Rung, Any]]
+    kernels: Mapping[str, Any]
     library: Any
     handle: Any
     filler: Any
@@ -161,9 +142,8 @@ class Bench:
         return {name: 2.0 * n**3 / median(seen) for name, seen in times.items()}
 
     def _rivals(self, n: int, memory: Sequence[Any]) -> Iterator[Rival]:
-        for name, (rung, function) in self.kernels.items():
-            if n % rung.columns == 0:
-                yield Rival(name, _launch(function, rung.grid(n), memory, n))
+        for name, function in self.kernels.items():
+            yield Rival(name, _launch(function, memory, n))
         a, b, c = memory
         yield Rival(CUBLAS, product(self.library, self.handle, (n, n, n), (b, a, c)))
 
@@ -191,11 +171,10 @@ class Bench:
         return float(start.time_till(stop)) * 1e-3 / count
 
 
-def _launch(
-    function: Any, grid: tuple[int, int, int], memory: Sequence[Any], n: int
-) -> Callable[[], object]:
+def _launch(function: Any, memory: Sequence[Any], n: int) -> Callable[[], object]:
     places = [int(one) for one in memory]
-    return lambda: function.prepared_async_call(grid, (THREADS, 1, 1), None, *places, n, n, n)
+    grid, block = (n // TILE, n // TILE, 1), (THREADS, 1, 1)
+    return lambda: function.prepared_async_call(grid, block, None, *places, n, n, n)
 
 
 def measured(sizes: Sequence[int], chosen: Sequence[Rung], labs: Sequence[str]) -> Measured:
@@ -244,7 +223,7 @@ def raced(
             raise MachineFault("cuBLAS does not work here", mend="install the toolkit's libraries")
         modules = {rung: cuda.module_from_buffer(cubin) for rung, cubin in cubins.items()}
         kernels = {
-            rung.name: (rung, module.get_function("sgemm").prepare("PPPiii"))
+            rung.name: module.get_function("sgemm").prepare("PPPiii")
             for rung, module in modules.items()
         }
         best = peaks(cuda, cuda.module_from_buffer(own))
@@ -276,13 +255,13 @@ def announced(n: int, rates: dict[str, float]) -> dict[str, float]:
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.ladder")
-    parser.add_argument("--quick", action="store_true", help="n = 4096, fast rungs and candidates")
+    parser.add_argument("--quick", action="store_true", help="n = 4096, the fast rungs")
     parser.add_argument("--to", type=Path, help="where the JSON goes")
     asked = parser.parse_args(words)
     timed = [n for n in list_labs() if any(c.name == "speed" for c in load_lab(n).checks)]
     try:
         if asked.quick:
-            made = measured(SIZES[-1:], (*rungs()[FAST:], *candidates()), ())
+            made = measured(SIZES[-1:], rungs()[FAST:], ())
         else:
             made = measured(SIZES, rungs(), timed)
     except Fault as fault:

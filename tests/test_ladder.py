@@ -1,14 +1,13 @@
-"""The ladder's rungs and the candidates for its top are right and clean, each on the simulator."""
+"""The ladder's rungs are right and clean, each on the simulator."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.ladder import CUBLAS, THREADS, Rung, announced, candidates, main, rungs
+from bench.ladder import CUBLAS, THREADS, TILE, Rung, announced, main, rungs
 from grader.compile.source import compile_source
 from grader.gpu.device import devices
 from grader.grade import grade
@@ -22,19 +21,13 @@ FIRST_FULL = 4
 """From this rung on the lab's every point that the simulator judges is earned."""
 
 RUNGS = rungs()
-CANDIDATES = candidates()
 WASTE = {"uncoalesced", "bank-conflict", "spill"}
-MOST_REGISTERS = 255
 
 BROKEN = {
     "6-double-buffer": ("now = 1 - now;", "", "race"),
     "7-fragments": ("row + 32]", "row + 28]", "wrong"),
-    "8-async-copies": (
-        "__pipeline_wait_prior(STAGES - 2)",
-        "__pipeline_wait_prior(STAGES)",
-        "race",
-    ),
-    "wide": ("from_b + 128)", "from_b + 124)", "wrong"),
+    "8-async-copies": ("__pipeline_wait_prior(0)", "__pipeline_wait_prior(1)", "race"),
+    "9-operand-reuse": ("rb[step % 2][j]", "rb[step % 2][s]", "wrong"),
 }
 """A change to a file, and what it must draw."""
 
@@ -45,7 +38,7 @@ def product(rung: Rung, source: str, sizes: tuple[int, int, int]) -> tuple[Trace
     a, b = whole_factors(m, n, k, np.random.default_rng(7))
     launch = Launch(
         "sgemm",
-        (n // rung.columns, m // 128, 1),
+        (n // TILE, m // TILE, 1),
         (THREADS, 1, 1),
         (
             Array("A", a.shape, "float32", a),
@@ -71,25 +64,13 @@ def test_a_rung_is_right_and_clean_in_every_case(rung: Rung) -> None:
     assert not (own and int(rung.name[0]) >= FIRST_FULL and kinds & WASTE)
 
 
-@pytest.mark.parametrize("rung", CANDIDATES, ids=lambda rung: rung.name)
-def test_a_candidate_is_right_and_clean(rung: Rung) -> None:
-    source = rung.path.read_text()
-    trace, right = product(rung, source, (128, 2 * rung.columns, 24))
-    assert (trace.verdict, right) == ("clean", True)
-    resources = compile_source(source.encode(), rung.path.name).kernels[0].resources
-    assert resources.registers <= MOST_REGISTERS
-    assert resources.local_bytes == 0
-    lost = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
-    assert [trace.counters[lost.format(op)] for op in ("ld", "st")] == [0, 0]
-
-
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_mistake_in_one_is_told(name: str) -> None:
-    rung = next(rung for rung in (*RUNGS, *CANDIDATES) if rung.name == name)
+    rung = next(rung for rung in RUNGS if rung.name == name)
     right, changed, due = BROKEN[name]
     source = rung.path.read_text()
     assert right in source
-    trace, same = product(rung, source.replace(right, changed), (128, rung.columns, 24))
+    trace, same = product(rung, source.replace(right, changed), (TILE, TILE, 24))
     kinds = {finding.kind for finding in trace.errors}
     assert due in kinds or (due == "wrong" and not kinds and not same), kinds
 
@@ -97,12 +78,6 @@ def test_a_mistake_in_one_is_told(name: str) -> None:
 def test_the_rungs_are_in_order_and_the_solution_is_the_fifth() -> None:
     assert [int(rung.name[0]) for rung in RUNGS] == list(range(1, len(RUNGS) + 1))
     assert RUNGS[4].path == load_lab("sgemm-ladder").solution
-
-
-def test_a_candidate_says_how_many_columns_its_blocks_make() -> None:
-    wide = {rung.name: rung.columns for rung in CANDIDATES}
-    assert (wide["wide"], wide["deep"]) == (256, 128)
-    assert replace(RUNGS[0], columns=256).grid(512) == (2, 4, 1)
 
 
 def test_the_table_has_each_rival_and_its_share(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,21 +1,20 @@
 // Rung 8: copies that go from global to shared memory on their own, with no register between.
 //
-// Three pairs of tiles: one is read, two are on their way, so a copy has two phases' time to
-// arrive. A is copied float by float, which transposes it: 8 lanes take a row's 8 floats (one
+// Two pairs of tiles as in rung 7; what it had on its way in registers is now on its way to the
+// other pair. A is copied float by float, which transposes it: 8 lanes take a row's 8 floats (one
 // sector), and the 4 floats that PITCH adds put 8 x 4 of them into 32 banks.
 #include <cuda_pipeline.h>
 
 #define TILE 128
 #define DEPTH 8
-#define STAGES 3
 #define PITCH (TILE + 4)
 #define MINE 8
 
 extern "C" __global__ void __launch_bounds__(256, 2)
 sgemm(const float* A, const float* B, float* C, int m, int n, int k)
 {
-    __shared__ float As[STAGES][DEPTH][PITCH];
-    __shared__ float Bs[STAGES][DEPTH][TILE];
+    __shared__ float As[2][DEPTH][PITCH];
+    __shared__ float Bs[2][DEPTH][TILE];
 
     int lane = threadIdx.x % 32;
     int warp = threadIdx.x / 32;
@@ -29,26 +28,20 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     const float* from_a = A + (size_t)(blockIdx.y * TILE + a_row) * k + a_col;
     const float* from_b = B + (size_t)b_row * n + blockIdx.x * TILE + b_col;
 
-    // Where the phase that is computed lies, and where the one that is asked for goes.
     int phases = k / DEPTH;
-    int now = 0;
-    int then = 0;
-    int asked = 0;
-    for (; asked < STAGES - 1; ++asked) {
-        if (asked < phases) {
-            for (int i = 0; i < TILE; i += 32) {
-                __pipeline_memcpy_async(&As[then][a_col][a_row + i], from_a + (size_t)i * k, 4);
-            }
-            __pipeline_memcpy_async(&Bs[then][b_row][b_col], from_b, 16);
-            from_a += DEPTH;
-            from_b += (size_t)DEPTH * n;
+    if (phases > 0) {
+        for (int i = 0; i < TILE; i += 32) {
+            __pipeline_memcpy_async(&As[0][a_col][a_row + i], from_a + (size_t)i * k, 4);
         }
-        __pipeline_commit();
-        ++then;
+        __pipeline_memcpy_async(&Bs[0][b_row][b_col], from_b, 16);
+        from_a += DEPTH;
+        from_b += (size_t)DEPTH * n;
     }
-    __pipeline_wait_prior(STAGES - 2);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
     __syncthreads();
 
+    // Factors of even steps in ra[0] and rb[0], of odd ones in ra[1] and rb[1].
     float ra[2][MINE];
     float rb[2][MINE];
     *(float4*)&ra[0][0] = *(const float4*)&As[0][0][row];
@@ -57,24 +50,25 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     *(float4*)&rb[0][4] = *(const float4*)&Bs[0][0][col + 16];
 
     float sum[MINE][MINE] = {};
+#pragma unroll 2
     for (int phase = 0; phase < phases; ++phase) {
-        if (asked < phases) {
+        int now = phase % 2;
+        int then = 1 - now;
+        if (phase + 1 < phases) {
             for (int i = 0; i < TILE; i += 32) {
                 __pipeline_memcpy_async(&As[then][a_col][a_row + i], from_a + (size_t)i * k, 4);
             }
             __pipeline_memcpy_async(&Bs[then][b_row][b_col], from_b, 16);
             from_a += DEPTH;
             from_b += (size_t)DEPTH * n;
-            ++asked;
         }
         __pipeline_commit();
-        then = then == STAGES - 1 ? 0 : then + 1;
 #pragma unroll
         for (int step = 0; step < DEPTH; ++step) {
             if (step == DEPTH - 1) {
-                __pipeline_wait_prior(STAGES - 2);
+                __pipeline_wait_prior(0);
                 __syncthreads();
-                now = now == STAGES - 1 ? 0 : now + 1;
+                now = then;
             }
             int next = (step + 1) % DEPTH;
             if (step < DEPTH - 1 || phase + 1 < phases) {

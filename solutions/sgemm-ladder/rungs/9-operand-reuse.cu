@@ -1,18 +1,21 @@
-// Rung 8 with two pairs of tiles and two phases a turn of the loop: every address is a constant.
-
+// Rung 9: the products of a step in an order in which each shares a factor with the one before.
+//
+// As rung 8, but the rows of a thread's products are made from left to right and from right to left
+// in turn, so that at a row's end the factor of B stays. The assembler marks a factor that the next
+// product takes too with .reuse: it is not read again from the registers, whose two banks cannot
+// deliver three operands at a time when all lie in one.
 #include <cuda_pipeline.h>
 
 #define TILE 128
 #define DEPTH 8
-#define STAGES 2
 #define PITCH (TILE + 4)
 #define MINE 8
 
 extern "C" __global__ void __launch_bounds__(256, 2)
 sgemm(const float* A, const float* B, float* C, int m, int n, int k)
 {
-    __shared__ float As[STAGES][DEPTH][PITCH];
-    __shared__ float Bs[STAGES][DEPTH][TILE];
+    __shared__ float As[2][DEPTH][PITCH];
+    __shared__ float Bs[2][DEPTH][TILE];
 
     int lane = threadIdx.x % 32;
     int warp = threadIdx.x / 32;
@@ -27,20 +30,19 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     const float* from_b = B + (size_t)b_row * n + blockIdx.x * TILE + b_col;
 
     int phases = k / DEPTH;
-    for (int asked = 0; asked < STAGES - 1; ++asked) {
-        if (asked < phases) {
-            for (int i = 0; i < TILE; i += 32) {
-                __pipeline_memcpy_async(&As[asked][a_col][a_row + i], from_a + (size_t)i * k, 4);
-            }
-            __pipeline_memcpy_async(&Bs[asked][b_row][b_col], from_b, 16);
-            from_a += DEPTH;
-            from_b += (size_t)DEPTH * n;
+    if (phases > 0) {
+        for (int i = 0; i < TILE; i += 32) {
+            __pipeline_memcpy_async(&As[0][a_col][a_row + i], from_a + (size_t)i * k, 4);
         }
-        __pipeline_commit();
+        __pipeline_memcpy_async(&Bs[0][b_row][b_col], from_b, 16);
+        from_a += DEPTH;
+        from_b += (size_t)DEPTH * n;
     }
-    __pipeline_wait_prior(STAGES - 2);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
     __syncthreads();
 
+    // Factors of even steps in ra[0] and rb[0], of odd ones in ra[1] and rb[1].
     float ra[2][MINE];
     float rb[2][MINE];
     *(float4*)&ra[0][0] = *(const float4*)&As[0][0][row];
@@ -49,12 +51,11 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     *(float4*)&rb[0][4] = *(const float4*)&Bs[0][0][col + 16];
 
     float sum[MINE][MINE] = {};
-#pragma unroll 2  // a macro is not seen here by every compiler
+#pragma unroll 2
     for (int phase = 0; phase < phases; ++phase) {
-        // Where the phase that is asked for goes, and where the one that is computed lies.
-        int then = (phase + STAGES - 1) % STAGES;
-        int now = phase % STAGES;
-        if (phase + STAGES - 1 < phases) {
+        int now = phase % 2;
+        int then = 1 - now;
+        if (phase + 1 < phases) {
             for (int i = 0; i < TILE; i += 32) {
                 __pipeline_memcpy_async(&As[then][a_col][a_row + i], from_a + (size_t)i * k, 4);
             }
@@ -66,9 +67,9 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
 #pragma unroll
         for (int step = 0; step < DEPTH; ++step) {
             if (step == DEPTH - 1) {
-                __pipeline_wait_prior(STAGES - 2);
+                __pipeline_wait_prior(0);
                 __syncthreads();
-                now = (phase + 1) % STAGES;
+                now = then;
             }
             int next = (step + 1) % DEPTH;
             if (step < DEPTH - 1 || phase + 1 < phases) {
@@ -78,7 +79,8 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
                 *(float4*)&rb[next % 2][4] = *(const float4*)&Bs[now][next][col + 16];
             }
             for (int i = 0; i < MINE; ++i) {
-                for (int j = 0; j < MINE; ++j) {
+                for (int s = 0; s < MINE; ++s) {
+                    int j = i % 2 ? MINE - 1 - s : s;
                     sum[i][j] += ra[step % 2][i] * rb[step % 2][j];
                 }
             }
