@@ -191,10 +191,14 @@ class Session:
         wanted = {stored.id for stored in self.book.wanted(lab, self.key)}
         due = plan(handed, grades, wanted, self.key)
         failures: dict[int, Answer] = {}
-        if due.tasks:
+        try:
             with Watch(len(due.tasks)) as watch:
                 outcome = run_batch(lab, self.key, due.tasks, self.book, runner, told=watch.step)
             failures = dict(outcome.failures)
+        except KeyboardInterrupt:
+            kept = len(self.book.grades(lab).keys() & {one.number for one in handed})
+            say(f"{kept} of {len(handed)} submissions are graded; the same command goes on")
+            raise
         self._say(due)
         return self._report(handed, failures, json, html)
 

@@ -1,0 +1,217 @@
+"""`grader batch` as an instructor runs it: a small class of the vector addition lab."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import box
+from grader.cli.app import run
+from grader.gradebook.book import open_gradebook
+from tests.batch.place import archive
+from tests.command import ROOT, Said, descendants, grader
+
+LAB = "vector-add"
+ANSWERS = ROOT / "solutions" / LAB
+RIGHT = (ANSWERS / f"{LAB}.cu").read_bytes()
+WRONG = (ANSWERS / "wrong/unwritten-output-last-element.cu").read_bytes()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A class of three, one of whom handed in a link to where the answers lie."""
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "ann.cu").write_bytes(RIGHT)
+    (folder / "bo.cu").write_bytes(WRONG)
+    (folder / "eve.cu").symlink_to(ANSWERS / f"{LAB}.cu")
+    return folder
+
+
+def batch(place: Path, *words: str | Path, env: dict[str, str] | None = None) -> Said:
+    return grader("batch", LAB, place, "--on", "sim", *words, env=env, timeout=120)
+
+
+def grades(file: Path) -> dict[str, Any]:
+    return {grade["student"]: grade for grade in json.loads(file.read_text())["grades"]}
+
+
+def test_a_class_and_again(place: Path, tmp_path: Path) -> None:
+    first = batch(place, "--json", tmp_path / "first.json")
+    assert first.code == 1
+    assert re.search(r"^ann +100/100 ", first.out, re.MULTILINE)
+    assert re.search(r"^eve +0/", first.out, re.MULTILINE)
+    assert "3 submissions, 1 with full marks" in first.out
+    assert re.search(r"^\[[123]/3\] bo: .* unwritten-output", first.err, re.MULTILINE)
+    assert str(tmp_path / "class.grades.db") in first.err.replace("\n    ", "")
+    second = batch(place, "--json", tmp_path / "second.json")
+    assert (second.code, second.out) == (1, first.out)
+    assert "nothing to grade: all 3 were graded before" in second.err
+    got = grades(tmp_path / "first.json")
+    assert got == grades(tmp_path / "second.json")
+    assert {c["visibility"] for c in got["ann"]["cases"]} == {"public", "hidden"}
+    assert "a symbolic link" in got["eve"]["checks"][0]["summary"]
+
+
+def test_one_more_is_graded_alone(place: Path, tmp_path: Path) -> None:
+    batch(place)
+    (place / "cy.cu").write_bytes(RIGHT + b"// cy\n")
+    said = batch(place, "--json", "-")
+    assert "3 were graded before" in said.err and "[1/1] cy: 100 of 100" in said.err
+    assert len(json.loads(said.out)["grades"]) == 4
+    assert not descendants()
+
+
+def test_a_zip_and_a_gradebook_elsewhere(tmp_path: Path) -> None:
+    zipped = archive(tmp_path / "class.zip", {"ann.cu": RIGHT, "../eve.cu": WRONG})
+    said = batch(zipped, "--db", tmp_path / "mine.db")
+    assert said.code == 0
+    assert "leads out of the zip" in said.err
+    assert sorted(p.name.partition("-")[0] for p in tmp_path.iterdir()) == ["class.zip", "mine.db"]
+
+
+def course(tmp_path: Path) -> Path:
+    """A course of its own with the lab in it."""
+    folder = tmp_path / "course"
+    for part in ("labs", "solutions"):
+        shutil.copytree(ROOT / part / LAB, folder / part / LAB)
+    (folder / "roster.csv").write_text("id,name,email\n4711,Ann Lee,ann\nbo,Bo,bo@example.org\n")
+    (folder / "course.secret").write_text("5" * 64 + "\n")
+    (folder / "course.secret").chmod(0o600)
+    (folder / "course.yaml").write_text(
+        "name: GPU programming\ntimezone: Europe/Berlin\nroster: roster.csv\n"
+        f"labs:\n  {LAB}: {{due: 2027-03-28 23:59}}\n"
+    )
+    return folder
+
+
+def test_a_regrade_is_looked_at_before_it_counts(place: Path, tmp_path: Path) -> None:
+    school = course(tmp_path)
+    first = batch(place, "--course", school)
+    assert first.code == 1 and "eve: not in the roster" in first.err
+    lab = school / "labs" / LAB / "lab.yaml"
+    lab.write_text(lab.read_text().replace("output: {points: 50}", "output: {points: 40}"))
+    told = batch(place, "--course", school)
+    assert "3 of the grades were made with another lab text" in told.err
+    assert "100/100" in told.out
+    proposed = batch(place, "--course", school, "--regrade", "all")
+    assert proposed.code == 0
+    assert "4711: 100 -> 90" in proposed.out
+    assert "100/100" in batch(place, "--course", school).out
+    run = re.search(r"--accept (\S+)", proposed.err)
+    assert run
+    accepted = batch(place, "--course", school, "--accept", run[1])
+    assert accepted.code == 0 and "3 grades" in accepted.err
+    after = batch(place, "--course", school)
+    assert "90/90" in after.out and "another lab text" not in after.err
+    assert batch(place, "--course", school, "--accept", run[1]).code == 2
+
+
+def test_a_course_knows_its_students_and_draws_its_own_numbers(place: Path, tmp_path: Path) -> None:
+    school = course(tmp_path)
+    batch(place, "--course", school, "--json", tmp_path / "with.json")
+    batch(place, "--json", tmp_path / "without.json")
+    own, plain = grades(tmp_path / "with.json"), grades(tmp_path / "without.json")
+    assert set(own) == {"4711", "bo", "eve"}
+    assert own["4711"]["provenance"]["seed"] != plain["ann"]["provenance"]["seed"]
+    assert "5" * 64 not in (tmp_path / "with.json").read_text()
+    assert (school / "course.db").is_file()
+    book = open_gradebook(str(school / "course.db"))
+    assert {event.action for event in book.audit(LAB)} == {"submit", "grade"}
+    book.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--regrade", "anne"], "did you mean `ann`"),
+        (["--accept", "regrade-1"], "no regrade `regrade-1` waits"),
+        (["--db", "nonsense://x"], "no such kind of database"),
+        (["--json", "no/such/folder.json"], "no folder"),
+    ],
+)
+def test_wrong_words(words: list[str], said: str, place: Path) -> None:
+    got = batch(place, *words)
+    assert got.code == 2 and said in got.err and "Traceback" not in got.err
+
+
+def test_other_peoples_work_is_not_run_unconfined(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(box, "why_unconfined", lambda: "bwrap: no user namespaces")
+    assert run(["batch", LAB, str(place), "--on", "sim"]) == 3
+    said = capsys.readouterr().err
+    assert "no user namespaces" in said and "--unsafe-no-sandbox" in said
+    assert not list(place.parent.glob("*.db"))
+    assert run(["batch", LAB, str(place), "--on", "sim", "--unsafe-no-sandbox"]) == 1
+    assert "nothing confines the submissions here" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    place = tmp_path / "class"
+    place.mkdir()
+    for number in range(8):
+        (place / f"s{number}.cu").write_bytes(RIGHT + b"// %d\n" % number)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader", "batch", LAB, str(place), "--on", "sim"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stderr is not None
+    lines = []
+    while not lines or not lines[-1].startswith("["):
+        lines.append(process.stderr.readline())
+        assert lines[-1], "".join(lines)
+    process.send_signal(signal.SIGINT)
+    rest = process.communicate(timeout=20)[1]
+    assert (process.returncode, "Traceback" in rest) == (130, False)
+    assert re.search(
+        r"[1-8] of 8 submissions are graded.*the same command goes on", rest, re.DOTALL
+    )
+    deadline = time.monotonic() + 5
+    while descendants() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not descendants()
+    begun = time.monotonic()
+    said = grader("batch", LAB, place, "--on", "sim", timeout=120)
+    assert said.code == 0 and "8 submissions, 8 with full marks" in said.out
+    assert "were graded before" in said.err
+    assert time.monotonic() - begun < 60
+
+
+def test_a_bar_on_a_terminal(place: Path) -> None:
+    """What a terminal shows: the count goes up, the bar is gone at the end, and the table stays."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader", "batch", LAB, str(place), "--on", "sim"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"},
+        stdin=follower,
+        stdout=subprocess.PIPE,
+        stderr=follower,
+    )
+    os.close(follower)
+    shown = b""
+    try:
+        while chunk := os.read(leader, 4096):
+            shown += chunk
+    except OSError:  # how a terminal whose other end is closed says so
+        pass
+    out = process.communicate(timeout=60)[0]
+    os.close(leader)
+    assert process.returncode == 1
+    assert b"0/3" in shown and b"3/3" in shown
+    assert b"3 submissions" in out

@@ -1,0 +1,21 @@
+"""A short version of `python -m tests.batch.kill`: five kills, then the same grades as ever."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.command import ROOT
+
+
+def test_killed_five_times() -> None:
+    """In a process of its own, which becomes the parent of every orphan."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.batch.kill", "--times", "5", "--count", "8"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("  killed ") == 5

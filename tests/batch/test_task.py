@@ -1,0 +1,96 @@
+"""One task performed: whatever is in it, an answer comes back."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from grader import cases
+from grader.batch import task as performing
+from grader.batch.member import no_file
+from grader.batch.task import Answer, Task, Terms, perform
+from grader.fault import LabFault, MachineFault
+from grader.labfile.spec import load_lab
+from grader.submission import MAX_BYTES
+from tests.command import ROOT
+
+LAB = load_lab("vector-add")
+RIGHT = (ROOT / "solutions/vector-add/vector-add.cu").read_bytes()
+TASK = Task(7, "ann", "mine.cu", RIGHT)
+
+
+def test_a_right_one_on_all_cases() -> None:
+    answer = perform(LAB, TASK, Terms(seed=b"course"))
+    assert answer.is_graded and answer.grade is not None
+    assert answer.grade["score"] == answer.grade["judged_max"]
+    assert {case["visibility"] for case in answer.grade["cases"]} == {"public", "hidden"}
+    assert (answer.grade["student"], answer.grade["file"]) == ("ann", "mine.cu")
+    assert pickle.loads(pickle.dumps((TASK, Terms(), answer))) == (TASK, Terms(), answer)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"data": b""}, "the file is empty"),
+        ({"data": b"\0\1\2"}, "a binary file"),
+        ({"data": bytes(MAX_BYTES + 1).replace(b"\0", b" ") + b"x"}, "larger than"),
+        ({"data": b"", "refused": no_file("x/mine.cu", "this is a pipe").findings[0]}, "a pipe"),
+        ({"data": b'extern "C" __global__ void vector_add(int'}, "does not compile"),
+    ],
+)
+def test_what_is_no_kernel_is_graded_with_no_points(change: dict[str, object], said: str) -> None:
+    answer = perform(LAB, replace(TASK, **change), Terms())  # type: ignore[arg-type]
+    assert answer.is_graded and answer.grade is not None
+    assert answer.grade["score"] == 0
+    assert said in answer.grade["checks"][0]["summary"]
+
+
+def test_answers_to_the_quiz_are_marked() -> None:
+    """They count beside a kernel that does not compile; none handed in is said to be none."""
+    sheet = (ROOT / "solutions/vector-add/answers.yaml").read_bytes()
+    told = {}
+    for answers in (sheet, b"blocks: 1\n", None):
+        answer = perform(LAB, replace(TASK, data=b"", answers=answers), Terms())
+        assert answer.grade is not None
+        (quiz,) = (check for check in answer.grade["checks"] if check["name"] == "quiz")
+        told[answers] = quiz["status"]
+    assert told == {sheet: "pass", b"blocks: 1\n": "fail", None: "unjudged"}
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (
+            LabFault("no", where="reference.py:3"),
+            Answer(7, failure="reference.py:3: no", is_labs=True),
+        ),
+        (RuntimeError("boo"), Answer(7, failure="grader failed: RuntimeError: boo")),
+    ],
+)
+def test_one_failure_stops_nothing(
+    error: Exception, expected: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(performing, "grade", fails)
+    assert perform(LAB, TASK, Terms()) == expected
+
+
+def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: object, **options: object) -> None:
+        raise MachineFault("no memory is left", mend="end something")
+
+    monkeypatch.setattr(cases, "run_all", fails)
+    answer = perform(LAB, TASK, Terms())
+    assert answer.grade is not None and not answer.is_graded
+    assert answer.grade["status"] == "incomplete"
+    assert "no memory is left" in answer.reason
+
+
+def test_without_a_sandbox_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(performing, "why_unconfined", lambda: "no user namespaces")
+    answer = perform(LAB, TASK, Terms())
+    assert answer.grade is None and "no user namespaces" in answer.reason
