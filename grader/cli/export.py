@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from grader.course.course import Course as CourseFile
     from grader.export.formats import Format, LeftOut
     from grader.export.row import ExportRow, Options
+    from grader.gradebook.values import Entry
 
 AUTOGRADER = "gradescope-autograder"
 
@@ -92,14 +94,14 @@ def _autograder(words: Sequence[str], course: Path | None, out: str, wheel: Path
     import secrets
 
     from grader.check.suite import plan
-    from grader.course.course import FILE, read_course
+    from grader.course.course import read_course
     from grader.export.container.build import autograder_zip
     from grader.labfile.spec import lab_roots, load_lab
 
     if len(words) != 1:
         raise LabFault("name one lab", mend=f"grader export {AUTOGRADER} LAB")
-    lab = load_lab(words[0], lab_roots(course))
-    held = course is not None and (course / FILE).is_file()
+    lab = load_lab(words[0], lab_roots(course if course and (course / "labs").is_dir() else None))
+    held = course is not None and _has_gradebook(course)
     seed = read_course(course).seed(lab.name) if course and held else secrets.token_bytes(32)
     path = Path(out or f"{lab.name}-autograder.zip")
     write_file(path, autograder_zip(lab, seed, wheel=wheel))
@@ -115,32 +117,41 @@ def _has_gradebook(course: Path | None) -> bool:
 def _from_gradebook(words: Sequence[str], db: str, folder: Path | None) -> list[ExportRow] | None:
     """The rows of one lab; None when the words name files."""
     from grader.course.course import read_course
-    from grader.course.roster import Student
-    from grader.export.row import ExportRow
     from grader.gradebook.book import open_gradebook
-    from grader.record import grade_from_json
 
     if not db and any(word.endswith(".json") or word == STDOUT for word in words):
         return None
     if len(words) != 1:
         raise LabFault("name the lab whose grades are meant", mend="grader export FORMAT LAB --db")
-    course = read_course(folder) if _has_gradebook(folder) and folder else None
-    book = open_gradebook(db or (course.gradebook if course else ""))
-    entries = book.entries(words[0], course=course)
+    course = read_course(folder) if folder and _has_gradebook(folder) else None
+    url = db or (course.gradebook if course else "")
+    if "://" not in url and not Path(url).is_file():  # opening one would make it
+        raise LabFault("there is no such gradebook", where=url, mend="`grader batch` makes one")
+    book = open_gradebook(url)
+    try:
+        entries = book.entries(words[0], course=course)
+    finally:
+        book.close()
     if not entries:
         raise LabFault(f"there is nothing of the lab `{words[0]}`", where=book.name)
-    return [
-        ExportRow(
-            (course.student(entry.student) if course else None)
-            or Student(entry.student, entry.name),
-            grade_from_json(entry.grade_json) if entry.grade_json else None,
-            entry.points,
-            entry.max_points or 0.0,
-            entry.note,
-            "" if entry.points is not None else entry.status,
-        )
-        for entry in entries
-    ]
+    return [_row(entry, course) for entry in entries]
+
+
+def _row(entry: Entry, course: CourseFile | None) -> ExportRow:
+    from grader.course.roster import Student
+    from grader.export.row import FAILED, ExportRow
+    from grader.record import grade_from_json
+
+    student = course.student(entry.student) if course else None
+    why = FAILED if entry.status == "incomplete" else str(entry.status)
+    return ExportRow(
+        student or Student(entry.student, entry.name),
+        grade_from_json(entry.grade_json) if entry.grade_json else None,
+        entry.points,
+        entry.max_points or 0.0,
+        entry.note,
+        "" if entry.points is not None else why,
+    )
 
 
 def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow]:
@@ -161,8 +172,8 @@ def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow
 def _objects(word: str) -> list[Any]:
     """The grade objects of one file: itself, or its `grades`."""
     try:
-        text = typer.get_text_stream("stdin").read() if word == STDOUT else Path(word).read_text("utf-8")
-        value = json.loads(text)
+        data = sys.stdin.buffer.read() if word == STDOUT else Path(word).read_bytes()
+        value = json.loads(data)
     except OSError as error:
         raise LabFault(f"cannot read the file: {error.strerror}", where=word) from None
     except ValueError as error:
@@ -207,7 +218,7 @@ def _tell(left: Sequence[LeftOut]) -> None:
 
 
 def _code(item: LeftOut) -> int:
-    """A grade that this machine failed is its fault; all else is told and no fault."""
-    grade = item.row.grade
-    failed = grade is not None and grade.score.status == "incomplete"
-    return MachineFault.exit_code if failed and item.row.points is None else 0
+    """What this machine failed is its fault; all else is told and no fault."""
+    from grader.export.row import FAILED
+
+    return MachineFault.exit_code if item.row.why == FAILED else 0

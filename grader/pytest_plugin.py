@@ -1,0 +1,148 @@
+"""A lab's checks as pytest items: `pytest --lab tiled-matmul --submission mine.cu`.
+
+Each check is an item `mine.cu::race`-like; the file is graded once, when its first item runs, on
+the public cases, as `grader check` does. A check that fails, fails with its findings; one that
+waits for another or cannot be judged here is skipped, with the reason; what this machine failed is
+an error. Without `--lab` the plugin adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from grader.check.result import Result
+    from grader.record import Grade
+
+SKIPPED = ("blocked", "unjudged")
+
+
+class CheckFailed(Exception):
+    """A check that the submission does not pass; its text is what pytest shows."""
+
+
+class CheckBroken(Exception):
+    """A check that this machine could not make."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("warpgrade", "CUDA labs")
+    group.addoption("--lab", metavar="LAB", help="grade --submission as this lab asks")
+    group.addoption(
+        "--submission", metavar="FILE.cu", action="append", default=[],
+        help="the file to grade; may be given again",
+    )  # fmt: skip
+    group.addoption("--lab-course", metavar="DIR", type=Path, help="a folder with labs/ of its own")
+    group.addoption(
+        "--lab-on", choices=("sim", "gpu", "auto"), default="auto", help="what runs the kernel"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With a lab and no other file named, the submissions are all there is to collect."""
+    submissions = config.getoption("submission")
+    if not config.getoption("lab"):
+        if submissions:
+            raise pytest.UsageError("--submission needs --lab LAB")
+        return
+    if not submissions:
+        raise pytest.UsageError("--lab needs --submission FILE.cu")
+    missing = [name for name in submissions if not Path(name).is_file()]
+    if missing:
+        raise pytest.UsageError(f"--submission: there is no file {missing[0]}")
+    named = config.args if config.getoption("file_or_dir") else []
+    config.args = [*named, *(str(Path(name).absolute()) for name in submissions)]
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LabFile | None:
+    """The submission, when it is one of those that were named."""
+    config = parent.config
+    if not config.getoption("lab"):
+        return None
+    named = {Path(name).absolute() for name in config.getoption("submission")}
+    if file_path not in named:
+        return None
+    file: LabFile = LabFile.from_parent(parent, path=file_path)
+    return file
+
+
+class LabFile(pytest.File):
+    """One submission; its items are the checks of the lab."""
+
+    _grade: Grade | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from grader.check.suite import plan
+        from grader.fault import Fault
+        from grader.labfile.spec import lab_roots, load_lab
+
+        config = self.config
+        try:
+            lab = load_lab(config.getoption("lab"), lab_roots(config.getoption("lab_course")))
+            names = ("compile", *(check.name for check in plan(lab)))
+        except Fault as fault:
+            raise self.CollectError(str(fault)) from None
+        self.lab = lab
+        for name in names:
+            yield CheckItem.from_parent(self, name=name)
+
+    def grade(self) -> Grade:
+        """The file's grade, made once. Raises Fault."""
+        if self._grade is None:
+            from grader.cases import How
+            from grader.cli.check import graded
+            from grader.cli.options import Backend, resolved
+
+            how = How(resolved(Backend(self.config.getoption("lab_on"))))
+            self._grade = graded(self.lab, self.path, how, quiet=True)
+        return self._grade
+
+
+class CheckItem(pytest.Item):
+    """One check of one submission."""
+
+    parent: LabFile
+
+    def setup(self) -> None:
+        """Grade, and stop here where this machine failed: pytest then says error, not failed."""
+        from grader.fault import Fault
+
+        try:
+            check = self._check(self.parent.grade())
+        except Fault as fault:
+            raise CheckBroken(str(fault)) from None
+        if check.status == "error":
+            raise CheckBroken(check.summary)
+
+    def runtest(self) -> None:
+        from grader.export.words import check_text
+
+        check = self._check(self.parent.grade())
+        for name, value in check.measurements.items():
+            self.user_properties.append((name, value))
+        self.user_properties.append(("points", check.points))
+        self.user_properties.append(("max_points", check.max_points))
+        if check.status in SKIPPED:
+            pytest.skip(check.summary)
+        if check.status == "fail":
+            raise CheckFailed(check_text(check))
+
+    def _check(self, grade: Grade) -> Result:
+        return next(check for check in grade.checks if check.name == self.name)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What was found, without a traceback of ours."""
+        if isinstance(excinfo.value, CheckFailed | CheckBroken):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where the first finding is, once it is known."""
+        grade = self.parent._grade
+        found = self._check(grade).findings if grade else ()
+        line = next((f.line for f in found if f.severity == "error" and f.line), 0)
+        return self.path, line - 1 if line else None, f"{self.parent.lab.name}: {self.name}"

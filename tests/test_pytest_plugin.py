@@ -1,0 +1,115 @@
+"""The pytest plugin, in a pytest of its own: an item a check, and every status an outcome."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader.labfile.spec import load_lab
+from tests.command import ROOT
+
+pytest_plugins = ["pytester"]
+
+LAB = "vector-add"
+SOLUTION = ROOT / "solutions" / LAB
+PLUGIN = "grader.pytest_plugin"
+CHECKS = ["compile", *(check.name for check in load_lab(LAB).checks)]
+
+
+@pytest.fixture
+def course(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A folder with a right and a wrong kernel, and a test that must not be collected."""
+    shutil.copy(SOLUTION / f"{LAB}.cu", pytester.path / "right.cu")
+    shutil.copy(SOLUTION / "wrong" / "invalid-access-no-guard.cu", pytester.path / "wrong.cu")
+    shutil.copy(ROOT / "tests/classes/tiled-matmul/s06.cu", pytester.path / "broken.cu")
+    pytester.makepyfile(test_own="def test_own():\n    pass\n")
+    return pytester
+
+
+def run(course: pytest.Pytester, *words: str | Path) -> pytest.RunResult:
+    return course.runpytest_inprocess("-p", PLUGIN, "--lab-on", "sim", *words)
+
+
+def test_it_is_found_by_its_entry_point() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert told["project"]["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
+
+
+def test_without_a_lab_it_adds_nothing(course: pytest.Pytester) -> None:
+    run(course).assert_outcomes(passed=1)
+
+
+def test_each_check_is_an_item(course: pytest.Pytester) -> None:
+    done = run(course, "--lab", LAB, "--submission", "right.cu", "--collect-only", "-q")
+    ids = [line for line in done.outlines if "::" in line]
+    assert ids == [f"right.cu::{check}" for check in CHECKS]
+
+
+def test_a_right_kernel_passes(course: pytest.Pytester) -> None:
+    done = run(course, "--lab", LAB, "--submission", "right.cu", "-rs")
+    outcomes = done.parseoutcomes()
+    assert outcomes["passed"] >= 4 and not {"failed", "error", "errors"} & set(outcomes)
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(["*no answers.yaml beside the file*"])
+
+
+def test_a_wrong_kernel_fails_with_its_finding(course: pytest.Pytester) -> None:
+    done = run(course, "--lab", LAB, "--submission", "wrong.cu")
+    assert done.ret == 1 and done.parseoutcomes()["failed"] >= 1
+    done.stdout.fnmatch_lines(["*_ vector-add: memory _*", "*invalid-access: *", "*wrong.cu:*"])
+    assert "Traceback" not in done.stdout.str() and "pytest_plugin.py" not in done.stdout.str()
+
+
+def test_what_waits_for_the_compiler_is_skipped(course: pytest.Pytester) -> None:
+    done = run(course, "--lab", LAB, "--submission", "broken.cu", "-rs")
+    assert done.parseoutcomes()["failed"] == 1
+    done.stdout.fnmatch_lines(["*waits for `compile`*"])
+
+
+def test_a_file_named_beside_it_is_collected_too(course: pytest.Pytester) -> None:
+    done = run(course, "test_own.py", "--lab", LAB, "--submission", "right.cu")
+    done.stdout.fnmatch_lines(["test_own.py*"])
+    assert done.ret == 0
+
+
+def test_two_submissions(course: pytest.Pytester) -> None:
+    both = ("--submission", "right.cu", "--submission", "wrong.cu")
+    done = run(course, "--lab", LAB, *both, "--collect-only", "-q")
+    assert {line.split("::")[0] for line in done.outlines if "::" in line} == {
+        "right.cu", "wrong.cu",
+    }  # fmt: skip
+
+
+def test_a_machine_that_fails_is_an_error(course: pytest.Pytester) -> None:
+    """The compiler cannot be used: that is nobody's mistake in a kernel."""
+    course.makeconftest(
+        "import grader.grade\n"
+        "from grader.fault import MachineFault\n"
+        "def broken(*_): raise MachineFault('NVRTC is missing', mend='install it')\n"
+        "grader.grade.compile_source = broken\n"
+    )
+    words = ("-p", PLUGIN, "--lab", LAB, "--lab-on", "sim", "--submission", "right.cu")
+    done = course.runpytest_subprocess(*words)
+    outcomes = done.parseoutcomes()
+    assert outcomes["errors"] >= 4 and "failed" not in outcomes
+    done.stdout.fnmatch_lines(["*ERROR at setup of vector-add: output*", "*NVRTC is missing*"])
+    assert "Traceback" not in done.stdout.str()
+
+
+WRONG = [
+    (["--lab", LAB], "--lab needs --submission FILE.cu"),
+    (["--submission", "right.cu"], "--submission needs --lab LAB"),
+    (["--lab", LAB, "--submission", "none.cu"], "there is no file none.cu"),
+    (["--lab", "vector-ad", "--submission", "right.cu"], "did you mean vector-add?"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=[w[1] for w in WRONG])
+def test_wrong_use_is_told(course: pytest.Pytester, words: list[str], said: str) -> None:
+    done = run(course, *words)
+    assert done.ret not in (0, 1)
+    text = " ".join(f"{done.stdout.str()} {done.stderr.str()}".split())
+    assert said in text and "Traceback" not in text
