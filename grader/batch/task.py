@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grader.box import why_unconfined
+from grader.box import refuse_unconfined
 from grader.cases import Backend
 from grader.fault import LabFault, MachineFault, StudentFault
 from grader.grade import grade, refusal
@@ -69,8 +69,7 @@ def perform(lab: Lab, task: Task, terms: Terms) -> Answer:
     """Grade one submission on all cases. Whatever goes wrong is in the answer: one submission
     never stops the others."""
     try:
-        if terms.confined and (why := why_unconfined()):
-            return Answer(task.number, failure=f"no sandbox works here: {why}")
+        refuse_unconfined(unsafe=not terms.confined)
         return Answer(task.number, _graded(lab, task, terms).to_json())
     except LabFault as fault:
         return Answer(task.number, failure=str(fault), is_labs=True)

@@ -14,7 +14,7 @@ import typer
 from grader.cli.batchwords import Watch, left_out, table_of
 from grader.cli.options import Backend, Course, Json, Limit, On, resolved
 from grader.cli.terminal import check_writable, finished, say, show, width, write_json
-from grader.fault import LabFault, MachineFault
+from grader.fault import LabFault
 
 if TYPE_CHECKING:
     from grader.batch.handin import HandedIn
@@ -75,6 +75,7 @@ def batch(
     command goes on where it was. A regrade changes nothing until --accept.
     """
     from grader.batch.task import Terms
+    from grader.box import refuse_unconfined
     from grader.labfile.spec import lab_roots, load_lab
 
     check_writable(json)
@@ -84,7 +85,8 @@ def batch(
         with opened(db, place, school) as book:
             return _accept(book, accept)
     backend = resolved(on)
-    refuse_unconfined(unsafe=unsafe or bool(cluster) or slurm)
+    if not (cluster or slurm):  # their workers refuse, each for its machine
+        refuse_unconfined(unsafe=unsafe)
     seed = school.seed(lab) if school else b""
     terms = Terms(backend, seed, limit=limit, confined=not unsafe)
     with opened(db, place, school) as book:
@@ -123,21 +125,6 @@ def opened(db: str, place: Path, course: CourseFile | None) -> Iterator[Gradeboo
         yield book
     finally:
         book.close()
-
-
-def refuse_unconfined(*, unsafe: bool) -> None:
-    """MachineFault where nothing confines what strangers wrote, unless told to do it all the
-    same."""
-    from grader.box import why_unconfined
-
-    why = why_unconfined()
-    if why and not unsafe:
-        raise MachineFault(
-            f"no sandbox works here, and this is other people's work: {why}",
-            mend="`grader doctor` says how to get one; --unsafe-no-sandbox grades without",
-        )
-    if why:
-        say(f"nothing confines the submissions here: {why}")
 
 
 def _runner(lab: Lab, terms: Terms, jobs: int | None, cluster: str, *, slurm: bool) -> Runner:

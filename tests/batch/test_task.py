@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader import cases
+from grader import box, cases
 from grader.batch import task as performing
 from grader.batch.member import no_file
 from grader.batch.task import Answer, Task, Terms, perform
@@ -91,6 +91,6 @@ def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.Monk
 
 
 def test_without_a_sandbox_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(performing, "why_unconfined", lambda: "no user namespaces")
+    monkeypatch.setattr(box, "find", lambda: "no user namespaces")
     answer = perform(LAB, TASK, Terms())
     assert answer.grade is None and "no user namespaces" in answer.reason
