@@ -17,7 +17,7 @@ from grader.gpu.nvcc import as_built
 from grader.launch import Array, Finding, Launch, Trace
 from grader.packing import pack_launches
 from grader.refusal import refusal
-from grader.sim.capacity import MAX_BYTES, too_large
+from grader.sim.capacity import MAX_BYTES, MAX_STATIC, static_bytes, too_large
 from grader.sim.exchange import pack_program, unpack_traces
 
 __all__ = ["run_all", "time_kernel"]
@@ -75,7 +75,9 @@ def run_all(
         "sample": sample,
     }
     wall = (limit * 2 + 5) * len(launches) + 10
-    limits = Limits(wall=wall, cpu=wall * cores, memory=_memory(launches), output=1 << 30)
+    limits = Limits(
+        wall=wall, cpu=wall * cores, memory=_memory(launches, program.ptx), output=1 << 30
+    )
     try:
         reply = call("grader.sim.step:run", request, arrays, limits=limits)
     except BoxDeath as death:
@@ -94,10 +96,12 @@ def _bare(program: Program, launch: Launch) -> Launch:
     return Launch(launch.kernel, launch.grid, launch.block, args, launch.shared, name=launch.name)
 
 
-def _memory(launches: Sequence[Launch]) -> int:
+def _memory(launches: Sequence[Launch], ptx: str = "") -> int:
     """Address space for the child, in bytes."""
     sizes = [sum(a.nbytes for a in launch.args if isinstance(a, Array)) for launch in launches]
-    return (2 << 30) + SHADOW * min(max(sizes), MAX_BYTES) + 2 * min(sum(sizes), MAX_BYTES)
+    static = min(static_bytes(ptx), MAX_STATIC)
+    most = min(max(sizes), MAX_BYTES) + static
+    return (2 << 30) + SHADOW * most + 2 * min(sum(sizes), MAX_BYTES)
 
 
 def _dead(death: BoxDeath) -> Trace:

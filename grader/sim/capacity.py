@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 
 from grader.launch import Array, Finding, Launch
@@ -9,6 +10,14 @@ from grader.refusal import refused
 
 MAX_BLOCKS = 1 << 24
 MAX_BYTES = 1 << 30
+MAX_STATIC = 16 << 20
+"""Bytes of a program's __device__ and __constant__ variables: what a submission alone decides."""
+
+_STATIC = re.compile(
+    r"^[ \t]*(?:\.(?:visible|weak|common)\s+)*\.(?:global|const)\s[^=;\[]*?"
+    r"\.[a-z]+(\d+)\s+[$%\w]+\[(\d+)\]",
+    re.MULTILINE,
+)
 
 
 def too_large(launch: Launch) -> Finding | None:
@@ -25,3 +34,19 @@ def too_large(launch: Launch) -> Finding | None:
             f"launch with at most {MAX_BYTES >> 20} MiB here, or run on a GPU",
         )
     return None
+
+
+def static_bytes(ptx: str) -> int:
+    """How many bytes the arrays of a PTX module take: its __device__ and __constant__ variables."""
+    return sum(int(bits) // 8 * int(count) for bits, count in _STATIC.findall(ptx))
+
+
+def too_much_static(ptx: str) -> Finding | None:
+    """Why a program is not simulated for its variables' sake; None when it can be."""
+    size = static_bytes(ptx)
+    if size <= MAX_STATIC:
+        return None
+    return refused(
+        f"{size >> 20} MiB of __device__ variables: too much to simulate",
+        f"declare at most {MAX_STATIC >> 20} MiB, or let the host allocate it",
+    )

@@ -19,7 +19,7 @@ from grader.compile.program import Kernel, Program
 from grader.launch import Array, Finding, Launch, Trace
 from grader.occupancy import theoretical_occupancy
 from grader.refusal import bound_refusal, refusal
-from grader.sim.capacity import too_large
+from grader.sim.capacity import too_large, too_much_static
 from grader.sim.contract import contract
 from grader.sim.core import core
 from grader.sim.decode import decode
@@ -91,7 +91,8 @@ def _one(
                 f"no kernel `{launch.kernel}` (cudaErrorInvalidDeviceFunction)",
             )
         )
-    if (refused := refusal(launch, kernel) or too_large(launch)) is not None:
+    refused = refusal(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
+    if refused is not None:
         return _aborted(program.at(refused, kernel.line))
     if kernel.symbol not in made:
         made[kernel.symbol] = _decoded(program, kernel)
