@@ -1,4 +1,4 @@
-"""python -m bench.regrade [N] [--lab LAB] [--to FILE | --from FILE]: one file graded N times.
+"""python -m bench.regrade [N] [--lab LAB] [--gpu K] [--to FILE | --from FILE...]: grade after grade.
 
 The thresholds are put around the solution's own speedup, so that it lies exactly at one of them, or
 2 % above or below it. Each row is N gradings: how many fail, how many are for a person to look at,
@@ -7,7 +7,8 @@ and how far the shares of the points lie apart.
 A measurement takes seconds, so that all rows share them: each is made by the product with all the
 pairs that it may have, and ends, for a row, where that row's thresholds would have ended it. Where
 a doubt is left it is measured once more: the next one counts. What comes of it is judged by the
-speed check. --to keeps the pairs; --from judges what was kept, and needs no GPU.
+speed check. --to keeps the pairs of each measurement as it ends; --from judges what was kept, and
+needs no GPU. Files of several GPUs are judged each around its own speedup, and summed up together.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from unittest.mock import patch
 
 from grader.check.result import Evidence, Verdict
 from grader.check.speed import TIMED, Options, judge
 from grader.check.suite import plan as checks_of
 from grader.compile.source import compile_source
+from grader.gpu import measure
+from grader.gpu.device import devices
 from grader.gpu.samples import LOOK
 from grader.lab import Band, Case, Lab
 from grader.labfile.spec import load_lab
@@ -72,13 +76,17 @@ def subject(name: str) -> Subject:
     return Subject(lab, options, case, Evidence(lab, program, (), "gpu"), plan)
 
 
-def measurements(of: Subject, count: int) -> list[Timing]:
-    """So many, each with as many pairs as one may have."""
+def measurements(of: Subject, count: int) -> Iterator[Timing]:
+    """So many, each with as many pairs as one may have. Exits when one finds something wrong."""
     plan = replace(of.plan, least=of.plan.most, minimum=1e-3, full=2e-3)
     verify = verifier(of.lab, of.case)
     with ThreadPoolExecutor(JOBS) as pool:
         asked = [pool.submit(time_kernel, of.evidence.program, plan, verify) for _ in range(count)]
-        return [one.result() for one in asked]
+        for one in asked:
+            timing = one.result()
+            if timing.findings:
+                sys.exit(f"bench.regrade: {timing.findings[0].message}")
+            yield timing
 
 
 def ended(timing: Timing, due: Band) -> Timing:
@@ -112,47 +120,57 @@ def row(name: str, seen: Sequence[Verdict]) -> str:
     )
 
 
-def kept(made: Sequence[Timing]) -> str:
-    """The pairs of every measurement as JSON."""
-    pairs = [[(p.baseline, p.submission, p.throttled) for p in one.pairs] for one in made]
-    return json.dumps({"device": made[0].device, "pairs": pairs})
+def line_of(timing: Timing) -> str:
+    """One measurement's pairs as a line of JSON."""
+    pairs = [(p.baseline, p.submission, p.throttled) for p in timing.pairs]
+    return json.dumps({"device": timing.device, "pairs": pairs}) + "\n"
 
 
-def read(text: str) -> list[Timing]:
-    held = json.loads(text)
-    return [Timing(tuple(Pair(*p) for p in one), device=held["device"]) for one in held["pairs"]]
+def read(file: Path) -> list[Timing]:
+    held = map(json.loads, file.read_text().splitlines())
+    return [Timing(tuple(Pair(*p) for p in one["pairs"]), device=one["device"]) for one in held]
+
+
+def made_here(of: Subject, count: int, gpu: int, to: Path | None) -> list[Timing]:
+    """New measurements on one GPU, each a line in `to` as soon as it is there."""
+    made: list[Timing] = []
+    with patch.object(measure, "alike", lambda: devices()[gpu : gpu + 1]):
+        for timing in measurements(of, count):
+            made.append(timing)
+            if to:
+                to.write_text("".join(map(line_of, made)))
+    return made
 
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.regrade")
     parser.add_argument("count", nargs="?", type=int, default=100)
     parser.add_argument("--lab", default="tiled-matmul")
+    parser.add_argument("--gpu", type=int, default=0, help="the number of the GPU that is used")
     parser.add_argument("--to", type=Path, help="keep the measurements in this file")
-    parser.add_argument("--from", dest="source", type=Path, help="judge those of this file")
+    parser.add_argument("--from", dest="files", nargs="+", type=Path, help="judge those of files")
     asked = parser.parse_args(words)
     of, began = subject(asked.lab), time.monotonic()
-    if asked.source:
-        made = read(asked.source.read_text())
+    if asked.files:
+        sets = [read(file) for file in asked.files]
     else:
-        made = measurements(of, asked.count + ATTEMPTS - 1)
-    if wrong := [finding.message for one in made for finding in one.findings]:
-        sys.exit(f"bench.regrade: {wrong[0]}")
-    if asked.to:
-        asked.to.write_text(kept(made))
-    every = estimate([ratio for one in made for ratio in one.ratios])
-    middles = [median(one.ratios) for one in made]
-    print(
-        f"{of.lab.name} on {made[0].device}: {len(made)} measurements of {len(made[0].pairs)} "
-        f"pairs in {time.monotonic() - began:.0f} s\n"
-        f"speedup {every.ratio:.4f}, one pair's sigma {100 * every.sigma:.2f} %; medians from "
-        f"{100 * (min(middles) / every.ratio - 1):+.2f} % to "
-        f"{100 * (max(middles) / every.ratio - 1):+.2f} % of it"
-    )
+        sets = [made_here(of, asked.count + ATTEMPTS - 1, asked.gpu, asked.to)]
+        print(f"{len(sets[0])} measurements took {time.monotonic() - began:.0f} s")
+    speeds = [estimate([ratio for one in made for ratio in one.ratios]) for made in sets]
+    for made, speed in zip(sets, speeds, strict=True):
+        middles = [100 * (median(one.ratios) / speed.ratio - 1) for one in made]
+        print(
+            f"{of.lab.name} on {made[0].device}: speedup {speed.ratio:.4f}, one pair's sigma "
+            f"{100 * speed.sigma:.2f} %; the medians of {len(made)} measurements lie "
+            f"{min(middles):+.2f} % to {max(middles):+.2f} % from it"
+        )
     print(f"{'it lies':<18}{'fail':>6}{'review':>8}{'pairs':>7}{'lowest':>9}{'highest':>9}"
           f"{'points apart %':>16}")  # fmt: skip
-    for name, edges in ROWS.items():
-        low, high = (edge * every.ratio for edge in edges)
-        print(row(name, list(gradings(of, made, Band(low, high)))), flush=True)
+    for name, (low, high) in ROWS.items():
+        seen: list[Verdict] = []
+        for made, speed in zip(sets, speeds, strict=True):
+            seen += gradings(of, made, Band(low * speed.ratio, high * speed.ratio))
+        print(row(name, seen), flush=True)
     return 0
 
 
