@@ -11,6 +11,7 @@ from typing import Literal
 
 from grader import __version__
 from grader.baseline import baseline_trace, cache_folder
+from grader.blame import blamed
 from grader.cases import STEPS as STEP_LIMIT
 from grader.cases import Backend, How, chosen, run_cases
 from grader.check.quiz import mark
@@ -55,13 +56,15 @@ def grade(
     step_limit: int = STEP_LIMIT,
     student: str = "",
     answers: AnswerSheet | None = None,
+    recorded: Sequence[Timing] | None = None,
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:
     """The grade of one submission on one backend.
 
     `seed` draws the cases' inputs, `limit` is in seconds a launch, `step_limit` in warp
     instructions a block on the simulator; `answers` are those to the quiz, which is left out of
-    what is judged when there are none to mark. A submission that does not compile is graded with 0
+    what is judged when there are none to mark. With `recorded` it is judged as on a GPU, wherever
+    it runs, and those times are judged instead of new ones. A submission that does not compile is graded with 0
     points and its findings; a fault of the machine gives an incomplete grade that costs no
     points. Raises LabFault.
     """
@@ -69,7 +72,8 @@ def grade(
     checks = plan(lab)
     cases = chosen(lab, visibility)
     how = How(on, seed, threads, limit, step_limit)
-    steps = TIMED_STEPS if on == "gpu" else STEPS
+    judged: Backend = on if recorded is None else "gpu"
+    steps = TIMED_STEPS if judged == "gpu" else STEPS
     toolchain: dict[str, str] = {}
     timings: tuple[Timing, ...] = ()
     paper: Paper | None = None
@@ -82,22 +86,25 @@ def grade(
         progress("run", 2, len(steps))
         runs = run_cases(lab, program, cases, how)
         toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
-        evidence = Evidence(lab, program, runs, on, _baseline(lab, checks, runs, how), paper=paper)
-        if on == "gpu":
+        base = _baseline(lab, checks, runs, how)
+        evidence = Evidence(lab, program, runs, judged, base, paper=paper)
+        evidence = blamed(evidence, how)
+        if judged == "gpu":
+            device = recorded[-1].device if recorded else toolchain.get("device", "")
             progress("time", 3, len(steps))
-            evidence = timed(evidence, checks, how, toolchain.get("device", ""))
+            evidence = timed(evidence, checks, how, device, recorded)
             timings = evidence.timings
         progress("check", len(steps), len(steps))
         results = (_compiled(program), *judge_all(checks, evidence))
         lines = _case_lines(runs, results)
         counted = evidence.largest
     except StudentFault as fault:
-        results, lines = _refused(checks, cases, fault, on, paper)
+        results, lines = _refused(checks, cases, fault, judged, paper)
     except MachineFault as fault:
         results, lines = _failed(checks, cases, fault)
     provenance = started.provenance(lab, seed, toolchain, timings)
     return Grade(
-        lab.name, lab.title, submission.name, student, submission.sha256, on, total(results),
+        lab.name, lab.title, submission.name, student, submission.sha256, judged, total(results),
         results, lines, provenance,
         *((counted.trace.lines, counted.case.name) if counted else ()),
     )  # fmt: skip

@@ -107,7 +107,8 @@ class Other:
 @dataclass(frozen=True)
 class Origin:
     """A line that decides what happens on another: it sets or defines `name`, or is the condition
-    (`name` is then "if", "for", ...) that the other line stands under."""
+    (`name` is then "if", "for", ...) that the other line stands under. `name` is empty for a line
+    of which a small change alone makes every case right."""
 
     name: str
     line: int
@@ -142,6 +143,25 @@ class Finding:
     detail: str = ""
     cases: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What last stored an element of an output, counted in C order: its line, block and thread."""
+
+    element: int
+    line: int
+    block: Dim3
+    thread: Dim3
+
+
+@dataclass(frozen=True)
+class Blame:
+    """What further runs of wrong launches showed. Of each of `lines` a small change alone makes
+    all of them right; `stored`, by launch and argument, is what stored the first wrong element."""
+
+    lines: tuple[int, ...] = ()
+    stored: Mapping[tuple[str, int], Stored] = field(default_factory=lambda: _EMPTY)
 
 
 @dataclass(frozen=True)

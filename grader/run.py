@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from numpy.typing import NDArray
 
 from grader.box import BoxDeath, Limits, call
-from grader.compile.program import Program
+from grader.compile.program import Kernel, Program
 from grader.fault import MachineFault
 from grader.gpu.attempt import run_launches
 from grader.gpu.child import facts_of
 from grader.gpu.device import alike, lacking
 from grader.gpu.measure import time_kernel
 from grader.gpu.nvcc import as_built
-from grader.launch import Array, Finding, Launch, Trace
+from grader.launch import Array, Blame, Finding, Launch, Trace
 from grader.packing import pack_launches
 from grader.refusal import refusal
 from grader.sim.capacity import MAX_BYTES, MAX_STATIC, static_bytes, too_large
-from grader.sim.exchange import pack_program, unpack_traces
+from grader.sim.exchange import pack_program, unpack_blame, unpack_traces
 
-__all__ = ["run_all", "time_kernel"]
+__all__ = ["find_blame", "run_all", "time_kernel"]
 
 SHADOW = 40
 """Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""
@@ -83,6 +85,38 @@ def run_all(
     except BoxDeath as death:
         return tuple(_dead(death) for _ in launches)
     return unpack_traces(reply.value, reply.arrays)
+
+
+Right = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
+"""What a launch has to leave behind: by argument, the values and the errors that are allowed."""
+
+BLAME_SECONDS = 60.0
+"""Many times what looking for the line at fault takes: its limits are numbers of instructions."""
+
+
+def find_blame(
+    program: Program, kernel: Kernel, due: Sequence[tuple[Launch, Right]], threads: int
+) -> Blame:
+    """Which line is at fault in launches of one kernel that ran to their end, not all of them
+    right. Nothing is known where looking for it takes too long. Raises MachineFault."""
+    launches = [launch for launch, _ in due]
+    rows, arrays = pack_launches(launches)
+    for k, (_, right) in enumerate(due):
+        for index, (value, bound) in right.items():
+            arrays |= {f"{k}.value.{index}": value, f"{k}.bound.{index}": bound}
+    request = {
+        "ptx": program.debug_ptx,
+        "kernel": kernel.symbol,
+        "launches": rows,
+        "right": [list(right) for _, right in due],
+        "threads": threads,
+    }
+    cpu = BLAME_SECONDS * threads
+    limits = Limits(wall=BLAME_SECONDS, cpu=cpu, memory=threads * _memory(launches, program.ptx))
+    try:
+        return unpack_blame(call("grader.sim.blame.step:run", request, arrays, limits=limits).value)
+    except BoxDeath:
+        return Blame()
 
 
 def _bare(program: Program, launch: Launch) -> Launch:

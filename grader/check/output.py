@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from grader.check.excerpt import element, excerpt, first_wrong, number
 from grader.check.findings import cure, fold_apart, kernel_line
 from grader.check.mismatch import Cause, Mismatch, compare, explain
 from grader.check.result import CaseRun, CheckOptions, Dependency, Evidence, Status, Verdict
 from grader.compile.program import Program
 from grader.fault import MachineFault
-from grader.launch import Finding
+from grader.launch import Blame, Finding, Stored
 
 STORES = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 
@@ -28,7 +30,8 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
 
     A case is right or it is not; each counts the same share of the points.
     """
-    found = {run.case.name: examine(run, evidence.program) for run in evidence.runs}
+    blame, program = evidence.blame, evidence.program
+    found = {run.case.name: examine(run, program, blame) for run in evidence.runs}
     cases: Mapping[str, Status] = {n: "fail" if found[n] else "pass" for n in found}
     right = sum(status == "pass" for status in cases.values())
     if right and _only_integers_fail(evidence, cases):
@@ -42,8 +45,9 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
     )
 
 
-def examine(run: CaseRun, program: Program) -> tuple[Finding, ...]:
-    """What is wrong with one case; nothing when it is right."""
+def examine(run: CaseRun, program: Program, blame: Blame) -> tuple[Finding, ...]:
+    """What is wrong with one case, placed where its first wrong element was stored as far as that
+    is known; nothing when it is right."""
     trace = run.computed
     if not trace.ended or run.prepared is None:
         kernel = run.prepared.launch.kernel if run.prepared else "the kernel"
@@ -59,8 +63,21 @@ def examine(run: CaseRun, program: Program) -> tuple[Finding, ...]:
         blank = trace.unwritten.get(index)
         mismatch = compare(name, actual, right, blank, launch.block)
         if mismatch is not None:
-            findings.append(program.at(describe(mismatch), line))
+            who = blame.stored.get((run.case.name, index))
+            findings.append(placed(describe(mismatch), mismatch, who, program, line))
     return tuple(findings)
+
+
+def placed(
+    finding: Finding, m: Mismatch, who: Stored | None, program: Program, line: int
+) -> Finding:
+    """The finding at the store of the mismatch's first wrong element, with its thread and block;
+    at `line` where nobody knows who stored it, or it was another element on another backend."""
+    index = first_wrong(m, 1)[0]
+    if who is None or who.line == 0 or who.element != np.ravel_multi_index(index, m.wrong.shape):
+        return program.at(finding, line)
+    stored = replace(finding, access="write", block=who.block, thread=who.thread)
+    return program.at(stored, who.line)
 
 
 def describe(m: Mismatch) -> Finding:

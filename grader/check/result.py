@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from grader.compile.program import Program
 from grader.lab import Case, Lab, Prepared, Visibility
-from grader.launch import Finding, Trace
+from grader.launch import Blame, Finding, Trace
 from grader.quiz.marking import Paper
 from grader.speed.timing import Timing
 
@@ -120,7 +120,7 @@ class Evidence:
     the checks that this one depends on. `timings` are the measurements of speed in their order,
     of which the last one counts; without any, `untimed` says why. `sampled` is the timed launch
     at its full size on the simulator, of which a few blocks were watched. `paper` is the quiz as
-    handed in.
+    handed in; `blame` is who stored what is wrong, and the line at fault.
     """
 
     lab: Lab
@@ -133,6 +133,7 @@ class Evidence:
     untimed: str = ""
     sampled: tuple[CaseRun, ...] = ()
     paper: Paper | None = None
+    blame: Blame = Blame()
 
     @property
     def watched(self) -> tuple[CaseRun, ...]:

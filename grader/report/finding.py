@@ -13,6 +13,9 @@ from grader.report.clean import GLUE, clean, clip, wrap
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
 SHOWN = 8
 CASES = 3
+OUTPUTS = frozenset({"wrong-output", "unwritten-output"})
+"""Kinds that are about an output as a whole: thread and block are those of one element's store."""
+
 LONGEST = 400
 """No message or hint is shown at greater length, in cells."""
 
@@ -50,7 +53,8 @@ def finding_text(finding: Finding, width: int = 80) -> Text:
       read  by thread (0,1,0) at tiled.cu:14    sum += As[ty][i] * Bs[i][tx];
       no barrier orders them: put __syncthreads() between line 9 and line 14
     """
-    place = f" in block{GLUE}{dim3(finding.block)}" if finding.block else ""
+    block = finding.block if finding.kind not in OUTPUTS else None
+    place = f" in block{GLUE}{dim3(block)}" if block else ""
     message = clip(clean(finding.message), LONGEST)
     head = wrap(f"{finding.kind}: {message}{place}", width, "  ")
     text = Text("\n".join(head))
@@ -80,7 +84,10 @@ def _places(finding: Finding, width: int) -> list[str]:
     if finding.column and finding.text:
         return _caret(finding, width)
     file = clean(finding.file)
-    rows = [(actor(finding.access, finding.thread), _at(file, finding.line), finding.text)]
+    doer = actor(finding.access, finding.thread)
+    if finding.kind in OUTPUTS and finding.block:
+        doer += f" of block {dim3(finding.block)}"
+    rows = [(doer, _at(file, finding.line), finding.text)]
     if finding.other:
         other = finding.other
         who = actor(other.access, other.thread)
@@ -147,9 +154,10 @@ def _caret(finding: Finding, width: int) -> list[str]:
 
 
 def origins(finding: Finding) -> str:
-    """The lines that the values and conditions of its place come from, each once."""
+    """The lines that the values and conditions of its place come from, each once; lines at fault
+    are in the hint."""
     names: dict[int, list[str]] = {}
-    for origin in finding.origins:
+    for origin in (o for o in finding.origins if o.name):
         names.setdefault(origin.line, []).append(f"`{clean(origin.name)}`")
     told = [f"{', '.join(held)} (line{GLUE}{line})" for line, held in names.items()]
     return f"what happens there also depends on {', '.join(told)}" if told else ""
@@ -157,7 +165,8 @@ def origins(finding: Finding) -> str:
 
 def seen(finding: Finding) -> str:
     """How often and in which cases."""
-    times = f"{finding.count:,} times" if finding.count > 1 and finding.thread else ""
+    often = finding.count > 1 and finding.thread and finding.kind not in OUTPUTS
+    times = f"{finding.count:,} times" if often else ""
     names = [clip(name, 40) for name in map(clean, finding.cases[:CASES])]
     if len(finding.cases) > CASES:
         names.append(f"{len(finding.cases) - CASES} more")

@@ -176,6 +176,7 @@ class CLaunch(ctypes.Structure):
                 "may_wait",
                 "exact",
                 "block_fences",
+                "stops_at_error",
                 "local_limit",
                 "printed_room",
                 "heap_limit",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grader.sim import access, copying, opcode, sync, transfer
+from grader.sim import access
 from grader.sim.access import GENERIC, GLOBAL, SHARED
 from grader.sim.cfg import preferred_order
 from grader.sim.depot import has_local
@@ -48,6 +48,7 @@ from grader.sim.ptx import (
     PtxError,
     TooLarge,
 )
+from grader.sim.rules import plainly, settled_codes
 from grader.sim.shadow import Shadows, shadows
 from grader.sim.straighten import straightened
 from grader.sim.unsupported import described, refused_register
@@ -64,6 +65,7 @@ class Decoded:
     local: int
     params: int
     depots: dict[str, int]
+    operands: Operands
 
 
 @dataclass(slots=True)
@@ -97,9 +99,12 @@ _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
 _FINER = {"atom", "red", "membar", "fence", "mbarrier"}
 
 
-def decode(module: Module, kernel: str, known: Known, *, definedness: bool = False) -> Image:
+def decode(
+    module: Module, kernel: str, known: Known, *, definedness: bool = False, passes: bool = True
+) -> Image:
     """The image of `kernel` and every function that it may call; with `definedness`, registers
-    that may be read before they are written are watched.
+    that may be read before they are written are watched. Without `passes` each instruction stays
+    as it is written.
 
     Raises NotSimulated or PtxError; their line is the source's."""
     entry = module.functions.get(kernel)
@@ -113,17 +118,23 @@ def decode(module: Module, kernel: str, known: Known, *, definedness: bool = Fal
     names = reached(functions, module.variables, kernel)
     depots = has_local(functions[name] for name in names)
     for number, name in enumerate(names):
-        decoder = _Decoder(functions, image, number, known, depots)
+        decoder = _Decoder(functions, image, number, known, depots, passes)
         image.functions.append(decoder.function(functions[name]))
     return image
 
 
 class _Decoder:
     def __init__(
-        self, functions: dict[str, Function], image: Image, number: int, known: Known, depots: bool
+        self,
+        functions: dict[str, Function],
+        image: Image,
+        number: int,
+        known: Known,
+        depots: bool,
+        passes: bool,
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
-        self.depots = depots
+        self.depots, self.passes = depots, passes
         self.shadows: Shadows | None = None
 
     def function(self, f: Function) -> Decoded:
@@ -154,7 +165,7 @@ class _Decoder:
             self.shadows = shadows(f, operands, self.image.suspects, self.functions, self.depots)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
-        return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of))
+        return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of), operands)
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         by_index: dict[int, list[str]] = {}
@@ -170,12 +181,13 @@ class _Decoder:
         for label in by_index.get(len(f.body), ()):
             where[label] = len(raw)
         raw.append(Block([], End(EXIT if f.entry else RETURN, pc=len(self.image.ops) - 1)))
-        brief = passing(f, o.registers.at) if self.shadows is None else frozenset()
+        shortens = self.passes and self.shadows is None  # a shadow reads what no text says is read
+        brief = passing(f, o.registers.at) if shortens else frozenset()
         for block in raw:
-            block.codes = fused(block.codes, brief)
+            block.codes = fused(block.codes, brief) if self.passes else block.codes
             block.steps = 1 + sum(not code.exec.startswith("shadow_") for code in block.codes)
         blocks = straightened(_arranged(raw, where))
-        if self.shadows is None:  # a shadow reads what the text does not say is read
+        if shortens:
             shorten(blocks, Registers(brief, settled(f, o.registers.at)), self.image.constants)
         return blocks
 
@@ -223,21 +235,8 @@ class _Decoder:
             self.image.runtime.add(name)
             code = call_builtin(i, o, name)
         if code is not None:
-            codes = [code]
-        else:
-            name = f"op_{parts[0]}"
-            rules = (
-                getattr(module, name, None) for module in (opcode, access, transfer, sync, copying)
-            )
-            rule = next((r for r in rules if r is not None), opcode.plain)
-            codes = rule(i.op, i.operands, o, self.known)
-        for code in codes:
-            if not self.known(code.exec) or (code.inner and not self.known(code.inner)):
-                raise NotSimulated(i.op)
-            code.pc = pc
-            if i.guard is not None:
-                code.guard, code.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
-        return codes
+            return settled_codes([code], i, o, self.known, pc)
+        return plainly(i, o, self.known, pc)
 
     def note(self, op: str, parts: list[str]) -> None:
         """What the launch must know before it starts: see core.h's Launch."""

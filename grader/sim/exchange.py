@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.compile.program import Kernel, Parameter, Program
-from grader.launch import Finding, LineCounters, Other, Resources, Trace
+from grader.launch import Blame, Finding, LineCounters, Other, Resources, Stored, Trace
 from grader.packing import Arrays
 from grader.sim.accesses import ROW
 
@@ -87,6 +87,17 @@ def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tu
         )
         for k, row in enumerate(rows)
     )
+
+
+def unpack_blame(row: Mapping[str, Any]) -> Blame:
+    """What blame/step.py tells."""
+    stored = {
+        (name, index): Stored(
+            who["element"], who["line"], tuple(who["block"]), tuple(who["thread"])
+        )
+        for name, index, who in row["stored"]
+    }
+    return Blame(tuple(row["lines"]), stored)
 
 
 def finding_of(row: Mapping[str, Any]) -> Finding:

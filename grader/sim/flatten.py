@@ -49,7 +49,7 @@ class _Flattening:
 
     def add(self, block: Block) -> None:
         first, end, index = len(self.insns), block.end, 0
-        self.insns += [_insn(code, self.core) for code in block.codes]
+        self.insns += [flattened(code, self.core) for code in block.codes]
         if end.table:
             index = len(self.tables)
             self.tables += block.table
@@ -82,7 +82,8 @@ class _Flattening:
         )
 
 
-def _insn(code: Code, core: c.Core) -> tuple[int, ...]:
+def flattened(code: Code, core: c.Core) -> tuple[int, ...]:
+    """One instruction as the core's Insn, bound to its function. Raises MachineFault."""
     imm = code.imm if not code.inner else core.address(code.inner) or 0
     at = core.address(code.exec)
     if at is None:

@@ -34,7 +34,7 @@ HEAP_LIMIT = 8 << 20
 class Limits:
     """`steps`: warp instructions a block may execute; `seconds`: wall clock of the launch;
     `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down;
-    `blocks`: the numbers of those to run, none for all."""
+    `blocks`: the numbers of those to run, none for all; `first`: the first error ends it."""
 
     steps: int = 400_000_000
     seconds: float = 20.0
@@ -42,6 +42,7 @@ class Limits:
     schedule: int = 0
     trace: int = 0
     blocks: tuple[int, ...] = ()
+    first: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Machine:
         """Raises MachineFault when memory runs out, PtxError when the code cannot be launched."""
         image = self.image
         in_order = image.waits or image.finer or bool(image.runtime - {"__assertfail"})
-        in_order = in_order or bool(limits.schedule or limits.trace)
+        in_order = in_order or bool(limits.schedule or limits.trace or limits.first)
         raw = self._attempt(launch, limits, count, ordered=in_order)
         if raw is None:
             raw = self._attempt(launch, limits, count, ordered=True)
@@ -147,6 +148,7 @@ class Machine:
             may_wait=image.waits,
             exact=image.finer,
             block_fences=image.block_fences,
+            stops_at_error=limits.first,
             local_limit=LOCAL_LIMIT,
             step_limit=limits.steps,
             wall_limit=limits.seconds,

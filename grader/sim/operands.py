@@ -86,13 +86,12 @@ class ConstantBank:
 
     def fill(self, value: Callable[[Constant], int]) -> NDArray[np.uint8]:
         """The bank's bytes, every described constant given its value in all lanes."""
-        out = np.zeros(self.bytes + 64, np.uint8)
+        out = bytearray(self.bytes + 64)
         for constant, at in self.places.items():
             width = constant[1]
             bits = value(constant) & ((1 << 8 * width) - 1)
-            lane = np.frombuffer(bits.to_bytes(width, "little"), np.uint8)
-            out[at : at + width * LANES] = np.tile(lane, LANES)
-        return out
+            out[at : at + width * LANES] = bits.to_bytes(width, "little") * LANES
+        return np.frombuffer(out, np.uint8)
 
 
 class RegisterFile:

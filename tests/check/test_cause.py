@@ -10,14 +10,14 @@ from grader.check.cause import with_origins
 from grader.launch import Finding, Origin
 from grader.record import check_json
 from grader.report.finding import finding_text
-from tests.made import RACE, SOURCE, a_result
+from tests.made import RACE, a_program, a_result
 
 STRAY = Finding("invalid-access", "error", "out-of-bounds read", "tiled.cu", 7, thread=(0, 1, 0))
 FROM = (Origin("As", 4), Origin("col", 5), Origin("row", 5), Origin("As", 6))
 
 
 def traced(finding: Finding) -> Finding:
-    (result,) = with_origins([a_result("memory", "fail", findings=(finding,))], SOURCE)
+    (result,) = with_origins([a_result("memory", "fail", findings=(finding,))], a_program())
     return result.findings[0]
 
 

@@ -15,6 +15,7 @@ static u32 place(const Report *r) {
 
 void report(Worker *k, Report r) {
   Reports *all = &k->reports;
+  if (k->launch->stops_at_error && r.kind != EARLY_EXIT) k->stop = true;
   u32 slots = sizeof all->index / sizeof *all->index, at = place(&r) % slots;
   for (; all->index[at]; at = (at + 1) % slots) {
     Report *old = &all->r[all->index[at] - 1];

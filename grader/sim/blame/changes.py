@@ -1,0 +1,210 @@
+"""Small changes of a function: one instruction that does something else, or one name's mix-up.
+
+`-G` PTX keeps each operation of the source as an instruction of its own, with its line. A mistake
+of one word in the source is therefore mostly a mistake of one instruction: the wrong comparison, a
+number that is one off, the wrong variable, the wrong operator. Each change here is the opposite of
+such a mistake. None is ever shown to anybody: that one of them makes the output right tells the
+line, and how to write it is the student's to find out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from grader.sim.blame.source import addressing, is_slot, kind_of, line_of, variables
+from grader.sim.definedness import targets
+from grader.sim.operands import address
+from grader.sim.ptx import TYPE_BYTES, Function, Instruction, whole
+
+Edit = tuple[int, Instruction]
+"""The index of an instruction in its function's body, and what it is to be."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Instructions of one function that do something else. `line` is theirs in the source; likely
+    ones have a low `rank`."""
+
+    function: str
+    line: int
+    rank: int
+    edits: tuple[Edit, ...]
+
+
+_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)$")
+_REGISTER = re.compile(r"%[a-z]+\d+$")
+_SPECIAL = re.compile(r"%(tid|ctaid|ntid|nctaid)\.([xyz])$")
+_NEAR = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "eq": "ne", "ne": "eq"}
+_OTHER: Mapping[str, Sequence[str]] = {
+    "add": ("sub", "mul"), "sub": ("add", "mul"), "mul": ("add", "sub", "div"),
+    "div": ("rem", "mul"), "rem": ("div",), "min": ("max",), "max": ("min",),
+    "and": ("or",), "or": ("and",), "shl": ("shr",), "shr": ("shl",),
+}  # fmt: skip
+_BITS = frozenset(("and", "or", "shl"))
+_COMPUTES = frozenset(
+    ("add", "sub", "mul", "div", "rem", "min", "max", "shl", "shr", "mad", "and", "or", "xor",
+     "setp", "cvt", "selp")
+)  # fmt: skip
+_INDEX = "cvt.s64.s32"
+"""What `-G` makes an array's index by."""
+
+_ZERO, _ONE = "0f00000000", "0f3F800000"
+_BRANCH_WITHIN = 6
+"""So many instructions after the constant of an `&&` or `||` its branch is looked for."""
+
+Variables = Mapping[str, Sequence[str]]
+"""Registers that hold variables of the source, by their PTX type."""
+
+
+def changes(f: Function) -> Iterator[Change]:
+    """Every change of a function that `with_slots` made."""
+    held, addresses = variables(f), addressing(f)
+    for at, i in enumerate(f.body):
+        if line_of(i) and not i.library and addresses.isdisjoint(targets(i)):
+            for rank, other in _of_one(i, f, held):
+                yield Change(f.name, line_of(i), rank, ((at, other),))
+    yield from _exchanged(f, held)
+    yield from _connectives(f)
+
+
+def _of_one(i: Instruction, f: Function, held: Variables) -> Iterator[tuple[int, Instruction]]:
+    """What one instruction may be instead, each with its rank."""
+    head = i.op.split(".")[0]
+    if is_slot(i):
+        for step in ("1", "-1"):
+            operands = [i.operands[0], i.operands[0], step]
+            yield 2, replace(i, op=f"add.s{i.op[5:]}", operands=operands)
+        return
+    yield from _comparisons(i, head)
+    yield from ((0, other) for other in _numbers(i, head))
+    yield from ((0, other) for other in _specials(i))
+    yield from ((1, other) for other in _operators(i, head))
+    yield from ((2, other) for other in _accumulations(i, f, head))
+    yield from ((2, other) for other in _displaced(i, head))
+    yield from ((3, other) for other in _renamed(i, f, head, held))
+
+
+def _comparisons(i: Instruction, head: str) -> Iterator[tuple[int, Instruction]]:
+    """The other comparisons, and the condition always or never true."""
+    parts = i.op.split(".")
+    if head != "setp" or parts[1] not in _NEAR:
+        return
+    for name in _NEAR:
+        if name != parts[1] and (name != "eq" or parts[1] == "ne"):
+            rank = 0 if name == _NEAR[parts[1]] else 1
+            yield rank, replace(i, op=".".join(["setp", name, *parts[2:]]))
+    if _REGISTER.match(i.operands[0]):
+        for value in ("1", "0"):
+            yield 1, replace(i, op="mov.pred", operands=[i.operands[0], value])
+
+
+def _numbers(i: Instruction, head: str) -> Iterator[Instruction]:
+    """A constant that is one more or one less; of floats, 0 and 1."""
+    if head not in _COMPUTES and head not in ("mov", "st"):
+        return
+    for at, operand in enumerate(i.operands[1:], 1):
+        if kind_of(i) == "f32" and operand.startswith("0f"):
+            yield from (_with(i, at, value) for value in (_ZERO, _ONE) if value != operand)
+        elif kind_of(i)[0] in "sub" and _INTEGER.match(operand):
+            yield from (_with(i, at, str(whole(operand) + step)) for step in (1, -1))
+
+
+def _operators(i: Instruction, head: str) -> Iterator[Instruction]:
+    """Another operator, or one of the two operands alone."""
+    kind = kind_of(i)
+    floats = kind[0] == "f"
+    if len(i.operands) != 3 or head not in _OTHER or "wide" in i.op:
+        return
+    for name in _OTHER[head]:
+        if floats and name in ("rem", "shr", *_BITS):
+            continue
+        form = f"b{kind[1:]}" if name in _BITS else kind.replace("b", "u")
+        modifier = {"mul": "" if floats else ".lo", "div": ".rn" if floats else ""}.get(name, "")
+        yield replace(i, op=f"{name}{modifier}.{form}")
+    if head in ("add", "sub", "mul"):
+        move = f"mov.{kind if floats else 'b' + kind[1:]}"
+        yield from (replace(i, op=move, operands=[i.operands[0], i.operands[at]]) for at in (1, 2))
+
+
+def _specials(i: Instruction) -> Iterator[Instruction]:
+    """Another axis, and threadIdx, blockIdx, blockDim and gridDim for each other."""
+    for at, operand in enumerate(i.operands[1:], 1):
+        if (found := _SPECIAL.match(operand)) is not None:
+            name, axis = found[1], found[2]
+            yield from (_with(i, at, f"%{name}.{other}") for other in "xyz" if other != axis)
+            rest = (other for other in ("tid", "ctaid", "ntid", "nctaid") if other != name)
+            yield from (_with(i, at, f"%{other}.{axis}") for other in rest)
+
+
+def _accumulations(i: Instruction, f: Function, head: str) -> Iterator[Instruction]:
+    """`+=` for `=`."""
+    if head == "mov" and kind_of(i) in ("f32", "f64") and i.operands[1] in f.registers:
+        yield replace(i, op=f"add.{kind_of(i)}", operands=[*i.operands, i.operands[0]])
+
+
+def _displaced(i: Instruction, head: str) -> Iterator[Instruction]:
+    """The element before, and the one after."""
+    if head not in ("ld", "st") or "param" in i.op or "local" in i.op:
+        return
+    size = TYPE_BYTES[kind_of(i)]
+    at = 1 if head == "ld" else 0
+    base, add = address(i.operands[at])
+    yield from (_with(i, at, f"[{base}+{add + step}]") for step in (size, -size))
+
+
+def _renamed(i: Instruction, f: Function, head: str, held: Variables) -> Iterator[Instruction]:
+    """Another variable."""
+    if head not in _COMPUTES:
+        return
+    for at, operand in enumerate(i.operands[1:], 1):
+        alike = held.get(f.registers.get(operand, ""), ())
+        if operand in alike:
+            yield from (_with(i, at, other) for other in alike if other != operand)
+
+
+def _exchanged(f: Function, held: Variables) -> Iterator[Change]:
+    """Two variables, or two indices, exchanged wherever a line uses them."""
+    every = {name for kind in ("b32", "b64") for name in held.get(kind, ())}
+    lines: dict[int, list[int]] = defaultdict(list)
+    for at, i in enumerate(f.body):
+        if line_of(i) and not i.library and not is_slot(i):
+            lines[line_of(i)].append(at)
+    for line, places in lines.items():
+        used = ((i.op, x) for i in (f.body[at] for at in places) for x in i.operands[1:])
+        names = dict.fromkeys(x for op, x in used if x in every or op == _INDEX)
+        for pair in combinations(names, 2):
+            if len({f.registers.get(name) for name in pair}) == 1:
+                edits = tuple(_swapped(f, places, *pair))
+                if len(edits) > 1:
+                    yield Change(f.name, line, 3, edits)
+
+
+def _swapped(f: Function, places: Sequence[int], a: str, b: str) -> Iterator[Edit]:
+    other = {a: b, b: a}
+    for at in places:
+        i = f.body[at]
+        if i.op.split(".")[0] in _COMPUTES and not {a, b}.isdisjoint(i.operands[1:]):
+            read = (other.get(x, x) for x in i.operands[1:])
+            yield at, replace(i, operands=[i.operands[0], *read])
+
+
+def _connectives(f: Function) -> Iterator[Change]:
+    """`&&` for `||` and the other way round: the constant that the first condition decides for,
+    and the branch that goes there."""
+    for at, i in enumerate(f.body):
+        if i.op != "mov.pred" or not _INTEGER.match(i.operands[1]) or not line_of(i):
+            continue
+        for then, branch in enumerate(f.body[at + 1 : at + _BRANCH_WITHIN], at + 1):
+            if branch.op.startswith("bra") and branch.guard is not None:
+                value = "-1" if i.operands[1] == "0" else "0"
+                turned = replace(branch, guard=(branch.guard[0], not branch.guard[1]))
+                yield Change(f.name, line_of(i), 0, ((at, _with(i, 1, value)), (then, turned)))
+                break
+
+
+def _with(i: Instruction, at: int, operand: str) -> Instruction:
+    return replace(i, operands=[*i.operands[:at], operand, *i.operands[at + 1 :]])

@@ -1,0 +1,149 @@
+"""The lines of which a small change alone makes every launch right.
+
+A launch is run again and again, each time with another change. Most changes make it no better, a
+few repair the cheapest wrong launch, and those that repair all the others too, and spoil none, are
+on the line that is at fault: nothing else is told. A kernel with two mistakes has no such line.
+The limits are numbers of trials and of instructions, never seconds, so that every machine tells
+the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.launch import Array, Launch
+from grader.sim import core as c
+from grader.sim.blame.changes import Change, changes
+from grader.sim.blame.patching import Patch, Patched
+from grader.sim.machine import Limits, Raw
+
+MOST_LINES = 3
+"""So many lines are told at most, as of other origins."""
+
+TRIALS = 1500
+STEPS = 25_000_000
+"""How many changes are tried, and warp instructions run, in all."""
+
+CASE_STEPS = 3_000_000
+"""A launch that takes more in one block is left out."""
+
+GROWTH, ROOM = 2, 50_000
+"""How many times the steps of the wrong launch a trial may take, and how many more."""
+
+CHUNK = 32
+"""So many changes are tried before the limits are looked at."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """A launch and what it has to leave behind: by argument, the values and the allowed errors."""
+
+    launch: Launch
+    right: Mapping[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the kernel as it stands made of a launch."""
+
+    due: Due
+    raw: Raw
+    good: bool
+
+    @property
+    def room(self) -> int:
+        """The warp instructions that a block may take in a trial."""
+        return GROWTH * self.raw.steps + ROOM
+
+
+def wrong(raw: Raw, due: Due) -> dict[int, NDArray[np.bool_]]:
+    """By argument, which elements are not within their bound, or were never written."""
+    found = {}
+    for b in raw.buffers:
+        if b.argument is None or b.argument not in due.right:
+            continue
+        array = due.launch.args[b.argument]
+        assert isinstance(array, Array)
+        value, bound = (part.reshape(-1) for part in due.right[b.argument])
+        got = b.data.view(array.dtype).astype(np.float64)
+        with np.errstate(all="ignore"):
+            fine = (np.abs(got - value) <= bound) | (got == value)
+        if not b.initialised and got.size:
+            blank = b.unwritten(raw.global_shift).reshape(got.size, -1)
+            fine &= ~blank.any(axis=1)
+        found[b.argument] = ~fine
+    return found
+
+
+def is_right(raw: Raw, due: Due) -> bool:
+    """Whether a launch ended without an error and left the right values behind."""
+    if not raw.ended or any(int(kind) != c.EARLY_EXIT for kind in raw.reports["kind"]):
+        return False
+    return not any(elements.any() for elements in wrong(raw, due).values())
+
+
+class Search:
+    """One kernel with its launches, those that it gets wrong first, the cheapest first of all."""
+
+    def __init__(self, patched: Patched, dues: Sequence[Due], threads: int) -> None:
+        self.patched, self.threads = patched, threads
+        ran = (self.plain(due) for due in dues)
+        self.ran = sorted((r for r in ran if r is not None), key=lambda r: (r.good, r.raw.steps))
+
+    def plain(self, due: Due) -> Ran | None:
+        """The launch without a change; None when it takes too long."""
+        raw = self.patched.machine.run(due.launch, Limits(CASE_STEPS), False)
+        too_long = any(int(kind) in (c.TIMEOUT, c.LIMIT) for kind in raw.reports["kind"])
+        return None if too_long else Ran(due, raw, is_right(raw, due))
+
+    def lines(self) -> tuple[int, ...]:
+        """The lines of the changes that make every launch right, those with most such changes
+        first; none when the kernel is right as it stands."""
+        if not self.ran or self.ran[0].good:
+            return ()
+        wanted = sorted(self.wanted(), key=lambda change: change.rank)
+        found: Counter[int] = Counter()
+        spent = rank = 0
+        for start in range(0, min(len(wanted), TRIALS), CHUNK):
+            chunk = wanted[start : start + CHUNK]
+            if spent > STEPS or (found and chunk[0].rank > rank):
+                break
+            for change, (repairs, steps) in zip(chunk, self.tried(chunk), strict=True):
+                spent += steps
+                if repairs:
+                    found[change.line] += 1
+                    rank = change.rank
+        return tuple(line for line, _ in found.most_common(MOST_LINES))
+
+    def wanted(self) -> list[Change]:
+        """The changes of instructions that the cheapest wrong launch came to."""
+        arrays, reached = self.patched.machine.arrays, set()
+        for number in np.flatnonzero(self.ran[0].raw.visits[: len(arrays.blocks)]):
+            block = arrays.blocks[number]
+            reached.update(arrays.insns["pc"][block["first"] : block["end"]].tolist())
+            reached.add(int(block["pc"]))
+        every = (change for f in self.patched.functions for change in changes(f))
+        return [x for x in every if not reached.isdisjoint(self.patched.counters(x))]
+
+    def tried(self, chunk: Sequence[Change]) -> list[tuple[bool, int]]:
+        """For each change whether it makes every launch right, and the steps that it took."""
+        patches = [self.patched.patch(change) for change in chunk]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(self.trial, patches))
+
+    def trial(self, patch: Patch | None) -> tuple[bool, int]:
+        if patch is None:
+            return False, 0
+        machine, spent = self.patched.with_patch(patch), 0
+        for ran in self.ran:
+            raw = machine.run(ran.due.launch, Limits(ran.room, first=True), False)
+            spent += raw.steps
+            if not is_right(raw, ran.due):
+                return False, spent
+        return True, spent
