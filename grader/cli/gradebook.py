@@ -128,7 +128,7 @@ def override(
     if not reason.strip():
         raise LabFault("an override needs a reason", mend="--reason TEXT says why")
     if points is not None and points != points:
-        raise LabFault("`nan` is no number of points")
+        raise LabFault("`nan` is no number of POINTS")
     with opened(db, course) as held:
         who = held.student(student)
         held.book.override(lab, who, points, _author(author), reason.strip())

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from grader.fault import LabFault, MachineFault
 
@@ -88,9 +88,6 @@ def connect(url: str, *, create: bool = True) -> Database:
             _check_file(where, create)
             return Database(_sqlite(where))
         return Database(create_engine(where, pool_pre_ping=True))
-    except (NoSuchModuleError, ArgumentError):
-        mend = "name a file, or postgresql://USER@HOST/NAME"
-        raise LabFault("no such kind of database", where=_shown(where), mend=mend) from None
     except ModuleNotFoundError as missing:
         what = f"the database cannot be reached: there is no Python package {missing.name}"
         mend = "pip install 'warpgrade[postgres]'"
@@ -109,6 +106,9 @@ def _url(url: str) -> URL:
         ) from None
     if where.drivername in ("postgres", "postgresql"):
         return where.set(drivername="postgresql+psycopg")
+    if where.drivername not in ("sqlite", "postgresql+psycopg"):
+        mend = "name a SQLite file, or postgresql://USER@HOST/NAME"
+        raise LabFault("no such kind of database", where=_shown(where), mend=mend)
     return where
 
 

@@ -131,10 +131,9 @@ def events_json(events: Sequence[Event]) -> dict[str, Any]:
 
 def moved_lines(moved: Sequence[Moved]) -> Text:
     """Whose points are not what they were."""
-    lines = [
-        clean(
-            f"{m.student}: {_value(m.old)} -> {_value(m.new)}" + (f"  ({m.note})" if m.note else "")
-        )
-        for m in moved
-    ]
+    lines = (
+        f"{one.student}: {_value(one.old)} -> {_value(one.new)}"
+        + (f"  ({one.note})" if one.note else "")
+        for one in moved
+    )
     return Text("\n".join(map(clean, lines)) or "nobody's points have changed")

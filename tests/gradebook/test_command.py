@@ -1,0 +1,239 @@
+"""`grader gradebook` as an instructor runs it: what it shows, changes and refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from grader.cli.app import run as run_command
+from grader.gradebook.book import open_gradebook
+from tests.command import Said, grader
+from tests.gradebook.made import a_grade
+
+LAB = "tiled"
+COURSE = """\
+name: CUDA
+timezone: Europe/Berlin
+roster: roster.csv
+labs:
+  tiled:
+    due: 2027-03-27 23:59
+    late:
+      - penalty: 10%
+        per: day
+    points: 20
+"""
+HOSTILE = [
+    ("1", "Ada Lovelace"),
+    ("2", "=cmd|'/c calc'!A1"),
+    ("3", "\x1b[31mred \u202eevil"),
+    ("4", 'Quote " comma, line\nbreak'),
+    ("5", "李四 \U0001f980"),
+]
+
+
+def course(folder: Path, text: str = COURSE) -> Path:
+    (folder / "course.yaml").write_text(text)
+    (folder / "course.secret").write_text("s" * 64)
+    (folder / "course.secret").chmod(0o600)
+    with (folder / "roster.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("id", "name"), *HOSTILE])
+    return folder
+
+
+def handed_in(db: Path, student: str, score: float | None, received: datetime) -> None:
+    book = open_gradebook(str(db))
+    stored = book.submit(LAB, student, "f.cu", student.encode(), received=received)
+    claim = book.claim(stored.id, "key", "worker", 60)
+    assert claim
+    if score is None:
+        book.fault(claim, "no GPU")
+    else:
+        book.accept(claim, a_grade(score))
+    book.close()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course of five, of whom one is in time, one a day late, and one met a broken machine."""
+    folder = course(tmp_path_factory.mktemp("course"))
+    assert grader("gradebook", "roster", "--author", "me", cwd=folder).code == 0
+    handed_in(folder / "course.db", "1", 10.0, datetime(2027, 3, 27, 22, 59, tzinfo=UTC))
+    handed_in(folder / "course.db", "2", 5.0, datetime(2027, 3, 28, 21, 59, tzinfo=UTC))
+    handed_in(folder / "course.db", "3", None, datetime(2027, 3, 27, 20, 0, tzinfo=UTC))
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that course, as the current folder."""
+    copied = shutil.copytree(made, tmp_path / "course")
+    monkeypatch.chdir(copied)
+    return copied
+
+
+Command = Callable[..., Said]
+
+
+@pytest.fixture
+def book_command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """`grader gradebook WORDS` in this process."""
+
+    def run(*words: str) -> Said:
+        changes = words[0] in ("roster", "override", "recompute", "retry")
+        code = run_command(["gradebook", *words, *(["--author", "me"] if changes else [])])
+        return Said(code, *capsys.readouterr())
+
+    return run
+
+
+def test_show(folder: Path, book_command: Command) -> None:
+    said = book_command("show", LAB)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.splitlines() == [
+        "student                   points  counts  received          note",
+        "1 Ada Lovelace             20/20  1 of 1  2027-03-27 23:59",
+        "2 =cmd|'/c calc'!A1         9/20  1 of 1  2027-03-28 23:59  late by 23 h: -10 %",
+        "3 \\x1b[31mred \\u202eevil    -/20  1 of 1  2027-03-27 21:00  machine faults: 1",
+        '4 Quote " comma, line...    -/20  -                         nothing handed in',
+        "5 李四 \U0001f980                   -/20  -                         nothing handed in",
+        "",
+        "5 students, 2 with points, mean 14.5, 1 incomplete, 2 missing; times are",
+        "  Europe/Berlin",
+    ]
+
+
+def test_show_as_json(folder: Path, book_command: Command) -> None:
+    said = book_command("show", LAB, "--json", "-")
+    shown = json.loads(said.out)
+    assert (said.code, said.err, shown["lab"]) == (0, "", LAB)
+    assert [entry["name"] for entry in shown["entries"]] == [name for _, name in HOSTILE]
+    assert [entry["points"] for entry in shown["entries"]] == [20.0, 9.0, None, None, None]
+    second = shown["entries"][1]
+    assert (second["received"], second["share_kept"]) == ("2027-03-28T21:59:00Z", 0.9)
+    assert second["grade"] == {"score": 5.0, "judged_max": 10.0, "status": "graded"}
+
+
+def test_override_and_back(folder: Path, book_command: Command) -> None:
+    said = book_command("override", LAB, "Ada Lovelace", "7.5", "--reason", "=1+1")
+    assert (said.code, said.out) == (0, "")
+    entry = shown(book_command)["1"]
+    assert (entry["status"], entry["points"], entry["override"]["author"]) == (
+        "overridden", 7.5, "me",
+    )  # fmt: skip
+    back = book_command("override", LAB, "1", "--remove", "--reason", "mistaken")
+    assert back.code == 0
+    assert (shown(book_command)["1"]["points"], shown(book_command)["1"]["override"]) == (
+        20.0,
+        None,
+    )
+    told = book_command("audit", LAB, "--student", "1").out
+    assert "override: tiled 1, - -> 7.5, by me: =1+1" in told
+    assert "override: tiled 1, 7.5 -> -, by me: mistaken" in told
+
+
+def shown(book_command: Command) -> dict[str, dict]:
+    entries = json.loads(book_command("show", LAB, "--json", "-").out)["entries"]
+    return {entry["student"]: entry for entry in entries}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["override", LAB, "1", "5"], "an override needs a reason"),
+        (["override", LAB, "1", "--reason", "x"], "give either POINTS or --remove"),
+        (["override", LAB, "1", "5", "--remove", "--reason", "x"], "give either POINTS"),
+        (["override", LAB, "1", "-5", "--reason", "x"], "-5"),
+        (["override", LAB, "1", "nan", "--reason", "x"], "POINTS"),
+        (["override", LAB, "nobody", "5", "--reason", "x"], "there is no student `nobody`"),
+        (["override", LAB, "Ada Lovelac", "5", "--reason", "x"], "there is no student"),
+        (["show", "tiledd"], "did you mean `tiled`"),
+        (["show", LAB, "--db", "nowhere.db"], "there is no gradebook here yet"),
+        (["show", LAB, "--db", "no/where.db"], "there is no folder"),
+        (["show", LAB, "--db", "."], "this is a folder"),
+        (["show", LAB, "--db", "oracle://x"], "no such kind of database"),
+        (["show", LAB, "--json", "no/where.json"], "there is no folder to write this file in"),
+        (["roster", "nowhere.csv"], "cannot read the roster"),
+        (["secret"], "there is a secret already"),
+    ],
+)
+def test_wrong_use(folder: Path, book_command: Command, words: list[str], told: str) -> None:
+    before = (folder / "course.db").read_bytes()
+    said = book_command(*words)
+    assert (said.code, said.out) == (2, "")
+    assert told in " ".join(said.err.split())
+    assert (folder / "course.db").read_bytes() == before
+    assert not (folder / "nowhere.db").exists()
+
+
+def test_no_gradebook_is_named(tmp_path: Path) -> None:
+    said = grader("gradebook", "show", LAB, cwd=tmp_path)
+    assert said.code == 2
+    assert "name one: --course DIR, or --db FILE or URL" in said.err
+
+
+def test_roster_again(folder: Path, book_command: Command) -> None:
+    assert "5 students are enrolled" in book_command("roster").err
+    (folder / "roster.csv").write_text("id,name\n1,Ada King\n6,Emmy\n")
+    told = book_command("roster").err.splitlines()
+    assert told[:2] == ["changed: 1", "new: 6"]
+    assert sorted(told[2:6]) == [f"left: {n}" for n in "2345"]
+    assert set(shown(book_command)) == {"1", "2", "3", "6"}, "who left keeps what was handed in"
+
+
+def test_recompute_tells_whose_points_moved(folder: Path, book_command: Command) -> None:
+    first = book_command("recompute", LAB)
+    assert first.out.splitlines() == ["1: - -> 20", "2: - -> 9  (late by 23 h: -10 %)"]
+    assert book_command("recompute", LAB).out == "nobody's points have changed\n"
+    (folder / "course.yaml").write_text(COURSE.replace("10%", "50%"))
+    again = book_command("recompute", LAB)
+    assert again.out == "2: 9 -> 5  (late by 23 h: -50 %)\n"
+    assert "recompute: tiled 2, 9 -> 5, by me" in book_command("audit").out
+
+
+def test_retry_makes_it_wanted_again(folder: Path, book_command: Command) -> None:
+    book = open_gradebook(str(folder / "course.db"))
+    for _ in range(2):
+        claim = book.claim(3, "key", "worker", 60)
+        assert claim
+        book.fault(claim, "no GPU")
+    assert book.wanted(LAB, "key") == ()
+    said = book_command("retry", LAB)
+    assert (said.code, said.err) == (0, "tiled: the next batch tries 1 submissions again\n")
+    assert [stored.id for stored in book.wanted(LAB, "key")] == [3]
+    book.close()
+
+
+def test_a_secret_is_made_once(tmp_path: Path) -> None:
+    (tmp_path / "course.yaml").write_text("name: c\ntimezone: UTC\n")
+    said = grader("gradebook", "secret", cwd=tmp_path)
+    path = tmp_path / "course.secret"
+    assert (said.code, path.stat().st_mode & 0o777) == (0, 0o600)
+    assert path.read_text().strip() not in said.out + said.err
+    kept = path.read_text()
+    assert grader("gradebook", "secret", "--course", tmp_path).code == 2
+    assert path.read_text() == kept
+
+
+def test_postgresql(postgresql, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "roster.csv").write_text("id,name\n1,Ada\n")
+    url = postgresql()
+    said = grader("gradebook", "roster", "roster.csv", "--db", url, cwd=tmp_path)
+    assert said.code == 0, said.err
+    shown = grader("gradebook", "show", LAB, "--db", url, cwd=tmp_path)
+    assert "1 Ada" in shown.out
+
+
+def test_a_server_that_is_not_there_and_a_password_that_is_not_shown(tmp_path: Path) -> None:
+    url = f"postgresql://me:hunter2@/grades?host={tmp_path}"
+    said = grader("gradebook", "show", LAB, "--db", url)
+    assert (said.code, said.out) == (3, "")
+    assert "check that the server runs" in " ".join(said.err.split())
+    assert "hunter2" not in said.err
+    assert "Traceback" not in said.err
