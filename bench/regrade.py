@@ -1,4 +1,4 @@
-"""python -m bench.regrade [N] [--lab LAB] [--gpu K] [--to FILE | --from FILE...]: grade after grade.
+"""python -m bench.regrade [N] [--lab LAB] [--gpu K] [--to FILE | --from FILE...]: a file regraded.
 
 The thresholds are put around the solution's own speedup, so that it lies exactly at one of them, or
 2 % above or below it. Each row is N gradings: how many fail, how many are for a person to look at,
