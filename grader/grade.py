@@ -64,9 +64,9 @@ def grade(
     `seed` draws the cases' inputs, `limit` is in seconds a launch, `step_limit` in warp
     instructions a block on the simulator; `answers` are those to the quiz, which is left out of
     what is judged when there are none to mark. With `recorded` it is judged as on a GPU, wherever
-    it runs, and those times are judged instead of new ones. A submission that does not compile is graded with 0
-    points and its findings; a fault of the machine gives an incomplete grade that costs no
-    points. Raises LabFault.
+    it runs, and those times are judged instead of new ones. A submission that does not compile is
+    graded with 0 points and its findings; a fault of the machine gives an incomplete grade that
+    costs no points. Raises LabFault.
     """
     started = _Start(datetime.now(UTC), time.monotonic())
     checks = plan(lab)

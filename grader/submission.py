@@ -35,7 +35,7 @@ def read_submission(path: Path) -> Submission:
     Raises LabFault when there is no such file to read, StudentFault when what it holds cannot be
     CUDA C++ source: empty, too large, binary, or not UTF-8.
     """
-    return submission_of(_read(path), path.name)
+    return submission_of(read_bytes(path), path.name)
 
 
 def submission_of(data: bytes, name: str) -> Submission:
@@ -44,7 +44,8 @@ def submission_of(data: bytes, name: str) -> Submission:
     return Submission(name, data, hashlib.sha256(data).hexdigest())
 
 
-def _read(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """The first MAX_BYTES + 1 bytes of a regular file. Raises LabFault for anything else."""
     try:
         # A FIFO without a writer would make a plain open wait for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

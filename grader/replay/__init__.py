@@ -1,0 +1,1 @@
+"""A grade made again from its record: the same verdict, or what differs."""

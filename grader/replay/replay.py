@@ -1,0 +1,159 @@
+"""A recorded grade made again: the same flow, from the recorded source and seed.
+
+Speed is never measured again unless that is asked for: its verdict is worked out from the times
+in the record, which gives the same interval and the same points on any machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from grader.cases import How
+from grader.check.result import Result
+from grader.fault import LabFault, StudentFault
+from grader.grade import Progress, grade, refusal, seed_id
+from grader.lab import Lab
+from grader.quiz.sheet import AnswerSheet
+from grader.record import Grade
+from grader.replay.compare import SPEED, Difference, conditions, differences
+from grader.report.redact import redact
+from grader.score import total
+from grader.submission import submission_of
+from grader.timed import from_samples
+
+OUTSIDE = ("sanitizer", "profile")
+"""Checks beside a lab's own, worth no points, that the toolkit's tools on a GPU have made."""
+
+_ALIAS = re.compile(r"hidden-\d+")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a grade is made again of: the submission's bytes, the answers handed in beside them,
+    and the seed that the inputs are drawn from."""
+
+    data: bytes
+    answers: AnswerSheet | None = None
+    seed: bytes = b""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of it. `unlike` are conditions of the grade that are not met here: where the
+    source or the seed is another, nothing was graded and `made` is None. `verdict` is what the
+    grades say differently; `notes` tell what was taken from the record as it is."""
+
+    unlike: tuple[Difference, ...] = ()
+    verdict: tuple[Difference, ...] = ()
+    notes: tuple[str, ...] = ()
+    made: Grade | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the same was seen again under the same conditions."""
+        return self.made is not None and not self.unlike and not self.verdict
+
+
+def replay(
+    lab: Lab,
+    record: Grade,
+    given: Sources,
+    how: How,
+    *,
+    again: bool = False,
+    progress: Progress = lambda step, number, steps: None,
+) -> Replay:
+    """The record's grade made again and compared with it.
+
+    `how` says what runs the cases; its seed is not looked at. Times are judged as recorded; with
+    `again` they are measured anew, on a GPU. Raises LabFault where the record holds no verdict,
+    since the machine had failed, or times that are none.
+    """
+    if record.score.status == "incomplete":
+        what = "the grade is incomplete: the machine had failed, there is no verdict to replay"
+        raise LabFault(what, mend="grade the submission again")
+    if unlike := tuple(_other_inputs(record, given)):
+        return Replay(unlike)
+    made = _graded(lab, record, given, how, again=again, progress=progress)
+    trusted = tuple(_trusted(record, again=again))
+    made = _with(made, trusted)
+    notes = tuple(f"{check.name} is as recorded: {_why(check)}" for check in trusted)
+    seen = redact(made) if is_redacted(record) else made
+    return Replay(
+        tuple(conditions(record.provenance, made.provenance)),
+        tuple(differences(record, seen, timed_again=again)),
+        notes,
+        made,
+    )
+
+
+def is_redacted(record: Grade) -> bool:
+    """Whether it is a student's copy, in which hidden cases have lost their names and sizes."""
+    hidden = [case for case in record.cases if case.visibility == "hidden"]
+    return bool(hidden) and all(_ALIAS.fullmatch(c.name) and not c.size for c in hidden)
+
+
+def _other_inputs(record: Grade, given: Sources) -> Iterator[Difference]:
+    digest = hashlib.sha256(given.data).hexdigest()
+    if record.submission_sha256 and digest != record.submission_sha256:
+        yield Difference("source (SHA-256)", record.submission_sha256, digest)
+    seed = seed_id(given.seed)
+    if seed != record.provenance.seed:
+        yield Difference("seed (an identifier)", record.provenance.seed, seed)
+
+
+def _graded(
+    lab: Lab, record: Grade, given: Sources, how: How, *, again: bool, progress: Progress
+) -> Grade:
+    on: Literal["sim", "gpu"] = "gpu" if record.backend == "gpu" else "sim"
+    try:
+        submission = submission_of(given.data, record.file)
+    except StudentFault as fault:
+        return refusal(lab, record.file, fault, on=on, answers=given.answers)
+    device = record.provenance.device or ""
+    judged = on == "gpu" and not again
+    return grade(
+        lab,
+        submission,
+        on=how.on,
+        visibility="all" if any(c.visibility == "hidden" for c in record.cases) else "public",
+        seed=given.seed,
+        threads=how.threads,
+        limit=how.limit,
+        answers=given.answers,
+        recorded=from_samples(record.provenance.samples, device) if judged else None,
+        progress=progress,
+    )
+
+
+def _trusted(record: Grade, *, again: bool) -> Iterator[Result]:
+    """The recorded checks that no replay can make again: what went wrong in a timed launch, and
+    what the toolkit's own tools said. They are worth nothing."""
+    for check in record.checks:
+        if check.name in OUTSIDE:
+            yield replace(check, points=0.0, max_points=0.0)
+        if check.name == SPEED and check.status == "fail" and _why(check) and not again:
+            yield replace(check, points=0.0)
+
+
+def _why(check: Result) -> str:
+    """The sort of thing that a check saw, which a replay does not."""
+    if check.name != SPEED:
+        return "the toolkit's tools said so, for no points"
+    errors = [f.kind for f in check.findings if f.severity == "error" and f.kind != "too-slow"]
+    return f"{errors[0]} in a timed launch" if errors else ""
+
+
+def _with(made: Grade, trusted: tuple[Result, ...]) -> Grade:
+    """The grade with those checks in the place of its own of that name, and its score."""
+    held = {check.name: check for check in trusted}
+    checks = [
+        replace(held.pop(check.name), max_points=check.max_points) if check.name in held else check
+        for check in made.checks
+    ]
+    checks += held.values()
+    return replace(made, checks=tuple(checks), score=total(checks))
