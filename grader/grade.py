@@ -45,20 +45,13 @@ TIMED_STEPS = ("compile", "run", "time", "check")
 
 
 def grade(
-    lab: Lab,
-    submission: Submission,
-    *,
-    on: Backend = "sim",
-    visibility: Literal["public", "all"] = "public",
-    seed: bytes = b"",
-    threads: int | None = None,
-    limit: float = 20.0,
-    step_limit: int = STEP_LIMIT,
-    student: str = "",
-    answers: AnswerSheet | None = None,
+    lab: Lab, submission: Submission, *, on: Backend = "sim",
+    visibility: Literal["public", "all"] = "public", seed: bytes = b"",
+    threads: int | None = None, limit: float = 20.0, step_limit: int = STEP_LIMIT,
+    student: str = "", answers: AnswerSheet | None = None,
     recorded: Sequence[Timing] | None = None,
     progress: Progress = lambda step, number, steps: None,
-) -> Grade:
+) -> Grade:  # fmt: skip
     """The grade of one submission on one backend.
 
     `seed` draws the cases' inputs, `limit` is in seconds a launch, `step_limit` in warp
