@@ -19,6 +19,7 @@ from grader.cli.gradebook import gradebook
 from grader.cli.labs import labs
 from grader.cli.replay import replay
 from grader.cli.run import run as run_kernel
+from grader.cli.similar import similar
 from grader.cli.terminal import say, silence
 from grader.fault import Fault
 
@@ -39,6 +40,7 @@ app.command(short_help="Grade a class; lose nothing.")(batch)
 app.command(short_help="Draw who touches what, and what lines cost.")(explain)
 app.command("run", short_help="Launch any kernel; report what it did wrong.")(run_kernel)
 app.command(short_help="Write grades as another system reads them.")(export)
+app.command(short_help="Find submissions that are unusually alike.")(similar)
 app.command(short_help="Make a recorded grade again; say what differs.")(replay)
 app.add_typer(labs, name="labs")
 app.add_typer(gradebook, name="gradebook")

@@ -1,0 +1,95 @@
+"""`grader similar`: which submissions of a class a person should look at together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.options import Course, Json
+from grader.cli.terminal import STDOUT, check_writable, say, show, width, write_file, write_json
+from grader.fault import Fault, LabFault
+
+if TYPE_CHECKING:
+    from grader.lab import Lab
+    from grader.similar.compare import Likeness
+
+LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
+
+
+def similar(
+    lab: LabName,
+    place: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder or zip, as for `grader batch`.")
+    ],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="DIR", help="Write pages, pairs side by side.")
+    ] = None,
+    json: Json = None,
+    course: Course = None,
+    known: Annotated[
+        list[Path] | None,
+        typer.Option("--known", metavar="FILE", help="Code that everybody had; may be repeated."),
+    ] = None,
+) -> int:
+    """Find submissions that are unusually alike, renamed and reordered ones among them.
+
+    The skeleton, the baseline, the solution and what many share do not count. What is found is a
+    reason to read both, never a verdict; the exit code is 0 either way.
+    """
+    from grader.labfile.spec import lab_roots, load_lab
+    from grader.similar.compare import compare
+    from grader.similar.words import alike_json, alike_report
+
+    check_writable(json)
+    has_labs = course is not None and (course / "labs").is_dir()
+    held = load_lab(lab, lab_roots(course if has_labs else None))
+    given = [path for path in (held.skeleton, held.baseline, held.solution) if path.is_file()]
+    texts = _submissions(place, lab)
+    found = compare(texts, [_text(path) for path in (*given, *(known or ()))])
+    if html is not None:
+        _write_pages(html, held, found, texts)
+    if json:
+        write_json(alike_json(found), json)
+    if json != STDOUT:
+        show(alike_report(found, width()))
+    return 0
+
+
+def _submissions(place: Path, lab: str) -> Mapping[str, str]:
+    """Every submission that is text, by its student's name; the others are told."""
+    from grader.batch.gather import gather
+    from grader.submission import submission_of
+
+    gathered = gather(place, lab)
+    for note in gathered.notes:
+        say(note)
+    texts = {}
+    for one in gathered.found:
+        try:
+            texts[one.student] = submission_of(one.read(), one.name).text
+        except Fault as fault:
+            say(f"left out: {one.student}: {fault.what}")
+    return texts
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig", "replace")
+    except OSError as error:
+        what = f"cannot read the file: {error.strerror}"
+        raise LabFault(what, where=str(path), mend="name a source file with --known") from None
+
+
+def _write_pages(folder: Path, lab: Lab, found: Likeness, texts: Mapping[str, str]) -> None:
+    from grader.similar.page import alike_pages
+
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        what = f"cannot make the folder: {error.strerror}"
+        raise LabFault(what, where=str(folder), mend="name another one with --html") from None
+    for name, page in alike_pages(lab, found, texts).items():
+        write_file(folder / name, page)

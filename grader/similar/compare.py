@@ -1,0 +1,144 @@
+"""Which pairs of a class share what nobody else would have written.
+
+Everybody's solution of a small lab has the same shape, because the lab leads there. What counts as
+evidence is what is left when that is taken away: the skeleton, the baseline and the solution, and
+whatever more than a few of the class have in common. So two honest solutions are alike in much and
+share little evidence, and of a submission that has little of its own nothing can be said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from grader.similar.prints import VIEWS, Prints, View, prints
+
+LEAST: Mapping[View, int] = {"structure": 80, "wording": 120}
+"""Characters of evidence that a pair must share, about three statements: two people who close the
+same gap in their own way come to fewer."""
+
+ALIKE: Mapping[View, float] = {"structure": 0.9, "wording": 0.5}
+"""The share of one side's evidence that the other must have. Structure says nothing of names, so
+nearly all of it has to be shared; the same names, comments and layout of half of it are enough."""
+
+FEW = 3
+RING = 0.1
+"""What more than FEW, and more than this share of the class, have in common is no evidence."""
+
+SMALL = 10
+WHOLE: Mapping[View, float] = {"wording": 1.0}
+"""In a smaller class what is usual cannot be told: people who learn from one teacher choose the
+same names. There only texts are told of which one is wholly in the other."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """What two submissions share in one view: characters of evidence, the part of the evidence of
+    the one who has more of it in common, and the source lines on either side."""
+
+    shared: int = 0
+    share: float = 0.0
+    first: frozenset[int] = frozenset()
+    second: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two submissions by their names, in alphabetical order, what they share by view, and the
+    views that are the `reasons` why a person should look at the two."""
+
+    first: str
+    second: str
+    matches: Mapping[View, Match]
+    reasons: tuple[View, ...]
+
+    @property
+    def weight(self) -> tuple[float, int]:
+        """What sorts pairs: the largest share of those that are reasons, then the amount."""
+        found = [self.matches[view] for view in self.reasons]
+        return max(m.share for m in found), max(m.shared for m in found)
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """What was found in a class. `pairs` are those to look at, the most alike first; `thin` names
+    the submissions that have too little of their own to say anything about."""
+
+    submissions: int
+    pairs: tuple[Pair, ...]
+    thin: tuple[str, ...]
+
+
+def compare(texts: Mapping[str, str], known: Iterable[str]) -> Likeness:
+    """The pairs of the class's `texts`, by name, to look at; `known` are texts that all of them had
+    or were led to. Raises MachineFault: copydetect is not installed."""
+    led = tuple(known)
+    own = {view: _own(texts, led, view) for view in VIEWS}
+    alike = ALIKE if len(texts) >= SMALL else WHOLE
+    pairs = (_pair(a, b, own, alike) for a, b in _candidates(own))
+    found = sorted((pair for pair in pairs if pair.reasons), key=lambda p: (p.first, p.second))
+    found.sort(key=lambda pair: pair.weight, reverse=True)
+    thin = [
+        name
+        for name in sorted(texts)
+        if all(len(own[view][name].covered(_all(own[view][name]))) < LEAST[view] for view in VIEWS)
+    ]
+    return Likeness(len(texts), tuple(found), tuple(thin))
+
+
+def _own(texts: Mapping[str, str], known: Sequence[str], view: View) -> dict[str, Prints]:
+    """Each text's evidence: what is neither known nor common."""
+    every = {name: prints(text, view) for name, text in texts.items()}
+    led = {found for text in known for found in prints(text, view).places}
+    held = Counter(found for one in every.values() for found in one.places)
+    most = max(FEW, int(RING * len(texts)))
+    return {
+        name: Prints(
+            {k: at for k, at in one.places.items() if k not in led and held[k] <= most}, one.lines
+        )
+        for name, one in every.items()
+    }
+
+
+def _candidates(own: Mapping[View, Mapping[str, Prints]]) -> list[tuple[str, str]]:
+    """The pairs that share any evidence at all."""
+    together: set[tuple[str, str]] = set()
+    for view in own.values():
+        holders: dict[int, list[str]] = {}
+        for name in sorted(view):
+            for found in view[name].places:
+                holders.setdefault(found, []).append(name)
+        for names in holders.values():
+            together.update(combinations(names, 2))
+    return sorted(together)
+
+
+def _pair(
+    first: str, second: str, own: Mapping[View, Mapping[str, Prints]], alike: Mapping[View, float]
+) -> Pair:
+    matches = {view: _match(own[view][first], own[view][second]) for view in VIEWS}
+    reasons = tuple(
+        view
+        for view, due in alike.items()
+        if matches[view].shared >= LEAST[view] and matches[view].share >= due
+    )
+    return Pair(first, second, matches, reasons)
+
+
+def _match(first: Prints, second: Prints) -> Match:
+    both = _all(first) & _all(second)
+    if not both:
+        return Match()
+    sides = [(one, one.covered(both), one.covered(_all(one))) for one in (first, second)]
+    return Match(
+        shared=min(len(covered) for _, covered, _ in sides),
+        share=max(len(covered) / len(whole) for _, covered, whole in sides),
+        first=first.lines_of(sides[0][1]),
+        second=second.lines_of(sides[1][1]),
+    )
+
+
+def _all(one: Prints) -> set[int]:
+    return set(one.places)
