@@ -40,7 +40,7 @@ from grader.gpu.measure import own_kernels
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.peaks import peaks
 from grader.gpu.session import allocated, context
-from grader.handout.measured import Measured, Work, data_file
+from grader.handout.measured import CUBLAS, Measured, Work, data_file
 from grader.labfile.spec import list_labs, load_lab
 from grader.run import time_kernel
 from grader.speed.verifier import verifier
@@ -51,7 +51,6 @@ LAB = ROOT / "solutions" / "sgemm-ladder"
 SIZES = (128, 256, 512, 1024, 2048, 4096)
 TILE = 128
 THREADS = 256
-CUBLAS = "cuBLAS"
 FAST = 3
 """So many rungs are too slow for a quick look."""
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.ladder import CUBLAS, THREADS, TILE, Rung, announced, main, rungs
+from bench.ladder import THREADS, TILE, Rung, announced, main, rungs
 from grader.compile.source import compile_source
 from grader.gpu.device import devices
 from grader.grade import grade
+from grader.handout.measured import CUBLAS, data_file, measured
 from grader.labfile.spec import load_lab
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.run import run_all
@@ -22,6 +24,9 @@ FIRST_FULL = 4
 
 RUNGS = rungs()
 WASTE = {"uncoalesced", "bank-conflict", "spill"}
+
+TARGET = 0.75
+"""The top rung makes so much of what cuBLAS makes, at the largest size."""
 
 BROKEN = {
     "6-double-buffer": ("now = 1 - now;", "", "race"),
@@ -87,6 +92,17 @@ def test_the_table_has_each_rival_and_its_share(capsys: pytest.CaptureFixture[st
         ["6-double-buffer", "30,000", "75.0", "%"],
         [CUBLAS, "40,000", "100.0", "%"],
     ]
+
+
+def test_the_handout_says_what_was_measured() -> None:
+    held = measured()
+    assert held is not None and set(held.rungs) == {CUBLAS, *(rung.name for rung in RUNGS)}
+    page = (data_file().parent.parent / "sgemm-ladder.md").read_text(encoding="utf-8")
+    rows = [re.split(r" *\| *", row)[1:5:3] for row in page.splitlines() if row.count("|") == 5]
+    told = {name.replace(" ", "-"): rate for name, rate in rows}
+    due = {name: f"{rates[-1] / 1e12:.1f}" for name, rates in held.rungs.items()}
+    assert {name: told.get(name) for name in due} == due
+    assert held.rungs[RUNGS[-1].name][-1] >= TARGET * held.rungs[CUBLAS][-1]
 
 
 @pytest.mark.skipif(bool(devices()), reason="this machine has a GPU")

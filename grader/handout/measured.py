@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from grader.fault import LabFault
 from grader.labfile.spec import lab_roots
 
+CUBLAS = "cuBLAS"
+"""Its name among the rungs."""
+
 
 class Work(BaseModel):
     """One launch of a lab's solution."""

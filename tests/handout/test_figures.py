@@ -147,10 +147,16 @@ def test_measured_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert figure is not None
     lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[0].get_lines()}
     assert lines == {"naive": [100, 200], "cuBLAS": [1000, 2000]}
+    told = figure.axes[0].get_legend()
+    assert told is not None
+    assert [text.get_text() for text in told.get_texts()] == ["cuBLAS  2,000", "naive  200"]
     roof = roofline.draw()
     assert roof is not None
     x, y = roof.axes[0].get_lines()[1].get_data()
     assert (float(x[0]), float(y[0])) == (1 / 12, pytest.approx(100))
+    x, y = roof.axes[0].get_lines()[2].get_data()
+    assert ([float(one) for one in x], list(y)) == ([pytest.approx(256 / 6)], [200])
+    assert roof.axes[0].get_ylim()[0] < 100
     assert "level from 20 FLOP/B" in roof.axes[0].get_title(loc="left")
 
 

@@ -1,9 +1,8 @@
 // Rung 9: the products of a step in an order in which each shares a factor with the one before.
 //
 // As rung 8, but the rows of a thread's products are made from left to right and from right to left
-// in turn, so that at a row's end the factor of B stays. The assembler marks a factor that the next
-// product takes too with .reuse: it is not read again from the registers, whose two banks cannot
-// deliver three operands at a time when all lie in one.
+// in turn, so that at a row's end the factor of B stays. A factor that the next product takes too
+// is not read from the registers again: the assembler marks it with .reuse.
 #include <cuda_pipeline.h>
 
 #define TILE 128
