@@ -21,7 +21,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tests.gpu.kernel import ANNOUNCED, HUNG, name_of
+from tests.gpu.kernel import ANNOUNCED, DIED, HUNG, name_of
 from tests.gpu.machine import machine, version_of
 
 WATCH = Path(__file__).parents[1] / "watch"
@@ -50,7 +50,7 @@ def judged(tool: str, kernels: Sequence[Path]) -> Verdicts:
         ran = [line.removeprefix(ANNOUNCED) for line in text.splitlines() if ANNOUNCED in line]
         names = [name_of(path) for path in left]
         last = names.index(ran[-1].strip()) if ran else 0
-        died = code == HUNG or last + 1 < len(names)
+        died = code in (HUNG, DIED) or last + 1 < len(names)
         said = reports(text)
         for name in names[: last + 1]:
             found[name] = {"reports": len(said.get(name, [])), "said": distinct(said.get(name, []))}

@@ -49,6 +49,11 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "memcheck knows where": lambda name, text: is_shared(text) and not never_ended(name),
     "memcheck tells of it": lambda name, text: ours(text) == {"memcheck"},
     "initcheck watches global memory only": lambda name, text: is_shared(text),
+    "initcheck does not watch registers": lambda name, text: "/local_" in name,
+    "racecheck does not count a flag": lambda name, text: "volatile" in text and "fence" in text,
+    "racecheck is silent of a copy": lambda name, text: "cp.async.mbarrier.arrive" in text,
+    "racecheck is silent of one warp": lambda name, text: '"block": [32, 1, 1]' in text,
+    "synccheck says nothing": lambda name, text: "barrier-divergence warning" in text,
 }
 
 
