@@ -10,7 +10,7 @@ from grader.refusal import refused
 
 MAX_BLOCKS = 1 << 24
 MAX_BYTES = 1 << 30
-MAX_STATIC = 16 << 20
+MAX_STATIC = 32 << 20
 """Bytes of a program's __device__ and __constant__ variables: what a submission alone decides."""
 
 _STATIC = re.compile(

@@ -39,6 +39,7 @@ def main() -> None:
     limit(order["limits"])
     sys.path[:0] = order["path"]
     nonce, request, arrays = read(order["request"])
+    os.close(order["request"])  # /proc/self/fd is a place that an #include can reach
     answer, results = _answer(order, request, arrays)
     _reply(order, nonce, answer, results)
     os._exit(0)  # no teardown: whatever native code left behind ends here

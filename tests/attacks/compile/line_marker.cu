@@ -1,0 +1,4 @@
+// verdict: compile fail compile-error
+// The same without the word.
+# 1 "/etc/passwd"
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n) { C[0] = nothing; }

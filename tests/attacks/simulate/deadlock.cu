@@ -1,0 +1,7 @@
+// verdict: output fail timeout
+// Some threads wait at a barrier for others that wait for a value.
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
+{
+    if (threadIdx.x < 5) __syncthreads();
+    else while (*(volatile int*)C != 77) {}
+}
