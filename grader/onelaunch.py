@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from grader.cases import How
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source
 from grader.elementtype import element_type, fits
-from grader.fault import LabFault
-from grader.launch import Argument, Array, Launch, Trace
+from grader.fault import LabFault, MachineFault
+from grader.launch import Argument, Array, Finding, Launch, Trace
 from grader.launchfile import LaunchFile
 from grader.refusal import beyond
 from grader.run import built_for, run_all
@@ -43,9 +44,11 @@ def run_once(
     *,
     schedules: int = 0,
     table: Path | None = None,
+    watched: bool = False,
 ) -> Ran:
     """Compile, launch, and save the arrays that the launch file wants kept, into folder `out`,
     and the table of all accesses as `table`; try `schedules` other orders of blocks and warps.
+    `watched` has the simulator run the launch too, where a GPU does.
 
     Raises StudentFault when it does not compile, LabFault when the launch does not fit the
     kernel, MachineFault.
@@ -57,20 +60,50 @@ def run_once(
     progress("run", 2, 2)
     launch = asked.launch(kernel.name, tuple(parameter.name for parameter in kernel.parameters))
     within_limits(launch, kernel, asked, how.on)
-    (trace,) = run_all(
+    run = partial(
+        run_all,
         program,
         [launch],
-        on=how.on,
         threads=how.threads,
         limit=how.limit,
         schedules=schedules,
         table=table is not None,
     )
+    (trace,) = run(on=how.on)
+    if watched and how.on == "gpu":
+        trace = beside(trace, run)
     if table is not None and trace.accesses is not None:
         held = io.BytesIO()
         np.savez_compressed(held, accesses=trace.accesses)
         write_whole(table, held.getvalue())
     return Ran(kernel.name, trace, save(trace, asked, out), program.seconds)
+
+
+def beside(gpu: Trace, simulate: Callable[[], tuple[Trace, ...]]) -> Trace:
+    """A GPU's trace with what the simulator says of the same launch: its findings, which name the
+    line and the thread, in place of the GPU's of the same kinds; its counters and its table.
+
+    A simulator that cannot run it, or not in time, is an info, and nothing else is said of it."""
+    try:
+        (sim,) = simulate()
+    except (LabFault, MachineFault) as fault:
+        return replace(gpu, findings=(*gpu.findings, _unwatched(fault.what)))
+    if gpu.ended and any(finding.kind == "timeout" for finding in sim.errors):
+        return replace(gpu, findings=(*gpu.findings, _unwatched("it takes longer than --limit")))
+    kinds = {finding.kind for finding in sim.findings}
+    own = [finding for finding in gpu.findings if finding.kind not in kinds]
+    return replace(
+        gpu,
+        findings=(*own, *sim.findings),
+        counters=sim.counters,
+        lines=sim.lines,
+        accesses=sim.accesses,
+    )
+
+
+def _unwatched(why: str) -> Finding:
+    what = f"races and uninitialized reads were not looked for, the simulator did not run it: {why}"
+    return Finding("machine", "info", what, hint="give it a smaller launch, or --on sim")
 
 
 def chosen(program: Program, asked: LaunchFile) -> Kernel:

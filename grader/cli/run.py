@@ -81,7 +81,7 @@ def run(
             from grader.crosscheck import ready_for
 
             ready_for(sanitizer=sanitizer, profile=profile)
-        ran = launched(file, launch, how, out, schedules, trace)
+        ran = launched(file, launch, how, out, schedules, trace, watched=on is Backend.auto)
         ran, seen = crossed(file, launch, how, ran, sanitizer=sanitizer, profile=profile)
     except Fault as fault:
         finished()
@@ -108,7 +108,14 @@ def run(
 
 
 def launched(
-    file: Path, launch: Path, how: How, out: Path | None, schedules: int, table: Path | None
+    file: Path,
+    launch: Path,
+    how: How,
+    out: Path | None,
+    schedules: int,
+    table: Path | None,
+    *,
+    watched: bool,
 ) -> Ran:
     """The whole of it: read, compile, launch, save."""
     from grader.launchfile import read_launch
@@ -125,7 +132,9 @@ def launched(
         raise LabFault("there is no such folder", where=str(table.parent), mend="make it first")
     asked = read_launch(launch)
     place = out or launch.parent
-    ran = run_once(submission, asked, how, place, progress, schedules=schedules, table=table)
+    ran = run_once(
+        submission, asked, how, place, progress, schedules=schedules, table=table, watched=watched
+    )
     if table is not None and ran.trace.accesses is not None:
         say(f"wrote {table}: {len(ran.trace.accesses):,} accesses")
     return ran
