@@ -16,7 +16,7 @@ import pytest
 
 from grader.fault import MachineFault
 from grader.gpu.device import Device
-from grader.gpu.lock import UNTOLD, held, lock_file, quarantine, share, sickness
+from grader.gpu.lock import UNTOLD, held, lock_file, pause, quarantine, share, sickness
 
 FIRST = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 SECOND = Device(Path("/dev/nvidia1"), "GPU-bbbb", "NVIDIA B")
@@ -39,6 +39,10 @@ def test_a_busy_gpu_is_waited_for(tmp_path: Path) -> None:
         pytest.fail("two attempts hold one GPU")
     with held([FIRST], wait=0.1, folder=tmp_path) as again:
         assert again is FIRST
+
+
+def test_who_has_waited_longer_asks_more_often() -> None:
+    assert [round(1e3 * pause(waited), 1) for waited in (0, 1, 9, 1000)] == [50, 25, 5, 1]
 
 
 def test_the_lock_ends_with_its_process(tmp_path: Path) -> None:
