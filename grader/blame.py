@@ -3,51 +3,84 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from grader.cases import How
+from grader.cases import How, due_answer
 from grader.check.mismatch import compare
 from grader.check.result import CaseRun, Evidence
-from grader.run import find_blame
+from grader.lab import Prepared
+from grader.launch import OUTPUTS, Blame, Finding, Launch
+from grader.run import Right, find_blame
 
 PUZZLING = frozenset({"invalid-access", "uninitialized-read"})
 """Errors whose line shows the harm, beside a wrong output. Missing barriers, stops and refusals
 are told where they are."""
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A run to its end that students may know of, with what it has to leave behind."""
+
+    run: CaseRun
+    prepared: Prepared
+
+    @property
+    def due(self) -> tuple[Launch, Right]:
+        """The launch, and by argument what is right."""
+        right = self.prepared.expected
+        return self.prepared.launch, {i: (e.value, e.bound) for i, e in right.items()}
+
+    @property
+    def is_puzzling(self) -> bool:
+        """Whether its output is wrong, or an error was seen whose line shows only the harm."""
+        launch, trace = self.prepared.launch, self.run.trace
+        if any(f.kind in PUZZLING for f in trace.errors):
+            return True
+        blank = trace.unwritten
+        return any(
+            compare(launch.args[i].name, trace.outputs[i], right, blank.get(i), launch.block)
+            for i, right in self.prepared.expected.items()
+        )
+
+
 def blamed(evidence: Evidence, how: How) -> Evidence:
     """The evidence with what further runs on the simulator show, where a public case is wrong
     there; the same inputs and the same lines whichever backend graded it. Raises MachineFault."""
-    kernel = evidence.program.kernel(evidence.lab.kernels[0].name)
-    runs = [run for run in evidence.runs if kernel and _counts(run, kernel.name)]
-    if kernel is None or not any(map(_is_puzzling, runs)):
-        return evidence
-    due = [
-        (run.prepared.launch, {i: (e.value, e.bound) for i, e in run.prepared.expected.items()})
-        for run in runs
-        if run.prepared
-    ]
+    judged = _judged(evidence)
     threads = how.threads or os.cpu_count() or 1
-    return replace(evidence, blame=find_blame(evidence.program, kernel, due, threads))
+    blame = Blame()
+    for name in dict.fromkeys(each.prepared.launch.kernel for each in judged):
+        kernel = evidence.program.kernel(name)
+        of_it = [each for each in judged if each.prepared.launch.kernel == name]
+        if kernel and any(each.is_puzzling for each in of_it):
+            due = [each.due for each in of_it]
+            more = find_blame(evidence.program, kernel, due, threads)
+            lines, stored = {**blame.lines, **more.lines}, {**blame.stored, **more.stored}
+            blame = Blame(lines, stored)
+    return _placed(replace(evidence, blame=blame))
 
 
-def _counts(run: CaseRun, kernel: str) -> bool:
-    """Whether a case that students may know of ran to its end."""
-    of_it = run.prepared is not None and run.prepared.launch.kernel == kernel
-    return of_it and run.case.visibility == "public" and run.launched and run.trace.ended
+def _judged(evidence: Evidence) -> list[Judged]:
+    """The public runs that ended, those that answer a derivation among them."""
+    asked = {d.call: due_answer(d) for d in evidence.lab.derivations}
+    runs = [r for r in evidence.runs if r.launched and r.trace.ended]
+    ready = ((run, run.prepared or asked.get(run.case.name)) for run in runs)
+    return [Judged(r, p) for r, p in ready if p is not None and r.case.visibility == "public"]
 
 
-def _is_puzzling(run: CaseRun) -> bool:
-    return any(f.kind in PUZZLING for f in run.trace.errors) or any(_wrong_outputs(run))
+def _placed(evidence: Evidence) -> Evidence:
+    """Wrong answers to derivations, told at the kernel so far, at the line that stored them; the
+    cases that need an answer repeat it."""
+    moved: dict[Finding, Finding] = {}
+    for run in evidence.runs:
+        stores = [who for (name, _), who in evidence.blame.stored.items() if name == run.case.name]
+        if run.prepared is None and stores:
+            wrong = [f for f in run.trace.errors if f.kind in OUTPUTS]
+            moved |= {f: evidence.program.at(f, stores[0].line) for f in wrong}
+    return replace(evidence, runs=tuple(_with(run, moved) for run in evidence.runs))
 
 
-def _wrong_outputs(run: CaseRun) -> Iterator[bool]:
-    """For each output whether the simulator's is wrong."""
-    assert run.prepared is not None
-    launch, trace = run.prepared.launch, run.trace
-    for index, right in run.prepared.expected.items():
-        blank = trace.unwritten.get(index)
-        name = launch.args[index].name
-        if index in trace.outputs:
-            yield compare(name, trace.outputs[index], right, blank, launch.block) is not None
+def _with(run: CaseRun, moved: Mapping[Finding, Finding]) -> CaseRun:
+    findings = tuple(moved.get(f, f) for f in run.trace.findings)
+    return replace(run, trace=replace(run.trace, findings=findings)) if moved else run

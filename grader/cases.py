@@ -122,9 +122,7 @@ def judge_answer(
     if unwritten:
         problem = f"{derivation.call} never wrote {derivation.output}"
     if not problem:
-        span = np.array([derivation.minimum, derivation.maximum], dtype=np.float64)
-        right = Expected(span.mean(keepdims=True), np.ptp(span, keepdims=True) / 2)
-        return CaseRun(case, Prepared(case, derivation.launch, {index: right}), trace), answer
+        return CaseRun(case, due_answer(derivation), trace), answer
     kernel = program.kernel(derivation.kernel.name)
     finding = Finding(
         "unwritten-output" if unwritten else "wrong-output",
@@ -135,6 +133,14 @@ def judge_answer(
     )
     placed = program.at(finding, kernel.line if kernel else 0)
     return CaseRun(case, None, replace(trace, findings=(*trace.findings, placed))), None
+
+
+def due_answer(derivation: Derivation) -> Prepared:
+    """A derivation as a case that is ready to run."""
+    span = np.array([derivation.minimum, derivation.maximum], dtype=np.float64)
+    right = Expected(span.mean(keepdims=True), np.ptp(span, keepdims=True) / 2)
+    case = Case(derivation.call, {})
+    return Prepared(case, derivation.launch, {derivation.output_index: right})
 
 
 def _unready(case: Case, asked: Mapping[str, CaseRun]) -> CaseRun:

@@ -40,6 +40,9 @@ KINDS = (
 """Every kind of finding, in the words of compute-sanitizer where it has one; a wrong answer is one
 to a question of a lab's quiz."""
 
+OUTPUTS = frozenset({"wrong-output", "unwritten-output"})
+"""Kinds that are about an output as a whole: thread and block are those of one element's store."""
+
 _EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
@@ -157,10 +160,11 @@ class Stored:
 
 @dataclass(frozen=True)
 class Blame:
-    """What further runs of wrong launches showed. Of each of `lines` a small change alone makes
-    all of them right; `stored`, by launch and argument, is what stored the first wrong element."""
+    """What further runs of wrong launches showed. By launch, of each of the `lines` a small change
+    alone makes that launch and all others of its kernel right; `stored`, by launch and argument,
+    is what stored the first wrong element."""
 
-    lines: tuple[int, ...] = ()
+    lines: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _EMPTY)
     stored: Mapping[tuple[str, int], Stored] = field(default_factory=lambda: _EMPTY)
 
 

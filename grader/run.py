@@ -114,9 +114,10 @@ def find_blame(
     cpu = BLAME_SECONDS * threads
     limits = Limits(wall=BLAME_SECONDS, cpu=cpu, memory=threads * _memory(launches, program.ptx))
     try:
-        return unpack_blame(call("grader.sim.blame.step:run", request, arrays, limits=limits).value)
+        reply = call("grader.sim.blame.step:run", request, arrays, limits=limits)
     except BoxDeath:
         return Blame()
+    return unpack_blame(reply.value, launches)
 
 
 def _bare(program: Program, launch: Launch) -> Launch:

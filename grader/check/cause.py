@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from grader.check.result import Result
-from grader.compile.origins import Flow, read_flow
+from grader.compile.origins import MOST, Flow, read_flow
 from grader.compile.program import Program
 from grader.launch import Finding, Origin
 
@@ -16,33 +17,43 @@ TRACED = frozenset(
 )  # fmt: skip
 """Kinds whose line shows the harm; what is wrong may be a line that this one depends on."""
 
-
 BLAMED = TRACED - {"launch-failure", "timeout", "uncoalesced"}
 """Kinds that the change of a line which makes every case right does away with."""
+
+MISUSED = frozenset({"invalid-access", "uninitialized-read"})
+"""Kinds that are about the array as it is declared."""
+
+NOBODY: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 LONGEST = 60
 """Letters of a line at fault that are repeated."""
 
 
 def with_origins(
-    results: Sequence[Result], program: Program, at_fault: Sequence[int] = ()
+    results: Sequence[Result],
+    program: Program,
+    at_fault: Mapping[str, Sequence[int]] = NOBODY,
+    extents: Collection[int] = (),
 ) -> tuple[Result, ...]:
-    """The results, each error of a traced kind with its origins in the source: the lines at fault
-    where trials told them, else what its place depends on."""
+    """The results, each error of a traced kind with its origins in the source: the lines `at_fault`
+    where trials told them of one of its cases, else what its place depends on, with a size first
+    that is one off a block's `extents`."""
     if not any(_is_traced(finding) for result in results for finding in result.findings):
         return tuple(results)
     flow = read_flow(program.source)
 
     def traced(finding: Finding) -> Finding:
-        if at_fault and finding.severity == "error" and finding.kind in BLAMED:
-            return _at_fault(finding, at_fault, program)
-        return _traced(finding, flow)
+        lines = next((at_fault[name] for name in finding.cases if at_fault.get(name)), ())
+        if lines and finding.severity == "error" and finding.kind in BLAMED:
+            return _at_fault(finding, lines, flow, program)
+        return _traced(finding, flow, extents)
 
     return tuple(replace(r, findings=tuple(map(traced, r.findings))) for r in results)
 
 
-def _at_fault(finding: Finding, lines: Sequence[int], program: Program) -> Finding:
-    """The finding with the lines of which a change alone makes every public case right."""
+def _at_fault(finding: Finding, lines: Sequence[int], flow: Flow, program: Program) -> Finding:
+    """The finding with the lines of which a change alone makes every public case right, and the
+    sizes that stand on them."""
     if len(lines) == 1:
         text = program.text(lines[0])
         shown = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
@@ -52,17 +63,23 @@ def _at_fault(finding: Finding, lines: Sequence[int], program: Program) -> Findi
         said = f"look at lines {', '.join(rest)} and {last}: a small change of one of them"
     said += " alone makes every public case right"
     hint = f"{finding.hint}; {said}" if finding.hint else said
-    return replace(finding, hint=hint, origins=tuple(Origin("", line) for line in lines))
+    sizes = flow.numbers_on(lines)[: MOST - len(lines)]
+    origins = (*(Origin("", line) for line in lines), *sizes)
+    return replace(finding, hint=hint, origins=origins)
 
 
 def _is_traced(finding: Finding) -> bool:
     return finding.severity == "error" and finding.kind in TRACED and finding.line > 0
 
 
-def _traced(finding: Finding, flow: Flow) -> Finding:
-    """Of a hazard both places count; neither is told as the other's origin."""
+def _traced(finding: Finding, flow: Flow, extents: Collection[int]) -> Finding:
+    """Of a hazard both places count; neither is told as the other's origin. What strays from an
+    array, or finds it empty, may be the fault of its declaration."""
     if not _is_traced(finding):
         return finding
     places = {finding.line, finding.other.line if finding.other else finding.line} - {0}
     unwritten = finding.variable if finding.kind == "uninitialized-read" else ""
-    return replace(finding, origins=flow.origins(places, unwritten))
+    held = finding.space in ("shared", "local") and finding.kind in MISUSED
+    first = flow.declared(finding.variable) if held else ()
+    first = (*first, *flow.beside(extents))
+    return replace(finding, origins=flow.origins(places, unwritten, first))

@@ -141,6 +141,12 @@ class Evidence:
         return (*self.runs, *self.sampled)
 
     @property
+    def extents(self) -> frozenset[int]:
+        """How far the blocks of the launches reach along their axes; an axis of one is none."""
+        launches = [run.prepared.launch for run in self.runs if run.prepared]
+        return frozenset(n for launch in launches for n in launch.block) - {1}
+
+    @property
     def largest(self) -> CaseRun | None:
         """The case that measurements are taken on: the public one with the most array elements,
         the first of equals; a hidden one only when no case is public."""

@@ -157,7 +157,7 @@ def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]
         return verdicts[check.name]
 
     results = _with_unclaimed(tuple(award(check, settle(check)) for check in checks), evidence)
-    return with_origins(results, evidence.program, evidence.blame.lines)
+    return with_origins(results, evidence.program, evidence.blame.lines, evidence.extents)
 
 
 def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Result, ...]:

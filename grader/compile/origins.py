@@ -27,6 +27,7 @@ DEEPEST = 8
 
 _TOKEN = re.compile(r"\n|[A-Za-z_]\w*|\d[\w.]*|[=!<>]=|<<=|>>=|[-+*/%&|^]=|->|\S")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"(\w+)\s+\(?(\d{1,9})\)?\s*$")
 _CONDITIONS = ("if", "for", "while", "switch")
 _SETS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 _MEMBER = (".", "->")
@@ -60,17 +61,22 @@ class Flow:
     conditions: Sequence[Span]
     functions: Sequence[Span]
     macros: Mapping[str, tuple[int, Sequence[str]]]
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """The macros that are a number."""
 
-    def origins(self, places: Collection[int], unwritten: str = "") -> tuple[Origin, ...]:
+    def origins(
+        self, places: Collection[int], unwritten: str = "", first: Collection[Origin] = ()
+    ) -> tuple[Origin, ...]:
         """Where what stands on some lines comes from, in the order of the lines, themselves left
         out: what sets their names, the conditions around them, the sizes in all those, at most
-        MOST in this order, the nearest first. Of an array that should have been written before,
-        `unwritten`, also what its writes come from."""
+        MOST in this order, the nearest first, but `first` before all. Of an array that
+        should have been written before, `unwritten`, also what its writes come from."""
         every = (o for line in places for o in self.reaching(line, unwritten))
-        found = {origin for origin in every if origin.line not in places}
+        found = {origin for origin in (*every, *first) if origin.line not in places}
 
         def rank(origin: Origin) -> tuple[int, int, int, str]:
             least = 2 if origin.name in self.macros else origin.name in _CONDITIONS
+            least = -1 if origin in first else least
             return least, min(abs(origin.line - at) for at in places), origin.line, origin.name
 
         told = sorted(found, key=rank)[:MOST]
@@ -87,6 +93,21 @@ class Flow:
             if origin.name == unwritten:
                 found |= self._direct(origin.line, inside)
         return found
+
+    def declared(self, name: str) -> tuple[Origin, ...]:
+        """Where an array is declared, or a name set first; empty where nothing is known of it."""
+        return tuple(Origin(name, line) for line in sorted(self.set_at.get(name, ()))[:1])
+
+    def numbers_on(self, lines: Collection[int]) -> tuple[Origin, ...]:
+        """The macros that are a number, of those that stand on some lines."""
+        names = dict.fromkeys(name for line in lines for name in self.named_at.get(line, ()))
+        return tuple(Origin(n, self.macros[n][0]) for n in names if n in self.numbers)
+
+    def beside(self, extents: Collection[int]) -> tuple[Origin, ...]:
+        """The macros that are one more or one less than an extent, and are none themselves."""
+        near = {extent + step for extent in extents for step in (1, -1)} - {*extents}
+        held = (name for name, number in self.numbers.items() if number in near)
+        return tuple(Origin(name, self.macros[name][0]) for name in held)
 
     def _direct(self, line: int, inside: Span) -> set[Origin]:
         names = self.named_at.get(line, ())
@@ -113,11 +134,12 @@ def read_flow(source: str) -> Flow:
     for token in tokens:
         walk.step(token)
     defined = (d for d in directives(source) if d.name == "define")
-    texts = ((d.line, _WORD.findall(d.text)[:WORDS]) for d in defined)
-    macros = {words[0]: (line, words[1:]) for line, words in texts if words}
+    texts = [(d, _WORD.findall(d.text)[:WORDS]) for d in defined]
+    macros = {words[0]: (d.line, words[1:]) for d, words in texts if words}
+    numbers = {found[1]: int(found[2]) for d, _ in texts if (found := _NUMBER.match(d.text))}
     return Flow(
         _settings(tokens), {line: tuple(words) for line, words in named.items()},
-        tuple(walk.conditions), tuple(walk.functions), macros,
+        tuple(walk.conditions), tuple(walk.functions), macros, numbers,
     )  # fmt: skip
 
 

@@ -7,15 +7,12 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.text import Text
 
-from grader.launch import KINDS, Dim3, Finding
+from grader.launch import KINDS, OUTPUTS, Dim3, Finding
 from grader.report.clean import GLUE, clean, clip, wrap
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
 SHOWN = 8
 CASES = 3
-OUTPUTS = frozenset({"wrong-output", "unwritten-output"})
-"""Kinds that are about an output as a whole: thread and block are those of one element's store."""
-
 LONGEST = 400
 """No message or hint is shown at greater length, in cells."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.compile.program import Kernel, Parameter, Program
-from grader.launch import Blame, Finding, LineCounters, Other, Resources, Stored, Trace
+from grader.launch import Blame, Finding, Launch, LineCounters, Other, Resources, Stored, Trace
 from grader.packing import Arrays
 from grader.sim.accesses import ROW
 
@@ -89,15 +89,15 @@ def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tu
     )
 
 
-def unpack_blame(row: Mapping[str, Any]) -> Blame:
-    """What blame/step.py tells."""
+def unpack_blame(row: Mapping[str, Any], launches: Sequence[Launch]) -> Blame:
+    """What blame/step.py tells of launches of one kernel."""
     stored = {
         (name, index): Stored(
             who["element"], who["line"], tuple(who["block"]), tuple(who["thread"])
         )
         for name, index, who in row["stored"]
     }
-    return Blame(tuple(row["lines"]), stored)
+    return Blame({launch.name: tuple(row["lines"]) for launch in launches}, stored)
 
 
 def finding_of(row: Mapping[str, Any]) -> Finding:

@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from grader.sim.blame.source import addressing, is_slot, kind_of, line_of, variables
 from grader.sim.definedness import targets
@@ -81,6 +81,7 @@ def _of_one(i: Instruction, f: Function, held: Variables) -> Iterator[tuple[int,
         return
     yield from _comparisons(i, head)
     yield from ((0, other) for other in _numbers(i, head))
+    yield from ((2, other) for other in _powers(i, head))
     yield from ((0, other) for other in _specials(i))
     yield from ((1, other) for other in _operators(i, head))
     yield from ((2, other) for other in _accumulations(i, f, head))
@@ -111,6 +112,17 @@ def _numbers(i: Instruction, head: str) -> Iterator[Instruction]:
             yield from (_with(i, at, value) for value in (_ZERO, _ONE) if value != operand)
         elif kind_of(i)[0] in "sub" and _INTEGER.match(operand):
             yield from (_with(i, at, str(whole(operand) + step)) for step in (1, -1))
+
+
+def _powers(i: Instruction, head: str) -> Iterator[Instruction]:
+    """A power of two, or a mask of that many bits, that is the next or the last one."""
+    if head not in _COMPUTES and head != "mov":
+        return
+    for at, operand in enumerate(i.operands[1:], 1):
+        value = whole(operand) if kind_of(i)[0] in "sub" and _INTEGER.match(operand) else 0
+        odd = value & 1
+        if value > 2 and (value + odd) & (value + odd - 1) == 0:
+            yield from (_with(i, at, str(other)) for other in (2 * value + odd, value // 2))
 
 
 def _operators(i: Instruction, head: str) -> Iterator[Instruction]:
@@ -181,6 +193,14 @@ def _exchanged(f: Function, held: Variables) -> Iterator[Change]:
                 edits = tuple(_swapped(f, places, *pair))
                 if len(edits) > 1:
                     yield Change(f.name, line, 3, edits)
+        indices = [at for at in places if f.body[at].op == _INDEX]
+        for a, b in pairwise(indices):
+            first, second = f.body[a], f.body[b]
+            edits = (
+                (a, _with(first, 1, second.operands[1])),
+                (b, _with(second, 1, first.operands[1])),
+            )
+            yield Change(f.name, line, 2, edits)
 
 
 def _swapped(f: Function, places: Sequence[int], a: str, b: str) -> Iterator[Edit]:

@@ -27,7 +27,7 @@ MOST_LINES = 3
 """So many lines are told at most, as of other origins."""
 
 TRIALS = 1500
-STEPS = 25_000_000
+STEPS = 30_000_000
 """How many changes are tried, and warp instructions run, in all."""
 
 CASE_STEPS = 3_000_000
