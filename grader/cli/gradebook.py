@@ -193,24 +193,6 @@ def roster(
     return 0
 
 
-@gradebook.command("retry", short_help="Let grade again what the machine failed at.")
-def retry(
-    lab: LabName,
-    students: Annotated[
-        list[str] | None, typer.Argument(metavar="[STUDENT]...", help="These only.")
-    ] = None,
-    author: Author = "",
-    db: Db = "",
-    course: CourseFolder = None,
-) -> int:
-    """Forget the machine's faults at LAB, when it has been mended: the next batch tries again."""
-    with opened(db, course) as held:
-        who = [held.student(word) for word in students] if students else None
-        number = held.book.forgive(lab, _author(author), students=who)
-        say(f"{lab}: the next batch tries {number} submissions again")
-    return 0
-
-
 @gradebook.command("secret", short_help="Make the course's secret.")
 def secret(course: CourseFolder = None) -> int:
     """Make the file of the course's secret, from which hidden inputs are drawn; only you may read

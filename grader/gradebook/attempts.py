@@ -40,10 +40,8 @@ def claim(
     last = select(func.max(attempt.c.number)).where(attempt.c.submission == stored_id)
     number = (connection.execute(last).scalar() or 0) + 1
     token = secrets.token_hex(16)
-    row_id = connection.execute(
-        attempt.insert()
-        .returning(attempt.c.id)
-        .values(
+    connection.execute(
+        attempt.insert().values(
             submission=stored_id,
             key=key,
             proposal=proposal,
@@ -54,7 +52,8 @@ def claim(
             started=now,
             lease_until=now + timedelta(seconds=lease),
         )  # fmt: skip
-    ).scalar_one()
+    )
+    row_id = connection.execute(select(attempt.c.id).where(attempt.c.token == token)).scalar_one()
     return Claim(row_id, stored_id, token, number, key, worker, proposal)
 
 

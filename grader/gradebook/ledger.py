@@ -26,8 +26,9 @@ def storable(text: str) -> str:
 def insert_new(connection: Connection, table: Table, **values: Any) -> bool:
     """Insert a row unless a constraint says that there is one. Whether it is new."""
     insert = sqlite_insert if is_sqlite(connection) else postgresql_insert
-    done = connection.execute(insert(table).values(**values).on_conflict_do_nothing())
-    return done.rowcount == 1
+    query = insert(table).values(**values).on_conflict_do_nothing()
+    # PostgreSQL is asked for the new row's id, and its count of rows would be thrown away.
+    return connection.execute(query, execution_options={"preserve_rowcount": True}).rowcount == 1
 
 
 def record(
@@ -58,7 +59,7 @@ def events(
     """The audit from its beginning, of one lab or student where they are given."""
     query = select(audit).order_by(audit.c.id)
     query = query if lab is None else query.where(audit.c.lab == lab)
-    query = query if student is None else query.where(audit.c.student == student)
+    query = query if student is None else query.where(audit.c.student == storable(student))
     return tuple(
         Event(
             row.id, row.at, row.actor, row.action, row.lab, row.student, row.submission,
@@ -110,6 +111,7 @@ def give(
     now: datetime,
 ) -> None:  # fmt: skip
     """Keep an override beside the earlier ones; `points` of None takes them back."""
+    who = storable(who)
     before = overrides(connection, lab).get(who)
     connection.execute(
         override.insert().values(

@@ -38,6 +38,8 @@ class HandedIn:
 def store(connection: Connection, new: HandedIn, now: datetime) -> Stored:
     """The row of that submission, which is made when there is none. Of the same bytes handed in
     twice, the earlier time is kept."""
+    if new.received.tzinfo is None:
+        raise ValueError("the time of a submission needs its time zone")
     who, sha256 = storable(new.student), hashlib.sha256(new.data).hexdigest()
     answers_sha256 = "" if new.answers is None else hashlib.sha256(new.answers).hexdigest()
     insert_new(connection, student, id=who)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -46,59 +47,83 @@ SPRING_HOURLY = policy("2027-03-28 01:30:00", HOUR)
 AUTUMN_HOURLY = policy("2027-10-31 01:30:00", HOUR)
 
 
-@pytest.mark.parametrize(
-    ("rules", "received", "kept"),
-    [
-        # Second boundaries; parts of a second are dropped.
-        (PLAIN, "2027-05-10T21:58:59+00:00", 1.0),
-        (PLAIN, "2027-05-10T21:59:00+00:00", 1.0),
-        (PLAIN, "2027-05-10T21:59:00.999999+00:00", 1.0),
-        (PLAIN, "2027-05-10T21:59:01+00:00", 0.9),
-        (PLAIN, "2027-05-11T21:59:00+00:00", 0.9),
-        (PLAIN, "2027-05-11T21:59:01+00:00", 0.8),
-        # The same moment, said in other zones.
-        (PLAIN, "2027-05-11T06:59:00+09:00", 1.0),
-        (PLAIN, "2027-05-10T14:59:01-07:00", 0.9),
-        # Ten days cost everything, and no more than that.
-        (PLAIN, "2027-05-20T21:59:00+00:00", 0.0),
-        (PLAIN, "2027-06-20T21:59:00+00:00", 0.0),
-        # Clocks go forward: the first day late has 23 hours.
-        (SPRING, "2027-03-27T22:59:00+00:00", 1.0),
-        (SPRING, "2027-03-28T21:59:00+00:00", 0.9),
-        (SPRING, "2027-03-28T21:59:01+00:00", 0.8),
-        (SPRING, "2027-03-29T21:59:00+00:00", 0.8),
-        # Clocks go back: the first day late has 25 hours.
-        (AUTUMN, "2027-10-30T21:59:00+00:00", 1.0),
-        (AUTUMN, "2027-10-31T21:59:01+00:00", 0.9),
-        (AUTUMN, "2027-10-31T22:59:00+00:00", 0.9),
-        (AUTUMN, "2027-10-31T22:59:01+00:00", 0.8),
-        # Leap day, the same days of another year, and the turn of the year.
-        (LEAP, "2028-02-29T22:59:00+00:00", 0.9),
-        (LEAP, "2028-03-01T22:59:00+00:00", 0.8),
-        (NOT_LEAP, "2027-03-01T22:59:00+00:00", 0.9),
-        (NEW_YEAR, "2028-01-01T22:59:00+00:00", 0.9),
-        (NEW_YEAR, "2028-01-01T22:59:01+00:00", 0.8),
-        # Hours are elapsed time, whatever the clocks on the wall say.
-        (HOURLY, "2027-05-10T21:59:01+00:00", 0.95),
-        (HOURLY, "2027-05-10T22:59:00+00:00", 0.95),
-        (HOURLY, "2027-05-10T22:59:01+00:00", 0.90),
-        (SPRING_HOURLY, "2027-03-28T03:30:00+02:00", 0.95),
-        (SPRING_HOURLY, "2027-03-28T03:30:01+02:00", 0.90),
-        (AUTUMN_HOURLY, "2027-10-31T02:30:00+02:00", 0.95),
-        (AUTUMN_HOURLY, "2027-10-31T02:30:00+01:00", 0.90),
-        # Grace forgives up to its end; after it, lateness counts from the deadline.
-        (policy("2027-05-10 23:59", GRACE, DAY), "2027-05-10T22:14:00+00:00", 1.0),
-        (policy("2027-05-10 23:59", GRACE, DAY), "2027-05-10T22:14:01+00:00", 0.9),
-        (policy("2027-05-10 23:59", DAY, GRACE), "2027-05-10T22:14:00+00:00", 1.0),
-        (policy("2027-05-10 23:59", GRACE, HOUR), "2027-05-10T22:59:01+00:00", 0.9),
-        # A penalty with an end, no rule, no deadline.
-        (policy("2027-05-10 23:59", Penalty(0.3, "day", 0.5)), "2027-05-12T21:59:00+00:00", 0.5),
-        (policy("2027-05-10 23:59"), "2027-06-10T21:59:00+00:00", 1.0),
-        (LabPolicy(), "2099-01-01T00:00:00+00:00", 1.0),
-    ],
-)
+TABLE: list[tuple[LabPolicy, str, float]] = [
+    # Second boundaries; parts of a second are dropped.
+    (PLAIN, "2027-05-10T21:58:59+00:00", 1.0),
+    (PLAIN, "2027-05-10T21:59:00+00:00", 1.0),
+    (PLAIN, "2027-05-10T21:59:00.999999+00:00", 1.0),
+    (PLAIN, "2027-05-10T21:59:01+00:00", 0.9),
+    (PLAIN, "2027-05-11T21:59:00+00:00", 0.9),
+    (PLAIN, "2027-05-11T21:59:01+00:00", 0.8),
+    # The same moment, said in other zones.
+    (PLAIN, "2027-05-11T06:59:00+09:00", 1.0),
+    (PLAIN, "2027-05-10T14:59:01-07:00", 0.9),
+    # Ten days cost everything, and no more than that.
+    (PLAIN, "2027-05-20T21:59:00+00:00", 0.0),
+    (PLAIN, "2027-06-20T21:59:00+00:00", 0.0),
+    # Clocks go forward: the first day late has 23 hours.
+    (SPRING, "2027-03-27T22:59:00+00:00", 1.0),
+    (SPRING, "2027-03-28T21:59:00+00:00", 0.9),
+    (SPRING, "2027-03-28T21:59:01+00:00", 0.8),
+    (SPRING, "2027-03-29T21:59:00+00:00", 0.8),
+    # Clocks go back: the first day late has 25 hours.
+    (AUTUMN, "2027-10-30T21:59:00+00:00", 1.0),
+    (AUTUMN, "2027-10-31T21:59:01+00:00", 0.9),
+    (AUTUMN, "2027-10-31T22:59:00+00:00", 0.9),
+    (AUTUMN, "2027-10-31T22:59:01+00:00", 0.8),
+    # Leap day, the same days of another year, and the turn of the year.
+    (LEAP, "2028-02-29T22:59:00+00:00", 0.9),
+    (LEAP, "2028-03-01T22:59:00+00:00", 0.8),
+    (NOT_LEAP, "2027-03-01T22:59:00+00:00", 0.9),
+    (NEW_YEAR, "2028-01-01T22:59:00+00:00", 0.9),
+    (NEW_YEAR, "2028-01-01T22:59:01+00:00", 0.8),
+    # Hours are elapsed time, whatever the clocks on the wall say.
+    (HOURLY, "2027-05-10T21:59:01+00:00", 0.95),
+    (HOURLY, "2027-05-10T22:59:00+00:00", 0.95),
+    (HOURLY, "2027-05-10T22:59:01+00:00", 0.90),
+    (SPRING_HOURLY, "2027-03-28T03:30:00+02:00", 0.95),
+    (SPRING_HOURLY, "2027-03-28T03:30:01+02:00", 0.90),
+    (AUTUMN_HOURLY, "2027-10-31T02:30:00+02:00", 0.95),
+    (AUTUMN_HOURLY, "2027-10-31T02:30:00+01:00", 0.90),
+    # Grace forgives up to its end; after it, lateness counts from the deadline.
+    (policy("2027-05-10 23:59", GRACE, DAY), "2027-05-10T22:14:00+00:00", 1.0),
+    (policy("2027-05-10 23:59", GRACE, DAY), "2027-05-10T22:14:01+00:00", 0.9),
+    (policy("2027-05-10 23:59", DAY, GRACE), "2027-05-10T22:14:00+00:00", 1.0),
+    (policy("2027-05-10 23:59", GRACE, HOUR), "2027-05-10T22:59:01+00:00", 0.9),
+    # A penalty with an end, no rule, no deadline.
+    (policy("2027-05-10 23:59", Penalty(0.3, "day", 0.5)), "2027-05-12T21:59:00+00:00", 0.5),
+    (policy("2027-05-10 23:59"), "2027-06-10T21:59:00+00:00", 1.0),
+    (LabPolicy(), "2099-01-01T00:00:00+00:00", 1.0),
+]
+
+
+@pytest.mark.parametrize(("rules", "received", "kept"), TABLE)
 def test_share_kept(rules: LabPolicy, received: str, kept: float) -> None:
     assert lateness(rules, datetime.fromisoformat(received)).share_kept == kept
+
+
+def days_of_24_hours(rule: Penalty, due: datetime, at: datetime) -> int:
+    """A wrong twin: every day is as long as the next."""
+    length = 3600 if rule.per == "hour" else 86400
+    return math.ceil((at - due.astimezone(UTC)).total_seconds() / length)
+
+
+def days_on_the_wall(rule: Penalty, due: datetime, at: datetime) -> int:
+    """A wrong twin: hours too are those of the clock on the wall."""
+    late = at.astimezone(due.tzinfo).replace(tzinfo=None) - due.replace(tzinfo=None)
+    return math.ceil(late / timedelta(**{f"{rule.per}s": 1}))
+
+
+@pytest.mark.parametrize("twin", [days_of_24_hours, days_on_the_wall])
+def test_the_table_tells_wrong_days(twin: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.course.policy._begun", twin)
+    wrong = [
+        received
+        for rules, received, kept in TABLE
+        if lateness(rules, datetime.fromisoformat(received)).share_kept != kept
+    ]
+    assert wrong
+    assert all("-03-28T" in received or "-10-31T" in received for received in wrong), wrong
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def book_command(capsys: pytest.CaptureFixture[str]) -> Command:
     """`grader gradebook WORDS` in this process."""
 
     def run(*words: str) -> Said:
-        changes = words[0] in ("roster", "override", "recompute", "retry")
+        changes = words[0] in ("roster", "override", "recompute")
         code = run_command(["gradebook", *words, *(["--author", "me"] if changes else [])])
         return Said(code, *capsys.readouterr())
 
@@ -195,19 +195,6 @@ def test_recompute_tells_whose_points_moved(folder: Path, book_command: Command)
     again = book_command("recompute", LAB)
     assert again.out == "2: 9 -> 5  (late by 23 h: -50 %)\n"
     assert "recompute: tiled 2, 9 -> 5, by me" in book_command("audit").out
-
-
-def test_retry_makes_it_wanted_again(folder: Path, book_command: Command) -> None:
-    book = open_gradebook(str(folder / "course.db"))
-    for _ in range(2):
-        claim = book.claim(3, "key", "worker", 60)
-        assert claim
-        book.fault(claim, "no GPU")
-    assert book.wanted(LAB, "key") == ()
-    said = book_command("retry", LAB)
-    assert (said.code, said.err) == (0, "tiled: the next batch tries 1 submissions again\n")
-    assert [stored.id for stored in book.wanted(LAB, "key")] == [3]
-    book.close()
 
 
 def test_a_secret_is_made_once(tmp_path: Path) -> None:
