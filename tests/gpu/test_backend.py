@@ -115,6 +115,7 @@ def test_a_launch_that_dies_is_a_finding_and_the_next_is_right(name: str, row: A
     assert not healthy(devices()[0])
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", BODIES)
 def test_the_child_after_a_dead_context_is_right_without_a_probe(
     name: str, row: Any, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +132,7 @@ def test_the_child_after_a_dead_context_is_right_without_a_probe(
     assert after.outputs[1].tolist() == [2.0 * i for i in range(N)]
 
 
+@pytest.mark.alone
 def test_a_killed_grader_frees_the_gpu_with_its_child(row: Any) -> None:
     """Its launch would take a minute; whoever waits for the GPU gets one that works."""
     script = (
