@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.gpu.samples import LOOK
 from grader.speed.speedup import LEAST, estimate, is_known, rank, share
 
 MINIMUM, FULL = 1.25, 1.4
@@ -105,13 +106,14 @@ class Regrade:
 
 
 def until_settled(ratios: Sequence[float], minimum: float, full: float) -> int:
-    """How many of the ratios are looked at: `settled` asked after each, in a tenth of the time,
+    """How many of the ratios are looked at: `settled` asked at every look, in a tenth of the time,
     since the ratios stay sorted."""
     ordered: list[float] = []
     for count, ratio in enumerate(ratios, start=1):
         insort(ordered, ratio)
         place = RANKS[count]
-        if count >= LEAST and is_known(ordered[place - 1], ordered[-place], minimum, full):
+        looked = count >= LEAST and (count - LEAST) % LOOK == 0
+        if looked and is_known(ordered[place - 1], ordered[-place], minimum, full):
             return count
     return len(ratios)
 
