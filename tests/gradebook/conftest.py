@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from grader.gradebook.book import Gradebook, open_gradebook
-from tests.gradebook.postgresql import new_database, program, server
+from tests.gradebook.postgresql import new_schema, program, server
 
 KINDS = ("sqlite", "postgresql")
 
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Callable[[], str]]:
-    """Gives the URL of a new empty database of a server that runs for this session."""
+    """Gives the URL of a new empty schema of a server that runs for this session."""
     if program("initdb") is None:
         pytest.skip("there is no PostgreSQL server here: apt-get install postgresql")
     numbers = itertools.count(1)
     with server() as folder:
-        yield lambda: new_database(folder, f"book{next(numbers)}")
+        yield lambda: new_schema(folder, f"book{next(numbers)}")
 
 
 @pytest.fixture(params=KINDS)
