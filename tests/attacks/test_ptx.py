@@ -1,0 +1,80 @@
+"""What no student can write, because an assembler stands before it: PTX made to break the
+simulator, and launches that no device would take. Each gets a finding, in time; none a crash."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from grader.compile.program import Program
+from grader.compile.source import compile_source
+from grader.launch import Array, Launch, Scalar, Trace
+from grader.run import run_all
+from tests.attacks.corpus import longest
+
+ROWS: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("ptx.yaml").read_text(encoding="utf-8")
+)
+SOURCE = b'extern "C" __global__ void k(float* x, int n) { x[threadIdx.x] = n; }'
+
+
+@cache
+def honest() -> Program:
+    return compile_source(SOURCE, "k.cu")
+
+
+def hostile(row: dict[str, Any]) -> Program:
+    """The honest program with the row's body. `@` before a letter repeats that letter, or the
+    letters up to the next comma, as often as the row says."""
+    head, start, _ = honest().ptx.partition(".visible .entry k(")
+    body = row["body"]
+    if times := row.get("repeat"):
+        for piece in ("%r1,", "{", "}", "9"):
+            body = body.replace(f"@{piece}", piece * times)
+    parameters = ".param .u64 .ptr .align 1 k_param_0,\n.param .u32 k_param_1"
+    ptx = f"{head}{row.get('before', '')}\n{start}\n{parameters}\n)\n{{\n{body}\n}}\n"
+    return replace(honest(), ptx=ptx, debug_ptx=ptx)
+
+
+def run(program: Program, grid: tuple[int, int, int], block: tuple[int, int, int]) -> Trace:
+    x = Array("x", (64,), "float32", np.zeros(64, "f4"), read_back=True)
+    launch = Launch("k", grid, block, (x, Scalar("n", 1, "int32")))
+    started = time.monotonic()
+    (trace,) = run_all(program, [launch], limit=1.0, threads=1)
+    assert time.monotonic() - started < longest()
+    return trace
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_hostile_ptx(name: str) -> None:
+    row = ROWS[name]
+    trace = run(hostile(row), (2, 1, 1), (64, 1, 1))
+    kinds = {finding.kind for finding in trace.errors}
+    assert kinds == (set() if row.get("clean") else {row["finds"]})
+    assert all(len(finding.message) < 1000 for finding in trace.findings)
+
+
+LAUNCHES = [
+    ((2**31 - 1, 1, 1), (64, 1, 1)),
+    ((1, 65535, 65535), (64, 1, 1)),
+    ((2**31, 1, 1), (64, 1, 1)),
+    ((2**40, 1, 1), (1, 1, 1)),
+    ((1, 1, 1), (10**9, 1, 1)),
+    ((1, 1, 1), (1024, 1024, 64)),
+    ((1, 1, 1), (1025, 1, 1)),
+    ((0, 1, 1), (1, 1, 1)),
+    ((1, 1, 1), (-1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize(("grid", "block"), LAUNCHES, ids=str)
+def test_a_launch_too_large(grid: tuple[int, int, int], block: tuple[int, int, int]) -> None:
+    trace = run(honest(), grid, block)
+    assert {finding.kind for finding in trace.errors} == {"launch-failure"} and not trace.ended
