@@ -20,8 +20,8 @@ TRACED = frozenset(
 BLAMED = TRACED - {"launch-failure", "timeout", "uncoalesced"}
 """Kinds that the change of a line which makes every case right does away with."""
 
-MISUSED = frozenset({"invalid-access", "uninitialized-read"})
-"""Kinds that are about the array as it is declared."""
+MISUSED = frozenset({"invalid-access", "uninitialized-read", "race"})
+"""Kinds that may be about the array as it is declared, or cut in parts."""
 
 NOBODY: Mapping[str, Sequence[int]] = MappingProxyType({})
 
@@ -80,6 +80,6 @@ def _traced(finding: Finding, flow: Flow, extents: Collection[int]) -> Finding:
     places = {finding.line, finding.other.line if finding.other else finding.line} - {0}
     unwritten = finding.variable if finding.kind == "uninitialized-read" else ""
     held = finding.space in ("shared", "local") and finding.kind in MISUSED
-    first = flow.declared(finding.variable) if held else ()
-    first = (*first, *flow.beside(extents))
+    first = flow.declared(finding.variable, places) if held else ()
+    first = (*first, *flow.beside(extents), *flow.settled)
     return replace(finding, origins=flow.origins(places, unwritten, first))

@@ -62,21 +62,43 @@ def verdict(lines: Sequence[Line]) -> str:
 
 
 def placed(lines: Sequence[Line]) -> tuple[int, int]:
-    """Of the wrong twins and mutants whose errors claim to know the place: how many are told the
-    wrong line or the one next to it, and how many there are."""
-    twins = [line.told for line in lines if line.told and line.told.located]
-    caught = [one for line in lines for one in line.tried if one.is_caught and one.verdict.located]
-    named = sum(said.named for said in twins) + sum(not one.is_misplaced for one in caught)
-    return named, len(twins) + len(caught)
+    """Of the wrong twins and mutants that draw an error: how many are told the wrong line or the
+    one next to it, and how many there are."""
+    every = _told(lines)
+    return sum(named for _, named, _ in every), len(every)
 
 
-def placing(lines: Sequence[Line]) -> str:
-    """How often the place that errors claim to know is the wrong line or next to it."""
+def placing(lines: Sequence[Line]) -> list[str]:
+    """How often a report names the wrong line or its neighbour, by how many lines it names, and
+    which reports do not."""
+    every = _told(lines)
+    if not every:
+        return ["no wrong twin or mutant draws an error"]
     named, count = placed(lines)
-    if not count:
-        return "no error of a wrong twin or mutant claims to know its place"
-    rate = f"{named / count:.1%}, {named} of {count}"
-    return f"errors with a place name the wrong line or its neighbour in {rate}"
+    said = [
+        f"reports name the wrong line or its neighbour in {named / count:.1%}, {named} of {count}"
+    ]
+    for most in sorted({told for _, _, told in every}):
+        hits = [hit for _, hit, told in every if told == most]
+        said.append(f"{MARGIN}with {most} lines told: {sum(hits)} of {len(hits)}")
+    return said + [f"{MARGIN}not named: {what}" for what, hit, _ in every if not hit]
+
+
+def _told(lines: Sequence[Line]) -> list[tuple[str, bool, int]]:
+    """Each wrong twin and mutant that draws an error: its name, whether the line is named, and how
+    many lines are told."""
+    twins = [
+        (f"{line.lab} {line.what}", line.told.named, len(line.told.lines))
+        for line in lines
+        if line.told and line.told.located
+    ]
+    caught = [
+        (f"{line.lab} {one.mutant.name}", one.verdict.named, len(one.verdict.lines))
+        for line in lines
+        for one in line.tried
+        if one.is_caught and one.verdict.located
+    ]
+    return twins + caught
 
 
 def gate_json(lines: Sequence[Line]) -> dict[str, Any]:

@@ -131,7 +131,8 @@ def check(
     if not lines:
         raise _none(roots)
     sound = all(line.holds for line in lines)
-    told(placing(lines), good=True)
+    for row in placing(lines):
+        told(row, good=True)
     told(verdict(lines), good=sound)
     if json is not None:
         write_json(gate_json(lines), json)

@@ -30,6 +30,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"(\w+)\s+\(?(\d{1,9})\)?\s*$")
 _CONDITIONS = ("if", "for", "while", "switch")
 _SETS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
+_CONSTANTS = ("true", "false", "0", "1")
 _MEMBER = (".", "->")
 
 
@@ -63,6 +64,8 @@ class Flow:
     macros: Mapping[str, tuple[int, Sequence[str]]]
     numbers: Mapping[str, int] = field(default_factory=dict)
     """The macros that are a number."""
+    settled: Sequence[Origin] = ()
+    """The conditions that are a constant."""
 
     def origins(
         self, places: Collection[int], unwritten: str = "", first: Collection[Origin] = ()
@@ -94,9 +97,17 @@ class Flow:
                 found |= self._direct(origin.line, inside)
         return found
 
-    def declared(self, name: str) -> tuple[Origin, ...]:
-        """Where an array is declared, or a name set first; empty where nothing is known of it."""
-        return tuple(Origin(name, line) for line in sorted(self.set_at.get(name, ()))[:1])
+    def declared(self, name: str, places: Collection[int]) -> tuple[Origin, ...]:
+        """Where an array is declared, or where those pointers into it are set that lines use."""
+        used = (word for line in places for word in self.named_at.get(line, ()) if word != name)
+        pointers = (
+            Origin(word, at)
+            for word in dict.fromkeys(used)
+            for at in self.set_at.get(word, ())
+            if at not in places and name in self.named_at.get(at, ())
+        )
+        first = (Origin(name, line) for line in sorted(self.set_at.get(name, ()))[:1])
+        return tuple(pointers) or tuple(first)
 
     def numbers_on(self, lines: Collection[int]) -> tuple[Origin, ...]:
         """The macros that are a number, of those that stand on some lines."""
@@ -139,7 +150,7 @@ def read_flow(source: str) -> Flow:
     numbers = {found[1]: int(found[2]) for d, _ in texts if (found := _NUMBER.match(d.text))}
     return Flow(
         _settings(tokens), {line: tuple(words) for line, words in named.items()},
-        tuple(walk.conditions), tuple(walk.functions), macros, numbers,
+        tuple(walk.conditions), tuple(walk.functions), macros, numbers, tuple(_settled(tokens)),
     )  # fmt: skip
 
 
@@ -166,6 +177,15 @@ def _settings(tokens: Sequence[Token]) -> Mapping[str, Sequence[int]]:
         if sign in _SETS or (declared and before != "return"):
             lines[token.text].append(token.line)
     return lines
+
+
+def _settled(tokens: Sequence[Token]) -> Iterator[Origin]:
+    """The conditions `if (false)` and `false ? ...`."""
+    for one, two, three, four in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        if (one.text, two.text, four.text) == ("if", "(", ")") and three.text in _CONSTANTS:
+            yield Origin("if", one.line)
+        elif one.text in _CONSTANTS and two.text == "?":
+            yield Origin("?", one.line)
 
 
 def _partners(tokens: Sequence[Token]) -> Sequence[int]:

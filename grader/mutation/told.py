@@ -10,16 +10,18 @@ from itertools import accumulate
 from grader.launch import Finding
 
 SYMPTOMS = frozenset({"wrong-output", "unwritten-output", "spill"})
-"""Kinds whose line is where the harm shows: the store of an output, which can be wrong because of
-any line before it, and the kernel that spills as a whole. No run can tell more."""
+"""Kinds whose line is where the harm shows, not where it comes from: the store of an output, and
+the kernel that spills as a whole."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """Whether an error of the report names the line; whether any claims to know it at all."""
+    """Whether an error of the report names the line; whether there is an error at all; and every
+    line that the errors name, origins included."""
 
     named: bool
     located: bool
+    lines: tuple[int, ...] = ()
 
 
 def told(right: str, wrong: str, errors: Iterable[Finding]) -> Told:
@@ -27,7 +29,9 @@ def told(right: str, wrong: str, errors: Iterable[Finding]) -> Told:
     found = tuple(errors)
     lines, rows = changed_lines(right, wrong), code_rows(wrong)
     named = any(_near(row, line, rows) for f in found for row in lines for line in _spans(f))
-    return Told(named, any(f.line and f.kind not in SYMPTOMS for f in found))
+    every = {f.line for f in found} | {f.other.line for f in found if f.other}
+    every |= {origin.line for f in found for origin in f.origins}
+    return Told(named, bool(found), tuple(sorted(every - {0})))
 
 
 def changed_lines(right: str, wrong: str) -> frozenset[int]:

@@ -97,14 +97,13 @@ def _caught(standard: Standard, source: str, made: Grade, seen: str) -> Verdict:
     check = next((c for c in failed if _tells_cause(c.findings)), failed[0])
     finding = next((f for f in check.findings if f.severity == "error"), None)
     said = told(standard.source, source, errors)
-    lines = {n for f in errors for n in (f.line, f.other.line if f.other else 0) if n}
     return Verdict(
         "caught",
         seen=seen,
         check=check.name,
         kind=finding.kind if finding else "",
         message=finding.message if finding else check.summary,
-        lines=tuple(sorted(lines)),
+        lines=said.lines,
         named=said.named,
         located=said.located,
     )

@@ -17,8 +17,8 @@ class Verdict:
 
     `seen` is "public" when the public cases caught it, "hidden" when only all of them did. `check`
     and `kind` are the failed check and the finding that say most; `lines` are all that the errors
-    named. `named` says that one of them is the mutated line or next to it, `located` that an error
-    claimed to know the place.
+    named. `named` says that one of them is the mutated line or next to it, `located` that there
+    was an error to name it.
     """
 
     outcome: Outcome
@@ -54,7 +54,7 @@ class Tried:
 
     @property
     def is_misplaced(self) -> bool:
-        """Caught by errors that claim to know the place and name another line."""
+        """Caught by errors that name other lines, or none."""
         return self.is_caught and self.verdict.located and not self.verdict.named
 
     @property

@@ -100,12 +100,15 @@ def test_how_often_the_place_is_right() -> None:
     tried = tuple(replace(CAUGHT, verdict=v) for v in (near, far, replace(far, located=False)))
     lines = [
         Line("a", "wrong/race-x.cu", True, "line 4", told=Told(True, True)),
-        Line("a", "wrong/wrong-output-x.cu", True, "line 4", told=Told(False, False)),
+        Line("a", "wrong/too-slow-x.cu", True, "not judged", told=Told(False, False)),
         Line("a", "mutants", True, "3", tried),
     ]
     assert placed(lines) == (2, 3)
-    assert placing(lines).endswith("in 66.7%, 2 of 3")
-    assert placing(lines[1:2]).startswith("no error")
+    rate, none, one, missed = placing(lines)
+    assert rate.endswith("in 66.7%, 2 of 3")
+    assert (none.strip(), one.strip()) == ("with 0 lines told: 1 of 1", "with 2 lines told: 1 of 2")
+    assert missed.strip() == "not named: a guard-7-1"
+    assert placing(lines[1:2]) == ["no wrong twin or mutant draws an error"]
     assert [one.is_misplaced for one in tried] == [False, True, False]
     assert sum("not the wrong one" in row for row in rows(lines[2], mutants=True)) == 1
 

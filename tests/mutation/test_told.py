@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from grader.launch import Finding, Other
+from grader.launch import Finding, Origin, Other
 from grader.mutation.told import changed_lines, code_rows, told
 
 RIGHT = """\
@@ -67,12 +69,18 @@ def found(kind: str, line: int) -> Finding:
         (OFF_BY_ONE, [found("invalid-access", 4)], True, True),  # the line before, over a gap
         (OFF_BY_ONE, [found("invalid-access", 3)], False, True),
         (OFF_BY_ONE, [found("invalid-access", 9)], False, True),
-        (OFF_BY_ONE, [found("wrong-output", 9)], False, False),  # where it shows, not where it is
+        (OFF_BY_ONE, [found("wrong-output", 9)], False, True),  # where it shows, not where it is
+        (OFF_BY_ONE, [replace(found("wrong-output", 9), origins=(Origin("", 6),))], True, True),
         (OFF_BY_ONE, [found("wrong-output", 9), found("race", 7)], True, True),
-        (OFF_BY_ONE, [found("timeout", 0)], False, False),  # no line at all
+        (OFF_BY_ONE, [found("timeout", 0)], False, True),  # no line at all
         (OFF_BY_ONE, [], False, False),
     ],
 )
 def test_told(wrong: str, findings: list[Finding], named: bool, located: bool) -> None:
     said = told(RIGHT, wrong, findings)
     assert (said.named, said.located) == (named, located)
+
+
+def test_every_line_that_is_told_counts() -> None:
+    errors = [replace(race(4, 1), origins=(Origin("As", 2),)), found("timeout", 0)]
+    assert told(RIGHT, NO_BARRIER, errors).lines == (1, 2, 4)

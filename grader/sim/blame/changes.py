@@ -52,6 +52,7 @@ _COMPUTES = frozenset(
 _INDEX = "cvt.s64.s32"
 """What `-G` makes an array's index by."""
 
+_ACCESSES = frozenset(("ld", "st", "atom", "red"))
 _ZERO, _ONE = "0f00000000", "0f3F800000"
 _BRANCH_WITHIN = 6
 """So many instructions after the constant of an `&&` or `||` its branch is looked for."""
@@ -179,28 +180,28 @@ def _renamed(i: Instruction, f: Function, head: str, held: Variables) -> Iterato
 
 
 def _exchanged(f: Function, held: Variables) -> Iterator[Change]:
-    """Two variables, or two indices, exchanged wherever a line uses them."""
+    """Two variables, or two indices, exchanged wherever a line or one access of it uses them."""
     every = {name for kind in ("b32", "b64") for name in held.get(kind, ())}
+    for line, places in _together(f):
+        used = ((i.op, x) for i in (f.body[at] for at in places) for x in i.operands[1:])
+        names = dict.fromkeys(x for op, x in used if x in every or op == _INDEX)
+        for pair in combinations(names, 2):
+            edits = tuple(_swapped(f, places, *pair))
+            if len({f.registers.get(name) for name in pair}) == 1 and len(edits) > 1:
+                yield Change(f.name, line, 2, edits)
+
+
+def _together(f: Function) -> Iterator[tuple[int, Sequence[int]]]:
+    """The instructions of each line, and of each access of a line that makes several."""
     lines: dict[int, list[int]] = defaultdict(list)
     for at, i in enumerate(f.body):
         if line_of(i) and not i.library and not is_slot(i):
             lines[line_of(i)].append(at)
     for line, places in lines.items():
-        used = ((i.op, x) for i in (f.body[at] for at in places) for x in i.operands[1:])
-        names = dict.fromkeys(x for op, x in used if x in every or op == _INDEX)
-        for pair in combinations(names, 2):
-            if len({f.registers.get(name) for name in pair}) == 1:
-                edits = tuple(_swapped(f, places, *pair))
-                if len(edits) > 1:
-                    yield Change(f.name, line, 3, edits)
-        indices = [at for at in places if f.body[at].op == _INDEX]
-        for a, b in pairwise(indices):
-            first, second = f.body[a], f.body[b]
-            edits = (
-                (a, _with(first, 1, second.operands[1])),
-                (b, _with(second, 1, first.operands[1])),
-            )
-            yield Change(f.name, line, 2, edits)
+        yield line, places
+        ends = [n for n, at in enumerate(places, 1) if f.body[at].op.split(".")[0] in _ACCESSES]
+        if len(ends) > 1:
+            yield from ((line, places[a:b]) for a, b in pairwise([0, *ends]))
 
 
 def _swapped(f: Function, places: Sequence[int], a: str, b: str) -> Iterator[Edit]:
