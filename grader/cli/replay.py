@@ -17,7 +17,7 @@ from grader.cli.terminal import (
     width,
     write_json,
 )
-from grader.fault import LabFault, MachineFault
+from grader.fault import LabFault
 
 if TYPE_CHECKING:
     from grader.cases import How
@@ -75,9 +75,6 @@ def replay(
     seen = replayed(lab, record, given, _how(record, again, threads, limit), again=again,
                     progress=progress)  # fmt: skip
     finished()
-    if seen.made and seen.made.score.status == "incomplete":
-        why = next((c.summary for c in seen.made.checks if c.status == "error"), "")
-        raise MachineFault(f"the grade could not be made again: {why}", mend="try it again")
     if json:
         write_json(replay_json(seen), json)
     if json != "-":
@@ -140,7 +137,7 @@ def sources(record: Grade, source: Path | None, db: str, course: CourseFile | No
         raise LabFault(f"{record.file} is needed, which was graded", mend=mend)
     from grader.gradebook.book import open_gradebook
 
-    book = open_gradebook(where)
+    book = open_gradebook(where, create=False)
     try:
         stored = book.source(record.submission_sha256)
     finally:

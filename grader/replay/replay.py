@@ -14,7 +14,7 @@ from typing import Literal
 
 from grader.cases import How
 from grader.check.result import Result
-from grader.fault import LabFault, StudentFault
+from grader.fault import LabFault, MachineFault, StudentFault
 from grader.grade import Progress, grade, refusal, seed_id
 from grader.lab import Lab
 from grader.quiz.sheet import AnswerSheet
@@ -71,7 +71,7 @@ def replay(
 
     `how` says what runs the cases; its seed is not looked at. Times are judged as recorded; with
     `again` they are measured anew, on a GPU. Raises LabFault where the record holds no verdict,
-    since the machine had failed, or times that are none.
+    since the machine had failed, or times that are none; MachineFault where it fails now.
     """
     if record.score.status == "incomplete":
         what = "the grade is incomplete: the machine had failed, there is no verdict to replay"
@@ -81,6 +81,9 @@ def replay(
     made = _graded(lab, record, given, how, again=again, progress=progress)
     trusted = tuple(_trusted(record, again=again))
     made = _with(made, trusted)
+    if made.score.status == "incomplete":
+        why = next((check.summary for check in made.checks if check.status == "error"), "")
+        raise MachineFault(f"the grade could not be made again: {why}", mend="try it again")
     notes = tuple(f"{check.name} is as recorded: {_why(check)}" for check in trusted)
     seen = redact(made) if is_redacted(record) else made
     return Replay(
