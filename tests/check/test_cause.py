@@ -44,6 +44,68 @@ def test_others_are_left_as_they_are(finding: Finding) -> None:
     assert traced(finding) == finding
 
 
+def at_fault(finding: Finding, *lines: int) -> Finding:
+    held = a_result("output", "fail", findings=(replace(finding, cases=("square",)),))
+    return with_origins([held], a_program(), {"square": lines})[0].findings[0]
+
+
+def test_a_line_at_fault_takes_the_place_of_origins() -> None:
+    found = at_fault(replace(STRAY, hint="compare the index"), 8)
+    assert found.origins == (Origin("", 8),)
+    assert found.hint == (
+        "compare the index; look at line 8, `C[row * n + col] = sum;`: a small change there alone "
+        "makes every public case right"
+    )
+    assert "depends on" not in finding_text(found).plain
+    assert "look at line 8" in finding_text(found).plain
+
+
+def test_several_lines_are_told_in_their_order() -> None:
+    found = at_fault(STRAY, 8, 5, 6)
+    assert found.hint.startswith("look at lines 5, 6 and 8: a small change of one of them alone")
+    assert [o.line for o in found.origins] == [8, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "finding", [replace(STRAY, kind="timeout"), replace(STRAY, severity="warning")]
+)
+def test_lines_at_fault_are_of_what_a_run_to_its_end_showed(finding: Finding) -> None:
+    assert "look at" not in at_fault(finding, 8).hint
+
+
+def test_a_case_of_another_kernel_has_no_line_at_fault() -> None:
+    held = a_result("output", "fail", findings=(replace(STRAY, cases=("square",)),))
+    (result,) = with_origins([held], a_program(), {"choose(3)": (8,)})
+    assert "look at" not in result.findings[0].hint
+
+
+SIZES = """\
+#define TILE 15
+#define HALF 7
+__global__ void k(float* out, int n) {
+    extern __shared__ float tiles[];
+    float* Bs = tiles + n;
+    if (false) {
+        Bs[threadIdx.x] = 1.0f;
+    }
+    int i = threadIdx.x;
+    out[i] = Bs[i];
+}
+"""
+
+
+def test_what_comes_before_other_origins() -> None:
+    program = replace(a_program(), source=SIZES)
+    finding = Finding(
+        "invalid-access", "error", "out of bounds", "k.cu", 10, space="shared", variable="tiles"
+    )
+    (result,) = with_origins(
+        [a_result("memory", "fail", findings=(finding,))], program, extents={16}
+    )
+    told = [(o.name, o.line) for o in result.findings[0].origins]
+    assert told == [("TILE", 1), ("Bs", 5), ("if", 6)]
+
+
 def test_they_are_shown_by_line() -> None:
     text = finding_text(replace(STRAY, origins=FROM)).plain
     due = "what happens there also depends on `As` (line 4), `col`, `row` (line 5), `As` (line 6)"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from grader.check.output import Options, judge
 from grader.fault import MachineFault
-from grader.launch import Finding
+from grader.launch import Blame, Finding, Stored
+from grader.report.finding import finding_text
 from tests.made import a_case, a_run, counters, evidence, right_answer
 
 SQUARE = a_case("square")
@@ -124,3 +127,22 @@ def test_no_case_is_no_pass_for_free() -> None:
 def test_a_backend_that_returns_nothing_is_the_machine_s_fault() -> None:
     with pytest.raises(MachineFault, match="no contents of C"):
         judge(Options(), evidence(a_run(SQUARE, outputs={})))
+
+
+def stored(element: int) -> Blame:
+    return Blame(stored={("wide", 1): Stored(element, 8, (2, 0, 0), (1, 0, 0))})
+
+
+def test_who_stored_the_first_wrong_element_is_told() -> None:
+    seen = replace(evidence(a_run(SQUARE), a_run(WIDE, wrong(WIDE))), blame=stored(1))
+    (finding,) = judge(Options(), seen).findings
+    assert (finding.line, finding.block, finding.thread) == (8, (2, 0, 0), (1, 0, 0))
+    text = finding_text(finding).plain
+    assert "write by thread (1,0,0) of block (2,0,0) at tiled.cu:8" in text
+    assert "times" not in text and "in block" not in text
+
+
+def test_another_element_on_another_backend_is_not_told() -> None:
+    seen = replace(evidence(a_run(SQUARE), a_run(WIDE, wrong(WIDE))), blame=stored(2))
+    (finding,) = judge(Options(), seen).findings
+    assert (finding.line, finding.thread) == (2, None)
