@@ -6,6 +6,7 @@ turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the su
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from grader.fault import LabFault, MachineFault
 
@@ -28,7 +30,7 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.name = engine.url.render_as_string(hide_password=True)
+        self.name = _shown(engine.url)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -49,12 +51,12 @@ class Database:
     def _faults(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
-            raise self.fault(error) from error
+        except (DBAPIError, PoolTimeout) as error:
+            raise self._fault(getattr(error, "orig", None) or error) from error
 
-    def fault(self, error: DBAPIError) -> MachineFault:
+    def _fault(self, error: BaseException) -> MachineFault:
         """What the database said, as a fault that says how to mend it."""
-        said = " ".join(str(error.orig).split())
+        said = " ".join(str(error).split())
         mends = {
             "full": "make room on the disk; nothing that was stored is lost",
             "No space left": "make room on the disk; nothing that was stored is lost",
@@ -113,19 +115,31 @@ def _url(url: str) -> URL:
 
 
 def _shown(url: URL) -> str:
+    """As it may be told: a file's path, or a URL without its password."""
+    if url.get_backend_name() == "sqlite":
+        return url.database or ""
     return url.render_as_string(hide_password=True)
 
 
 def _check_file(url: URL, create: bool) -> None:
+    """Refuse a place where no gradebook can be, and make an empty file where one is to be."""
     path = Path(url.database or "").absolute()
     if not path.parent.is_dir():
         what = "there is no folder to keep the gradebook in"
         raise LabFault(what, where=str(path), mend=f"make {path.parent} first")
     if path.is_dir():
         raise LabFault("this is a folder", where=str(path), mend="name a file in it")
-    if not create and not path.exists():
+    if path.exists():
+        return
+    if not create:
         mend = "check the name; `grader batch` and `grader gradebook roster` make one"
         raise LabFault("there is no gradebook here yet", where=str(path), mend=mend)
+    try:
+        # Grades and everybody's work: the owner's alone, as are the files SQLite keeps beside it.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        what = f"cannot make the gradebook: {error.strerror}"
+        raise MachineFault(what, where=str(path), mend="check the folder's rights") from None
 
 
 def _sqlite(url: URL) -> Engine:

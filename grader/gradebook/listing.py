@@ -99,10 +99,16 @@ def event_lines(events: Sequence[Event], zone: tzinfo) -> Text:
     for event in events:
         whose = " ".join(filter(None, (event.lab, event.student)))
         said = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M:%S}  {event.action}: {whose}"
-        said += f"{_change(event.before, event.after)}, by {event.actor}"
+        said += f"{_change(event.before, event.after)}, by {_actor(event.actor)}"
         said += f": {event.reason}" if event.reason else ""
         lines.append(Text(clean(said)))
     return Text("\n").join(lines) if lines else Text("nothing has happened yet")
+
+
+def _actor(name: str) -> str:
+    """A person as named; of a worker the machine, the part and the process."""
+    fields = name.split("/", 5)
+    return name if len(fields) < 6 else f"{fields[5] or 'grader'} on {fields[0]}, pid {fields[3]}"
 
 
 def _change(before: Any, after: Any) -> str:
