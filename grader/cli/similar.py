@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from grader.lab import Lab
     from grader.similar.compare import Likeness
 
+LARGEST = 64 << 10
+"""Characters of a submission that are compared: kernels are far shorter, and no time is lost on
+what is not a kernel."""
+
 LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
 
 
@@ -69,9 +73,14 @@ def _submissions(place: Path, lab: str) -> Mapping[str, str]:
     texts = {}
     for one in gathered.found:
         try:
-            texts[one.student] = submission_of(one.read(), one.name).text
+            text = submission_of(one.read(), one.name).text
         except Fault as fault:
             say(f"left out: {one.student}: {fault.what}")
+            continue
+        if len(text) > LARGEST:
+            say(f"left out: {one.student}: the file is larger than {LARGEST >> 10} KiB")
+            continue
+        texts[one.student] = text
     return texts
 
 

@@ -80,11 +80,7 @@ def compare(texts: Mapping[str, str], known: Iterable[str]) -> Likeness:
     pairs = (_pair(a, b, own, alike) for a, b in _candidates(own))
     found = sorted((pair for pair in pairs if pair.reasons), key=lambda p: (p.first, p.second))
     found.sort(key=lambda pair: pair.weight, reverse=True)
-    thin = [
-        name
-        for name in sorted(texts)
-        if all(len(own[view][name].covered(_all(own[view][name]))) < LEAST[view] for view in VIEWS)
-    ]
+    thin = (n for n in sorted(texts) if all(_amount(own[v][n]) < LEAST[v] for v in VIEWS))
     return Likeness(len(texts), tuple(found), tuple(thin))
 
 
@@ -128,17 +124,22 @@ def _pair(
 
 
 def _match(first: Prints, second: Prints) -> Match:
-    both = _all(first) & _all(second)
+    both = first.places.keys() & second.places.keys()
     if not both:
         return Match()
-    sides = [(one, one.covered(both), one.covered(_all(one))) for one in (first, second)]
+    sides = [(_length(one.covered(both)), _amount(one)) for one in (first, second)]
     return Match(
-        shared=min(len(covered) for _, covered, _ in sides),
-        share=max(len(covered) / len(whole) for _, covered, whole in sides),
-        first=first.lines_of(sides[0][1]),
-        second=second.lines_of(sides[1][1]),
+        shared=min(shared for shared, _ in sides),
+        share=max(shared / whole for shared, whole in sides),
+        first=first.lines_of(first.covered(both)),
+        second=second.lines_of(second.covered(both)),
     )
 
 
-def _all(one: Prints) -> set[int]:
-    return set(one.places)
+def _amount(one: Prints) -> int:
+    """The characters of evidence in all."""
+    return _length(one.covered(one.places.keys()))
+
+
+def _length(stretches: Iterable[range]) -> int:
+    return sum(map(len, stretches))

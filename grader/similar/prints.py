@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -35,19 +35,27 @@ class Prints:
     places: Mapping[int, tuple[int, ...]]
     lines: tuple[int, ...]
 
-    def covered(self, hashes: set[int]) -> frozenset[int]:
-        """The filtered characters that these fingerprints lie on."""
-        starts = (start for found in hashes & self.places.keys() for start in self.places[found])
-        return frozenset(at for start in starts for at in range(start, start + LENGTH))
+    def covered(self, hashes: Set[int]) -> tuple[range, ...]:
+        """The stretches of filtered characters that these fingerprints lie on, in their order."""
+        starts = sorted(at for found in hashes & self.places.keys() for at in self.places[found])
+        stretches: list[range] = []
+        for at in starts:
+            begin = at
+            if stretches and at <= stretches[-1].stop:
+                begin = stretches.pop().start
+            stretches.append(range(begin, at + LENGTH))
+        return tuple(stretches)
 
-    def lines_of(self, characters: frozenset[int]) -> frozenset[int]:
+    def lines_of(self, stretches: Iterable[range]) -> frozenset[int]:
         """The source lines that these filtered characters stand on."""
-        return frozenset(self.lines[at] for at in characters)
+        return frozenset(self.lines[at] for stretch in stretches for at in stretch)
 
 
 def prints(text: str, view: View) -> Prints:
-    """The fingerprints of a source text. Raises MachineFault: copydetect is not installed."""
-    kept = text if view == "structure" else "".join(text.split())
+    """The fingerprints of a source text. Raises MachineFault: copydetect is not installed.
+
+    Raw strings are read as plain ones: the lexer looks for the end of each in all of the text."""
+    kept = text.replace('R"', ' "') if view == "structure" else "".join(text.split())
     found = _fingerprint(kept, view)
     positions = _origins(found.offsets, len(found.filtered_code), len(text))
     if view == "wording":
