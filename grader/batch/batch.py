@@ -124,7 +124,7 @@ class _Batch:
             self._in_a_row.clear()
         else:
             count = self._book.fault(claim, answer.grade or answer.failure)
-            again = count < FAULTS
+            again = count < FAULTS and not answer.is_final
             if again:
                 self._waiting.append(task)
             else:

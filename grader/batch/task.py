@@ -45,12 +45,13 @@ class Task:
 @dataclass(frozen=True)
 class Answer:
     """What came of a task: its grade's JSON, or the failure that there is none for. A failure is
-    the machine's, to be tried again, or the lab's own."""
+    the machine's, to be tried again unless it `is_final`, or the lab's own."""
 
     number: int
     grade: Mapping[str, Any] | None = None
     failure: str = ""
     is_labs: bool = False
+    is_final: bool = False
 
     @property
     def is_graded(self) -> bool:

@@ -13,8 +13,8 @@ import typer
 
 from grader.cli.batchwords import Watch, left_out, table_of
 from grader.cli.options import Backend, Course, Json, Limit, On, resolved
-from grader.cli.terminal import check_writable, finished, say, show, width, write_json
-from grader.fault import LabFault
+from grader.cli.terminal import check_writable, doing, finished, say, show, width, write_json
+from grader.fault import LabFault, MachineFault
 
 if TYPE_CHECKING:
     from grader.batch.handin import HandedIn
@@ -128,14 +128,27 @@ def opened(db: str, place: Path, course: CourseFile | None) -> Iterator[Gradeboo
 
 
 def _runner(lab: Lab, terms: Terms, jobs: int | None, cluster: str, *, slurm: bool) -> Runner:
+    """Where the tasks are performed: here, or on a cluster."""
     from functools import partial
 
     from grader.batch.runner import LocalRunner
     from grader.batch.task import perform
 
     if cluster or slurm:
-        raise LabFault("no cluster can be used yet", mend="leave --cluster and --slurm out")
+        return _clustered(lab, terms, jobs, cluster)
     return LocalRunner(partial(perform, lab, terms=terms), jobs or os.cpu_count() or 1)
+
+
+def _clustered(lab: Lab, terms: Terms, jobs: int | None, address: str) -> Runner:
+    """The runner of --cluster, or of --slurm with --jobs workers."""
+    try:
+        from grader.batch.cluster import DaskRunner, connect, start_on_slurm
+    except ModuleNotFoundError as missing:
+        what = f"a cluster needs the Python package {missing.name}"
+        raise MachineFault(what, mend="pip install 'warpgrade[cluster]'") from None
+    client = connect(address) if address else start_on_slurm(jobs or 1)
+    doing("waiting for the cluster's workers")
+    return DaskRunner(client, lab, terms)
 
 
 class Session:

@@ -1,0 +1,190 @@
+"""Tasks performed on a Dask cluster: each boxes one submission on some worker.
+
+Workers get the lab once, when they join, and the submissions one by one; they never see the
+gradebook. A worker that dies costs nothing: its task is given to another, and whichever answer
+comes is kept once.
+"""
+
+from __future__ import annotations
+
+import queue
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_worker
+
+from grader import __version__
+from grader.batch.labpack import PackedLab, pack, unpack
+from grader.batch.task import Answer, Task, Terms, perform
+from grader.compile.source import toolchain
+from grader.fault import Fault, LabFault, MachineFault
+from grader.lab import Lab
+
+PATIENCE = 60.0
+"""Seconds in which a scheduler has to answer, and a first worker to join."""
+
+_FRESH = 2.0
+"""Seconds for which the number of workers is taken for true."""
+
+
+class LabPlugin(WorkerPlugin):
+    """What a worker needs to grade: the lab, unpacked where the worker keeps its own files, and
+    the terms; `problem` says why this worker cannot."""
+
+    lab: Lab
+
+    def __init__(self, packed: PackedLab, terms: Terms) -> None:
+        self.name = f"grade-{uuid.uuid4().hex}"
+        self.packed, self.terms, self.tools = packed, terms, _tools()
+        self.problem = ""
+
+    def setup(self, worker: Worker) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="lab-", dir=worker.local_directory))
+        self.lab = unpack(self.packed, self.folder)
+        if (own := _tools()) != self.tools:
+            self.problem = f"worker {worker.address} has {own}, here it is {self.tools}"
+
+    def teardown(self, worker: Worker) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _tools() -> Mapping[str, str]:
+    """What must be the same here and there, so that grades are the same."""
+    return {"grader": __version__, **toolchain()}
+
+
+def perform_there(name: str, task: Task) -> Answer:
+    """What runs on the worker."""
+    plugin = get_worker().plugins.get(name)
+    if not isinstance(plugin, LabPlugin):
+        return Answer(task.number, failure="the worker has no lab yet")
+    if plugin.problem:
+        return Answer(task.number, failure=plugin.problem)
+    return perform(plugin.lab, task, plugin.terms)
+
+
+class DaskRunner:
+    """Tasks go to a scheduler, one for each thread of its workers at a time: none waits behind
+    another on the same worker, so that one that kills its worker kills nobody else's chances."""
+
+    def __init__(self, client: Client, lab: Lab, terms: Terms) -> None:
+        self._client = client
+        self._where = str(client.scheduler_info()["address"])
+        self._resources = {"GPU": 1} if terms.on == "gpu" else None
+        self._answers: queue.SimpleQueue[tuple[int, Future[Answer]]] = queue.SimpleQueue()
+        self._futures: dict[int, Future[Answer]] = {}
+        self._counted, self._width = 0.0, 0
+        self._plugin = LabPlugin(pack(lab), terms)
+        self._wait_for_workers()
+        self._client.register_plugin(self._plugin)
+
+    @property
+    def at_a_time(self) -> int:
+        """The threads of all workers, or their GPUs, as of a moment ago."""
+        if monotonic() - self._counted > _FRESH:
+            self._width = self._count()
+            self._counted = monotonic()
+        return max(self._width, 1)
+
+    def submit(self, task: Task) -> None:
+        future = self._client.submit(
+            perform_there,
+            self._plugin.name,
+            task,
+            key=f"{self._plugin.name}-{task.number}-{uuid.uuid4().hex[:8]}",
+            resources=self._resources,
+            pure=False,
+        )
+        self._futures[task.number] = future
+        future.add_done_callback(lambda done: self._answers.put((task.number, done)))
+
+    def next(self, seconds: float) -> Answer | None:
+        try:
+            number, future = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            self._check()
+            return None
+        del self._futures[number]
+        return self._answer(number, future)
+
+    def close(self) -> None:
+        for future in self._futures.values():
+            future.cancel()
+        if self._client.status == "running":
+            self._client.unregister_worker_plugin(self._plugin.name)
+        self._client.close()
+
+    def _answer(self, number: int, future: Future[Answer]) -> Answer:
+        try:
+            answer: Answer = future.result()
+            return answer
+        except KilledWorker as killed:
+            died = killed.allowed_failures + 1
+            said = f"{died} workers died of it, one after the other"
+            return Answer(number, failure=said, is_final=True)
+        except Fault as fault:
+            return Answer(number, failure=str(fault), is_labs=isinstance(fault, LabFault))
+        except Exception as error:
+            self._check()
+            said = f"{type(error).__name__}: {error}"
+            return Answer(number, failure=f"the cluster failed: {said}")
+
+    def _check(self) -> None:
+        """Raises MachineFault when the scheduler is gone: nothing will ever come again."""
+        if self._client.status not in ("running", "connecting"):
+            what = "the connection to the cluster's scheduler is lost"
+            mend = "start it again and run the same command: what is graded is kept"
+            raise MachineFault(what, where=self._where, mend=mend)
+
+    def _count(self) -> int:
+        if self._client.status != "running":
+            return self._width
+        workers: Mapping[str, Mapping[str, Any]] = self._client.scheduler_info()["workers"]
+        if self._resources is None:
+            return sum(int(worker["nthreads"]) for worker in workers.values())
+        return sum(int(worker["resources"].get("GPU", 0)) for worker in workers.values())
+
+    def _wait_for_workers(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise self._nobody("no worker has joined the cluster", "") from None
+        if self._resources and not self._count():
+            raise self._nobody("no worker has a GPU", " --resources GPU=1")
+
+    def _nobody(self, what: str, more: str) -> MachineFault:
+        mend = f"start one: dask worker {self._where} --nthreads 1{more}"
+        return MachineFault(what, where=self._where, mend=mend)
+
+
+def connect(address: str) -> Client:
+    """A client of the scheduler at that address. Raises LabFault and MachineFault."""
+    mend = "an address is such as tcp://10.0.0.1:8786; `dask scheduler` starts one"
+    try:
+        return Client(address, timeout=PATIENCE / 6, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        what = f"no scheduler answers: {error}"
+        raise MachineFault(what, where=address, mend=mend) from None
+    except (ValueError, TypeError) as error:
+        raise LabFault(
+            f"not the address of a scheduler: {error}", where=address, mend=mend
+        ) from None
+
+
+def start_on_slurm(jobs: int) -> Client:
+    """A client of a cluster of so many Slurm jobs of one worker each, which end with it. Queue,
+    account, memory and time are as the site's jobqueue.yaml says. Raises MachineFault."""
+    from dask_jobqueue.slurm import SLURMCluster
+
+    mend = "dask-jobqueue's configuration, ~/.config/dask/jobqueue.yaml, has a section `slurm`"
+    try:
+        cluster = SLURMCluster(cores=1, processes=1, memory="4 GB")
+        cluster.scale(jobs=jobs)
+        return Client(cluster, set_as_default=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise MachineFault(f"no cluster on Slurm: {error}", mend=mend) from None

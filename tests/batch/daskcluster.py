@@ -1,0 +1,77 @@
+"""A scheduler and workers as processes of their own, on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.command import ROOT
+
+_ADDRESS = re.compile(r"tcp://127\.0\.0\.1:\d+")
+READY = 60.0
+_SETTINGS = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+
+
+@dataclass
+class Cluster:
+    """A scheduler's address, and the processes; workers are added and killed by number."""
+
+    folder: Path
+    address: str = ""
+    scheduler: subprocess.Popen[bytes] | None = None
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def add(self, *words: str, nanny: bool = False) -> subprocess.Popen[bytes]:
+        """Start a worker of one thread."""
+        own = self.folder / f"worker{len(self.workers)}"
+        options = ["--nthreads", "1", "--no-dashboard", "--local-directory", str(own)]
+        options += [] if nanny else ["--no-nanny"]
+        process = _start(["worker", self.address, *options, *words], own.with_suffix(".log"))
+        self.workers.append(process)
+        return process
+
+
+@contextmanager
+def cluster(folder: Path, workers: Sequence[Sequence[str]] = ()) -> Iterator[Cluster]:
+    """A running cluster with a worker for each list of options; all is ended afterwards."""
+    found = Cluster(folder)
+    log = folder / "scheduler.log"
+    words = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter"]
+    found.scheduler = _start(words, log)
+    try:
+        end = time.monotonic() + READY
+        while not (told := _ADDRESS.search(log.read_text())):
+            assert time.monotonic() < end and found.scheduler.poll() is None, log.read_text()
+            time.sleep(0.05)
+        found.address = told[0]
+        for options in workers:
+            found.add(*options)
+        yield found
+    finally:
+        for process in (*found.workers, found.scheduler):
+            process.terminate()
+        for process in (*found.workers, found.scheduler):
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as out:
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", *words],
+            cwd=ROOT,
+            env={**os.environ, **_SETTINGS, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+        )
