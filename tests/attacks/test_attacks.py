@@ -79,7 +79,7 @@ def test_an_attack_that_is_made(row: Made, corpus: Corpus) -> None:
     told = corpus.told(row.name)
     sound(told)
     status, _ = told.checks["compile"]
-    assert status == row.status
+    assert status in row.status.split(" or ")
     assert row.says in told.grade
 
 

@@ -1,0 +1,56 @@
+"""python -m bench.box: what a box costs, from the call to the step's first instruction and to its
+answer, beside a bare start of the interpreter. Milliseconds of wall clock, the best of some."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import time
+
+import numpy as np
+
+from grader.box import call, confinement
+from grader.walls.sandbox import interpreter
+
+STEP = "bench.boxstep:began"
+
+
+def bare() -> tuple[float, float]:
+    """The interpreter as a box starts it, with nothing to do."""
+    begun = time.monotonic()
+    subprocess.run([interpreter(), "-I", "-S", "-B", "-c", "pass"], check=True)
+    ended = time.monotonic() - begun
+    return ended, ended
+
+
+def boxed(module: str = "", *, confine: bool = True, arrays: bool = False) -> tuple[float, float]:
+    """Seconds to the first instruction after importing `module`, and to the answer."""
+    begun = time.monotonic()
+    given = {"x": np.zeros(1 << 18, np.float32)} if arrays else {}
+    first = call(STEP, module, given, confine=confine).value
+    return first - begun, time.monotonic() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=15)
+    times = parser.parse_args().times
+    rows = {
+        "python alone": bare,
+        "a child without a sandbox": lambda: boxed(confine=False),
+        "a box": boxed,
+        "a box that is given 1 MiB": lambda: boxed(arrays=True),
+        "a box with the compiler's step": lambda: boxed("grader.compile.step"),
+        "a box with the simulator": lambda: boxed("grader.sim.step", arrays=True),
+    }
+    print(f"{confinement() or 'no sandbox'}\n{'':<34}{'first':>8}{'whole':>8}   x python")
+    alone = 0.0
+    for name, run in rows.items():
+        run()
+        best = [1e3 * min(column) for column in zip(*(run() for _ in range(times)), strict=True)]
+        alone = alone or best[1]
+        print(f"{name:<34}{best[0]:8.1f}{best[1]:8.1f}{best[1] / alone:8.1f}")
+
+
+if __name__ == "__main__":
+    main()
