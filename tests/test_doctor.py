@@ -108,3 +108,24 @@ def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.Monkey
     (a_gpu / "driver").mkdir()
     (a_gpu / "driver" / "params").write_text("A: 0\nRmProfilingAdminOnly: 1\n")
     assert "NVreg_RestrictProfilingToAdminUsers=0" in doctor.ncu().mend
+
+
+def test_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names what forbids it and the command that mends it, and what is refused until then."""
+    monkeypatch.setattr("grader.box.find", lambda: "bwrap: setting up uid map: Permission denied")
+    monkeypatch.setattr("grader.walls.remedy.remedy", lambda installed: f"mend it: {installed}")
+    sign = by_name()["sandbox"]
+    assert (sign.state, "uid map" in sign.seen, "batch refuses" in sign.seen) == (
+        "note",
+        True,
+        True,
+    )
+    assert sign.mend.startswith("mend it: True")
+
+
+def test_a_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.walls.group.place", lambda: Path("/sys/fs/cgroup/ours"))
+    assert by_name()["bounds"].seen.endswith("in /sys/fs/cgroup/ours")
+    monkeypatch.setattr("grader.walls.group.place", lambda: "none is ours")
+    sign = by_name()["bounds"]
+    assert (sign.state, "none is ours" in sign.seen, bool(sign.mend)) == ("note", True, True)
