@@ -21,9 +21,9 @@ from grader.lab import Band, Case, Lab
 from grader.labfile.spec import list_labs, load_lab
 from grader.launch import Array, Finding
 from grader.speed.speedup import estimate
-from grader.speed.timing import Timing, TimingPlan
+from grader.speed.timing import Pair, Timing, TimingPlan
 from grader.submission import Submission, read_submission
-from grader.timed import clocks, samples, timed, timing_plan
+from grader.timed import clocks, from_samples, samples, timed, timing_plan
 from tests.check.test_speed import H100, a_timing
 from tests.made import a_case, a_lab, a_run, evidence, right_answer
 
@@ -166,6 +166,34 @@ def test_the_samples_give_the_same_ratio_again() -> None:
     assert set(kept) == {
         f"speed.{n}.{what}" for n in (1, 2) for what in ("baseline", "submission", "throttled")
     }
+
+
+def test_measurements_come_back_from_their_samples() -> None:
+    throttled = replace(a_timing(1.25), pairs=(Pair(2e-3, 1e-3, True), Pair(2e-3, 1e-3)))
+    given = (a_timing(1.5, device=H100), replace(throttled, device=H100))
+    back = from_samples(samples(given), H100)
+    assert [timing.pairs for timing in back] == [timing.pairs for timing in given]
+    assert [timing.ratios for timing in back] == [timing.ratios for timing in given]
+    assert from_samples({}) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("baseline", (1e-3,)), ("submission", (0.0, 1e-3)), ("throttled", ())]
+)
+def test_samples_that_are_no_pairs_are_refused(name: str, values: tuple[float, ...]) -> None:
+    told = {**samples((a_timing(1.25, pairs=2),)), f"speed.1.{name}": values}
+    with pytest.raises(LabFault, match="not pairs of times"):
+        from_samples(told)
+
+
+def test_recorded_times_are_judged_and_nothing_is_measured(
+    answers: Callable[..., Answers],
+) -> None:
+    gpu = answers()
+    given = (a_timing(1.1), a_timing(2.0))
+    seen = timed(shown(small()), plan(small()), How("gpu"), H100, given)
+    assert seen.timings == given and len(seen.sampled) == 1
+    assert not gpu.asked
 
 
 def test_clocks_are_the_extremes_of_all_that_was_seen() -> None:

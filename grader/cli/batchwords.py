@@ -211,6 +211,7 @@ def write_report(
                 _name(row, entry), row.grade, stored.data.decode("utf-8", "replace"),
                 entry.note if entry else "", _override(entry),
                 entry.points if entry else None, f"{stored.received:%Y-%m-%d %H:%M} UTC",
+                entry.max_points if entry else None,
             )
         )  # fmt: skip
     say(f"wrote {write_class_report(folder, lab, rows)}")

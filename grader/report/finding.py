@@ -50,10 +50,7 @@ def finding_text(finding: Finding, width: int = 80) -> Text:
       read  by thread (0,1,0) at tiled.cu:14    sum += As[ty][i] * Bs[i][tx];
       no barrier orders them: put __syncthreads() between line 9 and line 14
     """
-    block = finding.block if finding.kind not in OUTPUTS else None
-    place = f" in block{GLUE}{dim3(block)}" if block else ""
-    message = clip(clean(finding.message), LONGEST)
-    head = wrap(f"{finding.kind}: {message}{place}", width, "  ")
+    head = wrap(f"{finding.kind}: {message(finding)}", width, "  ")
     text = Text("\n".join(head))
     text.stylize(STYLES[finding.severity], 0, len(finding.kind) + 1)
     for line in (*_detail(finding, width), *_places(finding, width)):
@@ -65,6 +62,13 @@ def finding_text(finding: Finding, width: int = 80) -> Text:
     for line in wrap(clip(origins(finding), LONGEST), width - 2):
         text.append("\n  " + line, style="dim")
     return text
+
+
+def message(finding: Finding) -> str:
+    """What was found, and in which block."""
+    block = finding.block if finding.kind not in OUTPUTS else None
+    place = f" in block{GLUE}{dim3(block)}" if block else ""
+    return clip(clean(finding.message), LONGEST) + place
 
 
 def dim3(value: Dim3) -> str:
@@ -81,16 +85,7 @@ def _places(finding: Finding, width: int) -> list[str]:
     if finding.column and finding.text:
         return _caret(finding, width)
     file = clean(finding.file)
-    doer = actor(finding.access, finding.thread)
-    if finding.kind in OUTPUTS and finding.block:
-        doer += f" of block {dim3(finding.block)}"
-    rows = [(doer, _at(file, finding.line), finding.text)]
-    if finding.other:
-        other = finding.other
-        who = actor(other.access, other.thread)
-        if finding.block is not None and other.block != finding.block:
-            who += f" of block {dim3(other.block)}"
-        rows.insert(0, (who, _at(file, other.line), other.text))
+    rows = [(who, _at(file, line), text) for who, line, text in accesses(finding)]
     access = max(len(who.split(" ")[0]) for who, _, _ in rows) if finding.other else 0
     lefts = [_left(who, at, access) for who, at, _ in rows]
     if not any(lefts):
@@ -101,6 +96,22 @@ def _places(finding: Finding, width: int) -> list[str]:
     beside = all(cell_len(text) <= room for text in texts)
     row = _beside if beside else _below
     return [row(left, text, edge, width) for left, text in zip(lefts, texts, strict=True)]
+
+
+def accesses(finding: Finding) -> tuple[tuple[str, int, str], ...]:
+    """Who did it, at which line (0: not known) and the line's text; of a hazard the first access,
+    then the second."""
+    doer = actor(finding.access, finding.thread)
+    if finding.kind in OUTPUTS and finding.block:
+        doer += f" of block {dim3(finding.block)}"
+    own = (doer, finding.line, finding.text)
+    other = finding.other
+    if other is None:
+        return (own,)
+    who = actor(other.access, other.thread)
+    if finding.block is not None and other.block != finding.block:
+        who += f" of block {dim3(other.block)}"
+    return (who, other.line, other.text), own
 
 
 def actor(access: str, thread: Dim3 | None) -> str:

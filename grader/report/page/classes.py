@@ -86,7 +86,7 @@ class ClassView:
 def class_view(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> ClassView:
     """The class's rows in their order; `hrefs` are their pages, relative to the index."""
     names = list(dict.fromkeys(c.name for r in rows for c in r.grade.checks if c.max_points))
-    most = max((row.grade.score.judged_max for row in rows), default=0.0)
+    most = max((row.judged_max for row in rows), default=0.0)
     points = [row.counting for row in rows if row.counting is not None]
     return ClassView(
         columns=tuple(_column(name, rows) for name in names),
@@ -159,9 +159,7 @@ def _kind(kind: str, held: Sequence[tuple[bool, Finding, ReportRow, str]]) -> Ki
 def _tallies(rows: Sequence[ReportRow], points: Sequence[float]) -> list[tuple[str, str]]:
     told = [(f"{len(rows)}", "submission" if len(rows) == 1 else "submissions")]
     if points:
-        full = sum(
-            row.counting is not None and row.counting >= row.grade.score.judged_max for row in rows
-        )
+        full = sum(row.counting is not None and row.counting >= row.judged_max for row in rows)
         told += [
             (f"{full}", "with full marks"),
             (f"{median(points):.4g}", "median score"),

@@ -23,8 +23,9 @@ _UNSAFE = re.compile(r"[^a-z0-9]+")
 class ReportRow:
     """`student` is the name that is shown, `source` the text of what was graded ("" when it is no
     text). `late` says in words what lateness did, `override` who set the points by hand and why;
-    `points` are those that count after both, None where they are the grade's own; `received` is
-    when the submission came in, as it is to be shown."""
+    `points` are those that count after both, None where they are the grade's own; where the course
+    scales them, `most` says what they are of. `received` is when the submission came in, as it is
+    to be shown."""
 
     student: str
     grade: Grade
@@ -33,6 +34,12 @@ class ReportRow:
     override: str = ""
     points: float | None = None
     received: str = ""
+    most: float | None = None
+
+    @property
+    def judged_max(self) -> float:
+        """What the points that count are of."""
+        return self.grade.score.judged_max if self.most is None else self.most
 
     @property
     def counting(self) -> float | None:

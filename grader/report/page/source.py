@@ -99,7 +99,7 @@ def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> Sourc
     tells them."""
     if not source.strip():
         return None
-    every = source.removesuffix("\n").split("\n")
+    every = source.removeprefix("\ufeff").removesuffix("\n").split("\n")
     text = "\n".join(_shown(line) for line in every[:LINES])
     lines = source_lines(text + "\n", Trace("sim", lines=grade.lines))
     names = [n for n in COLUMNS if any(getattr(line, n) for line in lines)]

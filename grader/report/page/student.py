@@ -12,8 +12,8 @@ from grader.check.result import Result
 from grader.fault import LabFault
 from grader.launch import Finding
 from grader.record import CaseLine, Grade
-from grader.report.clean import GLUE, clean, clip
-from grader.report.finding import LONGEST, actor, dim3, in_order, origins, seen
+from grader.report.clean import clip
+from grader.report.finding import LONGEST, accesses, in_order, message, origins, seen
 from grader.report.page.interval import interval_svg
 from grader.report.page.row import ReportRow, name_of, short
 from grader.report.page.source import SourceView, source_view
@@ -88,7 +88,7 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
     """The page's contents. `with_seed` tells the seed's identifier among the facts."""
     grade = row.grade
     findings = in_order(fold(in_order(f for check in grade.checks for f in check.findings)))
-    of = f" of {grade.score.judged_max:g}"
+    of = f" of {row.judged_max:g}"
     score = "incomplete" if row.counting is None else f"{row.counting:g}{of}"
     verdict = score_line(grade, WIDE).plain
     return StudentView(
@@ -132,14 +132,13 @@ def _measured(check: Result) -> Iterator[str]:
 
 
 def _finding(finding: Finding, number: int, grade: Grade) -> FindingView:
-    block = f" in block{GLUE}{dim3(finding.block)}" if finding.block else ""
     told_by = [c.name for c in grade.checks if place(finding) in map(place, c.findings)]
     notes = (seen(finding), clip(origins(finding), LONGEST))
     return FindingView(
         anchor=f"finding-{number}",
         kind=short(finding.kind),
         finding=finding,
-        message=clip(clean(finding.message), LONGEST) + block,
+        message=message(finding),
         places=tuple(_places(finding)),
         detail=tuple(finding.detail.splitlines()),
         notes=tuple(filter(None, notes)),
@@ -148,15 +147,9 @@ def _finding(finding: Finding, number: int, grade: Grade) -> FindingView:
 
 
 def _places(finding: Finding) -> Iterator[PlaceView]:
-    other = finding.other
-    if other:
-        who = actor(other.access, other.thread)
-        if finding.block is not None and other.block != finding.block:
-            who += f" of block {dim3(other.block)}"
-        yield PlaceView(who, str(other.line or ""), other.text.strip())
-    if finding.line or finding.thread:
-        who = actor(finding.access, finding.thread)
-        yield PlaceView(who, str(finding.line or ""), finding.text.strip())
+    for who, line, text in accesses(finding):
+        if line or who:
+            yield PlaceView(who, str(line or ""), text.strip())
 
 
 def _plot(grade: Grade) -> Markup:

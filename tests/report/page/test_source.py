@@ -88,6 +88,11 @@ def test_lines_are_the_compilers() -> None:
     assert shown == ["a\fb\x0b\u2028\x85c", "d", ""]
 
 
+def test_a_byte_order_mark_is_no_text() -> None:
+    view = source_view(graded(), "\ufeffint x;", [])
+    assert view is not None and view.rows[0].tokens[0] == ("int", "keyword")
+
+
 def test_too_much_is_cut_and_said() -> None:
     source = "x" * 100_000 + "\n" * (LINES + 500)
     began = time.process_time()

@@ -126,6 +126,14 @@ def test_points_after_lateness_count_and_an_override_mends_an_incomplete_grade()
     assert class_view([replace(a_row(0), points=1.25)], [""]).lines[0].score == "1.25"
 
 
+def test_points_that_a_course_scales_are_of_the_courses() -> None:
+    row = replace(a_row(0), points=20.0, most=20.0)
+    view = class_view([row], [""])
+    assert (view.most, view.lines[0].score) == (20.0, "20")
+    assert ("1", "with full marks") in view.tallies
+    assert student_view(row).score == "20 of 20"
+
+
 def test_a_page_tells_findings_of_public_and_hidden_cases_once() -> None:
     hidden = replace(PUBLIC, message="elsewhere", count=5, cases=("secret-4711",))
     row = replace(a_row(2), grade=a_grade(a_result("sync", "fail", findings=(PUBLIC, hidden))))
