@@ -105,5 +105,5 @@ def _sides(pair: Pair, texts: Mapping[str, str]) -> tuple[Side, Side]:
 
 def _side(name: str, text: str, built: frozenset[int], worded: frozenset[int]) -> Side:
     marks = dict.fromkeys(built, "structure") | dict.fromkeys(worded, "wording")
-    lines = enumerate(text.split("\n"), start=1)
+    lines = enumerate(text.removesuffix("\n").split("\n"), start=1)
     return Side(name, tuple(Line(number, line, marks.get(number, "")) for number, line in lines))
