@@ -54,7 +54,7 @@ def export(
         Path | None, typer.Option("--wheel", help="The package to put into the autograder's zip.")
     ] = None,
 ) -> int:
-    """Write grades for Gradescope, PrairieLearn, Canvas, Moodle, JUnit, check50 or GitHub.
+    """Write grades for Gradescope, PrairieLearn, Canvas, Moodle, JUnit, check50 or GitHub; as HTML.
 
     Grades come from GRADE.json files, or with --db or a --course that has a gradebook, from there:
     then name the LAB. `gradescope-autograder LAB` writes the zip that grades on Gradescope.
@@ -130,14 +130,15 @@ def _from_gradebook(words: Sequence[str], db: str, folder: Path | None) -> list[
     book = open_gradebook(url)
     try:
         entries = book.entries(words[0], course=course)
+        texts = {one.id: one.data.decode("utf-8", "replace") for one in book.submissions(words[0])}
     finally:
         book.close()
     if not entries:
         raise LabFault(f"there is nothing of the lab `{words[0]}`", where=book.name)
-    return [_row(entry, course) for entry in entries]
+    return [_row(entry, course, texts.get(entry.submission or 0, "")) for entry in entries]
 
 
-def _row(entry: Entry, course: CourseFile | None) -> ExportRow:
+def _row(entry: Entry, course: CourseFile | None, source: str) -> ExportRow:
     from grader.course.roster import Student
     from grader.export.row import FAILED, ExportRow
     from grader.record import grade_from_json
@@ -151,6 +152,7 @@ def _row(entry: Entry, course: CourseFile | None) -> ExportRow:
         entry.max_points or 0.0,
         entry.note,
         "" if entry.points is not None else why,
+        source,
     )
 
 

@@ -16,7 +16,8 @@ FAILED = "this machine failed: grade it again"
 class ExportRow:
     """`points` of `out_of` are after lateness and override; None while there are none, and then
     `why` says what is missing. `note` is what lateness or an override did. `grade` is None when
-    points were given without one."""
+    points were given without one; `source` is the text that was graded, "" where it is not at
+    hand."""
 
     student: Student
     grade: Grade | None
@@ -24,6 +25,7 @@ class ExportRow:
     out_of: float
     note: str = ""
     why: str = ""
+    source: str = ""
 
     @property
     def share(self) -> float:

@@ -10,7 +10,7 @@ from grader.export.words import clipped
 from grader.fault import LabFault
 from tests.export.rows import FAILED, PASSED, SECRET, SECRETS, a_row, every_format, graded, made
 
-NAMES = ("canvas", "check50", "csv", "github-classroom", "gradescope", "junit", "moodle",
+NAMES = ("canvas", "check50", "csv", "github-classroom", "gradescope", "html", "junit", "moodle",
          "prairielearn")  # fmt: skip
 SCORELESS = {"gradescope", "canvas", "moodle"}
 """Formats that have no way to say that the machine failed: such a row stays out of them."""
