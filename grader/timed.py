@@ -24,6 +24,10 @@ from grader.speed.verifier import verifier
 BLOCKS = 8
 """Blocks of the timed launch that the simulator watches."""
 
+SHORTEST_LIMIT = 5.0
+"""Seconds that a timed launch may take at least, however short the cases' limit is: the timed size
+is larger, and the baseline slow."""
+
 ATTEMPTS = 2
 """A measurement that leaves a doubt is made once more; the last one counts."""
 
@@ -46,6 +50,7 @@ def timed(
         return evidence
     due = band(options, evidence.lab.bands, device)
     plan = timing_plan(evidence.lab, case, options, due, how.seed)
+    plan = replace(plan, limit=min(max(how.limit, SHORTEST_LIMIT), plan.limit))
     try:
         seen = sampled(evidence.program, case, plan, how)
         told = timings(evidence, case, plan) if recorded is None else tuple(recorded)

@@ -42,6 +42,17 @@ def small(**options: Any) -> Lab:
     return replace(LAB, checks=checks, bands={})
 
 
+@pytest.mark.parametrize(("limit", "due"), [(0.5, 5.0), (7.0, 7.0), (20.0, 10.0)])
+def test_a_timed_launch_has_the_limit_that_is_asked_for(
+    answers: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: float, due: float
+) -> None:
+    lab = small(**ASKED)
+    gpu = answers(a_timing(1.6, sigma=0.002))
+    monkeypatch.setattr(timed_module, "sampled", lambda *given: ())
+    timed(shown(lab), plan(lab), How("gpu", limit=limit), H100)
+    assert [one.limit for one in gpu.asked] == [due]
+
+
 class Answers:
     """Stands for the GPU: gives made-up timings in turn, and keeps what it was asked."""
 
