@@ -34,7 +34,7 @@ def main() -> None:
     order = json.loads(sys.argv[1])
     os.umask(0o077)
     if not order["confined"]:
-        _die_with_parent()
+        _tie_to(os.getppid())
     _hold_on()
     limit(order["limits"])
     sys.path[:0] = order["path"]
@@ -65,7 +65,10 @@ def _answer(order: dict[str, Any], request: Any, arrays: Any) -> tuple[dict[str,
     try:
         step = _find(order["step"])
         if order["uid"]:
+            parent = os.getppid()
             drop(order["uid"])
+            if not order["confined"]:
+                _tie_to(parent)  # the kernel unties who becomes another user
         value, results = step(request, arrays)
         return {"value": value}, results
     except Fault as fault:
@@ -121,13 +124,18 @@ def _described(fault: Fault) -> dict[str, Any]:
     return told
 
 
-def _die_with_parent() -> None:
-    """Without a PID namespace, ask the kernel to end this process when its parent ends."""
+def _tie_to(parent: int) -> None:
+    """What a sandbox would do: have this process end with its parent, and gain no rights by any
+    program that it starts."""
     import ctypes
     import signal
 
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    pr_set_pdeathsig, pr_set_no_new_privs = 1, 38
+    prctl = ctypes.CDLL(None).prctl
+    prctl(pr_set_pdeathsig, signal.SIGKILL)
+    prctl(pr_set_no_new_privs, 1, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before we asked
+        os._exit(1)
 
 
 def _hold_on() -> None:

@@ -55,6 +55,14 @@ def family(request: Any, arrays: dict[str, Any]) -> Step:
     return "started", {}
 
 
+def sleeps_as(request: Any, arrays: dict[str, Any]) -> Step:
+    """Leave this process's number in a file of that name, and stay."""
+    Path(f"/tmp/{request}.new").write_text(str(os.getpid()))
+    os.rename(f"/tmp/{request}.new", f"/tmp/{request}")
+    time.sleep(60)
+    return None, {}
+
+
 def spin(request: Any, arrays: dict[str, Any]) -> Step:
     while True:
         pass

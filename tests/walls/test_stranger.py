@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -108,6 +110,39 @@ def test_without_the_sweep_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     for uid in users:
         sweep(uid)
     assert not running(mark) and not Path("/tmp/warpgrade-hostile").exists()
+
+
+def test_it_gains_nothing_by_a_program_with_more_rights() -> None:
+    if stays_who_we_are():
+        return
+    assert call("hostile_steps:powers", None).value["no_new_privileges"] == "1"
+    assert call("hostile_steps:powers", None).value["capabilities"] == [0, 0, 0]
+
+
+def test_it_ends_with_its_caller() -> None:
+    """The kernel unties a process that becomes another user, so it is tied again."""
+    if stays_who_we_are():
+        return
+    mark = f"warpgrade-caller-{time.monotonic_ns()}"
+    text = (
+        "import sys; sys.path[:0] = sys.argv[1:3]; import grader.box, grader.walls.child as child; "
+        "grader.box.find = lambda: 'none'; child.reachable = lambda paths: True; "
+        "print('here', flush=True); grader.box.call('boxed_steps:sleeps_as', sys.argv[3])"
+    )
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", text, str(root), str(root / "tests" / "box"), mark]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
+        assert caller.stdout is not None and caller.stdout.readline() == b"here\n"
+        deadline = time.monotonic() + 20
+        while not Path(f"/tmp/{mark}").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        child = int(Path(f"/tmp/{mark}").read_text())
+        caller.kill()
+    Path(f"/tmp/{mark}").unlink()
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{child}").exists()
 
 
 def test_a_fork_bomb_is_bounded() -> None:
