@@ -14,7 +14,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from grader.gradebook.ledger import record, storable
 from grader.gradebook.tables import attempt, grade, submission
@@ -29,7 +29,8 @@ def claim(
     """The right to grade, or None: a grade is kept already, or another that lives has it."""
     _lock(connection, stored_id)
     mine = (attempt.c.submission == stored_id) & (attempt.c.key == key)
-    for row in connection.execute(select(attempt).where(mine)).all():
+    columns = (attempt.c[name] for name in ("id", "proposal", "state", "lease_until", "worker"))
+    for row in connection.execute(select(*columns).where(mine)).all():
         same = row.proposal == proposal
         if row.state == "accepted" and (same or not proposal) or same and row.state == "proposed":
             return None
@@ -72,16 +73,17 @@ def _settle(
     connection.execute(change.values(state=state, ended=now, **values))
 
 
-def _held(connection: Connection, held: Claim) -> Row[Any] | None:
-    """The attempt of a claim whose token is still the newest; None: someone else took over."""
+def _holds(connection: Connection, held: Claim) -> bool:
+    """Whether the claim's token is still the newest; if not, someone else took over."""
     _lock(connection, held.submission)
     mine = (attempt.c.id == held.attempt) & (attempt.c.token == held.token)
-    return connection.execute(select(attempt).where(mine, attempt.c.state == "running")).first()
+    running = select(attempt.c.id).where(mine, attempt.c.state == "running")
+    return connection.execute(running).first() is not None
 
 
 def renew(connection: Connection, held: Claim, lease: float, now: datetime) -> bool:
     """Let the lease end that much later than now; False: someone else took over."""
-    if _held(connection, held) is None:
+    if not _holds(connection, held):
         return False
     until = now + timedelta(seconds=lease)
     connection.execute(
@@ -92,7 +94,7 @@ def renew(connection: Connection, held: Claim, lease: float, now: datetime) -> b
 
 def release(connection: Connection, held: Claim, now: datetime) -> bool:
     """Give the claim back with nothing done; False: someone else took over before."""
-    if _held(connection, held) is None:
+    if not _holds(connection, held):
         return False
     _settle(connection, held.attempt, "released", now)
     return True
@@ -103,7 +105,7 @@ def accept(connection: Connection, held: Claim, made: GradeJson, now: datetime) 
     the token is stale, and nothing is changed."""
     if made["status"] != "graded":
         raise ValueError("an incomplete grade is a fault of the machine, not a grade")
-    if _held(connection, held) is None:
+    if not _holds(connection, held):
         return False
     state = "proposed" if held.proposal else "accepted"
     _settle(connection, held.attempt, state, now, grade_json=json.dumps(made, sort_keys=True))
@@ -158,8 +160,7 @@ def _score(connection: Connection, attempt_id: int | None) -> float | None:
 def fault(connection: Connection, held: Claim, why: GradeJson | str, now: datetime) -> int:
     """Count a fault of the machine; what it says is kept, and no grade is touched. How many this
     key has had. A stale token counts nothing: whoever took over decides."""
-    row = _held(connection, held)
-    if row is not None:
+    if _holds(connection, held):
         text = why if isinstance(why, str) else "the grade is incomplete"
         body = None if isinstance(why, str) else json.dumps(why, sort_keys=True)
         _settle(connection, held.attempt, "fault", now, reason=storable(text), grade_json=body)

@@ -40,29 +40,36 @@ def _change(row: Row[Any]) -> Change:
     )  # fmt: skip
 
 
-def _proposed(connection: Connection, proposal: str) -> Sequence[Row[Any]]:
-    """The attempts that wait for a decision. Their submissions are locked first, as every writer
-    does, and always in the same order: two that wait for each other would wait for ever."""
+def _proposed(connection: Connection, proposal: str) -> Sequence[tuple[int, int]]:
+    """The attempts that wait for a decision, each with its submission. Those are locked first, as
+    every writer does, and always in the same order: two that wait for each other would wait for
+    ever."""
     waiting = (attempt.c.proposal == proposal) & (attempt.c.state == "proposed")
     theirs = submission.c.id.in_(select(attempt.c.submission).where(waiting))
     locked = select(submission.c.id).where(theirs).order_by(submission.c.id).with_for_update()
     connection.execute(locked).all()
-    return connection.execute(select(attempt).where(waiting).order_by(attempt.c.submission)).all()
+    found = select(attempt.c.id, attempt.c.submission).where(waiting).order_by(attempt.c.submission)
+    return [(row.id, row.submission) for row in connection.execute(found)]
 
 
 def adopt(connection: Connection, proposal: str, author: str, now: datetime) -> int:
     """Make all that was proposed the submissions' grades, all at once. How many there were."""
-    rows = _proposed(connection, proposal)
-    for row in rows:
-        connection.execute(update(attempt).where(attempt.c.id == row.id).values(state="accepted"))
-        install(connection, row.submission, row.id, author, f"adopt {proposal}", now)
-    return len(rows)
+    proposed = _proposed(connection, proposal)
+    for attempt_id, stored_id in proposed:
+        _decide(connection, attempt_id, "accepted")
+        install(connection, stored_id, attempt_id, author, f"adopt {proposal}", now)
+    return len(proposed)
 
 
 def reject(connection: Connection, proposal: str, author: str, now: datetime) -> int:
     """Drop all that was proposed; the grades that stand are kept. How many there were."""
-    rows = _proposed(connection, proposal)
-    for row in rows:
-        connection.execute(update(attempt).where(attempt.c.id == row.id).values(state="rejected"))
-        record_attempt(connection, now, author, f"reject {proposal}", row.submission, row.id)
-    return len(rows)
+    proposed = _proposed(connection, proposal)
+    for attempt_id, stored_id in proposed:
+        _decide(connection, attempt_id, "rejected")
+        action = f"reject {proposal}"
+        record_attempt(connection, now, author, action, stored_id, attempt_id)
+    return len(proposed)
+
+
+def _decide(connection: Connection, attempt_id: int, state: str) -> None:
+    connection.execute(update(attempt).where(attempt.c.id == attempt_id).values(state=state))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.course.roster import Student, read_roster
 from grader.fault import LabFault
@@ -103,3 +106,23 @@ def test_no_such_file_a_folder_and_a_pipe(tmp_path: Path) -> None:
     for name in ("missing", "folder", "pipe"):
         with pytest.raises(LabFault, match=name):
             read_roster(tmp_path / name)
+
+
+CELL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+
+
+@given(st.lists(st.tuples(CELL, CELL), max_size=6), st.sampled_from(",;\t"))
+def test_whatever_is_written_is_read(names: list[tuple[str, str]], delimiter: str) -> None:
+    """Any text in a cell comes back, but for the white space around it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "roster.csv"
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            written = csv.writer(stream, delimiter=delimiter)
+            written.writerows([["id", "name", "section"], *((i, *n) for i, n in enumerate(names))])
+        read = read_roster(path)
+    kept = [(s.id, s.name, s.section) for s in read]
+    expected = [(str(i), name.strip(), part.strip()) for i, (name, part) in enumerate(names)]
+    assert kept == [row for row in expected if row[1].lower() not in NOT_STUDENTS]
+
+
+NOT_STUDENTS = ("points possible", "manual posting")
