@@ -10,7 +10,7 @@ from grader.sim.ptx import TYPE_BYTES
 
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
-SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED = 1, 2, 4, 8, 16
+SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED, SCOPE_CTA = 1, 2, 4, 8, 16, 32
 _STRONG = {
     "volatile": VOLATILE,
     "relaxed": RELAXED,
@@ -28,6 +28,11 @@ def space_of(parts: list[str]) -> int:
                 raise NotSimulated(f"{'.'.join(parts)} (thread block clusters)")
             return SPACES[space]
     return GENERIC
+
+
+def scope_of(parts: list[str]) -> int:
+    """The flag of what orders nothing beyond its block."""
+    return SCOPE_CTA if "cta" in parts else 0
 
 
 def _shape(parts: list[str]) -> tuple[str, int]:
@@ -113,7 +118,7 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code
             )
         ]
     a, add, mode = base_of(o, where, space)
-    strength = sum({_STRONG[p] for p in parts if p in _STRONG})
+    strength = sum({_STRONG[p] for p in parts if p in _STRONG}) | scope_of(parts)
     word = size == 4 and count == 1 and width == 4
     return [
         Code(

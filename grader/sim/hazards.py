@@ -9,6 +9,7 @@ from grader.launch import Finding, Other, Severity
 from grader.sim.reported import (
     ACROSS_BLOCKS,
     ATOMIC,
+    BLOCK_SCOPE,
     IN_FLIGHT,
     OTHER_ATOMIC,
     OTHER_STORE,
@@ -73,6 +74,11 @@ def _cure(r: Report, hazard: str, gap: Gap | None) -> str:
         return (
             "wait for the copy (__pipeline_wait_prior, cp.async.wait_group), then let "
             f"__syncthreads() follow, before line {r.line} touches it"
+        )
+    if r.has(BLOCK_SCOPE):
+        return (
+            "an atomic of the block's scope is one for its own block only: use the plain form "
+            "(atomicAdd, not atomicAdd_block; thread_scope_device)"
         )
     if r.has(ACROSS_BLOCKS) and hazard == "RAW":
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.sim.access import RELEASE, base_of, space_of
+from grader.sim.access import RELEASE, base_of, scope_of, space_of
 from grader.sim.opcode import Code, Known, NotSimulated
 from grader.sim.operands import OperandError, Operands
 from grader.sim.ptx import TYPE_BYTES
@@ -42,7 +42,7 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Code
     kind_code = _FLOAT_TYPES.get(kind, _TYPES.get(kind[0], 0))
     if kind_code >= 2 and what not in ("add", "exch"):
         raise NotSimulated(op)
-    releases = RELEASE if {"release", "acq_rel"} & set(parts) else 0
+    flag = (RELEASE if {"release", "acq_rel"} & set(parts) else 0) | scope_of(parts)
     returns = target != "_"
     d = o.register(target, width) if returns else 0
     if returns and o.width(target) != width:
@@ -64,7 +64,7 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Code
             1,
             space_of(parts),
             width,
-            releases,
+            flag,
             mode,
         )
     ]

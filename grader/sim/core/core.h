@@ -107,7 +107,9 @@ enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK
             LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED };
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
-       READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384 };
+       READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
+       BLOCK_SCOPE = 32768 };
+enum { SCOPE_CTA = 32 }; /* in the flag of a strong access: other blocks take it for a plain one */
 
 typedef struct {
   u32 kind, flags, pc, pc2, space, buffer;

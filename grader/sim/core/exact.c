@@ -15,10 +15,14 @@ typedef struct {
 
 Exec ptx_st, ptx_st_word;
 
-static bool conflict(u32 a, u32 b) {
+static bool both_strong(u32 a, u32 b) {
+  return (a == UPDATES || a == PEEKS) && (b == UPDATES || b == PEEKS);
+}
+static bool conflict(const Visit *v, const Node *n) {
+  u32 a = n->access, b = v->access;
   bool quiet = (a == READS || a == PEEKS) && (b == READS || b == PEEKS);
-  bool strong = (a == UPDATES || a == PEEKS) && (b == UPDATES || b == PEEKS);
-  return !quiet && !strong;
+  bool apart = n->block != v->w->cta->number && (n->narrow || v->i->flag & SCOPE_CTA);
+  return !quiet && (apart || !both_strong(a, b));
 }
 
 static u32 new_node(Worker *k, Node n) {
@@ -58,6 +62,7 @@ static void say(Visit *v, const Node *n, u32 other) {
   flags |= n->access == WRITES || n->access == UPDATES ? OTHER_STORE : 0;
   flags |= n->access == UPDATES ? OTHER_ATOMIC : 0;
   bool here = n->block == w->cta->number;
+  flags |= !here && both_strong(n->access, v->access) ? BLOCK_SCOPE : 0;
   flags |= !here ? ACROSS_BLOCKS : other / LANES == v->thread / LANES ? WITHIN_WARP : 0;
   u8 *data = v->buffer ? v->buffer->data : w->cta->shared;
   if (here && n->warp == w->index && n->serial == (u32)w->steps && n->pc == v->i->pc) {
@@ -92,7 +97,7 @@ static u32 against(Visit *v, u32 *list) {
   u32 length = 0;
   for (u32 *link = list; *link;) {
     Node *n = &g->node[*link - 1];
-    bool matters = conflict(n->access, v->access), covers = v->access == WRITES || v->access == n->access;
+    bool matters = conflict(v, n), covers = v->access == WRITES || v->access == n->access;
     u32 lane = matters || covers ? unordered(v, n) : 0;
     if (matters && lane < LANES && !v->said) {
       v->said = true;
@@ -120,7 +125,8 @@ static void add(Visit *v, u32 *list) {
   }
   u32 made = new_node(w->worker, (Node){.block = w->cta->number, .phase = w->cta->phase, .warp = w->index,
                                         .lanes = 1u << v->lane, .epoch = epoch, .pc = v->i->pc,
-                                        .next = *list, .access = v->access, .serial = (u32)w->steps});
+                                        .next = *list, .access = v->access, .serial = (u32)w->steps,
+                                        .narrow = (v->i->flag & SCOPE_CTA) != 0});
   if (made) *list = made;
 }
 

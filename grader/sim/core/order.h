@@ -47,6 +47,7 @@ typedef struct Ledger {
 typedef struct Node {
   u32 block, phase, warp, lanes, epoch, pc, next;
   u32 access, serial;                /* enum Access; which execution of the instruction */
+  u32 narrow;                        /* of the block's scope */
 } Node;
 
 /* A granule's accesses: of the present phase, and in global memory of other blocks. */
