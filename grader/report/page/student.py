@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from grader.check.findings import fold, place
+from grader.check.findings import Key, fold, place
 from grader.check.result import Result
 from grader.fault import LabFault
-from grader.launch import Finding
+from grader.launch import OUTPUTS, Finding
 from grader.record import CaseLine, Grade
 from grader.report.clean import clip
 from grader.report.finding import LONGEST, accesses, in_order, message, origins, seen
@@ -87,7 +87,8 @@ class StudentView:
 def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
     """The page's contents. `with_seed` tells the seed's identifier among the facts."""
     grade = row.grade
-    findings = in_order(fold(in_order(f for check in grade.checks for f in check.findings)))
+    told = in_order(f for check in grade.checks for f in check.findings)
+    findings = in_order(fold(told, _alike))
     of = f" of {row.judged_max:g}"
     score = "incomplete" if row.counting is None else f"{row.counting:g}{of}"
     verdict = score_line(grade, WIDE).plain
@@ -132,7 +133,7 @@ def _measured(check: Result) -> Iterator[str]:
 
 
 def _finding(finding: Finding, number: int, grade: Grade) -> FindingView:
-    told_by = [c.name for c in grade.checks if place(finding) in map(place, c.findings)]
+    told_by = [c.name for c in grade.checks if _alike(finding) in map(_alike, c.findings)]
     notes = (seen(finding), clip(origins(finding), LONGEST))
     return FindingView(
         anchor=f"finding-{number}",
@@ -144,6 +145,12 @@ def _finding(finding: Finding, number: int, grade: Grade) -> FindingView:
         notes=tuple(filter(None, notes)),
         told_by=", ".join(map(short, told_by)),
     )
+
+
+def _alike(finding: Finding) -> Key:
+    """What public and hidden cases are told of once. Who stored a wrong element is known of public
+    cases only."""
+    return place(replace(finding, access="")) if finding.kind in OUTPUTS else place(finding)
 
 
 def _places(finding: Finding) -> Iterator[PlaceView]:

@@ -144,6 +144,15 @@ def test_a_page_tells_findings_of_public_and_hidden_cases_once() -> None:
     assert found.told_by == "sync"
 
 
+def test_a_wrong_output_is_told_once_though_its_store_is_known_of_public_cases_only() -> None:
+    stored = replace(WRONG, access="write", thread=(1, 0, 0), block=(0, 0, 0))
+    hidden = replace(WRONG, message="elsewhere", cases=("secret-4711",))
+    row = replace(a_row(2), grade=a_grade(a_result("output", "fail", findings=(stored, hidden))))
+    (found,) = student_view(row).findings
+    assert found.places[0].who == "write by thread (1,0,0) of block (0,0,0)"
+    assert found.message == WRONG.message
+
+
 def test_the_verdict_says_only_what_the_score_does_not() -> None:
     full = replace(a_row(0), grade=a_grade(a_result("sync", "pass", 15)))
     assert (student_view(full).score, student_view(full).verdict) == ("15 of 15", "")
