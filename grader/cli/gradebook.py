@@ -15,6 +15,7 @@ import typer
 from grader.cli.options import Json
 from grader.cli.terminal import STDOUT, check_writable, say, show, width, write_json
 from grader.fault import LabFault
+from grader.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from grader.course.course import Course
@@ -51,14 +52,22 @@ class Opened(NamedTuple):
         """The zone that times are told in."""
         return ZoneInfo(self.course.timezone) if self.course else UTC
 
+    def lab(self, word: str) -> str:
+        """The lab that is meant. Raises LabFault: neither the course nor, without one, the
+        gradebook has it."""
+        if self.course:
+            self.course.policy(word)
+        elif word not in (known := self.book.labs()):
+            mend = did_you_mean(word, known) or f"there is: {', '.join(known) or 'nothing yet'}"
+            raise LabFault(f"there is nothing of a lab `{word}`", where=self.book.name, mend=mend)
+        return word
+
     def student(self, word: str) -> str:
         """The student that is meant, as the gradebook knows them. Raises LabFault: nobody is."""
         found = self.course.student(word) if self.course else None
         known = self.book.students()
         if found or word in known:
             return found.id if found else word
-        from grader.nearest import did_you_mean
-
         mend = did_you_mean(word, known) or "`grader gradebook show LAB` lists them"
         raise LabFault(f"there is no student `{word}`", where=self.book.name, mend=mend)
 
@@ -83,7 +92,7 @@ def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Op
 
 
 def _author(author: str) -> str:
-    """Who does it: as named, else the login name; a user without one is told by number."""
+    """Who does it: as named, else the login name. Raises LabFault for a user without one."""
     if author.strip():
         return author.strip()
     try:
@@ -99,7 +108,7 @@ def show_lab(lab: LabName, db: Db = "", course: CourseFolder = None, json: Json 
 
     check_writable(json)
     with opened(db, course) as held:
-        entries = held.book.entries(lab, course=held.course)
+        entries = held.book.entries(held.lab(lab), course=held.course)
         if json != STDOUT:
             show(entry_table(entries, held.zone, width()))
         if json:
@@ -112,7 +121,7 @@ def override(
     lab: LabName,
     student: Who,
     points: Annotated[
-        float | None, typer.Argument(min=0, max=1e6, metavar="[POINTS]", help="What counts.")
+        float | None, typer.Argument(min=0, max=1e6, metavar="POINTS", help="What counts.")
     ] = None,
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why; kept with it.")
@@ -131,14 +140,14 @@ def override(
         raise LabFault("`nan` is no number of POINTS")
     with opened(db, course) as held:
         who = held.student(student)
-        held.book.override(lab, who, points, _author(author), reason.strip())
+        held.book.override(held.lab(lab), who, points, _author(author), reason.strip())
         say(f"{lab}: {who} " + ("has the computed points" if remove else f"has {points:g} points"))
     return 0
 
 
 @gradebook.command("audit", short_help="Every change that was made.")
 def audit(
-    lab: Annotated[str | None, typer.Argument(metavar="[LAB]", help="Of this lab only.")] = None,
+    lab: Annotated[str | None, typer.Argument(metavar="LAB", help="Of this lab only.")] = None,
     student: Annotated[
         str | None, typer.Option("--student", metavar="S", help="Of this student only.")
     ] = None,
@@ -165,7 +174,8 @@ def recompute(lab: LabName, author: Author = "", db: Db = "", course: CourseFold
     from grader.gradebook.listing import moved_lines
 
     with opened(db, course) as held:
-        show(moved_lines(held.book.recompute(lab, _author(author), course=held.course)))
+        moved = held.book.recompute(held.lab(lab), _author(author), course=held.course)
+        show(moved_lines(moved))
     return 0
 
 
@@ -173,7 +183,7 @@ def recompute(lab: LabName, author: Author = "", db: Db = "", course: CourseFold
 def roster(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE.csv]", help="The roster.  [default: course.yaml's]"),
+        typer.Argument(metavar="FILE.csv", help="The roster.  [default: course.yaml's]"),
     ] = None,
     author: Author = "",
     db: Db = "",

@@ -168,6 +168,12 @@ class Gradebook:
         with self._database.writing() as connection:
             return ledger.enroll(connection, students, author, self._clock())
 
+    def labs(self) -> Sequence[str]:
+        """The labs of which something was handed in."""
+        query = select(submission.c.lab).distinct().order_by(submission.c.lab)
+        with self._database.reading() as connection:
+            return tuple(connection.execute(query).scalars())
+
     def students(self) -> Sequence[str]:
         """The ids of all who are enrolled or have handed something in."""
         with self._database.reading() as connection:

@@ -154,6 +154,9 @@ def shown(book_command: Command) -> dict[str, dict]:
         (["override", LAB, "nobody", "5", "--reason", "x"], "there is no student `nobody`"),
         (["override", LAB, "Ada Lovelac", "5", "--reason", "x"], "there is no student"),
         (["show", "tiledd"], "did you mean `tiled`"),
+        (["override", "tilde", "1", "5", "--reason", "x"], "the course has no lab `tilde`"),
+        (["show", "tiledd", "--db", "course.db"], "nothing of a lab `tiledd`"),
+        (["recompute", "tiledd", "--db", "course.db"], "did you mean `tiled`"),
         (["show", LAB, "--db", "nowhere.db"], "there is no gradebook here yet"),
         (["show", LAB, "--db", "no/where.db"], "there is no folder"),
         (["show", LAB, "--db", "."], "this is a folder"),
@@ -213,6 +216,9 @@ def test_postgresql(postgresql, tmp_path: Path) -> None:  # type: ignore[no-unty
     url = postgresql()
     said = grader("gradebook", "roster", "roster.csv", "--db", url, cwd=tmp_path)
     assert said.code == 0, said.err
+    book = open_gradebook(url)
+    book.submit(LAB, "1", "f.cu", b"1", received=datetime(2027, 3, 27, tzinfo=UTC))
+    book.close()
     shown = grader("gradebook", "show", LAB, "--db", url, cwd=tmp_path)
     assert "1 Ada" in shown.out
 
