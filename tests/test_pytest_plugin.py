@@ -19,9 +19,18 @@ PLUGIN = "grader.pytest_plugin"
 CHECKS = ["compile", *(check.name for check in load_lab(LAB).checks)]
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one test compiled need not be compiled again by the next."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def course(pytester: pytest.Pytester) -> pytest.Pytester:
+def course(
+    pytester: pytest.Pytester, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
     """A folder with a right and a wrong kernel, and a test that must not be collected."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     shutil.copy(SOLUTION / f"{LAB}.cu", pytester.path / "right.cu")
     shutil.copy(SOLUTION / "wrong" / "invalid-access-no-guard.cu", pytester.path / "wrong.cu")
     shutil.copy(ROOT / "tests/classes/tiled-matmul/s06.cu", pytester.path / "broken.cu")

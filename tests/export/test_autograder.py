@@ -17,7 +17,7 @@ import pytest
 from grader.box import why_unconfined
 from grader.export.container.build import CONFIG, autograder_zip
 from grader.export.container.inside import find_submission
-from grader.fault import StudentFault
+from grader.fault import LabFault, StudentFault
 from grader.labfile.spec import load_lab
 from grader.quizkey import probed_files
 from grader.walls.stranger import reachable
@@ -51,9 +51,16 @@ def archive() -> bytes:
     return autograder_zip(load_lab(LAB), SEED)
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one run compiled need not be compiled again by the next."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def root(archive: bytes, tmp_path: Path) -> Path:
+def root(archive: bytes, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """/autograder as Gradescope lays it out: the zip in source/, run_autograder copied up."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     tmp_path.chmod(0o755)
     source = tmp_path / "source"
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
@@ -70,6 +77,7 @@ def run(root: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """run_autograder with this interpreter in place of the one that setup.sh installs."""
     told = {
         "PATH": os.environ["PATH"],
+        "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
         "PYTHONPATH": str(ROOT),
         "WARPGRADE_PYTHON": sys.executable,
         "WARPGRADE_AUTOGRADER": str(root),
@@ -102,6 +110,21 @@ def test_what_is_in_the_zip(archive: bytes) -> None:
     assert not any(name.endswith((".so", ".pyc")) or "__pycache__" in name for name in names)
     c_core = {p.name for p in (ROOT / "grader/sim/core").glob("*.[ch]")}
     assert c_core == {Path(n).name for n in names if n.startswith("warpgrade/grader/sim/core/")}
+
+
+def test_a_wheel_goes_along_instead_of_the_source(tmp_path: Path) -> None:
+    wheel = tmp_path / "warpgrade-9 $(rm).whl"
+    wheel.write_bytes(b"PK")
+    with zipfile.ZipFile(io.BytesIO(autograder_zip(load_lab(LAB), SEED, wheel=wheel))) as opened:
+        assert opened.read(wheel.name) == b"PK"
+        assert not [name for name in opened.namelist() if name.startswith("warpgrade/")]
+        assert "pip-version-check './warpgrade-9 $(rm).whl'\n" in opened.read("setup.sh").decode()
+    with pytest.raises(LabFault, match="cannot read the file"):
+        autograder_zip(load_lab(LAB), SEED, wheel=tmp_path / "none.whl")
+
+
+def test_the_same_lab_and_seed_give_the_same_zip(archive: bytes) -> None:
+    assert autograder_zip(load_lab(LAB), SEED) == archive
 
 
 def test_a_right_submission(root: Path) -> None:
