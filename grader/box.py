@@ -49,9 +49,10 @@ _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.walls.inside imp
 
 @dataclass(frozen=True)
 class Limits:
-    """What one step may take: seconds of wall and processor time, bytes of address space (0: any,
-    because CUDA reserves more of it than there is memory), bytes of output (its reply, and its
-    private /tmp), processes and threads together."""
+    """What one step may take: seconds of wall and processor time (where the latter are fewer, who
+    comes to the end of the former has waited for a core), bytes of address space (0: any, because
+    CUDA reserves more of it than there is memory), bytes of output (its reply, and its private
+    /tmp), processes and threads together."""
 
     wall: float = 20.0
     cpu: float = 60.0
@@ -96,7 +97,8 @@ def call(
     order = _Order(step, nonce, limits, readable, devices, variables)
     with _started(order, request, arrays, sandbox) as child:
         if not ended(child.process, limits.wall):
-            raise BoxDeath("timeout", f"it ran for more than {limits.wall:g} s")
+            waited = limits.cpu < limits.wall  # else its processor time had been up before
+            raise BoxDeath("timeout", f"it ran for more than {limits.wall:g} s", own=not waited)
         kill(child)
         if child.process.returncode:
             if child.walls.group and child.walls.group.starved():

@@ -179,6 +179,23 @@ def test_a_dead_child_is_an_answer(
     assert says in caught.value.detail
 
 
+@pytest.mark.parametrize(
+    ("name", "limits", "own"),
+    [
+        ("sleep", Limits(wall=0.3, cpu=1), True),
+        ("sleep", Limits(wall=0.3, cpu=0.2), False),  # who computes would have ended before
+        ("spin", Limits(wall=9, cpu=1), True),
+        ("memory", SHORT, True),
+        ("killed", SHORT, False),
+        ("segfault", SHORT, True),
+    ],
+)
+def test_whose_doing_a_death_is(name: str, limits: Limits, own: bool) -> None:
+    with pytest.raises(BoxDeath) as caught:
+        call(step(name), None, limits=limits)
+    assert caught.value.own is own
+
+
 def test_the_reply_cannot_be_grown() -> None:
     with pytest.raises((MachineFault, BoxDeath), match=r"PermissionError|output"):
         call(step("open_reply"), None)

@@ -24,7 +24,7 @@ from grader.launch import Finding
 FORMAT = 1
 """Of the cache's entries: a change of what the child returns makes all older ones unknown."""
 
-LIMITS = Limits(wall=20.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
+LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
 MAX_STATIC_SHARED = 48 << 10  # CUDA C++ Programming Guide, technical specifications
 ARCHITECTURE = "sm_90"
 
@@ -144,7 +144,13 @@ def _last(kept: Any) -> dict[str, Any]:
 
 
 def _gave_up(death: BoxDeath, name: str, limits: Limits) -> StudentFault | MachineFault:
-    """The compiler died on this text: the text asks too much of it, unless the box itself broke."""
+    """The compiler died on this text: the text asks too much of it, unless the box itself broke or
+    this machine had too little for both."""
+    if not death.own:
+        return MachineFault(
+            f"the compiler was ended before its time: {death.detail}",
+            mend="grade fewer at a time, or on a machine with more cores and memory",
+        )
     match death.reason:
         case "timeout":
             what = f"the compiler needed more than {min(limits.wall, limits.cpu):g} s"

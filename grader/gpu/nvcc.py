@@ -135,6 +135,8 @@ def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, 
             reply = call(step, request, limits=LIMITS, readable=outside_usr, variables=variables)
         except BoxDeath as death:
             what = f"nvcc gave no answer: {death.detail}"
+            if not death.own:
+                raise MachineFault(what, mend="grade fewer at a time") from death
             raise StudentFault(what, findings=(_finding(program, 0, what),)) from death
     if "cubin" not in reply.arrays:
         raise _refused(program, str(reply.value["refused"]))

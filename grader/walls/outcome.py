@@ -36,12 +36,14 @@ class Reply:
 
 
 class BoxDeath(Exception):
-    """The child ended without an answer. `detail` says how, in a few words without a capital."""
+    """The child ended without an answer. `detail` says how, in a few words without a capital;
+    `own`: by what it did itself, and not because this machine had no memory or no core for it."""
 
-    def __init__(self, reason: Reason, detail: str) -> None:
+    def __init__(self, reason: Reason, detail: str, *, own: bool = True) -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason: Reason = reason
         self.detail = detail
+        self.own = own
 
 
 def reply(fd: int, nonce: str, step: str) -> Reply:
@@ -76,7 +78,8 @@ def death(status: int, errors: bytes, cpu: float, confined: bool) -> BoxDeath:
     if any(words in said for words in _OUT_OF_MEMORY):
         return BoxDeath("memory", "an allocation failed")
     if number == signal.SIGKILL:
-        return BoxDeath("memory", "the system killed it, most likely for want of memory")
+        what = "the system killed it, most likely for want of memory"
+        return BoxDeath("memory", what, own=False)
     if number == signal.SIGXFSZ:
         return BoxDeath("output", "it wrote more than its share of the disk")
     if number in set(signal.Signals):

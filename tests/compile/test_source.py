@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.box import Limits
+from grader.box import BoxDeath, Limits
 from grader.compile import source as module
 from grader.compile.program import Program
 from grader.compile.screen import MAX_BYTES
 from grader.compile.source import architectures, compile_source, toolchain
 from grader.fault import MachineFault, StudentFault
 from grader.launch import Finding
+from grader.walls.outcome import Reason
 
 HERE = Path(__file__).parent
 ERRORS = sorted((HERE / "errors").glob("*.cu"))
@@ -124,6 +125,20 @@ def test_a_bomb_ends_by_the_memory_limit() -> None:
     source = b"__device__ int big[1 << 26] = {1};\n__global__ void k(int* a) { a[0] = big[a[1]]; }"
     finding = refused(source, limits=Limits(wall=20.0, memory=400 << 20))
     assert "more than 400 MB" in finding.message
+
+
+@pytest.mark.parametrize("reason", ["timeout", "memory"])
+def test_a_machine_without_a_core_or_memory_blames_nobody(
+    reason: Reason, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twins are the bombs above: what a text does to the compiler is the text's."""
+
+    def ended(*_: object, **__: object) -> None:
+        raise BoxDeath(reason, "it waited", own=False)
+
+    monkeypatch.setattr(module, "call", ended)
+    with pytest.raises(MachineFault, match="before its time: it waited"):
+        compile_source(b"__global__ void k(int* a) { a[0] = 1; }", "a.cu", cache=None)
 
 
 def test_a_flood_of_errors_is_cut() -> None:
