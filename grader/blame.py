@@ -17,6 +17,9 @@ PUZZLING = frozenset({"invalid-access", "uninitialized-read"})
 """Errors whose line shows the harm, beside a wrong output. Missing barriers, stops and refusals
 are told where they are."""
 
+MOST_THREADS = 8
+"""Trials at a time: more would take more memory for little."""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -48,7 +51,7 @@ def blamed(evidence: Evidence, how: How) -> Evidence:
     """The evidence with what further runs on the simulator show, where a public case is wrong
     there; the same inputs and the same lines whichever backend graded it. Raises MachineFault."""
     judged = _judged(evidence)
-    threads = how.threads or os.cpu_count() or 1
+    threads = min(how.threads or os.cpu_count() or 1, MOST_THREADS)
     blame = Blame()
     for name in dict.fromkeys(each.prepared.launch.kernel for each in judged):
         kernel = evidence.program.kernel(name)

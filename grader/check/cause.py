@@ -23,6 +23,9 @@ BLAMED = TRACED - {"launch-failure", "timeout", "uncoalesced"}
 MISUSED = frozenset({"invalid-access", "uninitialized-read", "race"})
 """Kinds that may be about the array as it is declared, or cut in parts."""
 
+BY_HAND = "out by hand"
+"""What the cure of a wrong output says when nothing better is known."""
+
 NOBODY: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 LONGEST = 60
@@ -62,7 +65,8 @@ def _at_fault(finding: Finding, lines: Sequence[int], flow: Flow, program: Progr
         *rest, last = map(str, sorted(lines))
         said = f"look at lines {', '.join(rest)} and {last}: a small change of one of them"
     said += " alone makes every public case right"
-    hint = f"{finding.hint}; {said}" if finding.hint else said
+    known = finding.hint if BY_HAND not in finding.hint else ""
+    hint = f"{known}; {said}" if known else said
     sizes = flow.numbers_on(lines)[: MOST - len(lines)]
     origins = (*(Origin("", line) for line in lines), *sizes)
     return replace(finding, hint=hint, origins=origins)

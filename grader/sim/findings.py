@@ -215,11 +215,12 @@ class Explainer:
         write = r.pc if r.has(STORE) else r.pc2
         if (write, False) in self.crowded or (r.line == r.line2 and (write, True) in self.crowded):
             return None
-        if not (r.has(STORE) and r.has(OTHER_STORE)):
-            return Gap(r.line2, r.line, r.pc <= r.pc2)
-        if self.order.follows(r.pc2, r.pc):
-            return Gap(r.line2, r.line, r.pc <= r.pc2)
-        return Gap(r.line, r.line2, r.pc2 <= r.pc) if self.order.follows(r.pc, r.pc2) else None
+        named = self.order.named
+        if not (r.has(STORE) and r.has(OTHER_STORE)) or self.order.follows(r.pc2, r.pc):
+            return Gap(r.line2, r.line, r.pc <= r.pc2, named)
+        if self.order.follows(r.pc, r.pc2):
+            return Gap(r.line, r.line2, r.pc2 <= r.pc, named)
+        return None
 
     def race(self, r: Report) -> tuple[Report, str]:
         """The report with the access that the program meant to come first as its partner."""

@@ -24,14 +24,19 @@ Access = Literal["read", "write", "atomic"]
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
 
 
+NAMED = "a bar.sync of all threads that touch it, writers and readers,"
+"""Where only some threads of a block come, __syncthreads() would wait for ever."""
+
+
 @dataclass(frozen=True)
 class Gap:
     """Two lines with a barrier missing between them; `round`: the second one comes in the next
-    round of a loop."""
+    round of a loop; `named`: the kernel has barriers of some of a block's threads."""
 
     first: int
     then: int
     round: bool
+    named: bool = False
 
 
 def hazards(r: Report, hazard: str, gap: Gap | None) -> Finding:
@@ -108,7 +113,8 @@ def _cure(r: Report, hazard: str, gap: Gap | None) -> str:
 
 def _barrier(r: Report, hazard: str, gap: Gap) -> str:
     """The barrier that is missing, and where."""
-    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else "__syncthreads()"
+    whole = NAMED if gap.named else "__syncthreads()"
+    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else whole
     first, then = gap.first, gap.then
     if first < then:
         return f"{barrier} between line {first} and line {then}"

@@ -9,9 +9,10 @@ calls: into what is called, and from its returns to whatever called it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from grader.sim.decode import Image
-from grader.sim.flow import BARRIER, CALL, ORDERS, RETURN, WARPSYNC, Block
+from grader.sim.flow import ALIGNED, ARRIVE, BARRIER, CALL, COUNTED, ORDERS, RETURN, WARPSYNC, Block
 from grader.sim.straighten import successors
 
 Place = tuple[int, int]
@@ -35,6 +36,13 @@ class ProgramOrder:
                     self.place[code.pc] = place
                 if (callee := self.callee(block)) is not None:
                     self.back.setdefault(callee, []).append((number, block.next))
+
+    @cached_property
+    def named(self) -> bool:
+        """Whether the code has barriers that only some threads of a block come to."""
+        blocks = (block for f in self.image.functions for block in f.blocks)
+        flags = [block.end.flag for block in blocks if block.end.kind == BARRIER]
+        return any(flag & COUNTED or flag % ALIGNED == ARRIVE for flag in flags)
 
     def callee(self, block: Block) -> int | None:
         """The number of the function that a block ends with a call of, where the code names it."""

@@ -16,6 +16,8 @@ CURES = {
     "warp_leaders_add_plainly": ("sum", "WAR", "use an atomic such as atomicAdd"),
     "shared_histogram_plain": ("bins", "WAR", "use an atomic such as atomicAdd"),
     "fence_of_the_block_only": ("part", "RAW", "__threadfence()"),
+    "named_barriers": ("s", "RAW", "put a bar.sync of all threads that touch it"),
+    "block_scope_atomics": ("bins", "WAW", "atomicAdd, not atomicAdd_block"),
     "shared_waw": ("s", "WAW", "check the index"),
 }
 NAMES = {
