@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from grader.cli.batch import Unsafe
 from grader.cli.options import Backend, Course, Json, Limit, Threads, resolved
-from grader.cli.terminal import (
-    check_writable,
-    finished,
-    progress,
-    show,
-    width,
-    write_json,
-)
-from grader.fault import LabFault
+from grader.cli.replaywords import Telling, replay_json, show_replay
+from grader.cli.terminal import check_writable, finished, progress, write_json
+from grader.fault import Fault, LabFault
 
 if TYPE_CHECKING:
     from grader.cases import How
     from grader.course.course import Course as CourseFile
+    from grader.gradebook.book import Gradebook
     from grader.record import Grade
-    from grader.replay.replay import Replay, Sources
-
-SHOWN = 20
-"""Differences that are listed; --json has all of them."""
+    from grader.replay.replay import Sources
 
 GradeFile = Annotated[
     Path, typer.Argument(metavar="GRADE.json", help="What check or batch wrote with --json.")
@@ -37,11 +32,9 @@ SourceFile = Annotated[
 ]
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="The gradebook that has the source.")]
 Student = Annotated[
-    str, typer.Option("--student", metavar="ID", help="Whose grade, where the file has many.")
+    str, typer.Option("--student", metavar="ID", help="Whose grade.  [default: all]")
 ]
-Again = Annotated[
-    bool, typer.Option("--again", help="Measure speed anew; needs the GPU.")
-]  # fmt: skip
+Again = Annotated[bool, typer.Option("--again", help="Measure speed anew; needs the GPU.")]
 
 
 def replay(
@@ -56,30 +49,60 @@ def replay(
     json: Json = None,
     unsafe: Unsafe = False,
 ) -> int:
-    """Make the grade of GRADE.json again, and say what differs.
+    """Make the grades of GRADE.json again, and say what differs.
 
     Takes the source by --source or from a gradebook, and the seed of hidden inputs from --course.
     Speed is judged by the recorded times. Exit code 0: nothing differs; 1: something does.
     """
     from grader.box import refuse_unconfined
+
+    check_writable(json)
+    records = grades_of(grade, student)
+    if source is not None and len(records) > 1:
+        what = f"{len(records)} grades here, and one --source"
+        raise LabFault(what, where=str(grade), mend="choose one with --student ID, or use --db")
+    refuse_unconfined(unsafe=unsafe)
+    tellings = []
+    with given_by(source, db, course) as given:
+        for record in records:
+            telling = _one(record, given, Asked(course, again, threads, limit), len(records) > 1)
+            tellings.append(telling)
+            if json != "-":
+                show_replay(telling, several=len(records) > 1)
+    if json:
+        every = [replay_json(telling) for telling in tellings]
+        one = {"same": all(told["same"] for told in every), "replays": every}
+        write_json(every[0] if len(every) == 1 else one, json)
+    return max((telling.code for telling in tellings), default=0)
+
+
+class Asked(NamedTuple):
+    """How the user wants it."""
+
+    course: Path | None
+    again: bool
+    threads: int | None
+    limit: float
+
+
+def _one(record: Grade, given: Given, asked: Asked, several: bool) -> Telling:
+    """One grade made again. Among several, one that cannot be is told like the others."""
     from grader.labfile.spec import lab_roots, load_lab
     from grader.replay.replay import replay as replayed
 
-    check_writable(json)
-    record = one_grade(grade, student)
-    school = _course(course)
-    roots = lab_roots(course if course and (course / "labs").is_dir() else None)
-    lab = load_lab(record.lab, roots)
-    given = sources(record, source, db, school)
-    refuse_unconfined(unsafe=unsafe)
-    seen = replayed(lab, record, given, _how(record, again, threads, limit), again=again,
-                    progress=progress)  # fmt: skip
+    try:
+        own = asked.course and (asked.course / "labs").is_dir()
+        lab = load_lab(record.lab, lab_roots(asked.course if own else None))
+        what = given.sources(record)
+        how = _how(record, asked.again, asked.threads, asked.limit)
+        seen = replayed(lab, record, what, how, again=asked.again, progress=progress)
+    except Fault as fault:
+        finished()
+        if not several:
+            raise
+        return Telling(record, None, fault)
     finished()
-    if json:
-        write_json(replay_json(seen), json)
-    if json != "-":
-        show_replay(record, seen)
-    return int(not seen.is_same)
+    return Telling(record, seen)
 
 
 def _how(record: Grade, again: bool, threads: int | None, limit: float) -> How:
@@ -91,8 +114,8 @@ def _how(record: Grade, again: bool, threads: int | None, limit: float) -> How:
     return How(resolved(Backend.gpu if again else Backend.auto), threads=threads, limit=limit)
 
 
-def one_grade(file: Path, student: str) -> Grade:
-    """The grade of a JSON file: its only one, or that student's. Raises LabFault."""
+def grades_of(file: Path, student: str) -> list[Grade]:
+    """The grades of a JSON file, or that student's alone. Raises LabFault."""
     import json
 
     from grader.nearest import did_you_mean
@@ -112,87 +135,59 @@ def one_grade(file: Path, student: str) -> Grade:
     except LabFault as fault:
         where = f"{file}: {fault.where}" if fault.where else str(file)
         raise LabFault(fault.what, where=where, mend=fault.mend) from None
-    named = [grade for grade in grades if not student or grade.student == student]
-    if len(named) == 1:
-        return named[0]
-    known = [grade.student for grade in grades]
-    mend = did_you_mean(student, known) if student else "choose one with --student ID"
-    raise LabFault(f"{len(named)} grades here, of {len(grades)}", where=str(file), mend=mend)
+    named = [grade for grade in grades if student in ("", grade.student)]
+    if not named:
+        mend = did_you_mean(student, [g.student for g in grades]) or "leave --student out: all"
+        raise LabFault(f"no grade here is {student or 'any'}'s", where=str(file), mend=mend)
+    return named
 
 
-def sources(record: Grade, source: Path | None, db: str, course: CourseFile | None) -> Sources:
-    """What the grade was made of. Raises LabFault where nobody has it."""
-    from grader.grade import seed_id
-    from grader.quiz.sheet import AnswerSheet, read_sheet, sheet_of
-    from grader.replay.replay import Sources
-    from grader.submission import read_bytes
+@dataclass(frozen=True)
+class Given:
+    """Where sources come from: a file, else a gradebook; and the course that has the seed."""
 
-    seeded = record.provenance.seed != seed_id(b"")  # `grader check` uses no seed
-    seed = course.seed(record.lab) if course and seeded else b""
-    if source is not None:
-        return Sources(read_bytes(source), read_sheet(source.parent), seed)
+    file: Path | None
+    book: Gradebook | None
+    course: CourseFile | None
+
+    def sources(self, record: Grade) -> Sources:
+        """What the grade was made of. Raises LabFault where nobody has it."""
+        from grader.grade import seed_id
+        from grader.quiz.sheet import AnswerSheet, read_sheet, sheet_of
+        from grader.replay.replay import Sources
+        from grader.submission import read_bytes
+
+        seeded = record.provenance.seed != seed_id(b"")  # `grader check` uses no seed
+        seed = self.course.seed(record.lab) if self.course and seeded else b""
+        if self.file is not None:
+            return Sources(read_bytes(self.file), read_sheet(self.file.parent), seed)
+        if self.book is None:
+            mend = "name it with --source FILE.cu, or the gradebook that has it with --db"
+            raise LabFault(f"{record.file} is needed, which was graded", mend=mend)
+        stored = self.book.source(record.submission_sha256)
+        if stored is None:
+            what = f"no submission there has the SHA-256 {record.submission_sha256}"
+            mend = "name the file itself with --source FILE.cu"
+            raise LabFault(what, where=self.book.name, mend=mend)
+        answers = stored.answers
+        sheet = AnswerSheet(found=False) if answers is None else sheet_of(answers)
+        return Sources(stored.data, sheet, seed)
+
+
+@contextmanager
+def given_by(file: Path | None, db: str, folder: Path | None) -> Iterator[Given]:
+    """What --source, --db and --course name. Raises LabFault where the gradebook is not there."""
+    from grader.course.course import FILE, read_course
+
+    course = read_course(folder) if folder and (folder / FILE).is_file() else None
     where = db or (course.gradebook if course else "")
-    if not where:
-        mend = "name it with --source FILE.cu, or the gradebook that has it with --db"
-        raise LabFault(f"{record.file} is needed, which was graded", mend=mend)
+    if file is not None or not where:
+        yield Given(file, None, course)
+        return
     from grader.gradebook.book import open_gradebook
 
     book = open_gradebook(where, create=False)
     try:
-        stored = book.source(record.submission_sha256)
+        yield Given(None, book, course)
     finally:
         book.close()
-    if stored is None:
-        what = f"no submission there has the SHA-256 {record.submission_sha256}"
-        raise LabFault(what, where=where, mend="name the file itself with --source FILE.cu")
-    given = stored.answers
-    answers = AnswerSheet(found=False) if given is None else sheet_of(given)
-    return Sources(stored.data, answers, seed)
-
-
-def _course(folder: Path | None) -> CourseFile | None:
-    from grader.course.course import FILE, read_course
-
-    return read_course(folder) if folder and (folder / FILE).is_file() else None
-
-
-def replay_json(seen: Replay) -> dict[str, Any]:
-    """What differs, as other tools read it."""
-    return {
-        "same": seen.is_same,
-        "conditions": [vars(difference) for difference in seen.unlike],
-        "verdict": [vars(difference) for difference in seen.verdict],
-        "notes": list(seen.notes),
-        "grade": seen.made.to_json() if seen.made else None,
-    }
-
-
-def show_replay(record: Grade, seen: Replay) -> None:
-    """What came of it, on stdout."""
-    from rich.text import Text
-
-    from grader.report.clean import clean, wrap
-    from grader.report.text import score_line
-
-    text = Text()
-    for title, rows in (
-        ("not as it was when this was graded:", seen.unlike),
-        ("the record does not say what is seen now:", seen.verdict),
-        ("taken from the record:", seen.notes),
-    ):
-        if rows:
-            text.append(title + "\n", "bold")
-        for row in rows[:SHOWN]:
-            lines = wrap(clean(str(row)), width() - 2, "  ")
-            text.append("".join(f"  {line}\n" for line in lines))
-        if len(rows) > SHOWN:
-            text.append(f"  and {len(rows) - SHOWN} more\n")
-    if seen.is_same:
-        text.append(f"the same again: {score_line(record).plain}", "bold green")
-    elif seen.made is None:
-        text.append("nothing was graded: this is not what the grade was made of", "bold red")
-    elif seen.verdict:
-        text.append("the verdict differs", "bold red")
-    else:
-        text.append("the same verdict, under other conditions", "bold")
-    show(text)

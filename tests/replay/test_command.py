@@ -114,15 +114,51 @@ def test_the_courses_seed_is_used_where_it_was_and_never_told(
     assert seed.hex() not in said.out + without.out
 
 
-def test_a_file_of_many_grades_asks_whose(record: Path, source: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def many(record: Path, tmp_path: Path) -> Path:
+    """What a batch writes: one grade as it was, one edited, one that the machine failed."""
     one = json.loads(record.read_text())
-    many = tmp_path / "grades.json"
-    many.write_text(json.dumps({"grades": [one | {"student": "ada"}, one | {"student": "bob"}]}))
-    said = grader("replay", many, "--source", source)
-    assert (said.code, said.out) == (2, "") and "--student" in said.err
-    assert grader("replay", many, "--source", source, "--student", "bob").code == 0
-    lost = grader("replay", many, "--source", source, "--student", "adda")
-    assert lost.code == 2 and "did you mean `ada`?" in lost.err
+    file = tmp_path / "grades.json"
+    students = [
+        one | {"student": "ada"},
+        one | {"student": "bob", "score": 1.0},
+        one | {"student": "eve", "status": "incomplete"},
+    ]
+    file.write_text(json.dumps({"grades": students}))
+    return file
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    code = run_command(["replay", *map(str, words)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_every_grade_of_a_file_is_made_again(
+    many: Path, course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, many, "--db", course / "course.db")
+    assert (code, err) == (2, "")
+    assert "ada: the same again: score " in out
+    assert "\n  score.points: 1 in the record, " in out and "\nbob: the verdict differs\n" in out
+    assert "\neve: cannot be replayed: the grade is incomplete" in out
+    code, out, _ = run(capsys, many, "--db", course / "course.db", "--json", "-")
+    told = json.loads(out)
+    assert (code, told["same"]) == (2, False)
+    assert [(r["student"], r["same"]) for r in told["replays"]] == [
+        ("ada", True), ("bob", False), ("eve", False),
+    ]  # fmt: skip
+
+
+def test_one_students_grade_is_made_again(
+    many: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, many, "--source", source, "--student", "ada")[0] == 0
+    assert run(capsys, many, "--source", source, "--student", "bob")[0] == 1
+    code, out, err = run(capsys, many, "--source", source)
+    assert (code, out) == (2, "") and "--student" in err
+    code, _, err = run(capsys, many, "--source", source, "--student", "adda")
+    assert code == 2 and "did you mean `ada`?" in err
 
 
 Made = Callable[[Path, Path], tuple[str | Path, ...]]
@@ -154,8 +190,7 @@ def written(place: Path, text: str) -> Path:
 def test_wrong_usage_is_explained(
     said: str, words: Made, record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = run_command(["replay", *map(str, words(record, tmp_path))])
-    out, err = capsys.readouterr()
+    code, out, err = run(capsys, *words(record, tmp_path))
     assert (code, out) == (2, ""), err
     assert said in " ".join(err.split()) and "Traceback" not in err
 
@@ -164,5 +199,5 @@ def test_a_gradebook_without_the_source_is_said(
     record: Path, course: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = edited(record, tmp_path, lambda held: held.update(submission_sha256="5e" * 32))
-    assert run_command(["replay", str(file), "--db", str(course / "course.db")]) == 2
-    assert "no submission there has the SHA-256" in " ".join(capsys.readouterr().err.split())
+    code, _, err = run(capsys, file, "--db", course / "course.db")
+    assert code == 2 and "no submission there has the SHA-256" in " ".join(err.split())
