@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from grader.cli.batch import Unsafe
-from grader.cli.options import Backend, Course, Json, Limit, Threads, resolved
+from grader.cli.options import Backend, Json, Limit, Threads, resolved
 from grader.cli.replaywords import Telling, replay_json, show_replay
 from grader.cli.terminal import check_writable, finished, progress, write_json
 from grader.fault import Fault, LabFault
@@ -33,6 +33,10 @@ SourceFile = Annotated[
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="The gradebook that has the source.")]
 Student = Annotated[
     str, typer.Option("--student", metavar="ID", help="Whose grade.  [default: all]")
+]
+Course = Annotated[
+    Path | None,
+    typer.Option("--course", metavar="DIR", help="A folder with course.yaml, or labs/ of its own."),
 ]
 Again = Annotated[bool, typer.Option("--again", help="Measure speed anew; needs the GPU.")]
 
