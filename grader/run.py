@@ -90,7 +90,7 @@ def run_all(
 Right = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
 """What a launch has to leave behind: by argument, the values and the errors that are allowed."""
 
-BLAME_SECONDS = 60.0
+BLAME_SECONDS = 30.0
 """Many times what looking for the line at fault takes: its limits are numbers of instructions."""
 
 

@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 
 from grader.sim.blame.source import addressing, is_slot, kind_of, line_of, variables
 from grader.sim.definedness import targets
@@ -34,6 +34,9 @@ class Change:
     rank: int
     edits: tuple[Edit, ...]
 
+
+LINE_NAMES = 12
+"""So many names of one line are exchanged with each other: a line may be as long as its file."""
 
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)$")
 _REGISTER = re.compile(r"%[a-z]+\d+$")
@@ -185,7 +188,7 @@ def _exchanged(f: Function, held: Variables) -> Iterator[Change]:
     for line, places in _together(f):
         used = ((i.op, x) for i in (f.body[at] for at in places) for x in i.operands[1:])
         names = dict.fromkeys(x for op, x in used if x in every or op == _INDEX)
-        for pair in combinations(names, 2):
+        for pair in combinations(islice(names, LINE_NAMES), 2):
             edits = tuple(_swapped(f, places, *pair))
             if len({f.registers.get(name) for name in pair}) == 1 and len(edits) > 1:
                 yield Change(f.name, line, 2, edits)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ MOST_LINES = 3
 TRIALS = 1500
 STEPS = 30_000_000
 """How many changes are tried, and warp instructions run, in all."""
+
+CANDIDATES = 50_000
+"""So many changes of a kernel are thought of."""
 
 CASE_STEPS = 3_000_000
 """A launch that takes more in one block is left out."""
@@ -128,7 +132,8 @@ class Search:
             block = arrays.blocks[number]
             reached.update(arrays.insns["pc"][block["first"] : block["end"]].tolist())
             reached.add(int(block["pc"]))
-        every = (change for f in self.patched.functions for change in changes(f))
+        made = (change for f in self.patched.functions for change in changes(f))
+        every = islice(made, CANDIDATES)
         return [x for x in every if not reached.isdisjoint(self.patched.counters(x))]
 
     def tried(self, chunk: Sequence[Change]) -> list[tuple[bool, int]]:

@@ -10,6 +10,9 @@ from grader.sim.definedness import targets
 from grader.sim.operands import place
 from grader.sim.ptx import Function, Instruction, Location
 
+MOST_VARIABLES = 32
+"""Of one type: each is tried in the place of each other."""
+
 _SETS = frozenset(
     ("add", "sub", "mul", "div", "rem", "min", "max", "shl", "shr", "mad", "and", "or", "xor",
      "selp", "mov")
@@ -37,7 +40,7 @@ def kind_of(i: Instruction) -> str:
 
 def variables(f: Function) -> Mapping[str, Sequence[str]]:
     """The registers that hold variables of the source, by type: those that are set on one line
-    and used on another one."""
+    and used on another one, the first MOST_VARIABLES."""
     made: dict[str, set[int]] = defaultdict(set)
     used: dict[str, set[int]] = defaultdict(set)
     for i in f.body:
@@ -49,7 +52,7 @@ def variables(f: Function) -> Mapping[str, Sequence[str]]:
     for name, lines in made.items():
         if name in f.registers and used[name] - lines:
             held[f.registers[name]].append(name)
-    return held
+    return {kind: names[:MOST_VARIABLES] for kind, names in held.items()}
 
 
 def addressing(f: Function) -> frozenset[str]:
