@@ -15,6 +15,7 @@ from grader.export.row import ExportRow, Options, title
 from grader.export.sheet import harmless, number, sheet
 
 EACH = False
+UNIQUE = True
 SUFFIX = ".csv"
 READER: Literal["student", "staff"] = "staff"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -15,11 +16,13 @@ from grader.fault import LabFault
 from grader.nearest import did_you_mean
 from grader.report.redact import redact
 
+SEVERAL = "there is more than one grade of this student; a gradebook knows which counts"
+
 
 @dataclass(frozen=True)
 class Format:
     """One format. `export` takes rows that are fit, exactly one where `each` submission has a
-    document of its own; `unfit` says why a row is not."""
+    document of its own; `unfit` says why a row is not. `unique`: a student has one row at most."""
 
     name: str
     title: str
@@ -28,6 +31,7 @@ class Format:
     reader: Literal["student", "staff"]
     export: Callable[[Sequence[ExportRow], Options], str]
     unfit: Callable[[ExportRow, Options], str]
+    unique: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,10 @@ def sorted_out(
 ) -> tuple[tuple[ExportRow, ...], tuple[LeftOut, ...]]:
     """The rows that the format can tell, redacted where students read it, and those it cannot."""
     every = tuple(rows)
-    reasons = [format.unfit(row, options) for row in every]
+    count = Counter(row.student.id for row in every) if format.unique else Counter()
+    reasons = [
+        SEVERAL if count[row.student.id] > 1 else format.unfit(row, options) for row in every
+    ]
     kept = (row for row, why in zip(every, reasons, strict=True) if not why)
     left = (LeftOut(row, why) for row, why in zip(every, reasons, strict=True) if why)
     return tuple(_shown(format, row) for row in kept), tuple(left)
@@ -85,4 +92,5 @@ def _format(module: ModuleType) -> Format | None:
         reader=module.READER,
         export=module.export,
         unfit=module.unfit,
+        unique=getattr(module, "UNIQUE", False),
     )

@@ -17,6 +17,7 @@ from grader.export.words import clipped, summary
 from grader.report.classes import main_finding
 
 EACH = False
+UNIQUE = True
 SUFFIX = ".csv"
 READER: Literal["student", "staff"] = "student"
 

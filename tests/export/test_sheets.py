@@ -109,6 +109,14 @@ def test_canvas_gets_nothing_where_the_machine_failed() -> None:
     assert [row[1] for row in students(cells(text))] == ["7"] and len(left) == 1
 
 
+@pytest.mark.parametrize("name", ["canvas", "moodle"])
+def test_two_grades_of_one_student_both_stay_out(name: str) -> None:
+    text, left = made(name, a_row(PASSED), a_row(graded()), a_row(PASSED, id="7", email="b@u.edu"))
+    assert [item.row.student.id for item in left] == ["4242", "4242"]
+    assert len(cells(text)) == (3 if name == "canvas" else 2)
+    assert all("a gradebook knows which counts" in item.why for item in left)
+
+
 # -- Moodle ----------------------------------------------------------------------------------------
 
 
@@ -127,7 +135,7 @@ def test_moodle_by_id_number() -> None:
 
 
 def test_one_unknown_student_would_stop_the_whole_import() -> None:
-    text, left = made("moodle", a_row(PASSED, email=""), a_row(PASSED, email="=x@u.edu"))
+    text, left = made("moodle", a_row(PASSED, email=""), a_row(PASSED, id="7", email="=x@u.edu"))
     assert not text and [("e-mail" in item.why, "formula" in item.why) for item in left] == [
         (True, False), (False, True),
     ]  # fmt: skip
