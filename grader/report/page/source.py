@@ -21,6 +21,10 @@ NOTES = 3
 
 MESSAGE = 140
 
+COLOURED = 1 << 15
+"""Letters of a source that is told apart by colours; in a longer one each letter could be a token
+of its own."""
+
 _TOKEN = re.compile(
     r"""
       (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
@@ -114,7 +118,7 @@ def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> Sourc
             spans.get(line.number, 0),
             notes[line.number][0].severity if line.number in notes else "",
         )
-        for line, tokens in zip(lines, tokenized(text), strict=True)
+        for line, tokens in zip(lines, _tokens(text), strict=True)
     )
     columns = tuple(COLUMNS[name] for name in names)
     return SourceView(rows, columns, bool(notes), len(every) - len(rows))
@@ -154,6 +158,12 @@ def _spans(noted: Sequence[int], count: int) -> Mapping[int, int]:
     starts = sorted({1, *noted})
     ends = [*starts[1:], count + 1]
     return {start: end - start for start, end in zip(starts, ends, strict=True)}
+
+
+def _tokens(text: str) -> Iterator[tuple[Token, ...]]:
+    if len(text) <= COLOURED:
+        return tokenized(text)
+    return (((line, ""),) for line in text.split("\n"))
 
 
 def tokenized(text: str) -> Iterator[tuple[Token, ...]]:

@@ -120,6 +120,14 @@ def test_a_hostile_source_takes_no_longer_than_its_length(source: str) -> None:
     assert time.process_time() - began < 5
 
 
+def test_a_source_of_tokens_alone_makes_no_endless_page() -> None:
+    source = ("1+" * 250 + "\n") * 500
+    view = source_view(graded(), source, [])
+    assert view is not None
+    assert {len(row.tokens) for row in view.rows} == {1}
+    assert "".join(text for row in view.rows for text, _ in row.tokens) == source.replace("\n", "")
+
+
 @pytest.mark.parametrize("source", ["", " \n"])
 def test_without_text_there_is_no_source(source: str) -> None:
     assert source_view(graded(PUBLIC), source, [PUBLIC]) is None

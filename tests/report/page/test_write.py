@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from grader.fault import LabFault
+from grader.grade import grade, seed_id
+from grader.labfile.spec import load_lab
 from grader.report.page.classes import class_view
 from grader.report.page.row import ReportRow, page_names
 from grader.report.page.student import student_view
 from grader.report.page.write import student_page, write_class_report
+from grader.submission import read_submission
 from tests.made import a_grade, a_lab, a_result
 from tests.report.page.rows import CASES, LINES, NAMES, PUBLIC, WRONG, a_class, a_row, attacks
 
@@ -53,6 +56,19 @@ def test_a_students_copy_has_no_secret(tmp_path: Path) -> None:
     assert "the points were set by hand" in text
     assert "read-after-write hazard" in text
     assert "Previous" not in text and "index.html" not in text
+
+
+def test_a_real_grade_on_hidden_cases_tells_a_student_nothing_of_them() -> None:
+    lab = load_lab("vector-add")
+    file = lab.solution.parent / "wrong" / "unwritten-output-whole-blocks-only.cu"
+    submission, seed = read_submission(file), b"of the course"
+    made = grade(lab, submission, visibility="all", seed=seed, threads=1)
+    secrets = ("hidden-ragged", "hidden-short", "5003", "5,003", "4864", seed_id(seed))
+    row = ReportRow("Ada", made, submission.text)
+    whole, told = (student_page(row, for_students=s).decode() for s in (False, True))
+    assert "hidden-ragged" in whole and "5003" in whole and seed_id(seed) in whole
+    assert [secret for secret in secrets if secret in told] == []
+    assert "hidden-1" in told
 
 
 def test_an_instructors_copy_has_all_of_them() -> None:
