@@ -1,6 +1,6 @@
 """A lab's checks as pytest items: `pytest --lab tiled-matmul --submission mine.cu`.
 
-Each check is an item `mine.cu::race`-like; the file is graded once, when its first item runs, on
+Each check is an item, `mine.cu::sync`; the file is graded once, when its first item runs, on
 the public cases, as `grader check` does. A check that fails, fails with its findings; one that
 waits for another or cannot be judged here is skipped, with the reason; what this machine failed is
 an error. Without `--lab` the plugin adds nothing.
@@ -8,6 +8,7 @@ an error. Without `--lab` the plugin adds nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if missing:
         raise pytest.UsageError(f"--submission: there is no file {missing[0]}")
     named = config.args if config.getoption("file_or_dir") else []
-    config.args = [*named, *(str(Path(name).absolute()) for name in submissions)]
+    config.args = [*named, *map(os.path.abspath, submissions)]
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LabFile | None:
@@ -63,8 +64,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LabFile | 
     config = parent.config
     if not config.getoption("lab"):
         return None
-    named = {Path(name).absolute() for name in config.getoption("submission")}
-    if file_path not in named:
+    if str(file_path) not in map(os.path.abspath, config.getoption("submission")):
         return None
     file: LabFile = LabFile.from_parent(parent, path=file_path)
     return file

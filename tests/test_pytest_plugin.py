@@ -57,6 +57,14 @@ def test_each_check_is_an_item(course: pytest.Pytester) -> None:
     assert ids == [f"right.cu::{check}" for check in CHECKS]
 
 
+def test_a_file_elsewhere(course: pytest.Pytester) -> None:
+    (course.path / "a" / "b").mkdir(parents=True)
+    shutil.move(course.path / "right.cu", course.path / "a" / "mine.cu")
+    where = "a/b/../mine.cu"
+    done = run(course, "--lab", LAB, "--submission", where, "--collect-only", "-q")
+    assert "a/mine.cu::output" in done.outlines
+
+
 def test_a_right_kernel_passes(course: pytest.Pytester) -> None:
     done = run(course, "--lab", LAB, "--submission", "right.cu", "-rs")
     outcomes = done.parseoutcomes()
