@@ -30,7 +30,7 @@ from tests.attacks.traces import adopt_orphans, left, traces
 
 CANARY = "canary-7f3a91"
 CASES = ("one-tile", "whole-numbers")
-COMPILE_SECONDS = 4.0
+COMPILE_SECONDS = 2.0
 LIMIT = 1.0
 """Seconds a launch may take."""
 

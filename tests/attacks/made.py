@@ -34,8 +34,8 @@ def text(whole: str) -> Callable[[], bytes]:
 
 MADE = (
     Made("nested types", text("struct x<x(" * 20000 + HONEST), "fail"),
-    Made("brackets", source("C[0] = " + "(" * 90000 + "1" + ")" * 90000 + ";"), "pass"),
-    Made("braces", source("{" * 40000 + "}" * 40000), "pass"),
+    Made("brackets", source("C[0] = " + "(" * 20000 + "1" + ")" * 20000 + ";"), "pass"),
+    Made("braces", source("{" * 20000 + "}" * 20000), "pass"),
     Made("errors in each line", source("\n".join(f"y{i};" for i in range(20000))), "fail"),
     Made("nested templates", text("template<class...> struct t{}; using u=" + "t<" * 3000
                                   + "int" + ">" * 3000 + ";" + HONEST), EITHER),
