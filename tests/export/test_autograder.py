@@ -15,13 +15,16 @@ from pathlib import Path
 import pytest
 
 from grader.box import why_unconfined
+from grader.export.container import inside
 from grader.export.container.build import CONFIG, autograder_zip
 from grader.export.container.inside import find_submission
-from grader.fault import LabFault, StudentFault
+from grader.fault import LabFault, MachineFault, StudentFault
 from grader.labfile.spec import load_lab
 from grader.quizkey import probed_files
+from grader.record import Grade
 from grader.walls.stranger import reachable
 from tests.command import ROOT
+from tests.export.rows import FAILED, PASSED
 from tests.export.test_gradescope import Results
 
 LAB = "vector-add"
@@ -216,6 +219,32 @@ def test_a_failing_machine_writes_no_score(root: Path) -> None:
     assert done.returncode == 3
     assert "is not whole" in done.stdout and "Traceback" not in done.stdout
     assert not (root / "results" / "results.json").exists(), "an older score must not stand"
+
+
+@pytest.mark.parametrize(("failures", "calls"), [(0, 1), (2, 3), (3, 3), (9, 3)])
+def test_only_a_failing_machine_is_tried_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch, failures: int, calls: int
+) -> None:
+    """Three times in all; then no score stands there, not even an older one."""
+    made = [FAILED] * failures + [PASSED] * 3
+    asked = []
+
+    def grades(*_: object, **how: object) -> Grade:
+        asked.append(how)
+        return made[len(asked) - 1]
+
+    monkeypatch.setattr(inside, "grade", grades)
+    shutil.copy(SOLUTION / f"{LAB}.cu", root / "submission")
+    results_file = root / "results" / "results.json"
+    results_file.write_text('{"score": 100}')
+    if failures < 3:
+        assert inside.run(root) == 0 and results(root).score == 40
+    else:
+        with pytest.raises(MachineFault, match="grade it again"):
+            inside.run(root)
+        assert not results_file.exists()
+    assert len(asked) == calls
+    assert all((how["visibility"], how["seed"]) == ("all", SEED) for how in asked)
 
 
 # -- which file is meant ---------------------------------------------------------------------------
