@@ -7,6 +7,7 @@ comes is kept once.
 
 from __future__ import annotations
 
+import logging
 import queue
 import shutil
 import tempfile
@@ -17,6 +18,8 @@ from time import monotonic
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_worker
+from distributed.comm.addressing import parse_address
+from distributed.comm.registry import get_backend
 
 from grader import __version__
 from grader.batch.labpack import PackedLab, pack, unpack
@@ -166,14 +169,19 @@ def connect(address: str) -> Client:
     """A client of the scheduler at that address. Raises LabFault and MachineFault."""
     mend = "an address is such as tcp://10.0.0.1:8786; `dask scheduler` starts one"
     try:
+        scheme, host = parse_address(address)
+        get_backend(scheme).get_connector()
+        if not host:
+            raise ValueError("there is no host in it")
+    except ValueError as error:
+        what = f"not the address of a scheduler: {error}"
+        raise LabFault(what, where=address, mend=mend) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told as a fault
+    try:
         return Client(address, timeout=PATIENCE / 6, set_as_default=False)
     except (OSError, TimeoutError) as error:
         what = f"no scheduler answers: {error}"
         raise MachineFault(what, where=address, mend=mend) from None
-    except (ValueError, TypeError) as error:
-        raise LabFault(
-            f"not the address of a scheduler: {error}", where=address, mend=mend
-        ) from None
 
 
 def start_on_slurm(jobs: int) -> Client:

@@ -206,7 +206,7 @@ class Session:
         """Whoever starts the command anew has mended the machine: its faults are forgotten."""
         count = self.book.forgive(self.lab.name, author(), students=students) if students else 0
         if count:
-            say(f"the machine failed at {count} submissions before: they are tried again")
+            say(f"{count} at which the machine failed before are tried again")
 
     def _say(self, due: Plan) -> None:
         if not due.tasks:

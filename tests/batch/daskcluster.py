@@ -7,15 +7,17 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.batch.murderer import MARK
 from tests.command import ROOT
 
 _ADDRESS = re.compile(r"tcp://127\.0\.0\.1:\d+")
 READY = 60.0
+_NOTHING: Mapping[str, str] = {}
 _SETTINGS = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
 
 
@@ -28,12 +30,17 @@ class Cluster:
     scheduler: subprocess.Popen[bytes] | None = None
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def add(self, *words: str, nanny: bool = False) -> subprocess.Popen[bytes]:
-        """Start a worker of one thread."""
+    @property
+    def mark(self) -> Path:
+        """Where a worker that grades slow.cu writes its process's number."""
+        return self.folder / "mark"
+
+    def add(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start a worker of one thread; a nanny starts it anew when it dies."""
         own = self.folder / f"worker{len(self.workers)}"
         options = ["--nthreads", "1", "--no-dashboard", "--local-directory", str(own)]
-        options += [] if nanny else ["--no-nanny"]
-        process = _start(["worker", self.address, *options, *words], own.with_suffix(".log"))
+        log = own.with_suffix(".log")
+        process = _start(["worker", self.address, *options, *words], log, {MARK: str(self.mark)})
         self.workers.append(process)
         return process
 
@@ -65,12 +72,14 @@ def cluster(folder: Path, workers: Sequence[Sequence[str]] = ()) -> Iterator[Clu
                 process.wait()
 
 
-def _start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+def _start(
+    words: Sequence[str], log: Path, more: Mapping[str, str] = _NOTHING
+) -> subprocess.Popen[bytes]:
     with log.open("wb") as out:
         return subprocess.Popen(
             [sys.executable, "-m", "dask", *words],
             cwd=ROOT,
-            env={**os.environ, **_SETTINGS, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, **_SETTINGS, **more, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
