@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from grader.fault import MachineFault
 
 CONTROLLERS = frozenset({"memory", "pids"})
 
@@ -35,8 +38,9 @@ class Group:
 
     def kill(self) -> None:
         """End every process in it at once."""
-        with suppress(FileNotFoundError):  # Linux before 5.14 has no such file
-            (self.folder / "cgroup.kill").write_text("1")
+        order = self.folder / "cgroup.kill"
+        if order.exists():  # Linux before 5.14 has no such file
+            order.write_text("1")
 
     def starved(self) -> bool:
         """Whether the kernel ended a process of it for want of memory."""
@@ -75,7 +79,21 @@ def place() -> Path | str:
         own = Path("/proc/self/cgroup").read_text()
     except OSError as error:
         return error.strerror or str(error)
-    return delegated(mounts, own)
+    found = delegated(mounts, own)
+    return found if isinstance(found, str) else _enterable(found)
+
+
+def _enterable(parent: Path) -> Path | str:
+    """`parent`, when a process of ours can be put into a group below it: who writes is not always
+    who may move."""
+    try:
+        with group(parent, 1 << 30, 16) as made:
+            done = subprocess.run(
+                made.entering(["/bin/true"]), check=False, capture_output=True, text=True
+            )
+    except OSError as error:
+        return f"no group can be made in {parent}: {error.strerror}"
+    return parent if done.returncode == 0 else f"no group in {parent} can be entered"
 
 
 def delegated(mounts: str, own: str, needed: frozenset[str] = CONTROLLERS) -> Path | str:
@@ -125,5 +143,8 @@ def _remove(folder: Path) -> None:
             return
         except OSError:
             if time.monotonic() > deadline:
-                raise
+                raise MachineFault(
+                    f"the control group {folder} cannot be removed",
+                    mend="see which processes it lists in cgroup.procs, and end them",
+                ) from None
             time.sleep(0.005)

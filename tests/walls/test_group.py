@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.box import BoxDeath, Limits, call
-from grader.walls.group import Group, delegated, group, place
+from grader.walls.group import Group, _enterable, delegated, group, place
 
 MOUNT = "30 24 0:26 / {root} rw,nosuid - cgroup2 cgroup2 rw\n"
 
@@ -94,6 +94,21 @@ def test_limits_are_written(tmp_path: Path) -> None:
     with group(Kernel(tmp_path), 0, 20) as made:
         assert [(made.folder / name).read_text() for name in limits] == ["20", "", "", ""]
     assert os.listdir(tmp_path) == []
+
+
+def test_a_group_that_cannot_be_entered_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by trying: a box that could not enter its group would not start, and be blamed."""
+    monkeypatch.setattr("grader.walls.group.delegated", lambda mounts, own: tmp_path)
+    monkeypatch.setattr(Group, "entering", lambda self, command: ["/bin/false"])
+    assert "can be entered" in str(place.__wrapped__())
+    assert "no group can be made" in str(_enterable(tmp_path / "none"))
+
+
+def test_a_group_that_can_be_entered() -> None:
+    parent = mounted()
+    assert parent is None or _enterable(parent) == parent
 
 
 @pytest.mark.parametrize(("events", "starved"), [("oom_kill 0", False), ("oom_kill 2", True)])
