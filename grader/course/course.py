@@ -49,6 +49,8 @@ class Course:
     def student(self, word: str) -> Student | None:
         """The one student with that ID, SIS ID, login or e-mail address, letter case aside; by
         name when exactly one has it. None: nobody, or more than one."""
+        if not word:
+            return None
         for said in (lambda s: (s.id,), lambda s: s.words, lambda s: (s.name,)):
             found = [s for s in self.students if word.casefold() in map(str.casefold, said(s))]
             if found:
@@ -94,11 +96,14 @@ def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:
     zone = ZoneInfo(course.timezone)
     rules = course.late if lab.late is None else lab.late
     due = _moment(lab.due, zone, document, ("labs", name, "due")) if lab.due else None
-    at = ("labs", name) if lab.late is not None else ("late",)
+    key = ("labs", name, "late") if lab.late is not None else ("late",)
+    if lab.late and due is None:
+        what = f"`{name}` has rules for lateness and no deadline"
+        raise LabFault(what, where=document.where(key), mend="give it `due`")
     return LabPolicy(
         due=due,
         late=tuple(kept for rule in rules if (kept := _rule(rule)) is not None),
-        cut_off=_cut_off(rules, due, zone, document, at),
+        cut_off=_cut_off(rules, due, zone, document, key),
         attempts=lab.attempts or course.attempts,
         counts=lab.counts or course.counts,
         points=lab.points,
@@ -137,6 +142,7 @@ def _cut_off(
         return said.after(due)
     moment = _moment(said, zone, document, key).astimezone(UTC)
     if moment < due:
-        what = f"the cut-off {moment.astimezone(zone):%Y-%m-%d %H:%M} is before the deadline"
+        told, due_at = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" for at in (moment, due))
+        what = f"the cut-off {told} is before the deadline {due_at}"
         raise LabFault(what, where=document.where(key), mend="name a later moment, or a span")
     return moment

@@ -25,15 +25,16 @@ def read_share(value: Any) -> float:
 
 def read_moment(value: Any) -> datetime:
     """A date with its time; without an offset it is local. Raises ValueError."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        raise ValueError(f"write the time too: `{value} 23:59`")
     if isinstance(value, str):
         try:
-            value = datetime.fromisoformat(value)
+            day = len(value.strip()) <= len("2027-03-28")
+            value = (date if day else datetime).fromisoformat(value.strip())
         except ValueError as error:
             raise ValueError(
                 f"write a date and a time such as `2027-03-28 23:59`: {error}"
             ) from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        raise ValueError(f"write the time too: `{value} 23:59`")
     if not isinstance(value, datetime):
         raise ValueError("write a date and a time such as `2027-03-28 23:59`")
     return value.replace(microsecond=0)

@@ -92,10 +92,11 @@ def test_students_are_found(tmp_path: Path, word: str, who: str | None) -> None:
 
 
 def test_two_of_one_name_are_nobody(tmp_path: Path) -> None:
-    made = course(tmp_path)
-    (tmp_path / "roster.csv").write_text("id,name\n1,Ada\n2,Ada\n3,Emmy\n")
+    course(tmp_path)
+    (tmp_path / "roster.csv").write_text("id,name\n1,Ada\n2,Ada\n3,\n")
     made = read_course(tmp_path)
     assert made.student("Ada") is None
+    assert made.student("") is None
     assert made.student("2") is not None
 
 
@@ -126,6 +127,9 @@ LAB = HEAD + "labs:\n  tiled:\n"
         (HEAD + "roster: nowhere.csv\n", "nowhere.csv: cannot read the roster"),
         (LAB + "    due: tomorrow\n", "course.yaml:5: labs.tiled.due: write a date and a time"),
         (LAB + "    due: 2027-03-28\n", "write the time too: `2027-03-28 23:59`"),
+        (LAB + "    due: '2027-03-28'\n", "write the time too: `2027-03-28 23:59`"),
+        (LAB + "    due: '23:59'\n", "write a date and a time"),
+        (LAB + "    late:\n      - grace: 1 day\n", "5: labs.tiled.late: `tiled` has rules for"),
         (LAB + "    due: 2027-02-29 23:59\n", "write a date and a time"),
         (LAB + "    due: 2027-02-29 23:59:00\n", "not valid YAML"),
         (LAB + "    due: 2027-03-28 02:30\n", "5: labs.tiled.due: there is no 02:30 on 2027-03-28"),
@@ -141,7 +145,7 @@ LAB = HEAD + "labs:\n  tiled:\n"
         (LAB + "    late: never\n", "late"),
         (
             LAB + "    due: 2027-03-28 23:59\n    late:\n      - cut_off: 2027-03-01 23:59\n",
-            "the cut-off 2027-03-01 23:59 is before the deadline",
+            "the cut-off 2027-03-01 23:59 is before the deadline 2027-03-28 23:59",
         ),
         (LAB + "    attempts: 0\n", "greater than or equal to 1"),
         (LAB + "    points: .nan\n", "points"),
