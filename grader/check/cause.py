@@ -28,6 +28,9 @@ BY_HAND = "out by hand"
 
 NOBODY: Mapping[str, Sequence[int]] = MappingProxyType({})
 
+GUARDED = frozenset({"invalid-access", "unwritten-output"})
+"""Kinds that are about whether a line runs as much as about its names."""
+
 LONGEST = 60
 """Letters of a line at fault that are repeated."""
 
@@ -86,4 +89,6 @@ def _traced(finding: Finding, flow: Flow, extents: Collection[int]) -> Finding:
     held = finding.space in ("shared", "local") and finding.kind in MISUSED
     first = flow.declared(finding.variable, places) if held else ()
     first = (*first, *flow.beside(extents), *flow.settled)
-    return replace(finding, origins=flow.origins(places, unwritten, first))
+    return replace(
+        finding, origins=flow.origins(places, unwritten, first, guarded=finding.kind in GUARDED)
+    )

@@ -68,17 +68,24 @@ class Flow:
     """The conditions that are a constant."""
 
     def origins(
-        self, places: Collection[int], unwritten: str = "", first: Collection[Origin] = ()
+        self,
+        places: Collection[int],
+        unwritten: str = "",
+        first: Collection[Origin] = (),
+        *,
+        guarded: bool = False,
     ) -> tuple[Origin, ...]:
         """Where what stands on some lines comes from, in the order of the lines, themselves left
         out: what sets their names, the conditions around them, the sizes in all those, at most
         MOST in this order, the nearest first, but `first` before all. Of an array that
-        should have been written before, `unwritten`, also what its writes come from."""
+        should have been written before, `unwritten`, also what its writes come from. Where it is
+        the question whether a line should run, `guarded`, conditions count as much as names."""
         every = (o for line in places for o in self.reaching(line, unwritten))
         found = {origin for origin in (*every, *first) if origin.line not in places}
 
         def rank(origin: Origin) -> tuple[int, int, int, str]:
-            least = 2 if origin.name in self.macros else origin.name in _CONDITIONS
+            condition = origin.name in _CONDITIONS and not guarded
+            least = 2 if origin.name in self.macros else condition
             least = -1 if origin in first else least
             return least, min(abs(origin.line - at) for at in places), origin.line, origin.name
 

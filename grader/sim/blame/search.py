@@ -98,7 +98,8 @@ class Search:
     def __init__(self, patched: Patched, dues: Sequence[Due], threads: int) -> None:
         self.patched, self.threads = patched, threads
         ran = (self.plain(due) for due in dues)
-        self.ran = sorted((r for r in ran if r is not None), key=lambda r: (r.good, r.raw.steps))
+        self.given = [r for r in ran if r is not None]
+        self.ran = sorted(self.given, key=lambda r: (r.good, r.raw.steps))
 
     def plain(self, due: Due) -> Ran | None:
         """The launch without a change; None when it takes too long."""

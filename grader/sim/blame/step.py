@@ -18,7 +18,7 @@ from grader.sim.parser import parse
 from grader.sim.ptx import PtxError
 
 STORES = 6
-"""Of so many wrong launches it is told who stored the first wrong element, the cheapest first."""
+"""Of so many wrong launches it is told who stored the first wrong element, in their order."""
 
 STORE_STEPS = 400_000
 """A launch of more warp instructions is not traced for it."""
@@ -35,7 +35,7 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, Any
         patched = Patched(parse(request["ptx"]), request["kernel"], core())
         search = Search(patched, dues, request["threads"])
         lines = search.lines()
-        wrong = [r for r in search.ran if not r.good and r.raw.steps <= STORE_STEPS][:STORES]
+        wrong = [r for r in search.given if not r.good and r.raw.steps <= STORE_STEPS][:STORES]
         stored = [
             [ran.due.launch.name, index, asdict(who)]
             for ran in wrong
