@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, median
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -58,7 +59,7 @@ class LineView:
 
 @dataclass(frozen=True)
 class KindView:
-    """A kind of finding: how many students have it, and one of them at his line of it."""
+    """A kind of finding: how many students have it, and one of them, at their line of it."""
 
     kind: str
     severity: str
@@ -134,23 +135,30 @@ def _cell(check: Result | None) -> CellView:
 
 
 def _kinds(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> list[KindView]:
-    """The kinds of errors and warnings, the commonest first; the example is a student whose main
-    finding it is, where there is one."""
-    found: dict[str, list[tuple[bool, Finding, ReportRow, str]]] = {}
+    """The kinds of errors and warnings, the commonest first."""
+    found: dict[str, list[_Example]] = {}
     for row, href in zip(rows, hrefs, strict=True):
-        first: dict[str, Finding] = {}
-        for finding in in_order(f for check in row.grade.checks for f in check.findings):
-            if finding.severity != "info":
-                first.setdefault(finding.kind, finding)
+        main = main_finding(row.grade)
+        told = in_order(f for check in row.grade.checks for f in check.findings)
+        first = {f.kind: f for f in reversed(told) if f.severity != "info"}
         for kind, finding in first.items():
-            is_main = main_finding(row.grade) == kind
-            found.setdefault(kind, []).append((is_main, finding, row, href))
+            found.setdefault(kind, []).append(_Example(finding, row, href, kind == main))
     kinds = (_kind(kind, held) for kind, held in found.items())
     return sorted(kinds, key=lambda k: (k.severity != "error", -k.students, k.kind))
 
 
-def _kind(kind: str, held: Sequence[tuple[bool, Finding, ReportRow, str]]) -> KindView:
-    _, finding, row, href = next((entry for entry in held if entry[0]), held[0])
+class _Example(NamedTuple):
+    """A student's first finding of a kind, and whether it is the one to mend first."""
+
+    finding: Finding
+    row: ReportRow
+    href: str
+    is_main: bool
+
+
+def _kind(kind: str, held: Sequence[_Example]) -> KindView:
+    """The example is a student whose main finding it is, where there is one."""
+    finding, row, href, _ = next((example for example in held if example.is_main), held[0])
     place = f"{href}#L{finding.line}" if finding.line else href
     message = clip(clean(finding.message), MESSAGE)
     return KindView(short(kind), finding.severity, len(held), message, name_of(row), place)

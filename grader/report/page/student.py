@@ -11,7 +11,7 @@ from grader.check.findings import Key, fold, place
 from grader.check.result import Result
 from grader.fault import LabFault
 from grader.launch import OUTPUTS, Finding
-from grader.record import CaseLine, Grade
+from grader.record import Grade
 from grader.report.clean import clip
 from grader.report.finding import LONGEST, accesses, in_order, message, origins, seen
 from grader.report.page.interval import interval_svg
@@ -78,7 +78,6 @@ class StudentView:
     where: str
     checks: tuple[CheckView, ...]
     findings: tuple[FindingView, ...]
-    cases: tuple[CaseLine, ...]
     source: SourceView | None
     plot: Markup
     facts: tuple[tuple[str, str], ...]
@@ -89,8 +88,8 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
     grade = row.grade
     told = in_order(f for check in grade.checks for f in check.findings)
     findings = in_order(fold(told, _alike))
-    of = f" of {row.judged_max:g}"
-    score = "incomplete" if row.counting is None else f"{row.counting:g}{of}"
+    counting = row.counting
+    score = "incomplete" if counting is None else f"{counting:g} of {row.judged_max:g}"
     verdict = score_line(grade, WIDE).plain
     return StudentView(
         row=row,
@@ -101,7 +100,6 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
         where=BACKENDS.get(grade.backend, grade.backend),
         checks=tuple(map(_check, grade.checks)),
         findings=tuple(_finding(f, n, grade) for n, f in enumerate(findings, start=1)),
-        cases=grade.cases,
         source=source_view(grade, row.source, findings),
         plot=_plot(grade),
         facts=tuple(_facts(grade, with_seed=with_seed)),
@@ -132,11 +130,11 @@ def _measured(check: Result) -> Iterator[str]:
         yield "; ".join(told) + on
 
 
-def _finding(finding: Finding, number: int, grade: Grade) -> FindingView:
+def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:
     told_by = [c.name for c in grade.checks if _alike(finding) in map(_alike, c.findings)]
     notes = (seen(finding), clip(origins(finding), LONGEST))
     return FindingView(
-        anchor=f"finding-{number}",
+        anchor=f"finding-{at}",
         kind=short(finding.kind),
         finding=finding,
         message=message(finding),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from grader.check.result import Result
@@ -11,7 +10,6 @@ from grader.lab import CheckSpec
 from grader.launch import Finding, LineCounters, Origin, Other
 from grader.record import CaseLine, Grade
 from grader.report.page.row import ReportRow
-from grader.score import total
 from grader.timed import samples
 from tests.check.test_speed import ASKED, H100, a_timing, judged
 from tests.made import RACE, SOURCE, a_grade, a_result, counters
@@ -182,13 +180,3 @@ def hostile_row(attack: str) -> ReportRow:
     )
     source = f'// {attack}\n/* {attack}\n{attack} */ "{attack}\n# {attack}\n{attack}'
     return ReportRow(attack, replace(grade, provenance=made), source, attack, attack, 3.0, attack)
-
-
-def scores(rows: Sequence[ReportRow]) -> Iterator[float]:
-    """The points that count, of the rows that have some."""
-    yield from (row.counting for row in rows if row.counting is not None)
-
-
-def rescored(grade: Grade, *checks: Result) -> Grade:
-    """The grade with other checks, and the score that they give."""
-    return replace(grade, checks=checks, score=total(checks))
