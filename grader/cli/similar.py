@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from grader.cli.options import Course, Json
 from grader.cli.terminal import STDOUT, check_writable, say, show, width, write_file, write_json
 from grader.fault import Fault, LabFault
-
-if TYPE_CHECKING:
-    from grader.lab import Lab
-    from grader.similar.compare import Likeness
 
 LARGEST = 64 << 10
 """Characters of a submission that are compared: kernels are far shorter, and no time is lost on
@@ -51,10 +47,15 @@ def similar(
     has_labs = course is not None and (course / "labs").is_dir()
     held = load_lab(lab, lab_roots(course if has_labs else None))
     given = [path for path in (held.skeleton, held.baseline, held.solution) if path.is_file()]
+    if html is not None:
+        _make(html)
     texts = _submissions(place, lab)
     found = compare(texts, [_text(path) for path in (*given, *(known or ()))])
     if html is not None:
-        _write_pages(html, held, found, texts)
+        from grader.similar.page import alike_pages
+
+        for name, page in alike_pages(held, found, texts).items():
+            write_file(html / name, page)
     if json:
         write_json(alike_json(found), json)
     if json != STDOUT:
@@ -92,13 +93,10 @@ def _text(path: Path) -> str:
         raise LabFault(what, where=str(path), mend="name a source file with --known") from None
 
 
-def _write_pages(folder: Path, lab: Lab, found: Likeness, texts: Mapping[str, str]) -> None:
-    from grader.similar.page import alike_pages
-
+def _make(folder: Path) -> None:
+    """The folder for the pages, before the work is done and not after it."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         what = f"cannot make the folder: {error.strerror}"
         raise LabFault(what, where=str(folder), mend="name another one with --html") from None
-    for name, page in alike_pages(lab, found, texts).items():
-        write_file(folder / name, page)
