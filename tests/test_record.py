@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Literal
 
 import pytest
@@ -259,6 +260,24 @@ def test_its_text_says_the_same_once_read(grade: Grade) -> None:
     """JSON text has no infinity, which a measurement may be; all else comes back."""
     text = dumps(grade.to_json())
     assert dumps(grade_from_json(json.loads(text)).to_json()) == text
+
+
+def test_no_field_is_forgotten() -> None:
+    """A field that a later version adds has to be written too, or it would be lost."""
+    grade = a_grade(a_result("sync", "fail", findings=(RACE,)))
+    told = grade.to_json()
+    (check,) = told["checks"]
+    assert names(Finding) == set(check["findings"][0])
+    assert names(Other) == set(check["findings"][0]["other"])
+    assert names(Result) == set(check)
+    assert names(Provenance) == set(told["provenance"])
+    own = {"schema", "status", "judged_max", "max_score"}
+    assert names(Grade) | own == set(told)
+    assert names(CaseLine) == {"name", "size", "visibility", "status"}
+
+
+def names(kind: type) -> set[str]:
+    return {field.name for field in fields(kind)}
 
 
 def test_a_lost_number_comes_back_as_none() -> None:

@@ -130,7 +130,7 @@ def grades_of(file: Path, student: str) -> list[Grade]:
     except OSError as error:
         what = f"cannot read the file: {error.strerror}"
         raise LabFault(what, where=str(file), mend="check the name and the folder") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         mend = "give what `grader check --json` wrote"
         raise LabFault(f"this is no JSON: {error}", where=str(file), mend=mend) from None
     every = held["grades"] if isinstance(held, dict) and "grades" in held else [held]

@@ -165,6 +165,7 @@ Made = Callable[[Path, Path], tuple[str | Path, ...]]
 WRONG: list[tuple[str, Made]] = [
     ("No such file", lambda record, place: (place / "none.json",)),
     ("no JSON", lambda record, place: (written(place, "{"),)),
+    ("no JSON", lambda record, place: (written(place, "[" * 100_000),)),
     ("no grade object", lambda record, place: (written(place, "[1, 2]"),)),
     ("no grade object", lambda record, place: (written(place, '{"grades": "x"}'),)),
     ("no JSON", lambda record, place: (written(place, "\udcff"),)),
