@@ -52,7 +52,7 @@ def claim(
             state="running",
             started=now,
             lease_until=now + timedelta(seconds=lease),
-        )  # fmt: skip
+        )
     )
     row_id = connection.execute(select(attempt.c.id).where(attempt.c.token == token)).scalar_one()
     return Claim(row_id, stored_id, token, number, key, worker, proposal)

@@ -63,6 +63,8 @@ class Database:
             "readonly": "check the rights of the file and of its folder",
             "read-only": "check the rights of the database",
             "locked": f"another program has held it for {BUSY:g} s; end it, and try again",
+            "lock timeout": f"another program has held it for {BUSY:g} s; end it, and try again",
+            "deadlock": "two changes stood in each other's way; try the same again",
             "unable to open": "check that its folder is there and may be written",
             "not a database": "this file is something else; name another one",
             "malformed": "the file is damaged; restore a copy of it",
@@ -89,7 +91,7 @@ def connect(url: str, *, create: bool = True) -> Database:
         if where.get_backend_name() == "sqlite":
             _check_file(where, create)
             return Database(_sqlite(where))
-        return Database(create_engine(where, pool_pre_ping=True))
+        return Database(_postgresql(where))
     except ModuleNotFoundError as missing:
         what = f"the database cannot be reached: there is no Python package {missing.name}"
         mend = "pip install 'warpgrade[postgres]'"
@@ -119,6 +121,18 @@ def _shown(url: URL) -> str:
     if url.get_backend_name() == "sqlite":
         return url.database or ""
     return url.render_as_string(hide_password=True)
+
+
+def _postgresql(url: URL) -> Engine:
+    waiting = {} if "connect_timeout" in url.query else {"connect_timeout": round(BUSY)}
+    engine = create_engine(url, pool_pre_ping=True, connect_args=waiting)
+
+    @event.listens_for(engine, "connect")
+    def _connected(connection: Any, record: object) -> None:
+        connection.execute(f"SET lock_timeout = {round(BUSY * 1000)}")
+        connection.commit()
+
+    return engine
 
 
 def _check_file(url: URL, create: bool) -> None:

@@ -121,7 +121,7 @@ def give(
             author=storable(author),
             reason=storable(reason),
             at=now,
-        )  # fmt: skip
+        )
     )
     record(
         connection, now, author, "override", lab=lab, student=who, reason=reason,

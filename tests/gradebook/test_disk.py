@@ -5,12 +5,16 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from grader.fault import MachineFault
 from grader.gradebook.book import open_gradebook
+from grader.gradebook.database import connect
 from tests.command import ROOT
 from tests.gradebook.made import NOON, a_grade
 
@@ -61,6 +65,7 @@ import sys
 from grader.cli.app import run
 from grader.fault import MachineFault
 from grader.gradebook.book import open_gradebook
+from grader.gradebook.database import connect
 from tests.gradebook.made import NOON, a_grade
 book = open_gradebook(sys.argv[1])
 kept = 0
@@ -102,17 +107,45 @@ def test_a_file_that_is_something_else(tmp_path: Path, damage: bytes) -> None:
     assert path.read_bytes() == damage
 
 
-def test_held_by_another_program(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sqlite3
-
-    monkeypatch.setattr("grader.gradebook.database.BUSY", 0.1)
-    book = open_gradebook(str(db))
-    other = sqlite3.connect(db, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(MachineFault, match="locked"):
-        book.submit(LAB, "emmy", "f.cu", b"2", received=NOON)
-    other.execute("ROLLBACK")
+def test_held_by_another_program(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_gradebook(url).close()
+    monkeypatch.setattr("grader.gradebook.database.BUSY", 0.6)
+    book, other = open_gradebook(url), connect(url)
+    stored = book.submit(LAB, "ada", "f.cu", b"1", received=NOON)
+    with other.writing() as connection:
+        connection.execute(text("UPDATE submission SET source = 'elsewhere'"))
+        with pytest.raises(MachineFault, match="another program has held it for 0.6 s"):
+            book.claim(stored.id, "key", "worker", 60)
+    assert book.claim(stored.id, "key", "worker", 60)
+    book.close()
     other.close()
-    book.submit(LAB, "emmy", "f.cu", b"2", received=NOON)
+
+
+def test_two_that_hold_what_the_other_wants(postgresql: Callable[[], str]) -> None:
+    """A deadlock, made by hand: one of the two is told, and the other goes on."""
+    book = open_gradebook(postgresql())
+    for name in ("ada", "emmy"):
+        book.submit(LAB, name, "f.cu", name.encode(), received=NOON)
+    met, told = threading.Barrier(2), []
+
+    def take(first: str, second: str) -> None:
+        try:
+            with book._database.writing() as connection:
+                for name in (first, second):
+                    hold = "SELECT id FROM submission WHERE student = :name FOR UPDATE"
+                    connection.execute(text(hold), {"name": name})
+                    if name == first:
+                        met.wait(30)
+        except MachineFault as fault:
+            told.append(str(fault))
+
+    pairs = (("ada", "emmy"), ("emmy", "ada"))
+    threads = [threading.Thread(target=take, args=pair) for pair in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(told) == 1
+    assert "deadlock" in told[0]
     assert len(book.submissions(LAB)) == 2
     book.close()
