@@ -140,12 +140,15 @@ def _memory(launches: Sequence[Launch], ptx: str = "") -> int:
 
 
 def _dead(death: BoxDeath) -> Trace:
+    """The trace of launches that took the simulator with them. More memory than was granted for
+    all arrays and variables is asked for again in every attempt, so it is no machine's fault."""
     if death.reason == "timeout":
-        return Trace(
-            "sim",
-            (Finding("timeout", "error", "the simulation was ended: its time was up"),),
-            ended=False,
-        )
+        found = Finding("timeout", "error", "the simulation was ended: its time was up")
+        return Trace("sim", (found,), ended=False)
+    if death.reason == "memory" and death.own:
+        message = "the simulation was ended: the kernel takes more memory than can be simulated"
+        hint = "use smaller local arrays, fewer allocations, or run it on a GPU"
+        return Trace("sim", (Finding("launch-failure", "error", message, hint=hint),), ended=False)
     raise MachineFault(
         f"the simulator's process died: {death.reason}", mend=death.detail
     ) from death
