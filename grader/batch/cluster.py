@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -30,6 +31,9 @@ from grader.lab import Lab
 
 PATIENCE = 60.0
 """Seconds in which a scheduler has to answer, and a first worker to join."""
+
+MEMORY = "4 GB"
+"""What a Slurm job asks for where the site's configuration does not say."""
 
 _FRESH = 2.0
 """Seconds for which the number of workers is taken for true."""
@@ -83,8 +87,12 @@ class DaskRunner:
         self._futures: dict[int, Future[Answer]] = {}
         self._counted, self._width = 0.0, 0
         self._plugin = LabPlugin(pack(lab), terms)
-        self._wait_for_workers()
-        self._client.register_plugin(self._plugin)
+        try:
+            self._wait_for_workers()
+            self._client.register_plugin(self._plugin)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def at_a_time(self) -> int:
@@ -119,7 +127,10 @@ class DaskRunner:
         for future in self._futures.values():
             future.cancel()
         if self._client.status == "running":
-            self._client.unregister_worker_plugin(self._plugin.name)
+            with suppress(ValueError):  # it was not taken in: no worker ever came
+                self._client.unregister_worker_plugin(self._plugin.name)
+        if self._client.cluster is not None:  # it was started for this batch
+            self._client.cluster.close()
         self._client.close()
 
     def _answer(self, number: int, future: Future[Answer]) -> Answer:
@@ -153,8 +164,10 @@ class DaskRunner:
         return sum(int(worker["resources"].get("GPU", 0)) for worker in workers.values())
 
     def _wait_for_workers(self) -> None:
+        """One at least. A queue such as Slurm's may take its time."""
+        patience = PATIENCE if self._client.cluster is None else None
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
+            self._client.wait_for_workers(1, timeout=patience)
         except TimeoutError:
             raise self._nobody("no worker has joined the cluster", "") from None
         if self._resources and not self._count():
@@ -187,11 +200,13 @@ def connect(address: str) -> Client:
 def start_on_slurm(jobs: int) -> Client:
     """A client of a cluster of so many Slurm jobs of one worker each, which end with it. Queue,
     account, memory and time are as the site's jobqueue.yaml says. Raises MachineFault."""
+    from dask import config
     from dask_jobqueue.slurm import SLURMCluster
 
     mend = "dask-jobqueue's configuration, ~/.config/dask/jobqueue.yaml, has a section `slurm`"
+    memory = config.get("jobqueue.slurm.memory", None) or MEMORY
     try:
-        cluster = SLURMCluster(cores=1, processes=1, memory="4 GB")
+        cluster = SLURMCluster(cores=1, processes=1, memory=memory)
         cluster.scale(jobs=jobs)
         return Client(cluster, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:

@@ -22,6 +22,7 @@ from grader.labfile.digest import lab_digest
 from grader.labfile.spec import load_lab
 from tests.batch.daskcluster import Cluster, cluster
 from tests.batch.test_command import RIGHT, WRONG
+from tests.command import ROOT
 
 LAB = "vector-add"
 DEADLY = ("--preload", "tests.batch.murderer")
@@ -162,6 +163,53 @@ def test_no_scheduler(
     assert batch(place, "--cluster", address) == code
     said = capfd.readouterr().err
     assert what in said and "Traceback" not in said
+
+
+SBATCH = """#!/bin/sh
+for script; do :; done
+cp "$script" {folder}/job.sh
+setsid bash {folder}/job.sh >{folder}/job.log 2>&1 &
+echo $! >{folder}/job.pid
+echo Submitted batch job 42
+"""
+SCANCEL = """#!/bin/sh
+echo "$@" >{folder}/cancelled
+kill -- -$(cat {folder}/job.pid)
+"""
+
+
+def test_jobs_of_slurm(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no Slurm here: its two commands run the job at once, on this machine."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        (tools / name).write_text(text.format(folder=tmp_path))
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    assert batch(place, "--slurm", "--jobs", "1") == 1, (tmp_path / "job.log").read_text()
+    assert times_graded(place) == {f"s{number}": 1 for number in range(4)}
+    assert "--nthreads 1" in (tmp_path / "job.sh").read_text()
+    assert (tmp_path / "cancelled").read_text().split() == ["42"]
+    with pytest.raises(ProcessLookupError):
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            os.killpg(int((tmp_path / "job.pid").read_text()), 0)
+            time.sleep(0.1)
+
+
+def test_nobody_to_work(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from grader.batch import cluster as dask
+
+    monkeypatch.setattr(dask, "PATIENCE", 12.0)
+    with cluster(tmp_path) as found:
+        assert batch(place, "--cluster", found.address) == 3
+    said = " ".join(capfd.readouterr().err.split())
+    assert f"dask worker {found.address} --nthreads 1" in said and "Traceback" not in said
+    assert times_graded(place) == {}
 
 
 def test_a_packed_lab_is_the_same_lab(tmp_path: Path) -> None:
