@@ -13,7 +13,7 @@ from sqlalchemy import text
 from grader.gradebook.database import connect
 from tests.command import ROOT
 
-SUBMISSIONS = 30
+SUBMISSIONS = 20
 
 
 def graded(url: str, writers: int, *more: str, submissions: int = SUBMISSIONS) -> dict[str, dict]:
@@ -51,7 +51,8 @@ def check(url: str, writers: int) -> None:
     assert held(url, ACCEPTED) == once
     assert held(url, ATTEMPTS) == held(url, NUMBERS) == seen["claimed"], "an attempt was lost"
     assert held(url, GRADES) == held(url, AUDITED) == once
-    assert sum(seen["claimed"].values()) > SUBMISSIONS, "no claim was ever lost: nothing was tried"
+    # Every other writer sleeps until its first claim is lost; one in ten then gives up.
+    assert sum(seen["late"].values()) >= 2, "the fence was hardly tried"
 
 
 def test_8_writers_on_sqlite(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
     python -m tests.gradebook.writers URL WRITERS SUBMISSIONS [--unfenced]
 
-Prints one JSON line: how often each submission was claimed and accepted, as the writers saw it.
+Prints one JSON line: how often each submission was claimed, accepted, and finished by a writer that
+had lost it, as the writers saw it.
 `--unfenced` is the wrong twin: it accepts by the number of the attempt alone, as if a lease could
 not run out, and needs a database without the constraints that would refuse it.
 """
@@ -57,27 +58,44 @@ def drop_constraints(book: Gradebook) -> None:
         connection.execute(text("DROP INDEX uq_attempt_running"))
 
 
-def write(book: Gradebook, seed: int) -> tuple[Counter[int], Counter[int]]:
-    """Grade until nothing is wanted any more: what this writer claimed, and what was accepted."""
+def write(book: Gradebook, seed: int) -> tuple[Counter[int], Counter[int], Counter[int]]:
+    """Grade until nothing is wanted any more: what this writer claimed, what was accepted, and
+    what it was too late for."""
     dice = random.Random(seed)
     claimed: Counter[int] = Counter()
     accepted: Counter[int] = Counter()
-    end = time.monotonic() + PATIENCE
+    late: Counter[int] = Counter()
+    start = time.monotonic()
     while todo := list(book.wanted(LAB, KEY)):
-        assert time.monotonic() < end, "the class is never done"
+        took = time.monotonic() - start
+        assert took < PATIENCE, "the class is never done"
         one = dice.choice(todo)
-        # A name without a process: leases alone decide, as between machines.
-        claim = book.claim(one.id, KEY, f"writer {seed}", LEASE)
+        # A name without a process: leases alone decide, as between machines. They grow slowly,
+        # for on a busy machine nobody would ever be in time.
+        claim = book.claim(one.id, KEY, f"writer {seed}", LEASE + took / 20)
         if claim is None:
             time.sleep(LEASE)
             continue
         claimed[one.id] += 1
-        time.sleep(dice.choice([0, 0.01, 1.5 * LEASE]))
+        if seed % 2 and claimed.total() == 1:
+            wait_until_graded(book, one.id)
+        else:
+            time.sleep(dice.choice([0, 0.01, 4 * LEASE]))
         if dice.random() < 0.1:
             book.release(claim)
         elif book.accept(claim, a_grade(float(seed % 10))):
             accepted[one.id] += 1
-    return claimed, accepted
+        else:
+            late[one.id] += 1
+    return claimed, accepted, late
+
+
+def wait_until_graded(book: Gradebook, stored_id: int) -> None:
+    """Sleep at work until another has taken the submission over and finished it."""
+    end = time.monotonic() + PATIENCE
+    while stored_id in {stored.id for stored in book.wanted(LAB, KEY)}:
+        assert time.monotonic() < end, "nobody takes over"
+        time.sleep(LEASE)
 
 
 def child(book: Gradebook, seed: int, pipe: int, gate: int) -> None:
@@ -108,14 +126,14 @@ def main(url: str, writers: int, submissions: int, unfenced: bool) -> None:
         os.close(writing)
         pipes.append(reading)
     os.close(opens)
-    totals: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    totals: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
     for pipe in pipes:
         with os.fdopen(pipe) as stream:
             for total, counts in zip(totals, json.load(stream), strict=True):
                 total.update(counts)
     for _ in range(writers):
         os.wait()
-    print(json.dumps({"claimed": totals[0], "accepted": totals[1]}))
+    print(json.dumps(dict(zip(("claimed", "accepted", "late"), totals, strict=True))))
 
 
 if __name__ == "__main__":
