@@ -79,6 +79,10 @@ def batch(
     from grader.labfile.spec import lab_roots, load_lab
 
     check_writable(json)
+    if html:
+        from grader.report.page.write import make_folder
+
+        make_folder(html)
     held = load_lab(lab, lab_roots(course if course and (course / "labs").is_dir() else None))
     school = _course(course, lab)
     if accept:
