@@ -20,6 +20,7 @@ import pytest
 from grader.box import BoxDeath, call
 from grader.compile.nvrtc import installation
 from grader.compile.source import LIMITS
+from grader.walls.sandbox import environment
 
 CANARY = "canary_7f3a91"
 KERNEL = 'extern "C" __global__ void k(int* out)'
@@ -89,13 +90,24 @@ def test_no_file_of_the_machine_is_reached(name: str, canary: Path) -> None:
         assert CANARY in compiled(source, confine=False)
 
 
-@pytest.mark.parametrize(
-    "place", ["/proc/self/environ", "/proc/1/environ", f"/proc/{os.getpid()}/environ"]
-)
-def test_no_environment_is_reached(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COURSE_SECRET", CANARY)
+OWN = f"/proc/{os.getpid()}/environ"
+
+
+@pytest.mark.parametrize("place", ["/proc/self/environ", "/proc/1/environ", OWN])
+def test_no_environment_is_reached(place: str) -> None:
+    """Those inside, where their user may read them, have nothing of ours."""
+    ours = {row.partition("=")[0] for row in Path(OWN).read_text().split("\0")}
+    ours -= {"", "LANG", "PWD", *environment()}
+    assert ours
     said = compiled(f'#include "{place}"\n', confine=True)
-    assert CANARY not in said and "cannot open source file" in said
+    assert "error" in said
+    assert not [name for name in ours if f"{name}=" in said]
+
+
+def test_the_environment_is_printed_with_the_box_off() -> None:
+    """The control."""
+    first = Path(OWN).read_text().partition("=")[0]
+    assert f"{first}=" in compiled(f'#include "{OWN}"\n', confine=False)
 
 
 @pytest.mark.parametrize("fd", [3, 5, 6])
