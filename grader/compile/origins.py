@@ -77,9 +77,10 @@ class Flow:
     ) -> tuple[Origin, ...]:
         """Where what stands on some lines comes from, in the order of the lines, themselves left
         out: what sets their names, the conditions around them, the sizes in all those, at most
-        MOST in this order, the nearest first, but `first` before all. Of an array that
-        should have been written before, `unwritten`, also what its writes come from. Where it is
-        the question whether a line should run, `guarded`, conditions count as much as names."""
+        MOST in this order and one size more, the nearest first, but `first` before all. Of an
+        array that should have been written before, `unwritten`, also what its writes come from.
+        Where it is the question whether a line should run, `guarded`, conditions count as much as
+        names."""
         every = (o for line in places for o in self.reaching(line, unwritten))
         found = {origin for origin in (*every, *first) if origin.line not in places}
 
@@ -89,7 +90,10 @@ class Flow:
             least = -1 if origin in first else least
             return least, min(abs(origin.line - at) for at in places), origin.line, origin.name
 
-        told = sorted(found, key=rank)[:MOST]
+        ranked = sorted(found, key=rank)
+        told, rest = ranked[:MOST], ranked[MOST:]
+        if not any(origin.name in self.macros for origin in told):
+            told += [origin for origin in rest if origin.name in self.numbers][:1]
         return tuple(sorted(told, key=lambda o: (o.line, o.name)))
 
     def reaching(self, line: int, unwritten: str = "") -> set[Origin]:

@@ -37,7 +37,7 @@ CANDIDATES = 50_000
 CASE_STEPS = 3_000_000
 """A launch that takes more in one block is left out."""
 
-GROWTH, ROOM = 2, 50_000
+GROWTH, ROOM = 2, 200_000
 """How many times the steps of the wrong launch a trial may take, and how many more."""
 
 CHUNK = 32
