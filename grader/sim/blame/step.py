@@ -20,7 +20,7 @@ from grader.sim.ptx import PtxError
 STORES = 6
 """Of so many wrong launches it is told who stored the first wrong element, in their order."""
 
-STORE_STEPS = 400_000
+STORE_STEPS = 1_000_000
 """A launch of more warp instructions is not traced for it."""
 
 

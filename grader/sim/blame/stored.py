@@ -10,7 +10,7 @@ from grader.sim.blame.search import Ran, wrong
 from grader.sim.blame.source import line_at
 from grader.sim.machine import Limits, Machine
 
-MOST = 1 << 20
+MOST = 1 << 21
 """Accesses of one launch; of one that makes more nobody is told."""
 
 _STORES = ("st", "atom", "red")
