@@ -50,6 +50,7 @@ def measured(found: Cluster, folder: Path, count: int) -> tuple[float, float, fl
     run(runner, fresh(folder, 0, 2), 1)  # what a worker loads once
     one = run(runner, fresh(folder, 2, count), 1)
     idle = DaskRunner(connect(found.address), lab, Terms())
+    assert idle._plugin is not None
     idle._plugin.problem = "does nothing"
     idle._client.register_plugin(idle._plugin)
     overhead = run(idle, [IDLE] * 100, 1) / 100

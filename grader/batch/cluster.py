@@ -22,10 +22,9 @@ from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_
 from distributed.comm.addressing import parse_address
 from distributed.comm.registry import get_backend
 
-from grader import __version__
+from grader.batch.key import tools_here
 from grader.batch.labpack import PackedLab, pack, unpack
 from grader.batch.task import Answer, Task, Terms, perform
-from grader.compile.source import toolchain
 from grader.fault import Fault, LabFault, MachineFault
 from grader.lab import Lab
 
@@ -45,24 +44,22 @@ class LabPlugin(WorkerPlugin):
 
     lab: Lab
 
-    def __init__(self, packed: PackedLab, terms: Terms) -> None:
+    def __init__(self, packed: PackedLab, terms: Terms, tools: Mapping[str, str]) -> None:
         self.name = f"grade-{uuid.uuid4().hex}"
-        self.packed, self.terms, self.tools = packed, terms, _tools()
+        self.packed, self.terms, self.tools = packed, terms, tools
         self.problem = ""
 
     def setup(self, worker: Worker) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="lab-", dir=worker.local_directory))
         self.lab = unpack(self.packed, self.folder)
-        if (own := _tools()) != self.tools:
-            self.problem = f"worker {worker.address} has {own}, here it is {self.tools}"
+        try:
+            if (own := tools_here(self.terms.on)) != self.tools:
+                self.problem = f"worker {worker.address} has {own}, others have {self.tools}"
+        except MachineFault as fault:
+            self.problem = f"worker {worker.address}: {fault}"
 
     def teardown(self, worker: Worker) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _tools() -> Mapping[str, str]:
-    """What must be the same here and there, so that grades are the same."""
-    return {"grader": __version__, **toolchain()}
 
 
 def perform_there(name: str, task: Task) -> Answer:
@@ -86,9 +83,11 @@ class DaskRunner:
         self._answers: queue.SimpleQueue[tuple[int, Future[Answer]]] = queue.SimpleQueue()
         self._futures: dict[int, Future[Answer]] = {}
         self._counted, self._width = 0.0, 0
-        self._plugin = LabPlugin(pack(lab), terms)
+        self._plugin: LabPlugin | None = None
         try:
             self._wait_for_workers()
+            self.tools = self._tools(terms)
+            self._plugin = LabPlugin(pack(lab), terms, self.tools)
             self._client.register_plugin(self._plugin)
         except BaseException:
             self.close()
@@ -103,6 +102,7 @@ class DaskRunner:
         return max(self._width, 1)
 
     def submit(self, task: Task) -> None:
+        assert self._plugin is not None, "a runner without workers takes no tasks"
         future = self._client.submit(
             perform_there,
             self._plugin.name,
@@ -126,8 +126,8 @@ class DaskRunner:
     def close(self) -> None:
         for future in self._futures.values():
             future.cancel()
-        if self._client.status == "running":
-            with suppress(ValueError):  # it was not taken in: no worker ever came
+        if self._client.status == "running" and self._plugin is not None:
+            with suppress(ValueError):  # it was not taken in
                 self._client.unregister_worker_plugin(self._plugin.name)
         if self._client.cluster is not None:  # it was started for this batch
             self._client.cluster.close()
@@ -162,6 +162,14 @@ class DaskRunner:
         if self._resources is None:
             return sum(int(worker["nthreads"]) for worker in workers.values())
         return sum(int(worker["resources"].get("GPU", 0)) for worker in workers.values())
+
+    def _tools(self, terms: Terms) -> Mapping[str, str]:
+        """Ours, or where only workers have GPUs, those of one of them. Raises MachineFault."""
+        if self._resources is None:
+            return tools_here(terms.on)
+        asked = self._client.submit(tools_here, terms.on, resources=self._resources, pure=False)
+        tools: Mapping[str, str] = asked.result()
+        return tools
 
     def _wait_for_workers(self) -> None:
         """One at least. A queue such as Slurm's may take its time."""

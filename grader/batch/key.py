@@ -4,7 +4,7 @@ submission with the same key are the same grade."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from grader import __version__
@@ -18,15 +18,21 @@ from grader.lab import Lab
 from grader.labfile.digest import lab_digest
 
 
-def batch_key(lab: Lab, on: Backend, seed: bytes) -> str:
-    """SHA-256 over the lab's files, the seed, the grader's version and what compiles and runs the
-    submission. Raises LabFault and MachineFault."""
+def batch_key(lab: Lab, on: Backend, seed: bytes, tools: Mapping[str, str]) -> str:
+    """SHA-256 over the lab's files, the seed, and what compiles and runs the submissions there.
+    Raises LabFault."""
     files = [hashlib.sha256(path.read_bytes()).hexdigest() for path in quiz_files(lab)]
-    tools = dict(toolchain())
+    return key_of(lab_digest(lab), files, seed_id(seed), on, dict(tools))
+
+
+def tools_here(on: Backend) -> Mapping[str, str]:
+    """The grader's version, the compilers' and on a GPU its model: where they are the same, the
+    same submission gets the same grade. Raises MachineFault."""
+    tools = {"grader": __version__, **toolchain()}
     if on == "gpu":
         nvcc = toolkit()
         tools |= {"nvcc": release(nvcc) if nvcc else "", "device": alike()[0].model}
-    return key_of(lab_digest(lab), files, seed_id(seed), __version__, on, tools)
+    return tools
 
 
 def quiz_files(lab: Lab) -> Iterator[Path]:

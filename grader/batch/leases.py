@@ -54,10 +54,6 @@ class Leases:
         with self._lock:
             return self._claims.pop(number)
 
-    @property
-    def held(self) -> int:
-        return len(self._claims)
-
     def _renew(self) -> None:
         while not self._ended.wait(self._lease / 3):
             with self._lock:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 from grader.batch.task import Answer, Task
 
 Perform = Callable[[Task], Answer]
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Runner(Protocol):
@@ -18,6 +20,10 @@ class Runner(Protocol):
     @property
     def at_a_time(self) -> int:
         """How many tasks it is worth handing over before the first answer is back."""
+
+    @property
+    def tools(self) -> Mapping[str, str]:
+        """What compiles and runs the submissions there."""
 
     def submit(self, task: Task) -> None:
         """Take a task over; returns at once."""
@@ -36,8 +42,8 @@ class LocalRunner:
     them the boxes that they wait for.
     """
 
-    def __init__(self, perform: Perform, jobs: int) -> None:
-        self.at_a_time = jobs
+    def __init__(self, perform: Perform, jobs: int, tools: Mapping[str, str] = _NOTHING) -> None:
+        self.at_a_time, self.tools = jobs, tools
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._perform = perform

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -88,18 +88,18 @@ def batch(
     if accept:
         with opened(db, place, school) as book:
             return _accept(book, accept)
-    backend = resolved(on)
-    if not (cluster or slurm):  # their workers refuse, each for its machine
+    away = bool(cluster or slurm)
+    if not away:  # a cluster's workers refuse, each for its machine
         refuse_unconfined(unsafe=unsafe)
     seed = school.seed(lab) if school else b""
+    backend: Literal["sim", "gpu"] = "gpu" if on is Backend.gpu else "sim"
+    backend = backend if away else resolved(on)
     terms = Terms(backend, seed, limit=limit, confined=not unsafe)
     with opened(db, place, school) as book:
-        session = Session(held, terms, book, school, place, quiet=json == "-")
-        run = _runner(held, terms, jobs, cluster, slurm=slurm)
+        run = _clustered(held, terms, jobs, cluster) if away else _local(held, terms, jobs)
         try:
-            if regrade:
-                return session.regrade(regrade, run)
-            return session.grade(run, json, html)
+            session = Session(held, terms, book, school, place, run, quiet=json == "-")
+            return session.regrade(regrade) if regrade else session.grade(json, html)
         finally:
             finished()
             run.close()
@@ -131,16 +131,16 @@ def opened(db: str, place: Path, course: CourseFile | None) -> Iterator[Gradeboo
         book.close()
 
 
-def _runner(lab: Lab, terms: Terms, jobs: int | None, cluster: str, *, slurm: bool) -> Runner:
-    """Where the tasks are performed: here, or on a cluster."""
+def _local(lab: Lab, terms: Terms, jobs: int | None) -> Runner:
+    """Threads of this process."""
     from functools import partial
 
+    from grader.batch.key import tools_here
     from grader.batch.runner import LocalRunner
     from grader.batch.task import perform
 
-    if cluster or slurm:
-        return _clustered(lab, terms, jobs, cluster)
-    return LocalRunner(partial(perform, lab, terms=terms), jobs or os.cpu_count() or 1)
+    here = partial(perform, lab, terms=terms)
+    return LocalRunner(here, jobs or os.cpu_count() or 1, tools_here(terms.on))
 
 
 def _clustered(lab: Lab, terms: Terms, jobs: int | None, address: str) -> Runner:
@@ -159,14 +159,14 @@ class Session:
     """One run of the command on one class."""
 
     def __init__(
-        self, lab: Lab, terms: Terms, book: Gradebook, course: CourseFile | None, place: Path, *,
-        quiet: bool,
+        self, lab: Lab, terms: Terms, book: Gradebook, course: CourseFile | None, place: Path,
+        runner: Runner, *, quiet: bool,
     ) -> None:  # fmt: skip
         from grader.batch.key import batch_key
 
         self.lab, self.terms, self.book, self.course = lab, terms, book, course
-        self.place, self.quiet = place, quiet
-        self.key = batch_key(lab, terms.on, terms.seed)
+        self.place, self.runner, self.quiet = place, runner, quiet
+        self.key = batch_key(lab, terms.on, terms.seed, runner.tools)
 
     def hand_in(self) -> tuple[HandedIn, ...]:
         """Store what is in the folder, and say what was left out."""
@@ -183,9 +183,8 @@ class Session:
         say(f"{len(handed)} submissions ({gathered.layout}) in the gradebook {self.book.name}")
         return handed
 
-    def grade(self, runner: Runner, json: str | None, html: Path | None) -> int:
+    def grade(self, json: str | None, html: Path | None) -> int:
         """Grade what has no grade yet; then the table of all."""
-        from grader.batch.batch import run_batch
         from grader.batch.plan import plan
 
         lab = self.lab.name
@@ -194,17 +193,25 @@ class Session:
         self._try_again([one.student for one in handed if one.number not in grades])
         wanted = {stored.id for stored in self.book.wanted(lab, self.key)}
         due = plan(handed, grades, wanted, self.key)
-        failures: dict[int, Answer] = {}
         try:
-            with Watch(len(due.tasks)) as watch:
-                outcome = run_batch(lab, self.key, due.tasks, self.book, runner, told=watch.step)
-            failures = dict(outcome.failures)
+            failures = self._performed(due.tasks)
         except KeyboardInterrupt:
             kept = len(self.book.grades(lab).keys() & {one.number for one in handed})
             say(f"{kept} of {len(handed)} submissions are graded; the same command goes on")
             raise
         self._say(due)
         return self._report(handed, failures, json, html)
+
+    def _performed(self, tasks: Sequence[Task], proposal: str = "") -> dict[int, Answer]:
+        """Grade them; the failures, by the submission's number."""
+        from grader.batch.batch import run_batch
+
+        with Watch(len(tasks)) as watch:
+            outcome = run_batch(
+                self.lab.name, self.key, tasks, self.book, self.runner,
+                proposal=proposal, told=watch.step,
+            )  # fmt: skip
+        return dict(outcome.failures)
 
     def _try_again(self, students: Sequence[str]) -> None:
         """Whoever starts the command anew has mended the machine: its faults are forgotten."""
@@ -214,7 +221,7 @@ class Session:
 
     def _say(self, due: Plan) -> None:
         if not due.tasks:
-            say(f"nothing to grade: all {len(due.graded)} were graded before")
+            say(f"nothing to grade: {len(due.graded)} were graded before")
         elif due.graded:
             say(f"{len(due.graded)} were graded before")
         if due.outdated:
@@ -238,25 +245,20 @@ class Session:
             show(table.text(width()))
         return table.exit_code
 
-    def regrade(self, students: Sequence[str], runner: Runner) -> int:
+    def regrade(self, students: Sequence[str]) -> int:
         """Grade again as a proposal, and show what adopting it would change."""
-        from grader.batch.batch import run_batch
         from grader.batch.plan import proposal_name
         from grader.cli.batchwords import changes_text
 
         tasks = self._again(students)
+        self._try_again([task.student for task in tasks])
         lab = self.lab.name
         run = proposal_name(self.key, self.book.audit(lab))
         open_ = {stored.id for stored in self.book.wanted(lab, self.key, proposal=run)}
-        left = [task for task in tasks if task.number in open_]
-        with Watch(len(left)) as watch:
-            outcome = run_batch(
-                lab, self.key, left, self.book, runner, proposal=run, told=watch.step
-            )
+        failures = self._performed([task for task in tasks if task.number in open_], run)
         show(changes_text(self.book.changes(run)))
         say(f"nothing has changed yet; to let these grades count: --accept {run}")
-        worst = [2 if answer.is_labs else 3 for _, answer in outcome.failures]
-        return max(worst, default=0)
+        return max((2 if answer.is_labs else 3 for answer in failures.values()), default=0)
 
     def _again(self, students: Sequence[str]) -> list[Task]:
         from grader.batch.handin import task_of

@@ -17,6 +17,7 @@ import pytest
 from grader.batch.labpack import pack, unpack
 from grader.cli.app import run
 from grader.fault import LabFault
+from grader.gpu.device import devices
 from grader.gradebook.book import open_gradebook
 from grader.labfile.digest import lab_digest
 from grader.labfile.spec import load_lab
@@ -91,7 +92,7 @@ def test_the_same_grades_as_here(
     assert not list(two.folder.glob("worker*/*/lab-*")), "a lab is left on a worker"
     capfd.readouterr()
     assert batch(place, "--cluster", two.address) == 1
-    assert "nothing to grade: all 4 were graded before" in capfd.readouterr().err
+    assert "nothing to grade: 4 were graded before" in capfd.readouterr().err
 
 
 def test_a_submission_that_kills_its_worker_fails_alone(
@@ -163,6 +164,20 @@ def test_no_scheduler(
     assert batch(place, "--cluster", address) == code
     said = capfd.readouterr().err
     assert what in said and "Traceback" not in said
+
+
+def test_only_workers_with_a_gpu_are_asked(
+    two: Cluster, place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One worker says that it has one and has none: it is asked, and what it says is told."""
+    assert batch(place, "--cluster", two.address, "--on", "gpu") == 3
+    assert "no worker has a GPU" in capfd.readouterr().err
+    if devices():
+        return
+    with cluster(tmp_path, [(), ("--resources", "GPU=1")]) as found:
+        assert batch(place, "--cluster", found.address, "--on", "gpu") == 3
+    said = capfd.readouterr().err
+    assert "no NVIDIA GPU" in said and "Traceback" not in said
 
 
 SBATCH = """#!/bin/sh

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.batch import key as keys
-from grader.batch.key import batch_key
+from grader.batch.key import batch_key, tools_here
 from grader.lab import Lab
 from grader.labfile.spec import load_lab
 from tests.command import ROOT
@@ -23,6 +23,10 @@ def lab(tmp_path: Path) -> Lab:
     for part in ("labs", "solutions"):
         shutil.copytree(ROOT / part / LAB, tmp_path / part / LAB)
     return load_lab(LAB, (tmp_path / "labs",))
+
+
+def key(lab: Lab, seed: bytes = b"") -> str:
+    return batch_key(lab, "sim", seed, tools_here("sim"))
 
 
 def _reference(lab: Lab) -> None:
@@ -51,25 +55,25 @@ def _clutter(lab: Lab) -> None:
 
 @pytest.mark.parametrize("change", [_reference, _probe])
 def test_another_lab(change: Callable[[Lab], None], lab: Lab) -> None:
-    before = batch_key(lab, "sim", b"")
+    before = key(lab)
     change(lab)
-    assert batch_key(lab, "sim", b"") != before
+    assert key(lab) != before
 
 
 @pytest.mark.parametrize("change", [_times, _skeleton, _clutter])
 def test_the_same_lab(change: Callable[[Lab], None], lab: Lab) -> None:
-    before = batch_key(lab, "sim", b"")
+    before = key(lab)
     change(lab)
-    assert batch_key(lab, "sim", b"") == before
+    assert key(lab) == before
 
 
 def test_another_seed_version_or_compiler(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {batch_key(lab, "sim", b""), batch_key(lab, "sim", b"course")}
+    found = {key(lab), key(lab, b"course")}
     with monkeypatch.context() as patch:
         patch.setattr(keys, "__version__", "99")
-        found.add(batch_key(lab, "sim", b""))
+        found.add(key(lab))
     with monkeypatch.context() as patch:
         patch.setattr(keys, "toolchain", lambda: {"nvrtc": "13.9"})
-        found.add(batch_key(lab, "sim", b""))
+        found.add(key(lab))
     assert len(found) == 4
     assert b"course".hex() not in "".join(found)
