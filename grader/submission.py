@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -45,10 +46,14 @@ def submission_of(data: bytes, name: str) -> Submission:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The first MAX_BYTES + 1 bytes of a regular file. Raises LabFault for anything else."""
+    """The first MAX_BYTES + 1 bytes of a regular file. Raises LabFault for anything else.
+
+    A link is refused: where others' files are graded, it would have the compiler read out lines
+    of a file that only the grader may read, or hand in somebody else's kernel.
+    """
     try:
         # A FIFO without a writer would make a plain open wait for ever.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     try:
@@ -69,6 +74,9 @@ def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
         near = _nearest(path)
         mend = f"did you mean {near}?" if near else "check the name and the folder"
         return LabFault("there is no such file", where=str(path), mend=mend)
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        mend = "name the .cu file itself, or copy it here"
+        return LabFault("this is a symbolic link, not a file", where=str(path), mend=mend)
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return LabFault(f"cannot read the file: {reason}", where=str(path).replace("\0", "?"))
 

@@ -97,13 +97,20 @@ def test_device(device: str) -> None:
         read_submission(Path(device))
 
 
-def test_symlinks_are_followed_and_their_loops_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("leads_to", ["kernel.cu", "link.cu", "/etc/passwd", "nowhere"])
+def test_a_link_is_refused_wherever_it_leads(leads_to: str, tmp_path: Path) -> None:
     (tmp_path / "kernel.cu").write_bytes(SOURCE)
-    (tmp_path / "link.cu").symlink_to("kernel.cu")
-    (tmp_path / "loop.cu").symlink_to("loop.cu")
-    assert read_submission(tmp_path / "link.cu").data == SOURCE
-    with pytest.raises(LabFault, match="cannot read the file"):
-        read_submission(tmp_path / "loop.cu")
+    (tmp_path / "link.cu").symlink_to(leads_to)
+    with pytest.raises(LabFault, match="symbolic link") as caught:
+        read_submission(tmp_path / "link.cu")
+    assert "the .cu file itself" in caught.value.mend
+
+
+def test_a_folder_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "kernel.cu").write_bytes(SOURCE)
+    (tmp_path / "here").symlink_to("own")
+    assert read_submission(tmp_path / "here" / "kernel.cu").data == SOURCE
 
 
 def test_impossible_names() -> None:
