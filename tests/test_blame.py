@@ -22,6 +22,11 @@ def graded(lab: str, old: str = "", new: str = "") -> tuple[Grade, int]:
     return grade(held, submission_of(held, source.replace(old, new)), threads=2), line
 
 
+def source_of(lab: str, twin: str) -> str:
+    """A wrong twin of a lab."""
+    return (lab_folder(load_lab(lab)).solutions / "wrong" / f"{twin}.cu").read_text()
+
+
 def errors(made: Grade) -> list[Finding]:
     return [f for check in made.checks for f in check.findings if f.severity == "error"]
 
@@ -36,9 +41,11 @@ def test_a_right_kernel_costs_no_further_run(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_missing_barrier_is_told_as_such() -> None:
-    held = load_lab("tiled-matmul")
-    twin = lab_folder(held).solutions / "wrong" / "race-missing-second-barrier.cu"
-    made = grade(held, submission_of(held, twin.read_text()), threads=2)
+    held, source = (
+        load_lab("tiled-matmul"),
+        source_of("tiled-matmul", "race-missing-second-barrier"),
+    )
+    made = grade(held, submission_of(held, source), threads=2)
     assert {f.kind for f in errors(made)} >= {"race"}
     assert not any("look at line" in f.hint for f in errors(made))
 

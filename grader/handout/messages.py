@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from grader.fault import LabFault
@@ -13,6 +14,8 @@ from grader.report.finding import finding_text, in_order
 from grader.submission import read_submission
 
 WIDTH = 84
+AT_FAULT = re.compile(r"(look at line \d+), `.*`:")
+"""How a hint repeats the line at fault."""
 
 
 def message(lab: Lab, twin: str) -> str:
@@ -29,4 +32,5 @@ def message(lab: Lab, twin: str) -> str:
 
 def _bare(finding: Finding, file: str) -> Finding:
     other = replace(finding.other, text="") if finding.other else None
-    return replace(finding, text="", column=0, file=file, other=other)
+    hint = AT_FAULT.sub(r"\1:", finding.hint)
+    return replace(finding, text="", column=0, file=file, other=other, hint=hint)
