@@ -12,6 +12,7 @@ family of instructions, to be put under tests/.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from types import FrameType
+from typing import NoReturn, TextIO
 
 from grader.gpu.device import devices
 from tests.gpu.share import REPORTS
@@ -30,6 +32,7 @@ MOST = 12
 
 PYTEST = ["-m", "pytest", "-p", "tests.gpu.share", "-q", "-p", "no:cacheprovider"]
 NOTHING_RAN = 5
+STOPPED = 130
 
 
 @contextmanager
@@ -56,8 +59,13 @@ def tested(words: list[str], log: TextIO) -> int:
     with tempfile.TemporaryDirectory(prefix="warpgrade-tests-") as name:
         shared = Path(name)
         cores = len(os.sched_getaffinity(0))
-        codes = shares(shared, ["-m", "gpu and not alone", *places], min(MOST, cores - 1 or 1), log)
-        codes += shares(shared, ["-m", "gpu and alone", *places], 1, log)
+        try:
+            several = min(MOST, cores - 1 or 1)
+            codes = shares(shared, ["-m", "gpu and not alone", *places], several, log)
+            codes += shares(shared, ["-m", "gpu and alone", *places], 1, log)
+        except KeyboardInterrupt:
+            say("stopped; what follows is what was done until then", log)
+            codes = [STOPPED]
         reports = read(shared / REPORTS)
     log.writelines(f"{r.outcome:<8}{r.seconds:8.2f} s  {r.test}\n" for r in reports)
     for words_of_one in failures(reports):
@@ -76,7 +84,11 @@ def shares(folder: Path, arguments: list[str], count: int, log: TextIO) -> list[
         own.mkdir()
         command = [sys.executable, *PYTEST, "--shared", str(folder), *arguments]
         children.append(_child(command, own))
-    codes = [child.wait() for child in children]
+    try:
+        codes = [child.wait() for child in children]
+    finally:
+        for child in children:
+            child.terminate()
     for number, child in enumerate(children):
         text = (folder / f"{arguments[1]}-{number}".replace(" ", "-") / "said").read_text()
         log.write(f"-- {' '.join(child.args[1:])}: exit {child.returncode}\n{text}")  # type: ignore[arg-type]
@@ -122,7 +134,13 @@ def truth(place: Path, log: TextIO) -> int:
     return max(told(command, log) for command in commands)
 
 
+def interrupt(signum: int, frame: FrameType | None) -> NoReturn:
+    """A time limit's SIGTERM ends the run as Ctrl-C does: with the table of what was done."""
+    raise KeyboardInterrupt
+
+
 def main(words: list[str]) -> int:
+    signal.signal(signal.SIGTERM, interrupt)
     folder = Path(os.environ.get("OUT") or "build")
     folder.mkdir(parents=True, exist_ok=True)
     with awake(), (folder / "test-gpu.log").open("w") as log:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+from tests.command import ROOT
 from tests.gpu.__main__ import shares
 from tests.gpu.share import REPORTS
 from tests.gpu.table import failures, read, table
@@ -41,3 +46,36 @@ def test_each_test_runs_once_and_what_failed_is_told(tmp_path: Path) -> None:
     assert "    3: measured 3" in lines
     words = "\n".join(failures(reports))
     assert "assert 5 != 5" in words and "no_such_fixture" in words
+
+
+ENDLESS = """
+import pytest, time
+@pytest.mark.gpu
+def test_first(): pass
+@pytest.mark.gpu
+def test_second():
+    open({begun!r}, "w").close()
+    time.sleep(60)
+"""
+
+
+def test_a_run_that_is_stopped_still_has_its_table(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    (tmp_path / "test_suite.py").write_text(ENDLESS.format(begun=str(begun)))
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.gpu", str(tmp_path)],
+        cwd=ROOT,
+        env=os.environ | {"OUT": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not begun.exists():
+        assert child.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(1)  # where two processes share the suite, the other's first test ends by itself
+    child.terminate()
+    said, _ = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "stopped; what follows" in said and "1 tests in" in said
+    assert "test_first" in (tmp_path / "test-gpu.log").read_text()
