@@ -105,7 +105,7 @@ $(VENV)/run: $(VENV)/made pyproject.toml setup.py
 	@echo 'Installing warpgrade from this folder, its dependencies from PyPI, and building its C core'
 	@echo '(one to two minutes the first time) ...'
 	@$(PIP) 'setuptools>=77'
-	@$(PIP) --no-build-isolation --editable .
+	@$(PIP) --no-build-isolation --editable '.[pytest,similar]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/run

@@ -10,6 +10,8 @@ process. A window of 1 keeps every one of them, so the same class gives the same
 from __future__ import annotations
 
 import io
+import shlex
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -73,7 +75,7 @@ def _fingerprint(text: str, view: View) -> Any:
     except ModuleNotFoundError as missing:
         raise MachineFault(
             f"submissions cannot be compared: there is no Python package {missing.name}",
-            mend="pip install 'warpgrade[similar]'",
+            mend=f"{shlex.quote(sys.executable)} -m pip install copydetect",
         ) from None
     return CodeFingerprint(
         "submission.cu",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from grader.fault import MachineFault
+from grader.similar.prints import prints
 from tests.command import ROOT, grader
 from tests.similar.disguise import renamed
 
@@ -64,3 +68,18 @@ def test_wrong_use(folder: Path, words: list[str], said: str) -> None:
     done = grader("similar", *words, cwd=folder.parent)
     assert done.code == 2 and said in " ".join(done.err.split())
     assert "Traceback" not in done.err
+
+
+def test_without_copydetect_the_mend_is_for_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "copydetect", None)
+    monkeypatch.setattr(sys, "executable", "/opt/a b/python")
+    with pytest.raises(MachineFault, match="no Python package copydetect") as told:
+        prints("int x;", "structure")
+    assert told.value.mend == "'/opt/a b/python' -m pip install copydetect"
+
+
+def test_make_sets_up_what_the_readme_runs() -> None:
+    setup = (ROOT / "Makefile").read_text().partition("$(VENV)/run:")[2].partition("touch")[0]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert ".[pytest,similar]" in setup
+    assert {"pytest", "similar"} <= set(extras["optional-dependencies"])
