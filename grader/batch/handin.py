@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from grader.batch.found import Found
 from grader.batch.gather import Gathered
@@ -51,17 +50,12 @@ def hand_in(
     A thing that is no file is stored without bytes, and gets its verdict. Raises MachineFault when
     the gradebook fails.
     """
-    now = datetime.now(UTC)
-    due = course.policy(lab).due if course is not None else None
     return tuple(
-        _stored(lab, found, enrolled(found, course), found.received or due or now, book, gathered)
-        for found in gathered.found
+        _stored(lab, found, enrolled(found, course), book, gathered) for found in gathered.found
     )
 
 
-def _stored(
-    lab: str, found: Found, student: str, received: datetime, book: Gradebook, gathered: Gathered
-) -> HandedIn:
+def _stored(lab: str, found: Found, student: str, book: Gradebook, gathered: Gathered) -> HandedIn:
     mine = HandedIn(found, student)
     data, answers = b"", None
     try:
@@ -74,8 +68,9 @@ def _stored(
     place = found.file.place if found.file is not None else found.name
     source = f"{gathered.layout}: {place}"
     stored = book.submit(
-        lab, student, found.name, data, received=received, answers=answers, source=source
-    )
+        lab, student, found.name, data, received=found.received, answers=answers, source=source,
+        late=found.late,
+    )  # fmt: skip
     return replace(mine, stored=stored)
 
 
@@ -95,6 +90,22 @@ def enrolled(found: Found, course: Course | None) -> str:
     words = (found.student, found.email, found.who)
     known = (course.student(word) for word in words if word)
     return next((student.id for student in known if student is not None), found.student)
+
+
+def untimed(handed: Sequence[HandedIn], lab: str, course: Course | None) -> tuple[str, ...]:
+    """What is said of submissions whose time nobody told, where it could have mattered."""
+    none = [one for one in handed if one.found.received is None]
+    late = [one.student for one in none if one.found.late]
+    said = []
+    if late:
+        names = ", ".join(late)
+        said.append(f"marked late, by how much is not told, so nothing is taken off: {names}")
+    if course is not None and course.policy(lab).due is not None and len(none) > len(late):
+        whose = "the submission" if len(none) == 1 else f"{len(none)} submissions"
+        said.append(f"time of {whose} not told: counted as in time")
+    if said:
+        said.append(f"  to take points off: grader gradebook override {lab} STUDENT POINTS ...")
+    return tuple(said)
 
 
 def strangers(handed: Sequence[HandedIn], course: Course | None) -> tuple[str, ...]:

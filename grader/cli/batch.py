@@ -171,15 +171,14 @@ class Session:
     def hand_in(self) -> tuple[HandedIn, ...]:
         """Store what is in the folder, and say what was left out."""
         from grader.batch.gather import gather
-        from grader.batch.handin import hand_in, strangers
+        from grader.batch.handin import hand_in, strangers, untimed
 
         gathered = gather(self.place, self.lab.name)
         left_out(gathered.notes)
         handed = hand_in(self.lab.name, gathered, self.book, self.course)
         left_out([f"{one}: not in the roster" for one in strangers(handed, self.course)])
         left_out([f"{one.student}: {one.problem}" for one in handed if one.problem])
-        late = [one.student for one in handed if one.found.late]
-        left_out([f"{one}: handed in late, by how much is not told" for one in late])
+        left_out(untimed(handed, self.lab.name, self.course))
         say(f"{len(handed)} submissions ({gathered.layout}) in the gradebook {self.book.name}")
         return handed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -210,11 +211,15 @@ def write_report(
             ReportRow(
                 _name(row, entry), row.grade, stored.data.decode("utf-8", "replace"),
                 entry.note if entry else "", _override(entry),
-                entry.points if entry else None, f"{stored.received:%Y-%m-%d %H:%M} UTC",
+                entry.points if entry else None, _received(stored.received),
                 entry.max_points if entry else None,
             )
         )  # fmt: skip
     say(f"wrote {write_class_report(folder, lab, rows)}")
+
+
+def _received(moment: datetime | None) -> str:
+    return "not told" if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def _name(row: Row, entry: Entry | None) -> str:

@@ -57,12 +57,14 @@ class Gradebook:
         self._database.close()
 
     def submit(
-        self, lab: str, student: str, name: str, data: bytes, *, received: datetime,
-        answers: bytes | None = None, source: str = "",
+        self, lab: str, student: str, name: str, data: bytes, *,
+        received: datetime | None, answers: bytes | None = None, source: str = "",
+        late: bool = False,
     ) -> Stored:  # fmt: skip
         """Store a submission: the same lab, student, bytes and answers give the same row, which
-        keeps the earliest time. `received` needs a time zone."""
-        new = HandedIn(lab, student, name, data, received, answers, source)
+        keeps the earliest time. `received` needs a time zone; None: nobody told it. `late`: the
+        course's site marked it so."""
+        new = HandedIn(lab, student, name, data, received, answers, source, late)
         with self._database.writing() as connection:
             return submissions.store(connection, new, self._clock())
 

@@ -13,8 +13,12 @@ from sqlalchemy import Connection, Row, func, select
 from grader.course.course import Course
 from grader.course.policy import LabPolicy, Lateness, lateness
 from grader.gradebook.ledger import overrides, record, storable
+from grader.gradebook.submissions import RECEIVED
 from grader.gradebook.tables import attempt, grade, standing, student, submission
 from grader.gradebook.values import Entry, GradeJson, Moved
+
+MARKED = "marked late, by how much is not told: nothing is taken off"
+"""The note of a submission that the course's site marked so without a time."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def entries(connection: Connection, lab: str, course: Course | None) -> Sequence
     handed: dict[str, list[_Handed]] = {}
     for row in connection.execute(_query(lab)):
         mine = handed.setdefault(row.student, [])
-        late = lateness(policy, row.received)
+        late = _lateness(policy, row)
         made = None if row.grade_json is None else json.loads(row.grade_json)
         mine.append(_Handed(row, len(mine) + 1, late, made))
     given = overrides(connection, lab)
@@ -64,6 +68,13 @@ def entries(connection: Connection, lab: str, course: Course | None) -> Sequence
             )
         found.append(entry)
     return tuple(found)
+
+
+def _lateness(policy: LabPolicy, row: Row[Any]) -> Lateness:
+    """A submission whose time nobody told is in time, whenever the lab is due."""
+    if row.received is not None:
+        return lateness(policy, row.received)
+    return Lateness(1.0, MARKED if row.late else "")
 
 
 def _names(connection: Connection, course: Course | None) -> dict[str, str]:
@@ -82,10 +93,10 @@ def _query(lab: str) -> Any:
         .correlate(submission)
         .scalar_subquery()
     )
-    columns = (submission.c[name] for name in ("id", "student", "name", "sha256", "received"))
+    columns = (submission.c[name] for name in ("id", "student", "name", "sha256", "late"))
     made = attempt.alias("made")
     return (
-        select(*columns, made.c.grade_json, faults.label("faults"))
+        select(*columns, RECEIVED, made.c.grade_json, faults.label("faults"))
         .outerjoin(grade, grade.c.submission == submission.c.id)
         .outerjoin(made, made.c.id == grade.c.attempt)
         .where(submission.c.lab == lab)

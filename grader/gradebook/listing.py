@@ -41,7 +41,7 @@ def _cells(entry: Entry, zone: tzinfo) -> tuple[str, str, str, str, str]:
     worth = "-" if entry.points is None else f"{entry.points:g}"
     worth += "" if entry.max_points is None else f"/{entry.max_points:g}"
     number = f"{entry.number} of {entry.attempts}" if entry.attempts else "-"
-    return name, worth, number, _moment(entry.received, zone), clean(_note(entry))
+    return name, worth, number, _received(entry, zone), clean(_note(entry))
 
 
 def _note(entry: Entry) -> str:
@@ -59,8 +59,10 @@ def _padded(text: str, cells: int) -> str:
     return clipped + " " * (cells - cell_len(clipped))
 
 
-def _moment(moment: datetime | None, zone: tzinfo) -> str:
-    return "" if moment is None else f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
+def _received(entry: Entry, zone: tzinfo) -> str:
+    if entry.received is None:
+        return "not told" if entry.attempts else ""
+    return f"{entry.received.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def _footer(entries: Sequence[Entry], zone: tzinfo, width: int) -> list[str]:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, inspect, text
 from grader.fault import MachineFault
 from grader.gradebook.database import Database, is_sqlite
 
-HEAD = "3"
+HEAD = "4"
 """The newest step in migrations/versions: what this code works with."""
 
 _ALONE = threading.Lock()

@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    case,
+    exists,
+    func,
+    select,
+    update,
+)
 
 from grader.gradebook.ledger import insert_new, record, storable
 from grader.gradebook.tables import attempt, grade, student, submission
@@ -18,27 +29,32 @@ from grader.gradebook.values import GradeJson, Stored
 FAULTS = 3
 """Machine faults after which a submission is left alone until someone has looked."""
 
-_STORED = ("id", "lab", "student", "name", "sha256", "data", "answers", "received")
-COLUMNS = tuple(submission.c[name] for name in _STORED)
+RECEIVED = case((submission.c.told, submission.c.received)).label("received")
+"""When a submission came; NULL when nobody told."""
+
+_STORED = ("id", "lab", "student", "name", "sha256", "data", "answers")
+COLUMNS = (*(submission.c[name] for name in _STORED), RECEIVED)
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A submission before it is stored."""
+    """A submission before it is stored. `received` is None when nobody told the time; `late` says
+    that the course's site marked it so."""
 
     lab: str
     student: str
     name: str
     data: bytes
-    received: datetime
+    received: datetime | None
     answers: bytes | None
     source: str
+    late: bool = False
 
 
 def store(connection: Connection, new: HandedIn, now: datetime) -> Stored:
     """The row of that submission, which is made when there is none. Of the same bytes handed in
-    twice, the earlier time is kept."""
-    if new.received.tzinfo is None:
+    twice, the earlier time is kept, a told one before none; late is only what was so each time."""
+    if new.received is not None and new.received.tzinfo is None:
         raise ValueError("the time of a submission needs its time zone")
     who, sha256 = storable(new.student), hashlib.sha256(new.data).hexdigest()
     answers_sha256 = "" if new.answers is None else hashlib.sha256(new.answers).hexdigest()
@@ -46,23 +62,38 @@ def store(connection: Connection, new: HandedIn, now: datetime) -> Stored:
     is_new = insert_new(
         connection, submission, lab=new.lab, student=who, name=storable(new.name), sha256=sha256,
         data=new.data, answers=new.answers, answers_sha256=answers_sha256,
-        received=new.received, stored=now, source=storable(new.source),
+        received=new.received or now, told=new.received is not None, late=new.late,
+        stored=now, source=storable(new.source),
     )  # fmt: skip
     same = (submission.c.lab == new.lab) & (submission.c.student == who)
     same &= (submission.c.sha256 == sha256) & (submission.c.answers_sha256 == answers_sha256)
-    row = connection.execute(select(*COLUMNS).where(same).with_for_update()).one()
-    when: Any = {"received": new.received.isoformat()}
+    query: Select[Any] = select(*COLUMNS, submission.c.late).where(same)
+    row = connection.execute(query.with_for_update()).one()
     if is_new:
-        after = {"name": row.name, "sha256": sha256, "bytes": len(new.data)} | when
+        after = {"name": row.name, "sha256": sha256, "bytes": len(new.data)}
+        after |= _when(row.received, row.late)
         _record(connection, now, "submit", row, new.source, after=after)
-    elif new.received < row.received:
-        connection.execute(
-            update(submission).where(submission.c.id == row.id).values(received=new.received)
-        )
-        before = {"received": row.received.isoformat()}
-        _record(connection, now, "received earlier", row, new.source, before=before, after=when)
-        row = connection.execute(select(*COLUMNS).where(same)).one()
+    elif values := _earlier(new, row):
+        before = _when(row.received, row.late)
+        connection.execute(update(submission).where(submission.c.id == row.id).values(values))
+        row = connection.execute(query).one()
+        after = _when(row.received, row.late)
+        _record(connection, now, "received earlier", row, new.source, before=before, after=after)
     return stored(row)
+
+
+def _earlier(new: HandedIn, row: Row[Any]) -> dict[str, Any]:
+    """What changes when handing in again says that the submission came earlier than was known."""
+    values: dict[str, Any] = {"late": False} if row.late and not new.late else {}
+    if new.received is not None and (row.received is None or new.received < row.received):
+        values |= {"received": new.received, "told": True}
+    return values
+
+
+def _when(received: datetime | None, late: bool) -> dict[str, Any]:
+    """What the audit says of a submission's time."""
+    said = {"received": "not told" if received is None else received.isoformat()}
+    return said | ({"late": True} if late else {})
 
 
 def _record(
@@ -76,7 +107,7 @@ def _record(
 
 def stored(row: Row[Any]) -> Stored:
     """A row of COLUMNS as a value."""
-    values: Sequence[Any] = tuple(row)
+    values: Sequence[Any] = tuple(row)[: len(COLUMNS)]
     return Stored(*values)
 
 

@@ -1,4 +1,5 @@
 """The tables. A row of `grade` says which attempt is a submission's grade: there can be one only.
+Where a submission's time is not `told`, `received` is when it was stored, for the order alone.
 
 Constraints hold what the code promises: one submission for the same bytes, one running attempt and
 one accepted one for each key, one token for each attempt.
@@ -83,6 +84,8 @@ submission = Table(
     Column("answers", LargeBinary),
     Column("answers_sha256", String(64), nullable=False, server_default=""),
     Column("received", Instant, nullable=False),
+    Column("told", Boolean(), nullable=False, server_default=text("true")),
+    Column("late", Boolean(), nullable=False, server_default=text("false")),
     Column("stored", Instant, nullable=False),
     Column("source", String, nullable=False, server_default=""),
     UniqueConstraint("lab", "student", "sha256", "answers_sha256"),

@@ -16,7 +16,8 @@ Status = Literal["graded", "overridden", "incomplete", "waiting", "refused", "mi
 @dataclass(frozen=True)
 class Stored:
     """A submission as it was handed in: `data` are the bytes that `sha256` is of, `answers` those
-    of its answers.yaml. `received` is in UTC; `name` is the file's, as the student named it."""
+    of its answers.yaml. `received` is in UTC, None when nobody told the time; `name` is the file's,
+    as the student named it."""
 
     id: int
     lab: str
@@ -25,7 +26,7 @@ class Stored:
     sha256: str
     data: bytes
     answers: bytes | None
-    received: datetime
+    received: datetime | None
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Entry:
     `points` of `max_points` are after lateness and override, in the course's points where
     course.yaml gives the lab some, else in the lab's; None while there are none. `submission` is
     the one that counts and `number` which of the student's `attempts` submissions it is, from 1;
-    0 and None for a student who handed nothing in. `grade_json` is its grade; None while there is
+    0 and None for a student who handed nothing in. `received` is None too when nobody told the
+    time: such a submission counts as in time. `grade_json` is its grade; None while there is
     none. `faults` counts the machine's faults at it. `share_kept` and `note` say what lateness
     costs. `status` says why there are no points: the machine failed (`incomplete`), nobody has
     graded it yet (`waiting`), all came after the cut-off (`refused`: 0 points), or nothing

@@ -14,7 +14,9 @@ from grader.course.course import Course
 from grader.course.policy import LabPolicy, Penalty
 from grader.course.roster import Student
 from grader.fault import LabFault
-from grader.gradebook.book import Entry, Gradebook, open_gradebook
+from grader.gradebook.book import Entry, Gradebook, Stored, open_gradebook
+from grader.gradebook.entries import MARKED
+from grader.gradebook.listing import entry_table
 from tests.gradebook.made import NOON, a_grade
 
 LAB = "tiled"
@@ -227,3 +229,41 @@ def test_entries_are_values(sqlite: Gradebook) -> None:
     (entry,) = sqlite.entries(LAB)
     assert isinstance(entry, Entry)
     assert sqlite.entries(LAB) == (entry,)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_time_that_nobody_told_is_in_time_whenever_the_lab_is_due(
+    book: Gradebook, late: bool
+) -> None:
+    stored = book.submit(LAB, "ada", "f.cu", b"1", received=None, late=late)
+    claim = book.claim(stored.id, "key", "worker", 60)
+    assert claim and book.accept(claim, a_grade(8.0))
+    for due in (NOON, datetime(2001, 1, 1, tzinfo=UTC)):
+        (entry,) = book.entries(LAB, course=a_course(replace(CUT, due=due, cut_off=due)))
+        assert (entry.status, entry.points, entry.received) == ("graded", 8.0, None)
+        assert entry.note == (MARKED if late else "")
+    assert "not told" in entry_table([entry], UTC).plain
+    (submitted,) = [event for event in book.audit(LAB) if event.action == "submit"]
+    assert submitted.after["received"] == "not told"
+
+
+def test_a_time_told_later_is_kept_and_stays(book: Gradebook) -> None:
+    def again(received: datetime | None, late: bool) -> Stored:
+        return book.submit(LAB, "ada", "f.cu", b"1", received=received, late=late)
+
+    assert again(None, True).received is None
+    assert again(NOON + timedelta(days=1), True).received == NOON + timedelta(days=1)
+    assert again(None, True).received == NOON + timedelta(days=1)
+    assert again(NOON, False).received == NOON
+    (entry,) = book.entries(LAB, course=a_course(LATE))
+    assert (entry.received, entry.note, entry.attempts) == (NOON, "", 1)
+    assert [event.action for event in book.audit(LAB)] == [
+        "submit", "received earlier", "received earlier"
+    ]  # fmt: skip
+
+
+def test_who_is_not_marked_late_any_more_is_not(sqlite: Gradebook) -> None:
+    for late, note in ((True, MARKED), (False, ""), (True, "")):
+        sqlite.submit(LAB, "ada", "f.cu", b"1", received=None, late=late)
+        (entry,) = sqlite.entries(LAB)
+        assert entry.note == note
