@@ -9,6 +9,7 @@ from datetime import datetime
 from grader.batch.member import UNREAD, Listing, Member, no_file
 from grader.fault import Fault, LabFault
 from grader.quiz import sheet
+from grader.report.text import counted
 from grader.submission import MAX_BYTES
 
 SUFFIX = ".cu"
@@ -70,9 +71,10 @@ def _source(
         return picked[0], picked[0].problem
     place = f"{student}/{lab}{SUFFIX}"
     if sources:
-        return None, no_file(place, f"{len(sources)} .cu files were handed in: which is meant?")
+        what = f"{len(sources)} .cu files were handed in: which is meant?"
+        return None, no_file(place, what, mend=f"hand in one .cu file, or name one {lab}{SUFFIX}")
     unread = [m.problem for m in members if m.problem and m.name == UNREAD]
-    others = f" among {len(members)} files" if members else ""
+    others = f" among {counted(len(members), 'file')}" if members else ""
     return None, unread[0] if unread else no_file(place, f"no .cu file was handed in{others}")
 
 

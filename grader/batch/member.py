@@ -72,9 +72,15 @@ class Listing:
 
 def shown(name: str) -> str:
     """A file's name as text: composed Unicode, so that a name from macOS is the same student;
-    bytes that are not UTF-8 written out."""
+    bytes that are not UTF-8 written out, and so is whatever would begin a new line, with which a
+    name could put words into the grader's mouth."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return unicodedata.normalize("NFC", text)
+    return "".join(map(_visible, unicodedata.normalize("NFC", text)))
+
+
+def _visible(character: str) -> str:
+    breaks = unicodedata.category(character) in ("Cc", "Zl", "Zp")
+    return character.encode("unicode_escape").decode() if breaks else character
 
 
 def is_clutter(parts: tuple[str, ...]) -> bool:
@@ -82,9 +88,8 @@ def is_clutter(parts: tuple[str, ...]) -> bool:
     return any(p.startswith(".") or p in ("__MACOSX", "__pycache__", "Thumbs.db") for p in parts)
 
 
-def no_file(place: str, what: str) -> StudentFault:
+def no_file(place: str, what: str, mend: str = "hand in the .cu file itself") -> StudentFault:
     """The fault of something that is handed in and is no file with text in it."""
-    mend = "hand in the .cu file itself"
     name = place.rpartition("/")[2]
     finding = Finding("compile-error", "error", what, file=name, line=0, hint=mend)
     return StudentFault(what, where=place, mend=mend, findings=(finding,))

@@ -147,7 +147,7 @@ def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int
     said = (
         "clean: nothing found"
         if clean_run
-        else f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+        else f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     )
     head = Text(clip(f"{clean(kernel)}, {BACKENDS[trace.backend]}", width), "bold")
     sections = [
@@ -173,7 +173,8 @@ def _printed(text: str, width: int) -> str:
     return "\n".join(rows)
 
 
-def _count(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """`1 file`, `2 files`."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 

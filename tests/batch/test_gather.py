@@ -68,10 +68,14 @@ CASES = {
             "notes.txt": b"",
             ".hidden.cu": C,
             "__MACOSX/._ann.cu": b"",
-            "old/bo.cu": C,
+            "cy/deep/x.cu": C,
+            "di/notes.txt": b"",
+            "ed": None,
+            "fi.cu": A,
+            "fi/fi.cu": B,
         },
-        {"ann": A, "bo": B},
-        ("notes.txt", "old/"),
+        {"ann": A, "bo": B, "cy": C, "fi": "a folder `fi/`: which is meant"},
+        ("notes.txt", "cy/: taken", "di/: left out", "ed/: left out"),
         ("ann",),
     ),
     "folders": Layout(
@@ -96,7 +100,7 @@ CASES = {
             "cy": C,
             "di": "2 .cu files",
             "ed": "no .cu file was handed in",
-            "fi": "among 1 files",
+            "fi": "no .cu file was handed in among 1 file\n",
         },
         ("readme.md",),
         ("ann", "bo"),
@@ -125,7 +129,7 @@ CASES = {
             "Ann Lee_1001_assignsubmission_onlinetext_/onlinetext.html": b"",
         },
         {"1001": A, "1002": B},
-        ("onlinetext",),
+        ("typed text into Moodle",),
         ("1001",),
         {"1001": "Ann Lee", "1002": "Jo_hn O'Bo"},
     ),
@@ -175,7 +179,7 @@ def test_whose_each_is(name: str, kind: str, tmp_path: Path) -> None:
         if isinstance(due, bytes):
             assert got[student].read() == due
         else:
-            with pytest.raises(StudentFault, match=due):
+            with pytest.raises((StudentFault, LabFault), match=due):
                 got[student].read()
     with_sheet = {s for s, one in got.items() if one.answers() is not None}
     assert with_sheet == set(layout.sheets)
@@ -217,6 +221,17 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "class" / "caf\udce9.cu").write_bytes(A)
     found = {one.student: one.read() for one in gather(tmp_path / "class", LAB).found}
     assert found == {"caf\\xe9": A, "ok": B}
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+@pytest.mark.parametrize(
+    ("mark", "said"), [("\n", "\\n"), ("\r", "\\r"), ("\u2028", "\\u2028"), ("\x1b", "\\x1b")]
+)
+def test_a_name_is_one_line(mark: str, said: str, kind: str, tmp_path: Path) -> None:
+    files = {f"bo{mark}1 of 1.cu": A, f"no{mark}tes.txt": b""}
+    gathered = gather(made(kind, tmp_path, files), LAB)
+    assert [one.student for one in gathered.found] == [f"bo{said}1 of 1"]
+    assert gathered.notes[0].startswith(f"no{said}tes.txt: left out")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
-"""A file a student: `alice.cu`, and `alice.answers.yaml` for the answers to the quiz."""
+"""A file a student: `alice.cu`, and `alice.answers.yaml` for the answers to the quiz. Others of
+the class may have a folder each."""
 
 from __future__ import annotations
 
-from grader.batch.found import SUFFIX, Arranged, Found
-from grader.batch.member import Listing
+from grader.batch.found import SUFFIX, Arranged, Found, chosen, own_folders
+from grader.batch.member import UNREAD, Listing
+from grader.fault import LabFault
 from grader.quiz import sheet
 
 RANK = 4
@@ -16,17 +18,32 @@ def fits(listing: Listing) -> bool:
 
 
 def arrange(listing: Listing, lab: str) -> Arranged:
-    """One student a file, called as the file is; folders beside the files are left out."""
+    """One student a file, called as the file is; a folder with a .cu file in it beside the files
+    is a student's as well, and one without is left out."""
     top = {m.name: m for m in listing.members if len(m.parts) == 1}
-    found, used = [], set()
+    found, used = {}, set()
     for name, member in top.items():
         if not name.lower().endswith(SUFFIX):
             continue
         student = name[: -len(SUFFIX)] or name
         answers = f"{student}.{sheet.FILE}"
         used |= {name, answers}
-        found.append(Found(student, name, member, top.get(answers), problem=member.problem))
+        found[name] = Found(student, name, member, top.get(answers), problem=member.problem)
     notes = [f"{name}: left out, it is no .cu file" for name in top if name not in used]
-    folders = sorted({m.parts[0] for m in listing.members if len(m.parts) > 1})
-    notes += [f"{f}/: left out, a folder beside the students' files" for f in folders]
-    return Arranged(tuple(found), tuple(notes))
+    students = {one.student: name for name, one in found.items()}
+    for folder, files in own_folders(listing).items():
+        if not any(m.name.lower().endswith(SUFFIX) or m.name == UNREAD for m in files):
+            notes.append(f"{folder}/: left out, there is no .cu file in it")
+        elif folder in students:
+            found[students[folder]] = _twice(folder, students[folder])
+        else:
+            found[folder] = chosen(folder, files, lab)
+            notes.append(f"{folder}/: taken as a student's, as the files beside it are")
+    return Arranged(tuple(found.values()), tuple(notes))
+
+
+def _twice(student: str, file: str) -> Found:
+    """Nobody but the instructor knows which of both was handed in."""
+    what = f"here are a file `{file}` and a folder `{student}/`: which is meant?"
+    problem = LabFault(what, mend="take one of them away and run the same command again")
+    return Found(student, file, problem=problem)

@@ -31,8 +31,12 @@ def arrange(listing: Listing, lab: str) -> Arranged:
     notes = []
     for name in _top(listing):
         matched = _NAME.fullmatch(name)
-        if matched is None or matched["plugin"] != "file":
+        if matched is None:
             notes.append(f"{name}: left out, it is no file that Moodle took in")
+            continue
+        if matched["plugin"] != "file":
+            typed = "the student typed text into Moodle instead of uploading a file"
+            notes.append(f"{name}: left out, {typed}")
             continue
         who[matched["participant"]] = matched["who"]
         files.setdefault(matched["participant"], [])
