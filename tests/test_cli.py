@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -17,6 +18,7 @@ import yaml
 
 from grader import __version__
 from grader.cli.app import run as run_command
+from grader.cli.terminal import say
 from tests.command import ROOT, grader
 
 LAB = "vector-add"
@@ -196,6 +198,21 @@ def test_a_message_of_many_words_fits_80_columns() -> None:
     assert "did you mean vector-add?" in said.err
     assert "tiled-matmul" in said.err
     assert max(map(len, said.err.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said"), [("utf-8", "\u0141ukasz: late"), ("ascii", "\\u0141ukasz: late")]
+)
+def test_a_message_has_what_its_encoding_can_hold(
+    encoding: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stderr", stream)
+    say("\u0141ukasz: late\r\x1b[2J\u2028[1/1] eve")
+    stream.flush()
+    assert stream.buffer.getvalue().decode(encoding) == (  # type: ignore[attr-defined]
+        f"{said}\\x0d\\x1b[2J\\u2028[1/1] eve\n"
+    )
 
 
 def test_labs_skeleton_is_the_one_in_the_tree() -> None:

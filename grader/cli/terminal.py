@@ -65,11 +65,13 @@ def silence() -> None:
 
 
 def say(text: str) -> None:
-    """A message on stderr, its control characters written out."""
+    """A message on stderr: control characters written out, and whatever its encoding cannot
+    hold. Only a line feed ends a line."""
     from grader.report.clean import clean
 
-    lines = (part for line in text.splitlines() for part in _wrapped(clean(line)))
-    print("\n".join(lines).encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+    lines = (part for line in text.split("\n") for part in _wrapped(clean(line)))
+    encoding = sys.stderr.encoding or "ascii"
+    print("\n".join(lines).encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
 
 
 def _wrapped(line: str) -> list[str]:
