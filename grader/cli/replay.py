@@ -61,7 +61,7 @@ def replay(
     from grader.box import refuse_unconfined
 
     check_writable(json)
-    records = grades_of(grade, student)
+    records = grades_of(grade, _enrolled(student, course))
     if source is not None and len(records) > 1:
         what = f"{len(records)} grades here, and one --source"
         raise LabFault(what, where=str(grade), mend="choose one with --student ID, or use --db")
@@ -118,6 +118,19 @@ def _how(record: Grade, again: bool, threads: int | None, limit: float) -> How:
     return How(resolved(Backend.gpu if again else Backend.auto), threads=threads, limit=limit)
 
 
+def _course_in(folder: Path | None) -> CourseFile | None:
+    from grader.course.course import FILE, read_course
+
+    return read_course(folder) if folder and (folder / FILE).is_file() else None
+
+
+def _enrolled(word: str, folder: Path | None) -> str:
+    """The student's ID where the course knows them by that word; else the word itself."""
+    course = _course_in(folder) if word else None
+    student = course.student(word) if course else None
+    return student.id if student else word
+
+
 def grades_of(file: Path, student: str) -> list[Grade]:
     """The grades of a JSON file, or that student's alone. Raises LabFault."""
     import json
@@ -162,6 +175,9 @@ class Given:
         from grader.submission import read_bytes
 
         seeded = record.provenance.seed != seed_id(b"")  # `grader check` uses no seed
+        if seeded and self.course is None:
+            what = "its hidden inputs were drawn from the secret of a course"
+            raise LabFault(what, mend="add --course DIR, the folder with that course.yaml")
         seed = self.course.seed(record.lab) if self.course and seeded else b""
         if self.file is not None:
             return Sources(read_bytes(self.file), read_sheet(self.file.parent), seed)
@@ -181,9 +197,7 @@ class Given:
 @contextmanager
 def given_by(file: Path | None, db: str, folder: Path | None) -> Iterator[Given]:
     """What --source, --db and --course name. Raises LabFault where the gradebook is not there."""
-    from grader.course.course import FILE, read_course
-
-    course = read_course(folder) if folder and (folder / FILE).is_file() else None
+    course = _course_in(folder)
     where = db or (course.gradebook if course else "")
     if file is not None or not where:
         yield Given(file, None, course)

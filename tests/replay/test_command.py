@@ -109,8 +109,8 @@ def test_the_courses_seed_is_used_where_it_was_and_never_told(
     said = grader("replay", file, "--course", course)
     assert (said.code, said.err) == (0, "")
     without = grader("replay", file, "--source", source)
-    assert without.code == 1
-    assert "seed (an identifier)" in without.out and "nothing was graded" in without.out
+    assert without.code == 2
+    assert "secret of a course" in without.err and "add --course DIR" in without.err
     assert seed.hex() not in said.out + without.out
 
 
@@ -194,6 +194,15 @@ def test_wrong_usage_is_explained(
     code, out, err = run(capsys, *words(record, tmp_path))
     assert (code, out) == (2, ""), err
     assert said in " ".join(err.split()) and "Traceback" not in err
+
+
+def test_a_student_is_found_by_what_the_roster_has(
+    many: Path, course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [many, "--course", course, "--student"]
+    code, out, err = run(capsys, *words, "Ada")
+    assert (code, err) == (0, "") and out.startswith("the same again: ")
+    assert run(capsys, *words, "Zoe")[0] == 2
 
 
 def test_a_gradebook_without_the_source_is_said(
