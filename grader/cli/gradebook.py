@@ -74,12 +74,13 @@ class Opened(NamedTuple):
 
 @contextmanager
 def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Opened]:
-    """The gradebook that is meant: `--db`, else that of `--course`, else that of a course.yaml
-    here. Raises LabFault: none is named, or there is none yet and `create` is not set."""
+    """The gradebook that is meant: `--db`, else that of `--course`; the course is by default that
+    of a course.yaml here. Raises LabFault: none is named, or there is none yet and `create` is not
+    set."""
     from grader.course.course import read_course
     from grader.gradebook.book import open_gradebook
 
-    here = Path(COURSE_FILE).is_file() and not db
+    here = Path(COURSE_FILE).is_file()
     course = read_course(folder or Path()) if folder is not None or here else None
     if not db and course is None:
         what = "no gradebook is named, and there is no course.yaml here"
@@ -142,6 +143,9 @@ def override(
         who = held.student(student)
         held.book.override(held.lab(lab), who, points, _author(author), reason.strip())
         say(f"{lab}: {who} " + ("has the computed points" if remove else f"has {points:g} points"))
+        for entry in held.book.entries(lab, course=held.course):
+            if entry.student == who and (points or 0) > (entry.max_points or points or 0):
+                say(f"  that is more than full marks, which are {entry.max_points:g}")
     return 0
 
 

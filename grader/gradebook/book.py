@@ -161,7 +161,8 @@ class Gradebook:
     def override(
         self, lab: str, student: str, points: float | None, author: str, reason: str
     ) -> None:
-        """Give points instead of the computed ones; None takes an override back."""
+        """Give points instead of the computed ones; None takes an override back. Raises LabFault
+        when there is none to take back."""
         with self._database.writing() as connection:
             ledger.give(connection, lab, student, points, author, reason, self._clock())
 

@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from grader.course.roster import Student
+from grader.fault import LabFault
 from grader.gradebook.database import is_sqlite
 from grader.gradebook.tables import audit, override, student
 from grader.gradebook.values import Event, Override
@@ -110,9 +111,13 @@ def give(
     connection: Connection, lab: str, who: str, points: float | None, author: str, reason: str,
     now: datetime,
 ) -> None:  # fmt: skip
-    """Keep an override beside the earlier ones; `points` of None takes them back."""
+    """Keep an override beside the earlier ones; `points` of None takes them back. Raises LabFault
+    when there is none to take back."""
     who = storable(who)
     before = overrides(connection, lab).get(who)
+    if points is None and before is None:
+        mend = f"`grader gradebook show {lab}` has the overrides"
+        raise LabFault(f"there is no override of `{who}` in `{lab}`", mend=mend)
     connection.execute(
         override.insert().values(
             lab=lab,
@@ -124,6 +129,7 @@ def give(
         )
     )
     record(
-        connection, now, author, "override", lab=lab, student=who, reason=reason,
+        connection, now, author, "override" if points is not None else "override removed",
+        lab=lab, student=who, reason=reason,
         before=None if before is None else before.points, after=points,
     )  # fmt: skip

@@ -15,9 +15,13 @@ from grader.report.clean import clean, clip, wrap
 
 STYLES = {"graded": "", "overridden": "magenta", "incomplete": "red", "refused": "red"}
 
+NOTE = 16
+"""Cells of a line that a note has at least."""
+
 
 def entry_table(entries: Sequence[Entry], zone: tzinfo, width: int = 80) -> Text:
-    """One line a student: points, which submission counts and when it came, and a note."""
+    """A line a student: points, which submission counts and when it came, and a note, which may
+    take more lines."""
     if not entries:
         return Text("no students and no submissions")
     rows = [_cells(entry, zone) for entry in entries]
@@ -31,8 +35,9 @@ def entry_table(entries: Sequence[Entry], zone: tzinfo, width: int = 80) -> Text
     lines = [Text(head, "bold")]
     for entry, (name, worth, number, at, note) in zip(entries, rows, strict=True):
         left = f"{_padded(name, who)}  {worth:>{points}}  {number:<{sent}}  {at:<{when}}  "
-        room = max(width - cell_len(left), 8)
-        lines.append(Text((left + clip(note, room)).rstrip(), STYLES.get(entry.status, "dim")))
+        noted = wrap(note, max(width - cell_len(left), NOTE))
+        told = f"\n{' ' * cell_len(left)}".join([left + (noted[0] if noted else ""), *noted[1:]])
+        lines.append(Text(told.rstrip(), STYLES.get(entry.status, "dim")))
     return Text("\n").join([*lines, Text(), *map(Text, _footer(entries, zone, width))])
 
 
@@ -138,10 +143,13 @@ def events_json(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def moved_lines(moved: Sequence[Moved]) -> Text:
-    """Whose points are not what they were."""
+    """Whose points are not what they were; who had none on record before is only counted."""
     lines = (
         f"{one.student}: {_value(one.old)} -> {_value(one.new)}"
         + (f"  ({one.note})" if one.note else "")
         for one in moved
+        if one.old is not None
     )
-    return Text("\n".join(map(clean, lines)) or "nobody's points have changed")
+    told = "\n".join(map(clean, lines)) or "nobody's points have changed"
+    first = sum(one.old is None for one in moved)
+    return Text(told + (f"\nnoted for the first time: {first}" if first else ""))

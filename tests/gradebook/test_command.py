@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from grader.cli.app import run as run_command
 from grader.gradebook.book import open_gradebook
@@ -135,7 +136,35 @@ def test_override_and_back(folder: Path, book_command: Command) -> None:
     )
     told = book_command("audit", LAB, "--student", "1").out
     assert "override: tiled 1, - -> 7.5, by me: =1+1" in told
-    assert "override: tiled 1, 7.5 -> -, by me: mistaken" in told
+    assert "override removed: tiled 1, 7.5 -> -, by me: mistaken" in told
+
+
+@pytest.mark.parametrize(("points", "warned"), [("20", False), ("20.5", True), ("0", False)])
+def test_more_than_full_marks_is_remarked(
+    folder: Path, book_command: Command, points: str, warned: bool
+) -> None:
+    said = book_command("override", LAB, "4", points, "--reason", "x")
+    assert said.code == 0
+    assert ("more than full marks, which are 20" in said.err) is warned
+
+
+def test_a_long_reason_is_shown_whole(folder: Path, book_command: Command) -> None:
+    reason = " ".join(f"word{n}" for n in range(30))
+    book_command("override", LAB, "2", "3", "--reason", reason)
+    told = book_command("show", LAB).out
+    assert f"by me: {reason}; late by 23 h: -10 %" in " ".join(told.split())
+    assert max(map(cell_len, told.splitlines())) <= 80
+
+
+def test_the_course_here_counts_beside_a_named_gradebook(
+    folder: Path, book_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = book_command("show", LAB, "--db", "course.db")
+    assert named.out == book_command("show", LAB).out
+    monkeypatch.chdir(folder.parent)
+    db = str(folder / "course.db")
+    assert "late by" not in book_command("show", LAB, "--db", db).out
+    assert "nothing of a lab `tiledd`" in book_command("show", "tiledd", "--db", db).err
 
 
 def shown(book_command: Command) -> dict[str, dict]:
@@ -155,8 +184,9 @@ def shown(book_command: Command) -> dict[str, dict]:
         (["override", LAB, "Ada Lovelac", "5", "--reason", "x"], "there is no student"),
         (["show", "tiledd"], "did you mean `tiled`"),
         (["override", "tilde", "1", "5", "--reason", "x"], "the course has no lab `tilde`"),
-        (["show", "tiledd", "--db", "course.db"], "nothing of a lab `tiledd`"),
+        (["show", "tiledd", "--db", "course.db"], "the course has no lab `tiledd`"),
         (["recompute", "tiledd", "--db", "course.db"], "did you mean `tiled`"),
+        (["override", LAB, "1", "--remove", "--reason", "x"], "there is no override of `1`"),
         (["show", LAB, "--db", "nowhere.db"], "there is no gradebook here yet"),
         (["show", LAB, "--db", "no/where.db"], "there is no folder"),
         (["show", LAB, "--db", "."], "this is a folder"),
@@ -192,7 +222,7 @@ def test_roster_again(folder: Path, book_command: Command) -> None:
 
 def test_recompute_tells_whose_points_moved(folder: Path, book_command: Command) -> None:
     first = book_command("recompute", LAB)
-    assert first.out.splitlines() == ["1: - -> 20", "2: - -> 9  (late by 23 h: -10 %)"]
+    assert first.out.splitlines() == ["nobody's points have changed", "noted for the first time: 2"]
     assert book_command("recompute", LAB).out == "nobody's points have changed\n"
     (folder / "course.yaml").write_text(COURSE.replace("10%", "50%"))
     again = book_command("recompute", LAB)

@@ -122,7 +122,9 @@ def test_an_override_counts_as_it_is(book: Gradebook) -> None:
     (entry,) = book.entries(LAB, course=course)
     assert (entry.status, entry.points, entry.override) == ("graded", 7.5, None)
     given = [
-        (e.before, e.after, e.reason) for e in book.audit(LAB, "ada") if e.action == "override"
+        (e.before, e.after, e.reason)
+        for e in book.audit(LAB, "ada")
+        if e.action.startswith("override")
     ]
     assert given == [(None, 1.0, "first"), (1.0, 9.5, "was ill"), (9.5, None, "was not ill")]
 
