@@ -108,6 +108,16 @@ def untimed(handed: Sequence[HandedIn], lab: str, course: Course | None) -> tupl
     return tuple(said)
 
 
+def repeated(handed: Sequence[HandedIn], lab: str, book: Gradebook) -> tuple[str, ...]:
+    """Who handed in again what they had before something else: it keeps its place."""
+    newest = {stored.student: stored.id for stored in book.submissions(lab)}
+    return tuple(
+        f"{one.student}: handed this in before, and something else after it: no new submission"
+        for one in handed
+        if one.stored is not None and newest[one.stored.student] != one.number
+    )
+
+
 def strangers(handed: Sequence[HandedIn], course: Course | None) -> tuple[str, ...]:
     """Who handed in and is not in the course's roster."""
     if course is None or not course.students:

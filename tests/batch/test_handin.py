@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.batch.gather import gather
-from grader.batch.handin import hand_in, untimed
+from grader.batch.handin import hand_in, repeated, untimed
 from grader.course.course import Course
 from grader.course.policy import LabPolicy
 from grader.gradebook.book import Gradebook, open_gradebook
@@ -60,3 +60,16 @@ def test_a_time_that_is_not_told_is_stored_so_and_said(
     entries = book.entries(LAB, course=course)
     assert [(e.status, e.received) for e in entries] == [("waiting", None)] * 2
     assert [e.student for e in entries if "marked late" in e.note] == ["102"] * (names == CANVAS)
+
+
+def test_the_same_bytes_again_are_no_new_submission(tmp_path: Path, book: Gradebook) -> None:
+    said = []
+    for text in ("A", "B", "B", "A"):
+        place = folder(tmp_path, "emmy.cu")
+        (place / "ada.cu").write_text(text)
+        said.append(repeated(hand_in(LAB, gather(place, LAB), book, None), LAB, book))
+    assert said[:3] == [(), (), ()]
+    (told,) = said[3]
+    assert told.startswith("ada: handed this in before")
+    (counted, _) = book.entries(LAB)
+    assert (counted.number, counted.attempts) == (2, 2)
