@@ -12,9 +12,9 @@ from grader.fault import LabFault, MachineFault
 _MACHINE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM)
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     """Write beside and rename, so that a reader never sees half a file; a device or a pipe is
-    written in place.
+    written in place. A `private` file is its owner's alone to read, from its first byte on.
 
     Raises MachineFault when the disk is full or broken, else LabFault: the path cannot be written.
     """
@@ -23,6 +23,9 @@ def write_whole(path: Path, data: bytes) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(data)
             return
+        if private:
+            part.unlink(missing_ok=True)
+            part.touch(0o600, exist_ok=False)
         part.write_bytes(data)
         part.replace(path)
     except OSError as error:

@@ -14,9 +14,11 @@ import typer
 from grader.cli.options import Course
 from grader.cli.terminal import STDOUT, say, write_file
 from grader.fault import LabFault, MachineFault
+from grader.wholefile import write_whole
 
 if TYPE_CHECKING:
     from grader.course.course import Course as CourseFile
+    from grader.course.roster import Student
     from grader.export.formats import Format, LeftOut
     from grader.export.row import ExportRow, Options
     from grader.gradebook.values import Entry
@@ -76,6 +78,8 @@ def export(
     options = Options(column, identifier)
     kept, left = sorted_out(chosen, rows, options)
     _tell(left)
+    if kept and (advice := chosen.advice(options)):
+        say(f"note: {advice}")
     if kept:
         _write(chosen, kept, options, out)
     return max((_code(item) for item in left), default=0)
@@ -104,7 +108,8 @@ def _autograder(words: Sequence[str], course: Path | None, out: str, wheel: Path
     held = course is not None and _has_gradebook(course)
     seed = read_course(course).seed(lab.name) if course and held else secrets.token_bytes(32)
     path = Path(out or f"{lab.name}-autograder.zip")
-    write_file(path, autograder_zip(lab, seed, wheel=wheel))
+    write_whole(path, autograder_zip(lab, seed, wheel=wheel), private=True)
+    say(f"wrote {path}, with the hidden cases in it: you alone can read it here")
     judged = sum(check.points for check in plan(lab) if check.is_judged_on("sim"))
     say(f"upload it to Gradescope; the assignment is worth {judged:g} points there")
     return 0
@@ -140,20 +145,25 @@ def _from_gradebook(words: Sequence[str], db: str, folder: Path | None) -> list[
 
 def _row(entry: Entry, course: CourseFile | None, source: str) -> ExportRow:
     from grader.course.roster import Student
-    from grader.export.row import FAILED, ExportRow
+    from grader.export.row import WHY, ExportRow
     from grader.record import grade_from_json
 
     student = course.student(entry.student) if course else None
-    why = FAILED if entry.status == "incomplete" else str(entry.status)
     return ExportRow(
         student or Student(entry.student, entry.name),
         grade_from_json(entry.grade_json) if entry.grade_json else None,
         entry.points,
         entry.max_points or 0.0,
         entry.note,
-        "" if entry.points is not None else why,
+        "" if entry.points is not None else WHY.get(entry.status, entry.status),
         source,
+        _enrolled(student, course),
     )
+
+
+def _enrolled(student: Student | None, course: CourseFile | None) -> bool | None:
+    """Whether the roster has the student; None without a roster."""
+    return student is not None if course is not None and course.students else None
 
 
 def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow]:
@@ -168,7 +178,8 @@ def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow
     for word in words:
         for value in _objects(word):
             grade = grade_from_json(value)
-            yield row_of(grade, course.student(grade.student) if course else None)
+            student = course.student(grade.student) if course else None
+            yield row_of(grade, student, _enrolled(student, course))
 
 
 def _objects(word: str) -> list[Any]:
@@ -187,11 +198,8 @@ def _objects(word: str) -> list[Any]:
 
 def _write(chosen: Format, rows: Sequence[ExportRow], options: Options, out: str) -> None:
     """One document, or one a submission into a folder."""
-    if chosen.each and (len(rows) > 1 or Path(out or STDOUT).is_dir()):
-        folder = Path(out)
-        if not out or not folder.is_dir():
-            what = f"{chosen.name} has a file for each of {len(rows)} submissions"
-            raise LabFault(what, where=out, mend="name a folder that exists with --out")
+    if chosen.each and (len(rows) > 1 or out.endswith("/") or Path(out or STDOUT).is_dir()):
+        folder = _folder(chosen, rows, out)
         for row, stem in zip(rows, stems(rows), strict=True):
             path = folder / f"{stem}{chosen.suffix}"
             write_file(path, chosen.export([row], options).encode())
@@ -201,6 +209,20 @@ def _write(chosen: Format, rows: Sequence[ExportRow], options: Options, out: str
         typer.echo(text, nl=False)
     else:
         write_file(Path(out), text.encode())
+
+
+def _folder(chosen: Format, rows: Sequence[ExportRow], out: str) -> Path:
+    """The folder of --out, made where it is missing. Raises LabFault."""
+    mend = "name a folder with --out"
+    if out in ("", STDOUT):
+        what = f"{chosen.name} has a file for each of {len(rows)} submissions"
+        raise LabFault(what, where=out, mend=mend)
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"cannot make the folder: {error.strerror}"
+        raise LabFault(what, where=out, mend=mend) from None
+    return Path(out)
 
 
 def stems(rows: Sequence[ExportRow]) -> list[str]:
@@ -215,8 +237,12 @@ def stems(rows: Sequence[ExportRow]) -> list[str]:
 
 
 def _tell(left: Sequence[LeftOut]) -> None:
+    from grader.export.sheet import one_line
+
     for item in left:
-        say(f"left out: {item.row.student.id}: {item.why}")
+        student = item.row.student
+        name = f" ({student.name})" if student.name not in ("", student.id) else ""
+        say(one_line(f"left out: {student.id}{name}: {item.why}"))
 
 
 def _code(item: LeftOut) -> int:

@@ -7,12 +7,13 @@ Possible" in it describes the assignments, whoever's name that is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
 from grader.course.roster import Student
 from grader.export.row import ExportRow, Options, title
-from grader.export.sheet import harmless, number, sheet
+from grader.export.sheet import changed, harmless, number, sheet
 
 EACH = False
 UNIQUE = True
@@ -22,6 +23,7 @@ READER: Literal["student", "staff"] = "staff"
 HEAD = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 POINTS = "Points Possible"
 NO_BREAK = "\xa0"
+_NUMBERED = re.compile(r"\(\d+\)\s*$")
 
 
 def export(rows: Sequence[ExportRow], options: Options) -> str:
@@ -38,8 +40,17 @@ def unfit(row: ExportRow, options: Options) -> str:
     known = _known(row.student)
     if not any(known):
         return f"the roster gives `{row.student.id}` no Canvas ID, SIS ID or login"
-    changed = next((cell for cell in known if harmless(cell) != cell), "")
-    return f"`{changed}` would be a formula in a spreadsheet" if changed else ""
+    return next(filter(None, map(changed, known)), "")
+
+
+def advice(options: Options) -> str:
+    """Without an assignment's number Canvas makes another assignment."""
+    if _NUMBERED.search(options.column):
+        return ""
+    return (
+        'Canvas will offer to make a new assignment of this column; --column "TITLE (ID)", with '
+        "the number that ends the assignment's address, fills one that there is"
+    )
 
 
 def _line(row: ExportRow) -> list[str]:

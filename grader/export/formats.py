@@ -17,12 +17,18 @@ from grader.nearest import did_you_mean
 from grader.report.redact import redact
 
 SEVERAL = "there is more than one grade of this student; a gradebook knows which counts"
+STRANGER = "not in the roster, so not in the course there: mend the roster, or add a line to it"
+
+
+def _no_advice(options: Options) -> str:
+    return ""
 
 
 @dataclass(frozen=True)
 class Format:
     """One format. `export` takes rows that are fit, exactly one where `each` submission has a
-    document of its own; `unfit` says why a row is not. `unique`: a student has one row at most."""
+    document of its own; `unfit` says why a row is not. `unique`: a student has one row at most, and
+    has to be in the roster where there is one. `advice` is what to tell whoever exports, or ""."""
 
     name: str
     title: str
@@ -32,6 +38,7 @@ class Format:
     export: Callable[[Sequence[ExportRow], Options], str]
     unfit: Callable[[ExportRow, Options], str]
     unique: bool = False
+    advice: Callable[[Options], str] = _no_advice
 
 
 @dataclass(frozen=True)
@@ -62,12 +69,16 @@ def sorted_out(
     """The rows that the format can tell, redacted where students read it, and those it cannot."""
     every = tuple(rows)
     count = Counter(row.student.id for row in every) if format.unique else Counter()
-    reasons = [
-        SEVERAL if count[row.student.id] > 1 else format.unfit(row, options) for row in every
-    ]
+    reasons = [_unfit(format, row, options, count[row.student.id]) for row in every]
     kept = (row for row, why in zip(every, reasons, strict=True) if not why)
     left = (LeftOut(row, why) for row, why in zip(every, reasons, strict=True) if why)
     return tuple(_shown(format, row) for row in kept), tuple(left)
+
+
+def _unfit(format: Format, row: ExportRow, options: Options, times: int) -> str:
+    if format.unique and row.enrolled is False:
+        return STRANGER
+    return SEVERAL if times > 1 else format.unfit(row, options)
 
 
 def _shown(format: Format, row: ExportRow) -> ExportRow:
@@ -93,4 +104,5 @@ def _format(module: ModuleType) -> Format | None:
         export=module.export,
         unfit=module.unfit,
         unique=getattr(module, "UNIQUE", False),
+        advice=getattr(module, "advice", _no_advice),
     )

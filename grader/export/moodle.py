@@ -12,7 +12,7 @@ from typing import Literal
 
 from grader.check.result import Result
 from grader.export.row import ExportRow, Options, title
-from grader.export.sheet import harmless, number, one_line, sheet
+from grader.export.sheet import changed, harmless, number, one_line, sheet
 from grader.export.words import clipped, summary
 from grader.report.classes import main_finding
 
@@ -39,8 +39,10 @@ def unfit(row: ExportRow, options: Options) -> str:
         return row.why
     known = _known(row, options)
     if not known:
-        return "the roster gives no e-mail address; --identifier id goes by the ID number"
-    return "" if harmless(known) == known else f"`{known}` would be a formula in a spreadsheet"
+        whose = "no roster is at hand that" if row.enrolled is None else "the roster"
+        other = "--course DIR names it, " if row.enrolled is None else ""
+        return f"{whose} gives no e-mail address; {other}--identifier id goes by the ID number"
+    return changed(known)
 
 
 def _known(row: ExportRow, options: Options) -> str:

@@ -10,6 +10,12 @@ from grader.course.roster import Student
 from grader.record import Grade
 
 FAILED = "this machine failed: grade it again"
+WHY = {
+    "incomplete": FAILED,
+    "missing": "nothing handed in",
+    "waiting": "not graded yet: `grader batch` goes on where it was",
+}
+"""Why an entry of a gradebook has no points, by its status."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +23,7 @@ class ExportRow:
     """`points` of `out_of` are after lateness and override; None while there are none, and then
     `why` says what is missing. `note` is what lateness or an override did. `grade` is None when
     points were given without one; `source` is the text that was graded, "" where it is not at
-    hand."""
+    hand. `enrolled` is whether a roster has the student, None where there is no roster."""
 
     student: Student
     grade: Grade | None
@@ -26,6 +32,7 @@ class ExportRow:
     note: str = ""
     why: str = ""
     source: str = ""
+    enrolled: bool | None = None
 
     @property
     def share(self) -> float:
@@ -44,13 +51,14 @@ class Options:
     identifier: str = "email"
 
 
-def row_of(grade: Grade, student: Student | None = None) -> ExportRow:
+def row_of(grade: Grade, student: Student | None = None, enrolled: bool | None = None) -> ExportRow:
     """A grade's own line, without a gradebook: no lateness, the points that were judged. Without a
     student, the one whom the grade names, else its file."""
     known = student or Student(grade.student or PurePath(grade.file).stem)
     failed = grade.score.status == "incomplete"
     points = None if failed else grade.score.points
-    return ExportRow(known, grade, points, grade.score.judged_max, why=FAILED if failed else "")
+    why = FAILED if failed else ""
+    return ExportRow(known, grade, points, grade.score.judged_max, why=why, enrolled=enrolled)
 
 
 def scaled(row: ExportRow, points: float) -> ExportRow:

@@ -37,6 +37,17 @@ def harmless(text: str) -> str:
     return QUOTE + line if first and first in FORMULA else line
 
 
+def changed(text: str) -> str:
+    """Why a cell that has to be exact cannot be, and how to mend it; "" when it is `harmless`."""
+    line = one_line(text)
+    if line != text:
+        broken = len(text.splitlines()) > 1
+        what = "a line break" if broken else "blanks or characters that do not show"
+        return f"`{line}` has {what} in it: mend it in the roster"
+    formula = f"`{line}` would be a formula in a spreadsheet: give another in the roster"
+    return formula if harmless(line) != line else ""
+
+
 def number(value: float) -> str:
     """Two decimals and a point, whatever the language."""
     return f"{value:.2f}"

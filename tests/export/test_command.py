@@ -82,15 +82,15 @@ def test_the_format_may_come_first(grades: Path) -> None:
 
 
 def test_a_class_into_a_folder(grades: Path) -> None:
-    (grades / "out").mkdir()
-    done = grader("export", "check50", grades / "class.json", "--out", grades / "out")
+    out = grades / "new" / "out"
+    done = grader("export", "check50", grades / "class.json", "--out", out)
     assert done.code == 0, done.err
-    assert sorted(p.name for p in (grades / "out").iterdir()) == ["ada.json", "ada~2.json"]
+    assert sorted(p.name for p in out.iterdir()) == ["ada.json", "ada~2.json"]
 
 
 def test_a_class_needs_a_folder(grades: Path) -> None:
     done = grader("export", "check50", grades / "class.json")
-    assert done.code == 2 and "name a folder that exists with --out" in done.err
+    assert done.code == 2 and "name a folder with --out" in done.err
 
 
 def test_points_and_column(grades: Path) -> None:
@@ -112,7 +112,17 @@ def test_canvas_from_the_gradebook(course: Path) -> None:
         ["'=cmd(), Ada", "", "S1", "ada", "A", "7.41"],
         ["Emmy", "", "S2", "emmy", "B", "9.50"],
     ]
-    assert "left out: 13: missing" in done.err
+    assert "left out: 13 (Grace): nothing handed in" in done.err
+    assert "note: Canvas will offer to make a new assignment" in done.err
+
+
+def test_who_is_not_in_the_roster_stays_out_of_a_course_and_is_named(course: Path) -> None:
+    (course / "roster.csv").write_text(ROSTER.replace("Emmy,12", "Ivan,14"))
+    for name, kept in (("canvas", 3), ("moodle", 2), ("csv", 5)):
+        done = grader("export", name, "tiled", "--course", course, "--column", "T (7)")
+        assert done.code == 0 and len(table(done.out)) == kept, done.out
+        assert ("left out: 12: not in the roster" in done.err) == (name != "csv")
+        assert "note:" not in done.err
 
 
 def test_moodle_from_a_gradebook_by_its_file(course: Path) -> None:
@@ -157,6 +167,7 @@ def test_the_autograder_draws_what_the_course_draws(course: Path) -> None:
     done = grader("export", "gradescope-autograder", "vector-add", "--course", course, "--out", out)
     assert done.code == 0, done.err
     assert "points there" in done.err
+    assert out.stat().st_mode & 0o777 == 0o600  # the hidden cases are in it
     with zipfile.ZipFile(out) as opened:
         config = json.loads(opened.read(CONFIG))
     from grader.course.course import read_course

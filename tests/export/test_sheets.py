@@ -96,7 +96,9 @@ def test_what_canvas_knows_a_student_by(student: Student, due: tuple[str, str, s
     [
         (Student("ada@u.edu", email="ada@u.edu"), "no Canvas ID"),
         (Student("7", login="=1+1"), "formula"),
-        (Student("+49", name="Ada"), "formula"),
+        (Student("+49", name="Ada"), "formula in a spreadsheet: give another in the roster"),
+        (Student("bad\nname"), "`bad name` has a line break in it: mend it in the roster"),
+        (Student("7", login="a\u202eb"), "`ab` has blanks or characters that do not show"),
     ],
 )
 def test_whom_canvas_could_take_for_another_stays_out(student: Student, why: str) -> None:
@@ -132,6 +134,16 @@ def test_moodle_has_identifier_grade_and_feedback() -> None:
 def test_moodle_by_id_number() -> None:
     table = cells(made("moodle", a_row(PASSED), options=Options(identifier="id"))[0])
     assert [row[0] for row in table] == ["ID number", "4242"]
+
+
+@pytest.mark.parametrize(
+    ("enrolled", "why"), [(True, "the roster gives no e-mail"), (None, "--course DIR names it")]
+)
+def test_a_missing_address_is_the_rosters_only_where_there_is_one(
+    enrolled: bool | None, why: str
+) -> None:
+    _, (left,) = made("moodle", replace(a_row(PASSED, email=""), enrolled=enrolled))
+    assert why in left.why
 
 
 def test_one_unknown_student_would_stop_the_whole_import() -> None:
