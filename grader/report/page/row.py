@@ -16,6 +16,10 @@ from grader.report.text import NAME
 
 LONGEST = 40
 SHORT = 24
+_PLAIN = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i"}
+)
+"""Letters of names that Unicode does not take for a plain letter with a mark."""
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 
@@ -74,10 +78,15 @@ def page_names(rows: Sequence[ReportRow]) -> tuple[str, ...]:
     names: list[str] = []
     times: Counter[str] = Counter()
     for row in rows:
-        plain = normalize("NFKD", row.student).encode("ascii", "ignore").decode().lower()
+        plain = _ascii(row.student)
         slug = _UNSAFE.sub("-", plain)[:LONGEST].strip("-")
         digest = hashlib.sha256(row.student.encode("utf-8", "surrogatepass")).hexdigest()[:6]
         name = f"{slug}-{digest}" if slug else digest
         times[name] += 1
         names.append(name if times[name] == 1 else f"{name}-again{times[name] - 1}")
     return tuple(names)
+
+
+def _ascii(name: str) -> str:
+    plain = normalize("NFKD", name.lower().translate(_PLAIN))
+    return plain.encode("ascii", "ignore").decode()

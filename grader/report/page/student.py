@@ -96,7 +96,7 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
         grade=grade,
         title=name_of(row),
         score=score,
-        verdict="" if verdict == f"score {score}" else verdict,
+        verdict=f"{verdict} ".removeprefix(f"score {score} ").strip(),
         where=BACKENDS.get(grade.backend, grade.backend),
         checks=tuple(map(_check, grade.checks)),
         findings=tuple(_finding(f, n, grade) for n, f in enumerate(findings, start=1)),

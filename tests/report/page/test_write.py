@@ -82,6 +82,8 @@ def test_names_are_safe_and_each_is_there_once(tmp_path: Path) -> None:
     assert all(re.fullmatch(r"[a-z0-9-]{1,70}", name) for name in names)
     assert len(set(names)) == len(names)
     assert names == page_names([replace(a_row(1), student=student) for student in students])
+    (polish,) = page_names([replace(a_row(0), student="Łukasz Żółć")])
+    assert polish.startswith("lukasz-zolc-")
     assert any(name.startswith("emilie-du-chatelet-") for name in names)
 
 
@@ -172,5 +174,8 @@ def test_a_wrong_output_is_told_once_though_its_store_is_known_of_public_cases_o
 def test_the_verdict_says_only_what_the_score_does_not() -> None:
     full = replace(a_row(0), grade=a_grade(a_result("sync", "pass", 15)))
     assert (student_view(full).score, student_view(full).verdict) == ("15 of 15", "")
-    assert "not judged" in student_view(a_row(2)).verdict
+    part = student_view(a_row(2))
+    assert "not judged" in part.verdict and part.score not in part.verdict
     assert "grade it again" in student_view(a_row(4)).verdict
+    alone = replace(part.row, student="", grade=replace(part.grade, student=""))
+    assert student_page(alone).decode().count(part.grade.file) == 3  # title, heading, facts
