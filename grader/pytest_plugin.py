@@ -17,9 +17,12 @@ import pytest
 
 if TYPE_CHECKING:
     from grader.check.result import Result
+    from grader.lab import Lab
     from grader.record import Grade
 
 SKIPPED = ("blocked", "unjudged")
+PLANNED = pytest.StashKey["tuple[Lab, tuple[str, ...]]"]()
+"""The lab of `--lab` and the names of its checks."""
 
 
 class CheckFailed(Exception):
@@ -45,6 +48,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """With a lab and no other file named, the submissions are all there is to collect."""
+    from grader.fault import Fault
+
     submissions = config.getoption("submission")
     if not config.getoption("lab"):
         if submissions:
@@ -55,8 +60,21 @@ def pytest_configure(config: pytest.Config) -> None:
     missing = [name for name in submissions if not Path(name).is_file()]
     if missing:
         raise pytest.UsageError(f"--submission: there is no file {missing[0]}")
+    try:
+        config.stash[PLANNED] = _planned(config)
+    except Fault as fault:
+        raise pytest.UsageError(f"--lab: {fault}") from None
     named = config.args if config.getoption("file_or_dir") else []
     config.args = [*named, *map(os.path.abspath, submissions)]
+
+
+def _planned(config: pytest.Config) -> tuple[Lab, tuple[str, ...]]:
+    """The lab that was named, and its checks. Raises Fault."""
+    from grader.check.suite import plan
+    from grader.labfile.spec import lab_roots, load_lab
+
+    lab = load_lab(config.getoption("lab"), lab_roots(config.getoption("lab_course")))
+    return lab, ("compile", *(check.name for check in plan(lab)))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LabFile | None:
@@ -76,17 +94,7 @@ class LabFile(pytest.File):
     _grade: Grade | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        from grader.check.suite import plan
-        from grader.fault import Fault
-        from grader.labfile.spec import lab_roots, load_lab
-
-        config = self.config
-        try:
-            lab = load_lab(config.getoption("lab"), lab_roots(config.getoption("lab_course")))
-            names = ("compile", *(check.name for check in plan(lab)))
-        except Fault as fault:
-            raise self.CollectError(str(fault)) from None
-        self.lab = lab
+        self.lab, names = self.config.stash[PLANNED]
         for name in names:
             yield CheckItem.from_parent(self, name=name)
 

@@ -127,6 +127,6 @@ WRONG = [
 @pytest.mark.parametrize(("words", "said"), WRONG, ids=[w[1] for w in WRONG])
 def test_wrong_use_is_told(course: pytest.Pytester, words: list[str], said: str) -> None:
     done = run(course, *words)
-    assert done.ret not in (0, 1)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
     text = " ".join(f"{done.stdout.str()} {done.stderr.str()}".split())
     assert said in text and "Traceback" not in text
