@@ -203,7 +203,8 @@ def roster(
             raise LabFault("there is no roster", mend="name FILE.csv, or `roster:` in course.yaml")
         for line in held.book.enroll(students, _author(author)):
             say(line)
-        say(f"{len(students)} students are enrolled in {held.book.name}")
+        count = "1 student is" if len(students) == 1 else f"{len(students)} students are"
+        say(f"{count} enrolled in {held.book.name}")
     return 0
 
 

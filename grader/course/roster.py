@@ -22,12 +22,18 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "email": ("email", "email address", "e-mail"),
     "sis_id": ("sis user id", "sis id"),
     "login": ("sis login id", "login", "login id", "username"),
+    "role": ("role",),
     "section": ("section", "sections", "section name", "groups", "group"),
 }
 """What a column's head may read, letter case and `_` aside."""
 
 _IDENTIFIERS = ("id", "sis_id", "login", "email")
-_NOT_STUDENTS = ("points possible", "manual posting")
+_KNOWN = (
+    "ID", "Student ID", "SID", "ID number", "SIS User ID", "SIS Login ID", "Login", "Username",
+    "Email", "Email address",
+)  # fmt: skip
+_NOT_STUDENTS = ("points possible", "manual posting", "student, test")
+"""Names in Canvas' export that are nobody's: the last is its own test student."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +55,22 @@ class Student:
 
 
 def read_roster(path: Path) -> tuple[Student, ...]:
-    """The students of a CSV file in its order.
+    """The students of a CSV file in its order; lines of another role are passed over.
 
     Raises LabFault: no such file, not UTF-8, no line of heads with a known column, a line without
     any identifier, an identifier twice.
     """
     rows = _rows(path, _text(path))
     heads, line = next(rows, ([], 1))
+    if not heads:
+        mend = "its first line names the columns, the others the students"
+        raise LabFault("the roster is empty", where=str(path), mend=mend)
     columns = _columns(heads)
     if not any(name in columns for name in _IDENTIFIERS):
         raise LabFault(
             "no column names the students",
             where=f"{path}:{line}",
-            mend="the first line needs one of: ID, SIS User ID, SIS Login ID, Email",
+            mend="the first line needs one of: " + ", ".join(_KNOWN),
         )
     students: dict[str, Student] = {}
     for cells, at in rows:
@@ -84,7 +93,8 @@ def _text(path: Path) -> str:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        mend = "name the roster in course.yaml as `roster: roster.csv`"
+        mend = "put it there, or mend its name: in course.yaml that is `roster:`"
+        mend = mend if isinstance(error, FileNotFoundError) else "check its name and its rights"
         raise LabFault(f"cannot read the roster: {reason}", where=str(path), mend=mend) from None
     if len(data) > MAX_BYTES:
         raise LabFault(f"the roster is larger than {MAX_BYTES >> 20} MiB", where=str(path))
@@ -92,7 +102,8 @@ def _text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        what = f"not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}"
+        byte = error.start - data.rfind(b"\n", 0, error.start)
+        what = f"not UTF-8 text: byte {byte} of the line is 0x{data[error.start]:02x}"
         raise LabFault(what, where=f"{path}:{line}", mend="save the file as CSV UTF-8") from None
 
 
@@ -126,6 +137,8 @@ def _columns(heads: Sequence[str]) -> dict[str, int]:
 def _student(cells: Sequence[str], columns: Mapping[str, int], where: str) -> Student | None:
     said = {name: cells[at] if at < len(cells) else "" for name, at in columns.items()}
     if said.get("name", "").lower() in _NOT_STUDENTS:
+        return None
+    if said.get("role", "").lower() not in ("", "student"):
         return None
     if any("\0" in cell for cell in said.values()):
         raise LabFault("a NUL character in a cell", where=where, mend="save the file as CSV UTF-8")

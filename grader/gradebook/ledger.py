@@ -92,11 +92,11 @@ def enroll(
         else:
             connection.execute(update(student).where(student.c.id == who).values(**values))
         record(connection, now, author, "enroll", student=who, before=before, after=values)
-        said.append(f"{'changed' if old is not None else 'new'}: {who}")
+        said.append(f"{'changed' if old is not None else 'new'}: {who} {one.name}".rstrip())
     for gone in (row for row in known.values() if row.enrolled):
         connection.execute(update(student).where(student.c.id == gone.id).values(enrolled=False))
         record(connection, now, author, "leave", student=gone.id, before=dict(gone._mapping))
-        said.append(f"left: {gone.id}")
+        said.append(f"left: {gone.id} {gone.name}".rstrip())
     return tuple(said)
 
 

@@ -151,6 +151,8 @@ LAB = HEAD + "labs:\n  tiled:\n"
         (LAB + "    points: .nan\n", "points"),
         (LAB + "    counts: worst\n", "'best' or 'last'"),
         (HEAD + "labs:\n  Tiled Matmul: {}\n", "labs"),
+        ("timezone: Mars\nlabs:\n  a: {points: -1}\n", "`UTC`; more mistakes on line 1, 3"),
+        ("name: c\nlabs:\n\ta: {}\n", "3:1: not valid YAML: a tab stands where only spaces may"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told(tmp_path: Path, text: str, told: str) -> None:

@@ -215,9 +215,14 @@ def test_roster_again(folder: Path, book_command: Command) -> None:
     assert "5 students are enrolled" in book_command("roster").err
     (folder / "roster.csv").write_text("id,name\n1,Ada King\n6,Emmy\n")
     told = book_command("roster").err.splitlines()
-    assert told[:2] == ["changed: 1", "new: 6"]
-    assert sorted(told[2:6]) == [f"left: {n}" for n in "2345"]
+    assert told[:2] == ["changed: 1 Ada King", "new: 6 Emmy"]
+    left = sorted(line for line in told if line.startswith("left: "))
+    assert [line[:7] for line in left] == [f"left: {n}" for n in "2345"]
+    assert left[0] == "left: 2 =cmd|'/c calc'!A1"
+    assert "2 students are enrolled" in " ".join(told)
     assert set(shown(book_command)) == {"1", "2", "3", "6"}, "who left keeps what was handed in"
+    (folder / "roster.csv").write_text("id,name\n1,Ada King\n")
+    assert "1 student is enrolled" in book_command("roster").err
 
 
 def test_recompute_tells_whose_points_moved(folder: Path, book_command: Command) -> None:
