@@ -62,8 +62,7 @@ def read_document(path: Path, model: type[BaseModel]) -> Document:
     except (yaml.YAMLError, ValueError) as error:
         raise _not_yaml(file, error) from None
     if not isinstance(value, dict):
-        what = "the file must hold `key: value` lines"
-        raise LabFault(what, where=f"{file}:1", mend=_known(model))
+        raise LabFault("there are no `key: value` lines", where=f"{file}:1", mend=_known(model))
     try:
         return Document(file, model.model_validate(value), root)
     except ValidationError as error:
@@ -118,10 +117,9 @@ def _composed(file: str, text: str) -> yaml.Node:
         _refuse_depth(file, yaml.parse(text, Loader=loader))
         root = yaml.compose(text, Loader=loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _not_yaml(file, error) from None
+        raise _not_yaml(file, error, text) from None
     if root is None:
-        mend = "it must hold `key: value` lines"
-        raise LabFault("the file is empty", where=f"{file}:1", mend=mend)
+        raise LabFault("the file is empty", where=f"{file}:1", mend="write `key: value` lines")
     return root
 
 
@@ -135,9 +133,11 @@ def _refuse_depth(file: str, events: Iterable[yaml.Event]) -> None:
             raise LabFault(what, where=_at(file, event))
 
 
-def _not_yaml(file: str, error: Exception) -> LabFault:
+def _not_yaml(file: str, error: Exception, text: str = "") -> LabFault:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    if mark and text[mark.index : mark.index + 1] == "\t":
+        problem = "a tab stands where only spaces may"
     where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1"
     mend = "mind the indentation, and quote text that has `: ` or starts with a sign"
     return LabFault(f"not valid YAML: {problem}", where=where, mend=mend)
@@ -222,8 +222,7 @@ def _refused(
     places.sort(key=lambda place: (place[1]["type"] == "missing", _line(root, place[0])))
     key, first = places[0]
     where = _where(file, root, key)
-    others = len({k for k, _ in places}) - 1
-    more = f"; {others} more like it in this file" if others else ""
+    more = _others(root, places)
     if first["type"] == "extra_forbidden":
         parent = _model_at(model, first["loc"][:-1])
         return LabFault(f"unknown key `{key[-1]}`{more}", where=where, mend=_near(key[-1], parent))
@@ -236,6 +235,16 @@ def _refused(
     alike = dict.fromkeys(_said(error) for at, error in places if at == key)
     got = _shown(first["input"]) if first["msg"].startswith("Input should") else ""
     return LabFault(f"{' or '.join(alike)}{got}{more}", where=where)
+
+
+def _others(root: yaml.Node, places: Sequence[tuple[Key, ErrorDetails]]) -> str:
+    """The lines of the mistakes beside the first; members of one union make one mistake."""
+    apart: dict[tuple[Key, str], int] = {}
+    for key, error in places:
+        direct = error["type"] == "missing" and len(error["loc"]) == len(key) + 1
+        apart[key, str(error["loc"][-1]) if direct else ""] = _line(root, key)
+    lines = ", ".join(map(str, sorted(set(list(apart.values())[1:]))))
+    return f"; more mistakes on line {lines}" if lines else ""
 
 
 def _said(error: ErrorDetails) -> str:
