@@ -9,7 +9,7 @@ from datetime import datetime
 from grader.batch.member import UNREAD, Listing, Member, no_file
 from grader.fault import Fault, LabFault
 from grader.quiz import sheet
-from grader.report.text import counted
+from grader.report.count import counted
 from grader.submission import MAX_BYTES
 
 SUFFIX = ".cu"

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from grader.cli.batchwords import Watch, left_out, table_of
+from grader.cli.batchrunner import clustered, local, stopped_by_sigterm
+from grader.cli.batchwords import SHOWN, Watch, counts_otherwise, in_a_line, left_out, table_of
 from grader.cli.options import Backend, Course, Json, Limit, On, resolved
-from grader.cli.terminal import check_writable, doing, finished, say, show, width, write_json
-from grader.fault import LabFault, MachineFault
+from grader.cli.terminal import check_writable, finished, say, show, width, write_json
+from grader.fault import LabFault
+from grader.report.count import counted
 
 if TYPE_CHECKING:
     from grader.batch.handin import HandedIn
@@ -95,8 +97,8 @@ def batch(
     backend: Literal["sim", "gpu"] = "gpu" if on is Backend.gpu else "sim"
     backend = backend if away else resolved(on)
     terms = Terms(backend, seed, limit=limit, confined=not unsafe)
-    with opened(db, place, school) as book:
-        run = _clustered(held, terms, jobs, cluster) if away else _local(held, terms, jobs)
+    with opened(db, place, school) as book, stopped_by_sigterm():
+        run = clustered(held, terms, jobs, cluster) if away else local(held, terms, jobs)
         try:
             session = Session(held, terms, book, school, place, run, quiet=json == "-")
             return session.regrade(regrade) if regrade else session.grade(json, html)
@@ -131,30 +133,6 @@ def opened(db: str, place: Path, course: CourseFile | None) -> Iterator[Gradeboo
         book.close()
 
 
-def _local(lab: Lab, terms: Terms, jobs: int | None) -> Runner:
-    """Threads of this process."""
-    from functools import partial
-
-    from grader.batch.key import tools_here
-    from grader.batch.runner import LocalRunner
-    from grader.batch.task import perform
-
-    here = partial(perform, lab, terms=terms)
-    return LocalRunner(here, jobs or os.cpu_count() or 1, tools_here(terms.on))
-
-
-def _clustered(lab: Lab, terms: Terms, jobs: int | None, address: str) -> Runner:
-    """The runner of --cluster, or of --slurm with --jobs workers."""
-    try:
-        from grader.batch.cluster import DaskRunner, connect, start_on_slurm
-    except ModuleNotFoundError as missing:
-        what = f"a cluster needs the Python package {missing.name}"
-        raise MachineFault(what, mend="pip install 'warpgrade[cluster]'") from None
-    client = connect(address) if address else start_on_slurm(jobs or 1)
-    doing("waiting for the cluster's workers")
-    return DaskRunner(client, lab, terms)
-
-
 class Session:
     """One run of the command on one class."""
 
@@ -171,15 +149,18 @@ class Session:
     def hand_in(self) -> tuple[HandedIn, ...]:
         """Store what is in the folder, and say what was left out."""
         from grader.batch.gather import gather
-        from grader.batch.handin import hand_in, strangers, untimed
+        from grader.batch.handin import hand_in, repeated, strangers, untimed
 
         gathered = gather(self.place, self.lab.name)
         left_out(gathered.notes)
         handed = hand_in(self.lab.name, gathered, self.book, self.course)
-        left_out([f"{one}: not in the roster" for one in strangers(handed, self.course)])
-        left_out([f"{one.student}: {one.problem}" for one in handed if one.problem])
+        stranger = "not in the roster; graded all the same: mend the roster and run this again"
+        left_out([f"{one}: {stranger}" for one in strangers(handed, self.course)])
+        left_out([f"{one.student}: {in_a_line(one.problem)}" for one in handed if one.problem])
         left_out(untimed(handed, self.lab.name, self.course))
-        say(f"{len(handed)} submissions ({gathered.layout}) in the gradebook {self.book.name}")
+        left_out(repeated(handed, self.lab.name, self.book))
+        told = counted(len(handed), "submission")
+        say(f"{told} ({gathered.layout}) in the gradebook {self.book.name}")
         return handed
 
     def grade(self, json: str | None, html: Path | None) -> int:
@@ -219,10 +200,11 @@ class Session:
             say(f"{count} at which the machine failed before are tried again")
 
     def _say(self, due: Plan) -> None:
+        before = f"{len(due.graded)} {'was' if len(due.graded) == 1 else 'were'} graded before"
         if not due.tasks:
-            say(f"nothing to grade: {len(due.graded)} were graded before")
+            say(f"nothing to grade: {before}")
         elif due.graded:
-            say(f"{len(due.graded)} were graded before")
+            say(before)
         if due.outdated:
             say(
                 f"{len(due.outdated)} of the grades were made with another lab text, seed or"
@@ -241,7 +223,9 @@ class Session:
         if json:
             write_json(table.to_json(), json)
         if not self.quiet:
-            show(table.text(width()))
+            show(table.text(width(), self.course))
+        if otherwise := counts_otherwise(table, self.book, self.lab.name, self.course):
+            say(otherwise)
         return table.exit_code
 
     def regrade(self, students: Sequence[str]) -> int:
@@ -250,6 +234,7 @@ class Session:
         from grader.cli.batchwords import changes_text
 
         tasks = self._again(students)
+        self._say_seed(tasks)
         self._try_again([task.student for task in tasks])
         lab = self.lab.name
         run = proposal_name(self.key, self.book.audit(lab))
@@ -264,14 +249,30 @@ class Session:
         from grader.nearest import did_you_mean
 
         refused = {one.stored.id: one.refused for one in self.hand_in() if one.stored}
-        who = None if "all" in students else students
+        who = None if "all" in students else [self._enrolled(word) for word in students]
         stored = self.book.submissions(self.lab.name, students=who)
         known = {one.student for one in self.book.submissions(self.lab.name)}
-        for name in () if who is None else students:
+        for name in who or ():
             if name not in known:
-                mend = did_you_mean(name, known) or "the table names them; `all` means everybody"
+                mend = did_you_mean(name, known) or f"there are {', '.join(sorted(known)[:SHOWN])}"
                 raise LabFault(f"there is no submission of `{name}`", mend=mend)
         return [task_of(one, refused.get(one.id)) for one in stored]
+
+    def _enrolled(self, word: str) -> str:
+        """The student's ID where the course knows them by that word; else the word itself."""
+        student = self.course.student(word) if self.course else None
+        return student.id if student else word
+
+    def _say_seed(self, tasks: Sequence[Task]) -> None:
+        """Other hidden inputs are a reason of its own why a grade may change."""
+        from grader.grade import seed_id
+
+        grades = self.book.grades(self.lab.name)
+        held = [grades[task.number][1] for task in tasks if task.number in grades]
+        same = (seed_id(self.terms.seed), seed_id(b""))  # what was never run drew no inputs
+        count = sum(grade["provenance"]["seed"] not in same for grade in held)
+        if count:
+            say(f"hidden inputs differ from those of {counted(count, 'grade')}: another secret")
 
 
 def _accept(book: Gradebook, run: str) -> int:
@@ -283,7 +284,7 @@ def _accept(book: Gradebook, run: str) -> int:
         raise LabFault(f"no regrade `{run}` waits to be accepted", mend=mend)
     show(changes_text(changes))
     count = book.adopt(run, author())
-    say(f"{count} grades of {run} count now")
+    say(f"{counted(count, 'grade')} of {run} {'counts' if count == 1 else 'count'} now")
     return 0
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from grader.cli.terminal import say
+from grader.fault import Fault
+from grader.report.count import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -34,6 +37,11 @@ def left_out(notes: Sequence[str]) -> None:
         say(note)
     if len(notes) > SHOWN:
         say(f"... and {len(notes) - SHOWN} more")
+
+
+def in_a_line(fault: Fault) -> str:
+    """A fault with its mend as one line."""
+    return " ".join(str(fault).split())
 
 
 class Watch:
@@ -97,6 +105,9 @@ def _said(step: Step) -> str:
     grade = grade_from_json(answer.grade)
     found = main_finding(grade)
     said = f"{grade.score.points:g} of {grade.score.judged_max:g}"
+    refused = step.task.refused
+    if refused is not None:
+        return f"{said}, {refused.message}; {refused.hint}"
     return f"{said}, {found}" if found else said
 
 
@@ -136,15 +147,23 @@ class Table:
         ]
         return {"grades": [grade.to_json() for grade in self.grades], "missing": missing}
 
-    def text(self, width: int) -> Text:
-        """A line a submission, then what is missing."""
+    def text(self, width: int, course: Course | None) -> Text:
+        """A line a submission, with the name that the roster has, then what is missing."""
         from grader.report.classes import class_table
         from grader.report.clean import clean
 
-        text = class_table(self.grades, width)
+        names = {one.id: one.name for one in course.students} if course else {}
+        named = [
+            replace(grade, student=f"{grade.student} {names.get(grade.student, '')}".strip())
+            for grade in self.grades
+        ]
+        text = class_table(named, width)
         for row in self.rows:
             if row.grade is None:
                 text.append(f"\nno grade: {clean(f'{row.handed.student}: {row.missing}')}", "bold")
+            elif row.handed.refused is not None:
+                why = f"{row.handed.student}: {row.handed.refused.message}"
+                text.append(f"\nno kernel: {clean(why)}", "bold")
         return text
 
 
@@ -171,7 +190,7 @@ def _ungraded(one: HandedIn, failure: Answer | None) -> Row:
     if failure is not None:
         return Row(one, None, failure.reason, 2 if failure.is_labs else 3)
     if one.problem is not None:
-        return Row(one, None, " ".join(str(one.problem).split()), one.problem.exit_code)
+        return Row(one, None, in_a_line(one.problem), one.problem.exit_code)
     return Row(one, None, "the machine failed too often")
 
 
@@ -190,7 +209,9 @@ def changes_text(changes: Sequence[Change]) -> Text:
             line += f"  ({change.old_verdict or 'no grade'} -> {change.new_verdict})"
         text.append(clean(line) + "\n")
     same = len(changes) - len(moved)
-    return text.append(f"{len(moved)} grades change, {same} stay as they are", "bold")
+    verb, kept = "changes" if len(moved) == 1 else "change", "stays as it is"
+    kept = kept if same == 1 else "stay as they are"
+    return text.append(f"{counted(len(moved), 'grade')} {verb}, {same} {kept}", "bold")
 
 
 def write_report(
@@ -211,15 +232,32 @@ def write_report(
             ReportRow(
                 _name(row, entry), row.grade, stored.data.decode("utf-8", "replace"),
                 entry.note if entry else "", _override(entry),
-                entry.points if entry else None, _received(stored.received),
+                entry.points if entry else None, _received(stored.received, course),
                 entry.max_points if entry else None,
             )
         )  # fmt: skip
     say(f"wrote {write_class_report(folder, lab, rows)}")
 
 
-def _received(moment: datetime | None) -> str:
-    return "not told" if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
+def _received(moment: datetime | None, course: Course | None) -> str:
+    """The time on the course's own clocks."""
+    if moment is None:
+        return "not told"
+    zone = course.timezone if course else "UTC"
+    return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
+
+
+def counts_otherwise(table: Table, book: Gradebook, lab: str, course: Course | None) -> str:
+    """A line where what counts in the course is not what the table shows; else nothing."""
+    entries = {entry.student: entry.points for entry in book.entries(lab, course=course)}
+    given = {grade.student: grade.score.points for grade in table.grades}
+    others = sum(entries.get(who) not in (None, points) for who, points in given.items())
+    if not others:
+        return ""
+    return (
+        f"of {counted(others, 'student')} other points count, after lateness, overrides and the"
+        f" course's points: grader gradebook show {lab}"
+    )
 
 
 def _name(row: Row, entry: Entry | None) -> str:

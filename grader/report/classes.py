@@ -11,6 +11,7 @@ from rich.text import Text
 from grader.check.result import Result
 from grader.record import Grade
 from grader.report.clean import clean, clip, wrap
+from grader.report.count import counted
 from grader.report.finding import in_order
 from grader.report.text import WORDS
 
@@ -26,9 +27,10 @@ def class_table(grades: Sequence[Grade], width: int = 80) -> Text:
     if not grades:
         return Text("no submissions")
     names = list(dict.fromkeys(c.name for g in grades for c in g.checks if c.max_points))
-    who = min(max(cell_len(_who(grade)) for grade in grades), WHO)
+    who = min(max(len("student"), *(cell_len(_who(grade)) for grade in grades)), WHO)
     columns = _widths(names, width - who - SCORE - CAUSE - 4)
-    head = Text(f"{'file':<{who}}  {'score':>{SCORE}}", "bold")
+    whose = "student" if any(grade.student for grade in grades) else "file"
+    head = Text(f"{whose:<{who}}  {'score':>{SCORE}}", "bold")
     for name, cells in zip(names, columns, strict=True):
         head.append(f" {set_cell_size(clean(name), min(cells, cell_len(name))):>{cells}}")
     head.append("  main finding")
@@ -80,7 +82,7 @@ def _footer(grades: Sequence[Grade], width: int) -> Text:
     """How the class did, and how often each main finding occurred."""
     graded = [grade.score for grade in grades if grade.score.status == "graded"]
     full = sum(score.points == score.judged_max for score in graded)
-    said = f"{len(grades)} submissions, {full} with full marks"
+    said = f"{counted(len(grades), 'submission')}, {full} with full marks"
     if graded:
         mean = sum(score.points for score in graded) / len(graded)
         said += f", mean {mean:.1f} of {max(score.judged_max for score in graded):g}"

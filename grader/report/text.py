@@ -12,6 +12,7 @@ from grader.check.result import Result
 from grader.launch import Trace
 from grader.record import Grade
 from grader.report.clean import clean, clip, wrap
+from grader.report.count import counted
 from grader.report.finding import findings_text
 from grader.report.profile import profile_lines
 from grader.report.speed import speed_lines
@@ -171,11 +172,6 @@ def _printed(text: str, width: int) -> str:
         *([f"    and {more:,} lines more"] if more > 0 else []),
     ]
     return "\n".join(rows)
-
-
-def counted(number: int, word: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _header(grade: Grade, width: int) -> Text:
