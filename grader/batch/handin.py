@@ -119,8 +119,12 @@ def repeated(handed: Sequence[HandedIn], lab: str, book: Gradebook) -> tuple[str
 
 
 def strangers(handed: Sequence[HandedIn], course: Course | None) -> tuple[str, ...]:
-    """Who handed in and is not in the course's roster."""
+    """Who handed in and is not in the course's roster, with the name that the download tells."""
     if course is None or not course.students:
         return ()
     known = {student.id for student in course.students}
-    return tuple(one.student for one in handed if one.student not in known)
+    return tuple(
+        one.student + (f" ({one.found.who})" if one.found.who else "")
+        for one in handed
+        if one.student not in known
+    )

@@ -48,14 +48,17 @@ class Course:
 
     def student(self, word: str) -> Student | None:
         """The one student with that ID, SIS ID, login or e-mail address, letter case aside; by
-        name when exactly one has it. None: nobody, or more than one."""
+        name when exactly one has it, `Last, First` being `First Last`. None: nobody, or more than
+        one."""
         if not word:
             return None
-        for said in (lambda s: (s.id,), lambda s: s.words, lambda s: (s.name,)):
+        for said in (lambda s: (s.id,), lambda s: s.words):
             found = [s for s in self.students if word.casefold() in map(str.casefold, said(s))]
             if found:
                 return found[0] if len(found) == 1 else None
-        return None
+        spoken = _given_first(word)
+        alike = [s for s in self.students if spoken and _given_first(s.name) == spoken]
+        return alike[0] if len(alike) == 1 else None
 
     @property
     def gradebook(self) -> str:
@@ -89,6 +92,12 @@ def secret_file(folder: Path, model: CourseModel | None = None) -> Path:
     """Where the secret of the course in that folder lies. Raises LabFault."""
     model = model or read_document(folder / FILE, CourseModel).model
     return folder / model.secret
+
+
+def _given_first(name: str) -> str:
+    """A name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
+    last, _, first = name.casefold().partition(",")
+    return " ".join(f"{first} {last}".split())
 
 
 def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:

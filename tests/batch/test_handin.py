@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from grader.batch.gather import gather
-from grader.batch.handin import hand_in, repeated, untimed
+from grader.batch.handin import hand_in, repeated, strangers, untimed
 from grader.course.course import Course
 from grader.course.policy import LabPolicy
+from grader.course.roster import Student
 from grader.gradebook.book import Gradebook, open_gradebook
 
 LAB = "tiled"
@@ -73,3 +74,11 @@ def test_the_same_bytes_again_are_no_new_submission(tmp_path: Path, book: Gradeb
     assert told.startswith("ada: handed this in before")
     (counted, _) = book.entries(LAB)
     assert (counted.number, counted.attempts) == (2, 2)
+
+
+def test_who_is_not_in_the_roster_is_told_by_name(book: Gradebook, tmp_path: Path) -> None:
+    names = (f"{who}_assignsubmission_file_k.cu" for who in ("Zoë O'Brien_1", "Ivan Ito_2"))
+    course = replace(COURSE, students=(Student("77", "O'Brien, Zoë"),))
+    handed = hand_in(LAB, gather(folder(tmp_path, *names), LAB), book, course)
+    assert sorted(one.student for one in handed) == ["2", "77"]
+    assert strangers(handed, course) == ("2 (Ivan Ito)",)

@@ -101,6 +101,23 @@ def test_two_of_one_name_are_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "who"),
+    [
+        ("Zoë O'Brien", "1"), ("O'Brien,  ZOË", "1"), ("Ada Lovelace", None), ("Lovelace", None),
+        (", ", None),
+    ],
+)  # fmt: skip
+def test_a_name_is_found_whichever_part_comes_first(
+    tmp_path: Path, word: str, who: str | None
+) -> None:
+    course(tmp_path)
+    lines = '1,"O\'Brien, Zoë"', '2,"Lovelace, Ada"', "3,Ada Lovelace", "4,"
+    (tmp_path / "roster.csv").write_text("\n".join(["id,name", *lines]))
+    found = read_course(tmp_path).student(word)
+    assert (found.id if found else None) == who
+
+
+@pytest.mark.parametrize(
     ("text", "place"),
     [
         ("", "course.db"),
