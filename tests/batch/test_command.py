@@ -145,7 +145,11 @@ def test_a_course_knows_its_students_and_draws_its_own_numbers(place: Path, tmp_
     assert (school / "course.db").is_file()
     book = open_gradebook(str(school / "course.db"))
     assert {event.action for event in book.audit(LAB)} == {"submit", "grade"}
+    assert "other points count" not in batch(place, "--course", school).err
+    book.override(LAB, "4711", 7, "ada", "agreed")
     book.close()
+    told = " ".join(batch(place, "--course", school).err.split())
+    assert "of 1 student other points count" in told and f"grader gradebook show {LAB}" in told
 
 
 @pytest.mark.parametrize(
