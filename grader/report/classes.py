@@ -27,9 +27,9 @@ def class_table(grades: Sequence[Grade], width: int = 80) -> Text:
     if not grades:
         return Text("no submissions")
     names = list(dict.fromkeys(c.name for g in grades for c in g.checks if c.max_points))
-    who = min(max(len("student"), *(cell_len(_who(grade)) for grade in grades)), WHO)
-    columns = _widths(names, width - who - SCORE - CAUSE - 4)
     whose = "student" if any(grade.student for grade in grades) else "file"
+    who = min(max(len(whose), *(cell_len(_who(grade)) for grade in grades)), WHO)
+    columns = _widths(names, width - who - SCORE - CAUSE - 4)
     head = Text(f"{whose:<{who}}  {'score':>{SCORE}}", "bold")
     for name, cells in zip(names, columns, strict=True):
         head.append(f" {set_cell_size(clean(name), min(cells, cell_len(name))):>{cells}}")
