@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,8 +43,9 @@ def grader(
     return Said(done.returncode, done.stdout, done.stderr)
 
 
-def descendants() -> set[int]:
-    """The processes that came from this one, however deep."""
+def descendants(standing: Set[int] = frozenset()) -> set[int]:
+    """The processes that came from this one, however deep; but none of `standing`, nor what came
+    from those: a server or a browser that other tests share starts processes when it likes."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -54,7 +55,7 @@ def descendants() -> set[int]:
         children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
     found, waiting = set(), [os.getpid()]
     while waiting:
-        for child in children.get(waiting.pop(), []):
-            found.add(child)
-            waiting.append(child)
+        new = [child for child in children.get(waiting.pop(), []) if child not in standing]
+        found.update(new)
+        waiting += new
     return found

@@ -179,7 +179,7 @@ def test_bad_input(tmp_path: Path, row: Row) -> None:
     at.mkdir()
     scratch.mkdir()
     row.make(at)
-    before = contents(at)
+    before, standing = contents(at), descendants()
     said = grader(*row.words.split(), cwd=at, env={"TMPDIR": str(scratch)})
     printed = f"{said.out}{said.err}"
     for words in row.said:
@@ -188,7 +188,7 @@ def test_bad_input(tmp_path: Path, row: Row) -> None:
     assert_tidy(said)
     assert contents(at) == before
     assert list(scratch.iterdir()) == []
-    assert gone(), "processes were left behind"
+    assert gone(standing), "processes were left behind"
 
 
 def assert_tidy(said: Said) -> None:
@@ -205,12 +205,12 @@ def contents(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def gone(seconds: float = 3.0) -> bool:
-    """Whether all child processes are gone, now or within moments."""
+def gone(standing: set[int], seconds: float = 3.0) -> bool:
+    """Whether all child processes but those of before are gone, now or within moments."""
     end = time.monotonic() + seconds
-    while descendants() and time.monotonic() < end:
+    while descendants(standing) and time.monotonic() < end:
         time.sleep(0.05)
-    return not descendants()
+    return not descendants(standing)
 
 
 def test_the_rows_have_right_twins(tmp_path: Path) -> None:

@@ -74,12 +74,13 @@ def test_a_class_and_again(place: Path, tmp_path: Path) -> None:
 
 
 def test_one_more_is_graded_alone(place: Path, tmp_path: Path) -> None:
+    standing = descendants()
     batch(place)
     (place / "cy.cu").write_bytes(RIGHT + b"// cy\n")
     said = batch(place, "--json", "-")
     assert "3 were graded before" in said.err and "[1/1] cy: 100 of 100" in said.err
     assert len(json.loads(said.out)["grades"]) == 4
-    assert not descendants()
+    assert not descendants(standing)
 
 
 def test_a_zip_and_a_gradebook_elsewhere(tmp_path: Path) -> None:
@@ -186,6 +187,7 @@ def test_a_signal_ends_cleanly_and_the_same_command_goes_on(
     place.mkdir()
     for number in range(8):
         (place / f"s{number}.cu").write_bytes(RIGHT + b"// %d\n" % number)
+    standing = descendants()
     process = subprocess.Popen(
         [sys.executable, "-m", "grader", "batch", LAB, str(place), "--on", "sim"],
         env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")},
@@ -206,9 +208,9 @@ def test_a_signal_ends_cleanly_and_the_same_command_goes_on(
         r"[1-8] of 8 submissions are graded.*the same command goes on", rest, re.DOTALL
     )
     deadline = time.monotonic() + 5
-    while descendants() and time.monotonic() < deadline:
+    while descendants(standing) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not descendants()
+    assert not descendants(standing)
     begun = time.monotonic()
     said = grader("batch", LAB, place, "--on", "sim", timeout=120)
     assert said.code == 0 and "8 submissions, 8 with full marks" in said.out
