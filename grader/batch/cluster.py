@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_worker
@@ -28,14 +28,23 @@ from grader.batch.task import Answer, Task, Terms, perform
 from grader.fault import Fault, LabFault, MachineFault
 from grader.lab import Lab
 
+ANSWER = 20.0
+"""Seconds in which a scheduler has to answer."""
+
 PATIENCE = 60.0
-"""Seconds in which a scheduler has to answer, and a first worker to join."""
+"""Seconds in which a first worker has to join."""
+
+GPU_PATIENCE = 30.0
+"""Seconds after that in which one with a GPU has to: workers started together join one by one."""
 
 MEMORY = "4 GB"
 """What a Slurm job asks for where the site's configuration does not say."""
 
 _FRESH = 2.0
 """Seconds for which the number of workers is taken for true."""
+
+_POLL = 0.2
+"""Seconds between two looks for a worker with a GPU."""
 
 
 class LabPlugin(WorkerPlugin):
@@ -178,8 +187,13 @@ class DaskRunner:
             self._client.wait_for_workers(1, timeout=patience)
         except TimeoutError:
             raise self._nobody("no worker has joined the cluster", "") from None
-        if self._resources and not self._count():
-            raise self._nobody("no worker has a GPU", " --resources GPU=1")
+        if self._resources is None:
+            return
+        end = monotonic() + GPU_PATIENCE
+        while not self._count():
+            if monotonic() > end:
+                raise self._nobody("no worker has a GPU", " --resources GPU=1")
+            sleep(_POLL)
 
     def _nobody(self, what: str, more: str) -> MachineFault:
         mend = f"start one: dask worker {self._where} --nthreads 1{more}"
@@ -199,7 +213,7 @@ def connect(address: str) -> Client:
         raise LabFault(what, where=address, mend=mend) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told as a fault
     try:
-        return Client(address, timeout=PATIENCE / 6, set_as_default=False)
+        return Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, TimeoutError) as error:
         what = f"no scheduler answers: {error}"
         raise MachineFault(what, where=address, mend=mend) from None

@@ -16,6 +16,7 @@ from tests.batch.murderer import MARK
 from tests.command import ROOT
 
 _ADDRESS = re.compile(r"tcp://127\.0\.0\.1:\d+")
+_JOINED = re.compile(r"Registered to")
 READY = 60.0
 _NOTHING: Mapping[str, str] = {}
 _SETTINGS = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
@@ -44,6 +45,19 @@ class Cluster:
         self.workers.append(process)
         return process
 
+    def joined(self, number: int) -> None:
+        """Wait until that worker has joined."""
+        wait_for(self.folder / f"worker{number}.log", _JOINED, self.workers[number])
+
+
+def wait_for(log: Path, words: re.Pattern[str], process: subprocess.Popen[bytes]) -> str:
+    """The words that a living process has written to its log, as soon as they are there."""
+    end = time.monotonic() + READY
+    while not (told := words.search(log.read_text())):
+        assert time.monotonic() < end and process.poll() is None, log.read_text()
+        time.sleep(0.05)
+    return told[0]
+
 
 @contextmanager
 def cluster(folder: Path, workers: Sequence[Sequence[str]] = ()) -> Iterator[Cluster]:
@@ -53,11 +67,7 @@ def cluster(folder: Path, workers: Sequence[Sequence[str]] = ()) -> Iterator[Clu
     words = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter"]
     found.scheduler = _start(words, log)
     try:
-        end = time.monotonic() + READY
-        while not (told := _ADDRESS.search(log.read_text())):
-            assert time.monotonic() < end and found.scheduler.poll() is None, log.read_text()
-            time.sleep(0.05)
-        found.address = told[0]
+        found.address = wait_for(log, _ADDRESS, found.scheduler)
         for options in workers:
             found.add(*options)
         yield found

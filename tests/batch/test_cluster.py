@@ -160,21 +160,31 @@ def test_no_scheduler(
 ) -> None:  # fmt: skip
     from grader.batch import cluster as dask
 
-    monkeypatch.setattr(dask, "PATIENCE", 3.0)
+    monkeypatch.setattr(dask, "ANSWER", 0.5)
     assert batch(place, "--cluster", address) == code
     said = capfd.readouterr().err
     assert what in said and "Traceback" not in said
 
 
-def test_only_workers_with_a_gpu_are_asked(
-    two: Cluster, place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_a_cluster_without_a_gpu(
+    two: Cluster, place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """One worker says that it has one and has none: it is asked, and what it says is told."""
+    from grader.batch import cluster as dask
+
+    monkeypatch.setattr(dask, "GPU_PATIENCE", 1.0)
     assert batch(place, "--cluster", two.address, "--on", "gpu") == 3
     assert "no worker has a GPU" in capfd.readouterr().err
-    if devices():
-        return
-    with cluster(tmp_path, [(), ("--resources", "GPU=1")]) as found:
+
+
+@pytest.mark.skipif(bool(devices()), reason="this machine has a GPU")
+def test_only_workers_with_a_gpu_are_asked(
+    place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The second to join says that it has one and has none: it is waited for and asked, and what
+    it says is told."""
+    with cluster(tmp_path, [()]) as found:
+        found.joined(0)
+        found.add("--resources", "GPU=1")
         assert batch(place, "--cluster", found.address, "--on", "gpu") == 3
     said = capfd.readouterr().err
     assert "no NVIDIA GPU" in said and "Traceback" not in said
@@ -219,7 +229,7 @@ def test_nobody_to_work(
 ) -> None:
     from grader.batch import cluster as dask
 
-    monkeypatch.setattr(dask, "PATIENCE", 12.0)
+    monkeypatch.setattr(dask, "PATIENCE", 2.0)
     with cluster(tmp_path) as found:
         assert batch(place, "--cluster", found.address) == 3
     said = " ".join(capfd.readouterr().err.split())
