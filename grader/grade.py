@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -69,32 +70,30 @@ def grade(
     steps = TIMED_STEPS if judged == "gpu" else STEPS
     toolchain: dict[str, str] = {}
     timings: tuple[Timing, ...] = ()
-    paper: Paper | None = None
     counted: CaseRun | None = None
-    try:
-        paper = open_paper(lab, answers, how)
-        progress("compile", 1, len(steps))
-        program = _program(lab, submission, on)
-        toolchain |= program.toolchain
-        progress("run", 2, len(steps))
-        runs = run_cases(lab, program, cases, how)
-        toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
-        base = _baseline(lab, checks, runs, how)
-        evidence = Evidence(lab, program, runs, judged, base, paper=paper)
-        evidence = blamed(evidence, how)
-        if judged == "gpu":
-            device = recorded[-1].device if recorded else toolchain.get("device", "")
-            progress("time", 3, len(steps))
-            evidence = timed(evidence, checks, how, device, recorded)
-            timings = evidence.timings
-        progress("check", len(steps), len(steps))
-        results = (_compiled(program), *judge_all(checks, evidence))
-        lines = _case_lines(runs, results)
-        counted = evidence.largest
-    except StudentFault as fault:
-        results, lines = _refused(checks, cases, fault, judged, paper)
-    except MachineFault as fault:
-        results, lines = _failed(checks, cases, fault)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        paper = beside.submit(open_paper, lab, answers, how)
+        try:
+            progress("compile", 1, len(steps))
+            program = _program(lab, submission, on)
+            toolchain |= program.toolchain
+            progress("run", 2, len(steps))
+            runs = run_cases(lab, program, cases, how)
+            toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
+            base = _baseline(lab, checks, runs, how)
+            evidence = Evidence(lab, program, runs, judged, base, paper=paper.result())
+            evidence = blamed(evidence, how)
+            if judged == "gpu":
+                device = recorded[-1].device if recorded else toolchain.get("device", "")
+                progress("time", 3, len(steps))
+                evidence = timed(evidence, checks, how, device, recorded)
+                timings = evidence.timings
+            progress("check", len(steps), len(steps))
+            results = (_compiled(program), *judge_all(checks, evidence))
+            lines = _case_lines(runs, results)
+            counted = evidence.largest
+        except (StudentFault, MachineFault) as fault:
+            results, lines = _unjudged(checks, cases, fault, judged, paper)
     provenance = started.provenance(lab, seed, toolchain, timings)
     return Grade(
         lab.name, lab.title, submission.name, student, submission.sha256, judged, total(results),
@@ -172,9 +171,22 @@ def _compiled(program: Program) -> Result:
     return Result("compile", "pass", 0, 0, summary, findings=program.warnings)
 
 
+def _unjudged(
+    checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault | MachineFault,
+    on: Backend, paper: Future[Paper],
+) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:  # fmt: skip
+    """What there is to say when a fault ended the grading. Raises LabFault."""
+    try:
+        if isinstance(fault, StudentFault):
+            return _refused(checks, cases, fault, on, paper.result())
+    except MachineFault as worse:
+        return _failed(checks, cases, worse)
+    return _failed(checks, cases, fault)
+
+
 def _refused(
     checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault, on: Backend,
-    paper: Paper | None,
+    paper: Paper,
 ) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:  # fmt: skip
     """Everything waits for the compiler but the quiz, which needs no kernel."""
     compile_result = Result("compile", "fail", 0, 0, fault.what, findings=fault.findings)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from grader.abreast import abreast
 from grader.baseline import simulator_stamp
 from grader.cases import How
 from grader.compile.cache import key_of, load, store, user_folder
@@ -67,34 +70,57 @@ def _path(lab: Lab, file: str) -> Path:
     return answers if file == lab.skeleton.name or not inside.is_file() else inside
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A question's number `name`: its probe, its key in the memory, and what tells the launch that
+    it is read of from others."""
+
+    question: Question
+    name: str
+    probe: Probe
+    key: str
+    launched: str
+
+
 def _measured(lab: Lab, questions: list[Question], how: How) -> dict[Probe, Number]:
     """The number of every probe, remembered by content; one launch serves all probes that only
-    read it differently."""
-    numbers: dict[Probe, Number] = {}
-    runs: dict[str, tuple[Launch, Trace]] = {}
-    for question in questions:
-        for name, probe in question.probes.items():
-            try:
-                numbers[probe] = _number(lab, probe, how, runs)
-            except LabFault as fault:
-                where = f"{place(question)}.given.{name}"
-                raise LabFault(fault.what, where=where, mend=fault.mend) from None
+    read it differently, and what has to be launched is launched side by side."""
+    folder = user_folder()
+    kept = folder.parent / "quiz" if folder else None
+    asked = [_asked(lab, q, name, probe) for q in questions for name, probe in q.probes.items()]
+    recalled = ((one, load(kept, one.key)) for one in asked)
+    numbers = {one.probe: known for one, known in recalled if isinstance(known, int | float)}
+    unknown = [one for one in asked if one.probe not in numbers]
+    due = {one.launched: one for one in reversed(unknown)}
+    simulators = replace(how, on="sim").at_a_time
+    launched = abreast(partial(_launched, lab, how), due.values(), simulators)
+    runs = {one.launched: ran for one, ran in launched}
+    for one in unknown:
+        with _told_at(one):
+            numbers[one.probe] = _read(one.probe, *runs[one.launched])
+        store(kept, one.key, numbers[one.probe], CACHE_BYTES)
     return numbers
 
 
-def _number(lab: Lab, probe: Probe, how: How, runs: dict[str, tuple[Launch, Trace]]) -> Number:
-    folder = user_folder()
-    kept = folder.parent / "quiz" if folder else None
+def _asked(lab: Lab, question: Question, name: str, probe: Probe) -> _Asked:
     launched = _digest(lab, probe)
     key = key_of(launched, probe.source, probe.name, probe.index)
-    known = load(kept, key)
-    if isinstance(known, int | float):
-        return known
-    if launched not in runs:
-        runs[launched] = _run(lab, probe, how)
-    number = _read(probe, *runs[launched])
-    store(kept, key, number, CACHE_BYTES)
-    return number
+    return _Asked(question, name, probe, key, launched)
+
+
+@contextmanager
+def _told_at(one: _Asked) -> Iterator[None]:
+    """What is wrong with the lab is told at the question."""
+    try:
+        yield
+    except LabFault as fault:
+        where = f"{place(one.question)}.given.{one.name}"
+        raise LabFault(fault.what, where=where, mend=fault.mend) from None
+
+
+def _launched(lab: Lab, how: How, one: _Asked) -> tuple[Launch, Trace]:
+    with _told_at(one):
+        return _run(lab, one.probe, how)
 
 
 def _digest(lab: Lab, probe: Probe) -> str:
