@@ -39,9 +39,9 @@ class How:
 
     @property
     def at_a_time(self) -> int:
-        """How many submissions can be graded at a time, each with one thread of the simulator; a
-        GPU takes them one after the other."""
-        return 1 if self.on == "gpu" else self.threads or os.cpu_count() or 1
+        """How many submissions can be graded at a time, each with one thread of the simulator. A
+        GPU takes them one after the other, by its lock: the rest of their work is done beside."""
+        return self.threads or os.cpu_count() or 1
 
 
 def chosen(lab: Lab, visibility: Literal["public", "all"]) -> tuple[Case, ...]:

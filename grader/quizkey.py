@@ -92,8 +92,7 @@ def _measured(lab: Lab, questions: list[Question], how: How) -> dict[Probe, Numb
     numbers = {one.probe: known for one, known in recalled if isinstance(known, int | float)}
     unknown = [one for one in asked if one.probe not in numbers]
     due = {one.launched: one for one in reversed(unknown)}
-    simulators = replace(how, on="sim").at_a_time
-    launched = abreast(partial(_launched, lab, how), due.values(), simulators)
+    launched = abreast(partial(_launched, lab, how), due.values(), how.at_a_time)
     runs = {one.launched: ran for one, ran in launched}
     for one in unknown:
         with _told_at(one):

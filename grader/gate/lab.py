@@ -113,8 +113,8 @@ class Fails(Exception):
 
 
 def _twin_line(folder: Folder, how: How, twin: Path) -> Line:
-    """A wrong twin's line; on the simulator it takes one thread, because others run beside it."""
-    alone = how if how.on == "gpu" else replace(how, threads=1)
+    """A wrong twin's line; it takes one thread of the simulator, because others run beside it."""
+    alone = replace(how, threads=1)
     return _held(folder.lab.name, f"wrong/{twin.name}", partial(twin_draws, folder, twin, alone))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -60,8 +60,7 @@ def study(
     if fresh:
         standard = set_standard(lab, source, how)
         met_by = partial(_met, standard)
-        jobs = replace(how, on="sim").at_a_time
-        for number, (mutant, verdict) in enumerate(abreast(met_by, fresh, jobs), 1):
+        for number, (mutant, verdict) in enumerate(abreast(met_by, fresh, how.at_a_time), 1):
             announce(f"{lab.name}: mutant {number} of {len(fresh)}")
             cache.keep(mutant, verdict)
             known[mutant.name] = verdict
