@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from grader.extra import install
 from grader.fault import Fault
 
 State = Literal["ok", "note", "bad"]
@@ -187,7 +188,7 @@ def pycuda() -> Sign:
     try:
         return Sign("pycuda", "ok", f"PyCUDA {version('pycuda')}")
     except PackageNotFoundError:
-        return Sign("pycuda", "note", "PyCUDA is not installed", "pip install 'warpgrade[gpu]'")
+        return Sign("pycuda", "note", "PyCUDA is not installed", install("gpu"))
 
 
 def nvcc() -> Sign:

@@ -14,7 +14,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "grader"
 
 FLOORS = {
-    0: "__init__ elementtype fault launch nearest occupancy wholefile",
+    0: "__init__ elementtype extra fault launch nearest occupancy wholefile",
     1: "abreast arrayfile box expression lab labfile launchfile oracle packing prepare quiz"
     " skeleton submission tolerance walls yamlfile",
     2: "compile course refusal speed",

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grader.cli.terminal import doing
+from grader.extra import install
 from grader.fault import MachineFault
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def clustered(lab: Lab, terms: Terms, jobs: int | None, address: str) -> Runner:
         from grader.batch.cluster import DaskRunner, connect, start_on_slurm
     except ModuleNotFoundError as missing:
         what = f"a cluster needs the Python package {missing.name}"
-        raise MachineFault(what, mend="pip install 'warpgrade[cluster]'") from None
+        raise MachineFault(what, mend=install("cluster")) from None
     client = connect(address) if address else start_on_slurm(jobs or 1)
     doing("waiting for the cluster's workers")
     return DaskRunner(client, lab, terms)

@@ -10,6 +10,7 @@ import typer
 from grader.cli.labs import labs
 from grader.cli.options import Course
 from grader.cli.terminal import doing, finished, say, write_file
+from grader.extra import install
 from grader.fault import LabFault, MachineFault
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def handout(lab: Lab) -> dict[str, bytes]:
             raise
         raise MachineFault(
             f"pages cannot be built: there is no Python package {missing.name}",
-            mend="pip install 'warpgrade[handouts]'",
+            mend=install("handouts"),
         ) from None
     if not handout_of(lab).is_file():
         say(f"there is no {handout_of(lab)}: the zip has no handout")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from grader.extra import install
 from grader.fault import MachineFault
 
 DEVICES = Path("/dev")
@@ -134,7 +135,7 @@ def lacking() -> MachineFault | None:
         what = f"the NVIDIA driver's library {_LIBRARY} is not installed"
         return MachineFault(what, mend="install the driver's user-space part of the same release")
     if find_spec("pycuda") is None:
-        return MachineFault("PyCUDA is not installed", mend="pip install 'warpgrade[gpu]'")
+        return MachineFault("PyCUDA is not installed", mend=install("gpu"))
     if toolkit() is None:
         what = "nvcc, the CUDA compiler that PyCUDA calls, is not installed"
         return MachineFault(what, mend="install the CUDA toolkit 13.0 and put nvcc on the PATH")

@@ -19,6 +19,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from grader.extra import install
 from grader.fault import LabFault, MachineFault
 
 BUSY = 30.0
@@ -94,8 +95,7 @@ def connect(url: str, *, create: bool = True) -> Database:
         return Database(_postgresql(where))
     except ModuleNotFoundError as missing:
         what = f"the database cannot be reached: there is no Python package {missing.name}"
-        mend = "pip install 'warpgrade[postgres]'"
-        raise MachineFault(what, where=_shown(where), mend=mend) from None
+        raise MachineFault(what, where=_shown(where), mend=install("postgres")) from None
 
 
 def _url(url: str) -> URL:

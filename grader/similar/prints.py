@@ -10,8 +10,6 @@ process. A window of 1 keeps every one of them, so the same class gives the same
 from __future__ import annotations
 
 import io
-import shlex
-import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from grader.extra import install
 from grader.fault import MachineFault
 
 LENGTH = 25
@@ -75,7 +74,7 @@ def _fingerprint(text: str, view: View) -> Any:
     except ModuleNotFoundError as missing:
         raise MachineFault(
             f"submissions cannot be compared: there is no Python package {missing.name}",
-            mend=f"{shlex.quote(sys.executable)} -m pip install copydetect",
+            mend=install("similar"),
         ) from None
     return CodeFingerprint(
         "submission.cu",
