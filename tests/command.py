@@ -44,15 +44,17 @@ def grader(
 
 
 def descendants(standing: Set[int] = frozenset()) -> set[int]:
-    """The processes that came from this one, however deep; but none of `standing`, nor what came
-    from those: a server or a browser that other tests share starts processes when it likes."""
+    """The living processes that came from this one, however deep; but none of `standing`, nor what
+    came from those: a server or a browser that other tests share starts processes when it likes.
+    One that has ended and waits to be reaped is none."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+        except (FileNotFoundError, ProcessLookupError):  # it ended while we looked
             continue
-        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+        if state not in "ZX":
+            children.setdefault(int(parent), []).append(int(stat.parent.name))
     found, waiting = set(), [os.getpid()]
     while waiting:
         new = [child for child in children.get(waiting.pop(), []) if child not in standing]

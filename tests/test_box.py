@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from grader.box import BoxDeath, Limits, call, confinement, refuse_unconfined, w
 from grader.fault import LabFault, MachineFault, StudentFault
 from grader.walls.child import spawn
 from grader.walls.group import place
+from tests.attacks.traces import left, traces
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
 SHORT = Limits(wall=5.0)
@@ -216,21 +216,17 @@ def test_no_process_stays_behind(wait: bool, confine: bool) -> None:
 
 
 @pytest.mark.parametrize("confine", MODES)
-def test_no_file_and_no_descriptor_stays_behind(confine: bool) -> None:
-    def holdings() -> tuple[set[str], set[str], int]:
-        gc.collect()  # a reply's arrays hold their memory's descriptor while they live
-        tmp, shm = set(os.listdir(tempfile.gettempdir())), set(os.listdir("/dev/shm"))
-        return tmp, shm, len(os.listdir("/proc/self/fd"))
-
+def test_no_file_and_no_descriptor_stays_behind(
+    confine: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     call(step("echo"), None, confine=confine)  # first use loads what stays loaded
-    before = holdings()
+    before = traces(tmp_path)
     call(step("echo"), None, {"x": np.zeros(1000)}, confine=confine)
     for name in ("segfault", "defect"):
         with pytest.raises((BoxDeath, MachineFault)):
             call(step(name), None, confine=confine)
-    after = holdings()
-    assert after[2] == before[2]
-    assert not [name for name in (after[0] - before[0]) | (after[1] - before[1]) if "warp" in name]
+    assert left(before, tmp_path) == []
 
 
 def test_a_secret_is_hidden_and_the_control_shows_it(canary: Path) -> None:
