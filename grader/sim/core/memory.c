@@ -121,11 +121,24 @@ static inline u8 *lane_data(const Warp *w, const Region *r, u32 l) {
   return r->space == LOCAL ? r->data + (size_t)l * w->local_room : r->data;
 }
 
+/* By size: what a copy of so many bytes writes in parts, reading it as a whole would wait for. */
 static inline u64 fetch(const u8 *p, u32 size, bool sign) {
   u64 x = 0;
-  memcpy(&x, p, size);
-  u32 up = 64 - 8 * size;
-  return sign ? (u64)((s64)(x << up) >> up) : x;
+  switch (size) {
+    case 1: memcpy(&x, p, 1); return sign ? (u64)(s64)(s8)x : x;
+    case 2: memcpy(&x, p, 2); return sign ? (u64)(s64)(s16)x : x;
+    case 4: memcpy(&x, p, 4); return sign ? (u64)(s64)(s32)x : x;
+    default: memcpy(&x, p, 8); return x;
+  }
+}
+
+static inline void keep(u8 *p, u64 x, u32 size) {
+  switch (size) {
+    case 1: memcpy(p, &x, 1); break;
+    case 2: memcpy(p, &x, 2); break;
+    case 4: memcpy(p, &x, 4); break;
+    default: memcpy(p, &x, 8);
+  }
 }
 
 static void load_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
@@ -196,13 +209,16 @@ static inline void load_words(u32 *d, const u8 *data, const u32 *offset) {
 
 static inline void load_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes, bool word) {
   announce_read(w, i, r, offset, bytes);
-  if (!word || r->space == LOCAL) {
+  if (!word) {
     load_any(w, i, r, offset);
     return;
   }
   u32 *d = DST(u32, i->d);
   const u8 *data = r->data;
-  if (w->mask == FULL) {
+  if (r->space == LOCAL) {
+    for (u32 l = 0; l < LANES; l++)
+      if (w->lane[l]) d[l] = *(const u32 *)(lane_data(w, r, l) + offset[l]);
+  } else if (w->mask == FULL) {
     load_words(d, data, offset);
   } else {
     EACH_LANE { u32 x = *(const u32 *)(data + offset[l]); d[l] = w->lane[l] ? x : d[l]; }
@@ -242,7 +258,7 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
       u64 x = register_lane(w, ref, i->width, l);
-      memcpy(lane_data(w, r, l) + offset[l] + k * i->size, &x, i->size);
+      keep(lane_data(w, r, l) + offset[l] + k * i->size, x, i->size);
     }
   }
 }
@@ -258,11 +274,16 @@ static inline void store_group(Warp *w, const Insn *i, const Region *r, const u3
     watch_global_write(w, i, r->buffer, offset, bytes);
   }
   count(w, i, r, offset, bytes);
-  if (!word || r->space == LOCAL) {
+  if (!word) {
     store_any(w, i, r, offset);
     return;
   }
   const u32 *v = SRC(u32, i->d);
+  if (r->space == LOCAL) {
+    for (u32 l = 0; l < LANES; l++)
+      if (w->lane[l]) *(u32 *)(lane_data(w, r, l) + offset[l]) = v[l];
+    return;
+  }
   if (w->mask == FULL) {
     for (u32 l = 0; l < LANES; l++) *(u32 *)(r->data + offset[l]) = v[l];
     return;
@@ -360,7 +381,7 @@ void ptx_st_param(Warp *w, const Insn *i) {
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
       u64 x = register_lane(w, ref, i->width, l);
-      memcpy(w->params + (size_t)l * w->params_room + base + k * i->size, &x, i->size);
+      keep(w->params + (size_t)l * w->params_room + base + k * i->size, x, i->size);
     }
   }
 }
