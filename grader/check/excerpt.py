@@ -20,9 +20,10 @@ def element(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(str(i) for i in index)}]"
 
 
-def number(value: float) -> str:
-    """At most 9 characters or so: enough digits to see the difference in float32."""
-    return f"{value:.7g}"
+def number(value: float, whole: bool = False) -> str:
+    """At most 9 characters or so: enough digits to see the difference in float32. Of an integer
+    type's values, all digits."""
+    return f"{value:.0f}" if whole else f"{value:.7g}"
 
 
 def excerpt(m: Mismatch) -> str:
@@ -33,9 +34,12 @@ def excerpt(m: Mismatch) -> str:
     """
     start = first_wrong(m, 1)[0]
     rows = _window(m, start)
-    right = [[number(v) for v in m.expected[row]] for row in rows]
+    right = [[number(v, m.whole) for v in m.expected[row]] for row in rows]
     got = [
-        ["(none)" if m.unwritten[row][i] else number(v) for i, v in enumerate(m.actual[row])]
+        [
+            "(none)" if m.unwritten[row][i] else number(v, m.whole)
+            for i, v in enumerate(m.actual[row])
+        ]
         for row in rows
     ]
     width = max(len(cell) for row in right + got for cell in row)
@@ -51,7 +55,7 @@ def excerpt(m: Mismatch) -> str:
 def _window(m: Mismatch, start: tuple[int, ...]) -> list[tuple[int | slice, ...]]:
     """Index expressions of the excerpt's rows; fewer columns when numbers are wide."""
     *outer, column = start
-    wide = _widest(m.expected) > 7 or _widest(m.actual) > 7
+    wide = any(_widest(values, m.whole) > 7 for values in (m.expected, m.actual))
     last = slice(column, column + (COLUMNS - 1 if wide else COLUMNS))
     if not outer:
         return [(last,)]
@@ -59,6 +63,6 @@ def _window(m: Mismatch, start: tuple[int, ...]) -> list[tuple[int | slice, ...]
     return [(*outer[:-1], r, last) for r in range(row, min(row + ROWS, extent))]
 
 
-def _widest(values: Floats) -> int:
+def _widest(values: Floats, whole: bool) -> int:
     sample = values.ravel()[:64]
-    return max((len(number(float(v))) for v in sample), default=0)
+    return max((len(number(float(v), whole)) for v in sample), default=0)

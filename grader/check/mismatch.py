@@ -61,6 +61,8 @@ class Cause:
     cure: str
 
 
+RAGGED = "guard every load and store with the array's own sizes: the last tile has fewer elements"
+
 Pattern = Callable[[Mismatch], "Cause | None"]
 
 
@@ -106,9 +108,10 @@ def ragged(m: Mismatch) -> Cause | None:
     hit = [
         f"{_axis_word(m.wrong.ndim, axis)} from {edges[axis]} on" for axis in enough[:1] or edges
     ]
+    other = first_block(m)
     return Cause(
         f"only in the last, partial tile ({' and '.join(hit)})",
-        "round the grid up, and guard every load and store of the partial tile with its own size",
+        f"{other.cure}; if it does, look at the guards" if other else RAGGED,
     )
 
 

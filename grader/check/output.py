@@ -107,7 +107,7 @@ def _tail(m: Mismatch, cause: Cause | None) -> str:
     index = first_wrong(m, 1)[0]
     if m.unwritten[index]:
         return f"; the first is {element(m.name, index)}"
-    got, right = number(float(m.actual[index])), number(float(m.expected[index]))
+    got, right = (number(float(v[index]), m.whole) for v in (m.actual, m.expected))
     allowed = float(m.bound[index])
     within = f" (allowed error {allowed:.2g})" if allowed else ""
     return f"; the first is {element(m.name, index)} = {got}, right is {right}{within}"
@@ -115,7 +115,7 @@ def _tail(m: Mismatch, cause: Cause | None) -> str:
 
 def _cure(missing: int) -> str:
     if missing:
-        return "every element needs a thread that stores it: check the guard and the grid"
+        return "every element needs a thread that stores it: check the index and the guard"
     return "work one of these elements out by hand and follow its thread through the kernel"
 
 

@@ -18,13 +18,17 @@ ATOMICS = "ptx__thread_atomics_mem_global.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 DATA_BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
+USED = 31
+"""Bytes of a sector's 32: where so many are used on average, no other order moves fewer sectors."""
+
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
 class Options(CheckOptions):
     """`max_global_bytes_ratio`: the bytes that active lanes load from global memory, over those of
     the lab's baseline; a number or an expression over the case's dims. `max_sectors_per_request`:
-    32-byte sectors that one warp's access touches, loads and stores each (4 when coalesced).
+    32-byte sectors that one warp's access touches, loads and stores each (4 when coalesced); one
+    that uses all of their bytes, such as a float4 a thread, may touch more.
     `min_bytes_per_sector`: bytes used of each sector of 32, loads and stores each; a lone thread
     that does a warp's work uses 4, although each of its accesses touches one sector only.
     `max_global_atomics`: atomic operations of single threads on global memory, a number or an
@@ -121,12 +125,15 @@ def _sectors(options: Options, run: CaseRun) -> Part | None:
     if most is None:
         return None
     rates = {op: sectors_per_request(run.trace, op) for op in ("ld", "st")}
-    op, worst = max(rates.items(), key=lambda item: item[1])
+    over = {op: rate for op, rate in rates.items() if rate > most}
+    wasteful = {op: over[op] for op in over if bytes_per_sector(run.trace, op) < USED}
+    op, worst = max((wasteful or rates).items(), key=lambda item: item[1])
     word = "load" if op == "ld" else "store"
     measured = {f"sectors_per_request_{op}": round(rate, 4) for op, rate in rates.items()}
     sectors = "sector" if f"{worst:.3g}" == "1" else "sectors"
-    summary = f"{worst:.3g} {sectors} a {word} request, at most {most:g}"
-    if worst <= most:
+    limit = f"at most {most:g}" if wasteful or not over else "all of their bytes used"
+    summary = f"{worst:.3g} {sectors} a {word} request, {limit}"
+    if not wasteful:
         return Part(summary, measured)
     fault = Finding(
         "uncoalesced",

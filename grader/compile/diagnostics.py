@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from grader.compile.lexical import line_of
+from grader.compile.lexical import code, line_of
 from grader.fault import StudentFault
 from grader.launch import Finding, Severity
 from grader.nearest import did_you_mean
@@ -51,7 +51,11 @@ BUILTINS = (
 )  # fmt: skip
 """What CUDA C++ has of its own and beginners misspell; no program defines names near these."""
 
+_ODD = "U+"
+"""How the message about a letter of no program starts; what else is wrong in its line follows."""
+
 _END = "end of source"
+_AMBIGUOUS = re.compile(r'more than one instance of overloaded function "(\w+)" matches')
 _HOST = "host functions are not allowed in JIT mode"
 _HOST_DATA = "host variables are not allowed in JIT mode"
 
@@ -85,7 +89,10 @@ def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ..
             kind[_assembler_finding(entry, file, text, ptx)] = None
         else:
             kind[_finding(entry, file, text)] = None
-    return (*errors, *warnings)
+    odd = {error.line for error in errors if error.message.startswith(_ODD)}
+    told = [e for e in errors if e.line not in odd or e.message.startswith(_ODD)]
+    rows = code(text).split("\n") if told else []
+    return (*(error if error.hint else _left_open(error, rows) for error in told), *warnings)
 
 
 def missing_header(log: str) -> str:
@@ -227,10 +234,27 @@ def _told(message: str, letter: str) -> tuple[str, str]:
         return message, did_you_mean(undefined[1], BUILTINS, 0.8)
     if message.startswith("unrecognized token") and letter > "\x7f":
         return (
-            f"U+{ord(letter):04X} is no letter of CUDA C++",
+            f"{_ODD}{ord(letter):04X} is no letter of CUDA C++",
             "type it again as a plain character: quotes and dashes copied from a document differ",
         )
+    if call := _AMBIGUOUS.match(message):
+        return message, (
+            f"give it a float, such as {call[1]}((float)x); with whole numbers a / b rounds down "
+            "already, and (a + b - 1) / b up"
+        )
     return message, ""
+
+
+def _left_open(error: Finding, rows: list[str]) -> Finding:
+    """The error with where to look when the compiler noticed only later, in lines without
+    comments, that something is missing."""
+    if error.message == 'expected a "}"':
+        return replace(error, hint="a { further up is never closed")
+    before = rows[: error.line]
+    if error.message != 'expected a ";"' or "".join(before[-1:])[: error.column - 1].strip():
+        return error
+    above = [number for number, row in enumerate(before[:-1], 1) if row.strip()]
+    return replace(error, hint=f"it is missing at the end of line {above[-1]}") if above else error
 
 
 def _base(path: str) -> str:

@@ -69,7 +69,8 @@ def undefined(r: Report) -> Finding:
         access="read",
         variable=t.name,
         hint="give it a value on every path that leads here"
-        + (f"; for instance, declare it as `{t.extent}`" if t.extent else ""),
+        + (f"; for instance, declare it as `{t.extent}`" if t.extent else "")
+        + ("; what other threads fill has to be __shared__" if "[" in t.extent else ""),
     )
 
 

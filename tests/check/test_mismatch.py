@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -68,6 +69,19 @@ def test_a_pattern_is_told(spoil: Spoil, said: str) -> None:
     assert cause.cure
 
 
+def test_one_element_beyond_the_first_block_may_be_a_block_without_its_index() -> None:
+    right = np.arange(1.0, 258.0)
+    blank = np.arange(257) > 255
+    cause = explain(Mismatch("c", right * ~blank, right, right * 0, blank, blank, (256, 1, 1)))
+    assert cause is not None and "partial tile (elements from 256 on)" in cause.what
+    assert cause.cure.startswith("blockIdx has to enter the index")
+
+
+def test_no_cure_is_about_the_grid_which_is_the_labs() -> None:
+    cures = [explain(mismatch(spoil)) for _, spoil, _ in PATTERNS]
+    assert not [cause for cause in cures if cause and re.search(r"\bgrid\b", cause.cure)]
+
+
 SILENT = [
     ("one element", put((3, 4), -1.0)),
     ("last row and another", lambda a: put((0, 0), -1)(put(slice(32, None), -1)(a))),
@@ -123,6 +137,13 @@ def test_any_shape_is_explained() -> None:
         assert found is not None
         explain(found)
         assert "C[" in excerpt(found)
+
+
+def test_an_integer_is_shown_with_all_its_digits() -> None:
+    right = Expected(np.full(4, 206.0), np.zeros(4))
+    found = compare("bins", np.full(4, 2779096691, np.uint32), right, None, (4, 1, 1))
+    assert found is not None
+    assert "2779096691" in excerpt(found) and "e+09" not in excerpt(found)
 
 
 def test_an_excerpt_shows_both_sides() -> None:

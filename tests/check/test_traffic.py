@@ -89,6 +89,23 @@ def test_sectors_are_counted_for_loads_and_stores(values: dict[str, float], stat
     assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
 
 
+@pytest.mark.parametrize(
+    ("used", "status", "said"),
+    [
+        (1280, "pass", "4 sectors a store request, all of their bytes used"),
+        (1230, "fail", "4 sectors a store request, at most 2"),
+    ],
+)
+def test_an_access_that_uses_its_sectors_whole_is_not_uncoalesced(
+    used: float, status: str, said: str
+) -> None:
+    values = counters(ld_bytes=1, st_requests=10, st_sectors=40) | {DATA_BYTES.format("st"): used}
+    run = a_run(LARGE, counters=values)
+    held = evidence(run, settled={"output": GOOD})
+    verdict = judge(Options(max_sectors_per_request=2), held)
+    assert (verdict.status, verdict.summary) == (status, said)
+
+
 @pytest.mark.parametrize(("sectors", "said"), [(10, "1 sector a load"), (40, "4 sectors a load")])
 def test_one_sector_is_no_plural(sectors: float, said: str) -> None:
     counted = seen(ld_bytes=1, ld_requests=10, ld_sectors=sectors)

@@ -59,6 +59,12 @@ def test_an_error_says_what_and_where(path: Path) -> None:
     assert "grader/compile" not in str(found)
 
 
+def test_of_a_line_with_a_letter_from_a_document_only_the_letter_is_told() -> None:
+    with pytest.raises(StudentFault) as caught:
+        compiled(HERE / "errors" / "long_dash.cu")
+    assert len(caught.value.findings) == 1
+
+
 @pytest.mark.parametrize("path", CLEAN, ids=lambda p: p.stem)
 def test_a_clean_twin_compiles_without_a_word(path: Path) -> None:
     program = compiled(path)

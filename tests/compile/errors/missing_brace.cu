@@ -1,4 +1,5 @@
-// expect: compile-error 3 expected a "}"
+// expect: compile-error 4 expected a "}"
+// hint: a { further up is never closed
 extern "C" __global__ void k(float* a) {
     a[threadIdx.x] = 1;
 

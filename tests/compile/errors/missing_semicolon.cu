@@ -1,4 +1,5 @@
-// expect: compile-error 4:5 expected a ";"
+// expect: compile-error 5:5 expected a ";"
+// hint: it is missing at the end of line 4
 extern "C" __global__ void k(float* a) {
     int i = threadIdx.x
     a[i] = i;
