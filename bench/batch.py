@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.check import ROOT, proportional, tree
+from bench.table import print_table
 
 LAB = "tiled-matmul"
 ANSWERS = ROOT / "solutions" / LAB
@@ -89,10 +90,7 @@ def main(words: Sequence[str]) -> int:
         ("graded", f"{len(first)}", f"{asked.count}", len(first) == asked.count),
         ("the same again", f"{first == second}", "True", first == second),
     )
-    for what, measured, due, met in rows:
-        mark = f"{due} {'met' if met else 'MISSED'}" if due else ""
-        print(f"{what:<24} {measured:>10}   {mark}")
-    return int(not all(met for *_, met in rows))
+    return int(not print_table(rows))
 
 
 if __name__ == "__main__":

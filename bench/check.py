@@ -13,6 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.table import print_table
+
 ROOT = Path(__file__).parent.parent
 LAB = "tiled-matmul"
 FILE = ROOT / "solutions" / LAB / f"{LAB}.cu"
@@ -97,10 +99,8 @@ def main(times: int = 5) -> None:
         ("python alone", f"{bare:.2f} s", "", True),
         ("peak memory, warm", f"{memory:.0f} MiB", "400 MiB", memory <= 400),
     )
-    print(f"{'what':<20} {'measured':>10}   goal")
-    for what, measured, goal, met in rows:
-        mark = f"{goal} {'met' if met else 'MISSED'}" if goal else ""
-        print(f"{what:<20} {measured:>10}   {mark}")
+    print(f"{'what':<24} {'measured':>10}   goal")
+    print_table(rows)
 
 
 if __name__ == "__main__":

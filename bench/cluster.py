@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.batch import LAB, made_class
+from bench.table import print_table
 from grader.batch.cluster import DaskRunner, connect
 from grader.batch.task import Task, Terms
 from grader.labfile.spec import load_lab
@@ -79,10 +80,7 @@ def main(words: Sequence[str]) -> int:
         (f"{asked.count} on two", f"{two:.1f} s", "", True),
         ("two beside one", f"{one / two:.2f}x", "1.7x", one / two >= 1.7),
     )
-    for what, measured_, due, met in rows:
-        mark = f"{due} {'met' if met else 'MISSED'}" if due else ""
-        print(f"{what:<24} {measured_:>10}   {mark}")
-    return int(not all(met for *_, met in rows))
+    return int(not print_table(rows))
 
 
 if __name__ == "__main__":

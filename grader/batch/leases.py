@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 
 from grader.fault import MachineFault
 from grader.gradebook.book import Claim, Gradebook
@@ -28,12 +27,7 @@ class Leases:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Stop renewing, and give back what is still held: nobody need wait for it."""
         self._ended.set()
         self._thread.join()

@@ -8,14 +8,10 @@ from grader.course.roster import Student
 from grader.export.formats import Format, LeftOut, find_format, sorted_out
 from grader.export.row import ExportRow, Options, row_of
 from grader.launch import Finding
-from grader.record import CaseLine, Grade
+from grader.record import Grade
 from tests.made import RACE, a_grade, a_result
+from tests.report.hidden import CASES
 
-SECRETS = ("ragged-4711", "4711", "1931", "0.8151")
-CASES = (
-    CaseLine("square", "16 x 16", "public", "pass"),
-    CaseLine("ragged-4711", "4711 x 1931", "hidden", "fail"),
-)
 HIDDEN = Finding(
     "wrong-output",
     "error",

@@ -17,20 +17,10 @@ from grader.gradebook.book import open_gradebook
 from grader.report.json import dumps
 from tests.command import grader
 from tests.export.rows import FAILED, PASSED, a_row, graded
+from tests.gradebook.made import a_course
 
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
-COURSE = """\
-name: CUDA
-timezone: Europe/Berlin
-roster: roster.csv
-labs:
-  tiled:
-    points: 10
-    due: 2027-03-01 10:00
-    late:
-      - penalty: 10%
-        per: day
-"""
+COURSE = a_course("2027-03-01 10:00", points=10)
 ROSTER = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Email
 "=cmd(), Ada",11,S1,ada,A,ada@u.edu

@@ -8,7 +8,8 @@ from grader.export.formats import Format, find_format, format_names
 from grader.export.row import Options, row_of, scaled
 from grader.export.words import clipped
 from grader.fault import LabFault
-from tests.export.rows import FAILED, PASSED, SECRET, SECRETS, a_row, every_format, graded, made
+from tests.export.rows import FAILED, PASSED, SECRET, a_row, every_format, graded, made
+from tests.report.hidden import SECRETS
 
 NAMES = ("canvas", "check50", "csv", "github-classroom", "gradescope", "html", "junit", "moodle",
          "prairielearn")  # fmt: skip

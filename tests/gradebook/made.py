@@ -8,6 +8,22 @@ from typing import Any
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
 
 
+def a_course(due: str, points: int) -> str:
+    """A course.yaml of one lab in Berlin, which loses a tenth a day when it is late."""
+    return f"""\
+name: CUDA
+timezone: Europe/Berlin
+roster: roster.csv
+labs:
+  tiled:
+    points: {points}
+    due: {due}
+    late:
+      - penalty: 10%
+        per: day
+"""
+
+
 def a_grade(score: float = 8.5, *, judged: float = 10.0, **more: Any) -> dict[str, Any]:
     """A grade object with what the gradebook reads."""
     status = "pass" if score == judged else "fail"

@@ -15,21 +15,10 @@ from rich.cells import cell_len
 from grader.cli.app import run as run_command
 from grader.gradebook.book import open_gradebook
 from tests.command import Said, grader
-from tests.gradebook.made import a_grade
+from tests.gradebook.made import a_course, a_grade
 
 LAB = "tiled"
-COURSE = """\
-name: CUDA
-timezone: Europe/Berlin
-roster: roster.csv
-labs:
-  tiled:
-    due: 2027-03-27 23:59
-    late:
-      - penalty: 10%
-        per: day
-    points: 20
-"""
+COURSE = a_course("2027-03-27 23:59", points=20)
 HOSTILE = [
     ("1", "Ada Lovelace"),
     ("2", "=cmd|'/c calc'!A1"),

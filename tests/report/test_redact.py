@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.launch import Finding, LineCounters
-from grader.record import CaseLine
 from grader.report.json import dumps
 from grader.report.redact import redact
 from grader.report.text import grade_report, plain
 from tests.made import RACE, a_grade, a_result
+from tests.report.hidden import CASES, SECRETS
 
-SECRETS = ("ragged-4711", "4711", "1931", "0.8151")
-CASES = (
-    CaseLine("square", "16 x 16", "public", "pass"),
-    CaseLine("ragged-4711", "4711 x 1931", "hidden", "fail"),
-)
 HIDDEN = Finding(
     "wrong-output",
     "error",
