@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from grader.batch.gather import gather
+from grader.fault import StudentFault
+
+LAB = "tiled-matmul"
 KERNEL = 'extern "C" __global__ void k(int* a) { a[0] = %d; }\n'
 
 
 def kernel(number: int) -> bytes:
     """A source that is another one for each number."""
     return (KERNEL % number).encode()
+
+
+HONEST = kernel(7)
+SECRET = b"// CANARY the answer"
 
 
 def folder(place: Path, files: Mapping[str, bytes | None]) -> Path:
@@ -35,3 +46,15 @@ def archive(path: Path, files: Mapping[str, bytes | None]) -> Path:
             else:
                 zipped.writestr(name, data)
     return path
+
+
+def check_refused(place: Path, what: str) -> None:
+    """The verdict on eve's submission there: she is told what it is, and at once; the honest
+    neighbour's is read."""
+    found = {one.student: one for one in gather(place, LAB).found}
+    began = time.monotonic()
+    with pytest.raises(StudentFault, match=what) as raised:
+        found["eve"].read()
+    assert raised.value.findings[0].severity == "error"
+    assert found["honest"].read() == HONEST
+    assert time.monotonic() - began < 10
