@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from multiprocessing import get_context
 from pathlib import Path
-from types import TracebackType
 
 from grader import grade as grading
 from grader.compile.source import LIMITS, compile_source
@@ -41,10 +40,14 @@ LAB = Path(__file__).parents[2] / "labs" / "tiled-matmul"
 SOLUTION = Path(__file__).parents[2] / "solutions" / "tiled-matmul" / "tiled-matmul.cu"
 
 
+def crowding() -> float:
+    """How much longer things take now, at least 1: processes have to wait for a core here."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def longest() -> float:
-    """Seconds that an attempt may take now: its limits and two, and as much longer as processes
-    have to wait for a core here."""
-    return (LONGEST + 2) * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    """Seconds that an attempt may take now: its limits and two, on a busy machine more."""
+    return (LONGEST + 2) * crowding()
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,7 @@ class Corpus:
     def __enter__(self) -> Corpus:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        place: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._futures:
             self._pool.shutdown(cancel_futures=True)
 

@@ -1,7 +1,7 @@
 """A child that was taken over: what it can do to this machine, and that nothing of it stays.
 
-Every case is told within its limit and two seconds. Where it harms nobody, a control shows what
-the same child does with the box off.
+Every case is told within its limit and two seconds, on a busy machine more. Where it harms nobody,
+a control shows what the same child does with the box off.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from grader.box import BoxDeath, Limits, call
+from tests.attacks.corpus import crowding
 from tests.attacks.traces import Traces, adopt_orphans, left, traces
 
 STEPS = Path(__file__).parents[1] / "box"
@@ -90,7 +91,7 @@ def test_a_child_that_was_taken_over(row: Row) -> None:
             assert 0.9 * row.value[0] < got[0] <= row.value[0] and got[1] == row.value[1]
         else:
             assert got in (row.value, [0, "EACCES"] if row.value == [0, "EROFS"] else row.value)
-    assert time.monotonic() - started < row.limits.wall + 2
+    assert time.monotonic() - started < row.limits.wall + 2 * crowding()
 
 
 def test_threads_are_bounded() -> None:
@@ -220,7 +221,7 @@ def test_a_clock_that_is_set_changes_no_limit(monkeypatch: pytest.MonkeyPatch) -
     started = time.monotonic()
     with pytest.raises(BoxDeath, match="timeout"):
         call("boxed_steps:sleep", None, limits=Limits(wall=0.5))
-    assert 0.5 <= time.monotonic() - started < 2.5
+    assert 0.5 <= time.monotonic() - started < 0.5 + 2 * crowding()
 
 
 def marked(mark: str) -> list[int]:
