@@ -93,7 +93,9 @@ def test_no_file_of_the_machine_is_reached(name: str, canary: Path) -> None:
 OWN = f"/proc/{os.getpid()}/environ"
 
 
-@pytest.mark.parametrize("place", ["/proc/self/environ", "/proc/1/environ", pytest.param(OWN, id="ours")])
+@pytest.mark.parametrize(
+    "place", ["/proc/self/environ", "/proc/1/environ", pytest.param(OWN, id="ours")]
+)
 def test_no_environment_is_reached(place: str) -> None:
     """Those inside, where their user may read them, have nothing of ours."""
     ours = {row.partition("=")[0] for row in Path(OWN).read_text().split("\0")}
