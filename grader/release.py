@@ -35,6 +35,9 @@ README = """\
 Write your kernel into {lab}.cu, then, in this folder:
 
   grader check {lab} {lab}.cu --course .
+
+Your course says where to get grader, the package warpgrade; `grader doctor`
+says whether it can work on your machine. No GPU is needed.
 """
 QUESTIONS = """
 The questions are in {file}: write each answer after its colon. Only their

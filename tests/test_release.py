@@ -98,6 +98,14 @@ def test_a_student_checks_in_the_unpacked_folder(name: str, tmp_path: Path) -> N
     assert f"{len(lab.quiz)} judged by your course" in " ".join(done.out.split())
 
 
+@pytest.mark.parametrize("name", list_labs())
+def test_a_page_names_no_file_that_the_zip_lacks(name: str) -> None:
+    text = (ROOT / "handouts" / f"{name}.md").read_text("utf-8")
+    held = released(load_lab(name))
+    named = re.findall(rf"`((?:labs/)?[\w/-]*{name}(?:/[\w.-]+|\.cu))`", text)
+    assert named and [path for path in named if f"{name}/{path}" not in held] == []
+
+
 LEAKS: list[tuple[str, str, str, str]] = [
     # what is told, the file that tells it, what is put into it, what is found
     (

@@ -17,7 +17,8 @@ def quiz_list(lab: Lab) -> str:
         blocks.append("\n".join(lines))
     told = (
         "Write your answers into `answers.yaml` beside your `.cu`, one line a question, by the name"
-        " that stands after it: `grader check` then tells which are right. Arithmetic such as"
-        " `2 * 16 * 16` is an answer too."
+        " that stands after it. Arithmetic such as `2 * 16 * 16` is an answer too. `grader check`"
+        " then tells which are right; where you have the lab from a zip of your course, only that"
+        " their form is, for the answers are not in it."
     )
     return "\n\n".join([*blocks, told])

@@ -24,6 +24,7 @@ EXACT = 1e-9
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(rf"\{{({_WORD.pattern})\}}")
+_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])")
 _NONE: Mapping[str, Number] = MappingProxyType({})
 
 Right = int | float | str
@@ -146,13 +147,21 @@ def given_answer(question: Question, text: str) -> Right:
     if question.unit and text.endswith(question.unit):
         text = text.removesuffix(question.unit).rstrip()
     try:
-        number = evaluate(text, {})
+        number = evaluate(_ungrouped(text), {})
     except LabFault:
         unit = f" (in {question.unit})" if question.unit else ""
         raise ValueError(f"the answer is a number{unit}, such as 12, 0.5 or 3 * 4") from None
     if isinstance(number, bool):
         raise ValueError("the answer is a number, not a comparison")
     return number
+
+
+def _ungrouped(text: str) -> str:
+    """The text without the commas of 442,368, which is how questions and reports show numbers;
+    between the arguments of a function commas stay."""
+    if "(" in text:
+        return text
+    return _GROUPED.sub(lambda number: number[0].replace(",", ""), text)
 
 
 def is_right(question: Question, given: Right, right: Right) -> bool:

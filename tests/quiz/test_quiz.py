@@ -18,7 +18,7 @@ from grader.gate.quiz import quiz_problems, wrong
 from grader.lab import Case, CheckSpec, Choice, Question
 from grader.labfile.spec import list_labs, load_lab
 from grader.quiz.form import form
-from grader.quiz.marking import asked, choices, right_answer
+from grader.quiz.marking import asked, choices, given_answer, right_answer
 from grader.quiz.sheet import FILE, read_sheet
 from grader.quizkey import open_paper, quiz_key
 from tests.scalelab import SPEC, write_lab
@@ -232,6 +232,28 @@ def test_a_quiz_with_points(
     assert (quiz.status, quiz.points, made.score.points) == (status, points, total)
     assert (made.score.max_score, made.exit_code) == (110, code)
     assert not any("33" in f"{f.message} {f.hint}" for f in quiz.findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("442,368", 442368),
+        ("2 * 1,442,368 bytes", 2884736),
+        ("max(1,200)", 200),
+        ("0,25", None),
+        ("1,5", None),
+        ("1234,567", None),
+        ("1,234.5", None),
+        ("1,000,00", None),
+    ],
+)
+def test_a_number_may_be_written_as_the_report_shows_it(text: str, number: int | None) -> None:
+    asked_for = Question("moved", "number", "How many?", answer="1", unit="bytes")
+    if number is None:
+        with pytest.raises(ValueError, match="the answer is a number"):
+            given_answer(asked_for, text)
+    else:
+        assert given_answer(asked_for, text) == number
 
 
 def test_numbers_in_texts() -> None:
