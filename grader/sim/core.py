@@ -177,6 +177,7 @@ class CLaunch(ctypes.Structure):
                 "exact",
                 "block_fences",
                 "stops_at_error",
+                "only_stores",
                 "local_limit",
                 "printed_room",
                 "heap_limit",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,10 @@ class Loaded:
     buffers: list[Buffer]
     params: bytes
     bank: NDArray[np.uint8]
+
+    def again(self) -> Loaded:
+        """The same memory for one more run."""
+        return replace(self, buffers=[replace(b, data=b.data.copy()) for b in self.buffers])
 
 
 class Loader:

@@ -33,14 +33,16 @@ HEAP_LIMIT = 8 << 20
 @dataclass(frozen=True)
 class Limits:
     """`steps`: warp instructions a block may execute; `seconds`: wall clock of the launch;
-    `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down;
-    `blocks`: the numbers of those to run, none for all; `first`: the first error ends it."""
+    `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down,
+    with `stores` of those to global memory alone; `blocks`: the numbers of those to run, none for
+    all; `first`: the first error ends it."""
 
     steps: int = 400_000_000
     seconds: float = 20.0
     threads: int = 1
     schedule: int = 0
     trace: int = 0
+    stores: bool = False
     blocks: tuple[int, ...] = ()
     first: bool = False
 
@@ -86,19 +88,22 @@ class Machine:
     def shift(self, space: int) -> int:
         return {1: 0, 2: 1}.get(self.image.smallest.get(space, 4), 2)
 
-    def run(self, launch: Launch, limits: Limits, count: bool) -> Raw:
-        """Raises MachineFault when memory runs out, PtxError when the code cannot be launched."""
+    def run(self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None = None) -> Raw:
+        """`memory` is what the loader made of the launch, for who runs it again and again. Raises
+        MachineFault when memory runs out, PtxError when the code cannot be launched."""
         image = self.image
         in_order = image.waits or image.finer or bool(image.runtime - {"__assertfail"})
         in_order = in_order or bool(limits.schedule or limits.trace or limits.first)
-        raw = self._attempt(launch, limits, count, ordered=in_order)
+        raw = self._attempt(launch, limits, count, memory, ordered=in_order)
         if raw is None:
-            raw = self._attempt(launch, limits, count, ordered=True)
+            raw = self._attempt(launch, limits, count, memory, ordered=True)
         assert raw is not None
         return raw
 
-    def _attempt(self, launch: Launch, limits: Limits, count: bool, *, ordered: bool) -> Raw | None:
-        loaded = self.loader.load(launch)
+    def _attempt(
+        self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None, *, ordered: bool
+    ) -> Raw | None:
+        loaded = memory.again() if memory else self.loader.load(launch)
         for b in loaded.buffers:
             b.shadow(self.shift(GLOBAL))
         results = Results(len(self.image.ops), len(self.arrays.blocks), limits.trace)
@@ -149,6 +154,7 @@ class Machine:
             exact=image.finer,
             block_fences=image.block_fences,
             stops_at_error=limits.first,
+            only_stores=limits.stores,
             local_limit=LOCAL_LIMIT,
             step_limit=limits.steps,
             wall_limit=limits.seconds,

@@ -10,9 +10,10 @@ the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -22,6 +23,7 @@ from grader.launch import Array, Launch
 from grader.sim import core as c
 from grader.sim.blame.changes import Change, changes
 from grader.sim.blame.patching import Patch, Patched
+from grader.sim.loading import Loaded
 from grader.sim.machine import Limits, Raw
 
 MOST_LINES = 3
@@ -36,6 +38,9 @@ CANDIDATES = 50_000
 
 CASE_STEPS = 3_000_000
 """A launch that takes more in one block is left out."""
+
+MOST_STORES = 1 << 19
+"""Stores of one launch that are written down; of one that makes more nobody is told."""
 
 GROWTH, ROOM = 2, 200_000
 """How many times the steps of the wrong launch a trial may take, and how many more."""
@@ -54,7 +59,7 @@ class Due:
 
 @dataclass(frozen=True)
 class Ran:
-    """What the kernel as it stands made of a launch."""
+    """What the kernel as it stands made of a launch; `raw` has what it stored."""
 
     due: Due
     raw: Raw
@@ -103,9 +108,13 @@ class Search:
 
     def plain(self, due: Due) -> Ran | None:
         """The launch without a change; None when it takes too long."""
-        raw = self.patched.machine.run(due.launch, Limits(CASE_STEPS), False)
+        limits = Limits(CASE_STEPS, trace=MOST_STORES, stores=True)
+        raw = self.patched.machine.run(due.launch, limits, False)
         too_long = any(int(kind) in (c.TIMEOUT, c.LIMIT) for kind in raw.reports["kind"])
-        return None if too_long else Ran(due, raw, is_right(raw, due))
+        if too_long or raw.accesses is None:
+            return None
+        kept = raw.accesses.copy()  # of much more room
+        return Ran(due, replace(raw, accesses=kept), is_right(raw, due))
 
     def lines(self) -> tuple[int, ...]:
         """The lines of the changes that make every launch right, those with most such changes
@@ -140,15 +149,23 @@ class Search:
     def tried(self, chunk: Sequence[Change]) -> list[tuple[bool, int]]:
         """For each change whether it makes every launch right, and the steps that it took."""
         patches = [self.patched.patch(change) for change in chunk]
+        load = cache(self.loaded)  # anew after each chunk's patches, which may bring constants
+        if self.threads == 1:
+            return [self.trial(patch, load) for patch in patches]
         with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(self.trial, patches))
+            return list(pool.map(lambda patch: self.trial(patch, load), patches))
 
-    def trial(self, patch: Patch | None) -> tuple[bool, int]:
+    def loaded(self, number: int) -> Loaded:
+        """The memory of one of the launches."""
+        return self.patched.machine.loader.load(self.ran[number].due.launch)
+
+    def trial(self, patch: Patch | None, load: Callable[[int], Loaded]) -> tuple[bool, int]:
         if patch is None:
             return False, 0
         machine, spent = self.patched.with_patch(patch), 0
-        for ran in self.ran:
-            raw = machine.run(ran.due.launch, Limits(ran.room, first=True), False)
+        for number, ran in enumerate(self.ran):
+            limits = Limits(ran.room, first=True)
+            raw = machine.run(ran.due.launch, limits, False, load(number))
             spent += raw.steps
             if not is_right(raw, ran.due):
                 return False, spent

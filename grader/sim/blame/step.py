@@ -20,9 +20,6 @@ from grader.sim.ptx import PtxError
 STORES = 6
 """Of so many wrong launches it is told who stored the first wrong element, in their order."""
 
-STORE_STEPS = 1_000_000
-"""A launch of more warp instructions is not traced for it."""
-
 
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, Any], Arrays]:
     """The lines at fault, and by launch and argument who stored the first wrong element."""
@@ -35,11 +32,11 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, Any
         patched = Patched(parse(request["ptx"]), request["kernel"], core())
         search = Search(patched, dues, request["threads"])
         lines = search.lines()
-        wrong = [r for r in search.given if not r.good and r.raw.steps <= STORE_STEPS][:STORES]
+        wrong = [ran for ran in search.given if not ran.good][:STORES]
         stored = [
             [ran.due.launch.name, index, asdict(who)]
             for ran in wrong
-            for index, who in first_stores(patched.machine, ran).items()
+            for index, who in first_stores(patched.image, ran).items()
         ]
     except (NotSimulated, PtxError):  # told by the run that every case had before
         return {"lines": [], "stored": []}, {}

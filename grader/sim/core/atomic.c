@@ -58,7 +58,7 @@ void ptx_atom(Warp *w, const Insn *i) {
     if (w->cta->flying && r.space == SHARED) watch_landing(w, i, offset, bytes, true);
     if (r.space == SHARED || r.space == GLOBAL)
       exact_strong(w, i, r.buffer, offset, bytes, UPDATES, i->flag & RELEASES);
-    if (w->launch->trace) trace_access(w, i, r.space, r.buffer, offset, bytes);
+    if (is_traced(w, r.space, true)) trace_access(w, i, r.space, r.buffer, offset, bytes);
     if (w->launch->counter && r.space == GLOBAL) count_global(w, i, offset, bytes);
     if (w->launch->counter && r.space == SHARED) count_shared(w, i, offset, bytes);
     for (u32 m = group; m; m &= m - 1) {

@@ -160,6 +160,7 @@ typedef struct {
   u32 exact;                    /* finer orders than full barriers occur: see order.c */
   u32 block_fences;             /* the code has fences of scope .cta */
   u32 stops_at_error;           /* the first error that is found ends the launch */
+  u32 only_stores;              /* of the trace: those to global memory, and no other access */
   u32 local_limit, printed_room;
   u32 heap_limit;               /* bytes that malloc has to give; 0: the kernel calls no malloc */
   u32 allocations;              /* of `buffers`, the first that malloc made; see heap.c */

@@ -162,8 +162,8 @@ static void clear_result(Warp *w, const Insn *i, u32 mask) {
   }
 }
 
-static inline void count(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
-  if (w->launch->trace) trace_access(w, i, r->space, r->buffer, offset, bytes);
+static inline void count(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes, bool stores) {
+  if (is_traced(w, r->space, stores)) trace_access(w, i, r->space, r->buffer, offset, bytes);
   if (!w->launch->counter) return;
   if (r->space == SHARED) count_shared(w, i, offset, bytes);
   else if (r->space == GLOBAL) count_global(w, i, offset, bytes);
@@ -189,7 +189,7 @@ static inline void announce_read(Warp *w, const Insn *i, const Region *r, const 
   } else if (r->space == GLOBAL) {
     watch_global_read(w, i, r->buffer, offset, bytes);
   }
-  count(w, i, r, offset, bytes);
+  count(w, i, r, offset, bytes, false);
 }
 
 /* One word for each lane of a full warp. */
@@ -273,7 +273,7 @@ static inline void store_group(Warp *w, const Insn *i, const Region *r, const u3
   } else if (r->space == GLOBAL) {
     watch_global_write(w, i, r->buffer, offset, bytes);
   }
-  count(w, i, r, offset, bytes);
+  count(w, i, r, offset, bytes, true);
   if (!word) {
     store_any(w, i, r, offset);
     return;

@@ -93,8 +93,9 @@ static inline bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Row
   return true;
 }
 
-static inline bool ordinary(const Warp *w) {
-  return w->mask == FULL && !w->launch->exact && !w->launch->trace;
+static inline bool ordinary(const Warp *w, bool stores) {
+  const Launch *n = w->launch;
+  return w->mask == FULL && !n->exact && (!n->trace || (n->only_stores && !stores));
 }
 
 static inline bool in_region(Warp *w, const Insn *i, const u64 *first, u64 add, Region *g, Rows *r) {
@@ -104,9 +105,9 @@ static inline bool in_region(Warp *w, const Insn *i, const u64 *first, u64 add, 
   return g->space == GLOBAL && w->launch->global_shift == 2;
 }
 
-static inline bool find_rows(Warp *w, const Insn *i, Region *g, Rows *r) {
+static inline bool find_rows(Warp *w, const Insn *i, Region *g, Rows *r, bool stores) {
   u64 first[MOST_ROWS];
-  if (!ordinary(w)) return false;
+  if (!ordinary(w, stores)) return false;
   if (i->mode == 4) {
     const u32 *p = SRC(u32, i->a);
     if (!narrow_rows(p, 16, first, r) && !narrow_rows(p, 8, first, r)) return false;
@@ -117,9 +118,9 @@ static inline bool find_rows(Warp *w, const Insn *i, Region *g, Rows *r) {
   return in_region(w, i, first, (u64)i->imm, g, r);
 }
 
-static inline bool find_indexed(Warp *w, const Insn *i, Region *g, Rows *r) {
+static inline bool find_indexed(Warp *w, const Insn *i, Region *g, Rows *r, bool stores) {
   u64 first[MOST_ROWS];
-  return ordinary(w) && (index_rows(w, i, 16, first, r) || index_rows(w, i, 8, first, r)) &&
+  return ordinary(w, stores) && (index_rows(w, i, 16, first, r) || index_rows(w, i, 8, first, r)) &&
          in_region(w, i, first, 0, g, r);
 }
 
@@ -156,14 +157,14 @@ static inline void load(Warp *w, const Insn *i, const Region *g, const Rows *r) 
 bool load_rows(Warp *w, const Insn *i) {
   Region g;
   Rows r;
-  if (!find_rows(w, i, &g, &r)) return false;
+  if (!find_rows(w, i, &g, &r, false)) return false;
   load(w, i, &g, &r);
   return true;
 }
 bool load_indexed_rows(Warp *w, const Insn *i) {
   Region g;
   Rows r;
-  if (!find_indexed(w, i, &g, &r)) return false;
+  if (!find_indexed(w, i, &g, &r, false)) return false;
   load(w, i, &g, &r);
   return true;
 }
@@ -189,10 +190,10 @@ static inline bool store(Warp *w, const Insn *i, const Region *g, const Rows *r)
 bool store_rows(Warp *w, const Insn *i) {
   Region g;
   Rows r;
-  return find_rows(w, i, &g, &r) && store(w, i, &g, &r);
+  return find_rows(w, i, &g, &r, true) && store(w, i, &g, &r);
 }
 bool store_indexed_rows(Warp *w, const Insn *i) {
   Region g;
   Rows r;
-  return find_indexed(w, i, &g, &r) && store(w, i, &g, &r);
+  return find_indexed(w, i, &g, &r, true) && store(w, i, &g, &r);
 }

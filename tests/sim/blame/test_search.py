@@ -131,14 +131,23 @@ def test_it_ends_after_so_many_instructions(monkeypatch: pytest.MonkeyPatch) -> 
 def test_who_stored_the_first_wrong_element() -> None:
     source, line = changed("= sum;", "= sum + (blockIdx.x == 1 ? 1.0f : 0.0f);")
     found = looked(source)
-    stored: Mapping[int, Stored] = first_stores(found.patched.machine, found.ran[0])
+    stored: Mapping[int, Stored] = first_stores(found.patched.image, found.ran[0])
     assert found.ran[0].due.launch.name == "5x7x9"
     assert stored == {2: Stored(4, line, (1, 0, 0), (0, 0, 0))}
 
 
+def test_nobody_is_told_of_more_stores_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = changed("= sum;", "= sum + 1.0f;")
+    monkeypatch.setattr(search, "MOST_STORES", 4 * 4 - 1)
+    monkeypatch.setattr("grader.sim.blame.stored.MOST_STORES", 4 * 4 - 1)
+    found = looked(source)
+    assert {r.raw.traced for r in found.ran} == {m * n for m, n, _ in SIZES}
+    assert not any(first_stores(found.patched.image, ran) for ran in found.ran)
+
+
 def test_nobody_stored_what_was_never_written() -> None:
     found = looked(changed("row < m && col < n)", "row < m && col < n && row)")[0])
-    assert first_stores(found.patched.machine, found.ran[0]) == {}
+    assert first_stores(found.patched.image, found.ran[0]) == {}
 
 
 def test_through_the_box() -> None:
