@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from grader.explain.picture import Panel
 from grader.explain.story import Line, Story
-from grader.explain.svg import MOST, panel_svg, summary
+from grader.explain.svg import MOST, counts, panel_svg
 from grader.launch import Finding
 from grader.report.clean import clean
 from grader.report.finding import dim3, finding_text
@@ -26,12 +26,12 @@ table { border-collapse: collapse; width: 100%; font-size: 13px; }
 th { text-align: left; vertical-align: bottom; border-bottom: 1px solid #222; }
 td, th { padding: .1rem .5rem; vertical-align: top; } td.n { text-align: right; }
 tr.bad td { background: #fff4e5; }
-td.margin { color: #8a3a00; max-width: 22rem; }
+td.source { min-width: 11rem; } td.margin { color: #8a3a00; padding-bottom: .4rem; }
 div.phase { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 figure { margin: .4rem 0; overflow-x: auto; max-width: 100%; } figcaption { max-width: 30rem; }
  figcaption { font-size: 13px; }
 """
-HEADS = ("", "source", "requests", "sectors", "a request", "passes", "conflicts", "found")
+HEADS = ("", "source", "requests", "sectors", "a request", "passes", "conflicts")
 
 
 def explain_page(story: Story) -> bytes:
@@ -99,7 +99,11 @@ def _row(rows: Element, line: Line) -> None:
     for value in (line.requests, line.sectors, ratio, line.wavefronts, line.conflicts):
         text = f"{value:,}" if isinstance(value, int) else value
         SubElement(row, "td", {"class": "n"}).text = "" if text == "0" else text
-    margin = SubElement(row, "td", {"class": "margin"})
+    if not line.findings:
+        return
+    below = SubElement(rows, "tr", {"class": "bad"} if bad else {})
+    SubElement(below, "td")
+    margin = SubElement(below, "td", {"class": "margin", "colspan": str(len(HEADS) - 1)})
     for finding in line.findings:
         said = f"{finding.kind}: {finding.message}"
         said += f" ({finding.hint})" if finding.hint else ""
@@ -107,7 +111,9 @@ def _row(rows: Element, line: Line) -> None:
 
 
 def _phases(body: Element, story: Story) -> None:
-    SubElement(body, "h2").text = f"Block {dim3(story.shown)} between its barriers"
+    phases = sorted({panel.phase for panel in story.panels})
+    where = "between its barriers" if any(phases) else "and its accesses"
+    SubElement(body, "h2").text = f"Block {dim3(story.shown)} {where}"
     if story.lacking:
         _paragraph(body, story.lacking)
         return
@@ -116,9 +122,9 @@ def _phases(body: Element, story: Story) -> None:
         "A cell is an element, and says which thread touches it (x,y), or how many do (×16)."
         " Each warp has a colour; hover over a cell to see threads and lines.",
     )
-    phases = sorted({panel.phase for panel in story.panels})
     for phase in phases[:PHASES]:
-        SubElement(body, "h3").text = _named(phase)
+        if any(phases):
+            SubElement(body, "h3").text = _named(phase)
         held = SubElement(body, "div", {"class": "phase"})
         for panel in story.panels:
             if panel.phase == phase:
@@ -140,7 +146,7 @@ def _figure(body: Element, panel: Panel, story: Story) -> None:
     caption = SubElement(figure, "figcaption")
     SubElement(caption, "b").text = clean(f"{panel.variable}, {panel.access} ({panel.space})")
     SubElement(caption, "span").text = clean(
-        f" {summary(panel)}" + ("" if panel.wrapped else f"; {part}")
+        f": {counts(panel)}" + ("" if panel.wrapped else f"; {part}")
     )
     figure.append(panel_svg(panel, story.block))
 

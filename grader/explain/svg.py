@@ -48,12 +48,16 @@ def panel_svg(panel: Panel, block: Dim3) -> Element:
 
 def summary(panel: Panel) -> str:
     """The panel in words: its alternative text."""
+    return f"phase {panel.phase}: {panel.access} of {panel.space} {panel.variable}: {counts(panel)}"
+
+
+def counts(panel: Panel) -> str:
+    """How much the panel shows."""
     threads = {thread for cell in panel.cells for thread in cell.threads}
     times = sum(cell.times for cell in panel.cells)
-    return (
-        f"phase {panel.phase}: {panel.access} of {panel.space} {panel.variable}:"
-        f" {len(panel.cells)} elements, {len(threads)} threads, {times} accesses of elements"
-    )
+    numbers = {"element": len(panel.cells), "thread": len(threads)}
+    told = [f"{count:,} {word}{'s' * (count != 1)}" for word, count in numbers.items()]
+    return f"{', '.join(told)}, {times:,} accesses of elements"
 
 
 def _numbers(svg: Element, top: int, left: int, rows: int, columns: int, *, wrapped: bool) -> None:

@@ -10,6 +10,7 @@ import pytest
 from grader.cases import How
 from grader.cli.app import run
 from grader.explain.explain import explain
+from grader.explain.page import explain_page
 from grader.explain.story import Story
 from grader.fault import LabFault, StudentFault
 from grader.labfile.spec import load_lab
@@ -104,3 +105,16 @@ def test_the_command_shows_what_the_compiler_says(
     assert run(["explain", "vector-add", str(file), "--html", str(tmp_path / "x.html")]) == 1
     assert "compile-error" in capfd.readouterr().out
     assert not (tmp_path / "x.html").exists()
+
+
+def test_a_kernel_without_barriers_is_told_of_none() -> None:
+    plain = explain_page(told("vector-add", SOLUTIONS / "vector-add" / "vector-add.cu")).decode()
+    tiled = explain_page(told("tiled-matmul", SOLUTIONS / "tiled-matmul" / "tiled-matmul.cu"))
+    assert "barrier</h3>" not in plain and "between its barriers" not in plain
+    assert "Before the first barrier</h3>" in tiled.decode()
+
+
+def test_a_finding_stands_below_its_line_and_not_beyond_a_phones_edge() -> None:
+    path = SOLUTIONS / "tiled-matmul" / "wrong" / "race-missing-first-barrier.cu"
+    page = explain_page(told("tiled-matmul", path)).decode()
+    assert '<tr class="bad"><td></td><td class="margin" colspan="6"><div>race' in page

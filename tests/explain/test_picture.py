@@ -154,14 +154,15 @@ def test_the_page_needs_nothing_from_outside() -> None:
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
-def test_findings_stand_beside_their_line_or_above() -> None:
+def test_findings_stand_below_their_line_or_above_all() -> None:
     placed = Finding("race", "error", "here", "k.cu", 1)
     loose = Finding("machine", "error", "somewhere")
     told = story("int x;\n", "k.cu", placed, loose)
     assert told.lines[0].findings == (placed,) and told.findings == (loose,)
     assert "race: here" in "".join(read(told).words)
     assert [held for tag, held in read(told).tags if held.get("class") == "bad"] == [
-        {"id": "L1", "class": "bad"}
+        {"id": "L1", "class": "bad"},
+        {"class": "bad"},
     ]
 
 
