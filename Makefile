@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 LIBRARY := grader/sim/_core.so
+PROCESSES ?= $(shell nproc)
 CORE := $(wildcard grader/sim/core/*.c grader/sim/core/*.h)
 GPU_SITE := build/gpu/site-packages
 # Without a network: this Python and its packages, what they lack from a folder of wheels.
@@ -25,7 +26,8 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
 help:
 	@echo 'make demo       grade a sample class of 12 on this machine, show and write the reports'
-	@echo 'make test       lint, type check, test, and prove the labs, two with their mutants'
+	@echo 'make test       lint, type check, test, and prove the labs, two with their mutants;'
+	@echo '                PROCESSES=N: so many at once (here $(PROCESSES))'
 	@echo 'make labs       prove that every lab is sound, with all mutants (ten minutes)'
 	@echo 'make handouts   build the handouts as HTML and PDF, with their figures, in build/handouts'
 	@echo 'make bench      time the simulator and the command'
@@ -43,7 +45,7 @@ test: lint
 	@echo '== labs, with mutants: two of them'
 	@$(BIN)/grader labs check vector-add tiled-matmul
 	@echo '== pytest'
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 8 --dist loadfile
 
 lint: $(VENV)/dev bytecode
 	@echo '== ruff'
