@@ -27,6 +27,7 @@ th { text-align: left; vertical-align: bottom; border-bottom: 1px solid #222; }
 td, th { padding: .1rem .5rem; vertical-align: top; } td.n { text-align: right; }
 tr.bad td { background: #fff4e5; }
 td.source { min-width: 11rem; } td.margin { color: #8a3a00; padding-bottom: .4rem; }
+td.margin div { max-width: calc(100vw - 6rem); }
 div.phase { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 figure { margin: .4rem 0; overflow-x: auto; max-width: 100%; } figcaption { max-width: 30rem; }
  figcaption { font-size: 13px; }
