@@ -72,6 +72,7 @@ def grade(
     toolchain: dict[str, str] = {}
     timings: tuple[Timing, ...] = ()
     counted: CaseRun | None = None
+    printed = ("", "")
     with ThreadPoolExecutor(max_workers=2) as beside:
         paper = beside.submit(open_paper, lab, answers, how)
         beside.submit(_compile_ahead, lab, checks, on)
@@ -82,6 +83,7 @@ def grade(
             progress("run", 2, len(steps))
             runs = run_cases(lab, program, cases, how)
             toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
+            printed = _printed(runs)
             base = _baseline(lab, checks, runs, how)
             evidence = Evidence(lab, program, runs, judged, base, paper=paper.result())
             evidence = blamed(evidence, how)
@@ -100,8 +102,14 @@ def grade(
     return Grade(
         lab.name, lab.title, submission.name, student, submission.sha256, judged, total(results),
         results, lines, provenance,
-        *((counted.trace.lines, counted.case.name) if counted else ()),
+        *((counted.trace.lines, counted.case.name) if counted else ((), "")), printed,
     )  # fmt: skip
+
+
+def _printed(runs: Sequence[CaseRun]) -> tuple[str, str]:
+    """The first public case in which the kernel prints, and what."""
+    told = ((r.case.name, r.computed.printed) for r in runs if r.case.visibility == "public")
+    return next((found for found in told if found[1]), ("", ""))
 
 
 def refusal(

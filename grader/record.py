@@ -54,7 +54,8 @@ class Provenance:
 class Grade:
     """What one submission got, and why. `file` is the submission's name as messages show it.
     `lines` are the counters of each source line in the case `lines_on`, the largest one: of the
-    optimised program on the simulator; none when it did not run."""
+    optimised program on the simulator; none when it did not run. `printed` is a public case and
+    what printf left there, in no record: who asks for a grade may read it, nothing is judged."""
 
     lab: str
     title: str
@@ -68,6 +69,7 @@ class Grade:
     provenance: Provenance
     lines: tuple[LineCounters, ...] = ()
     lines_on: str = ""
+    printed: tuple[str, str] = ("", "")
 
     @property
     def exit_code(self) -> int:

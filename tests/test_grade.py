@@ -131,6 +131,27 @@ def test_a_hidden_case_s_name_is_told_to_no_student() -> None:
     assert not any(case.name in told or case.size in told for case in hidden)
 
 
+PRINTS = VECTOR_ADD.replace(
+    "b[i]\n", 'b[i]; if (n == 1 && !i) printf("sum %g, i %d\\x1b[31m\\n", c[i], i);\n'
+)
+
+
+def test_what_the_kernel_prints_is_shown_and_is_in_no_record() -> None:
+    graded = grade(load_lab("vector-add"), submitted(PRINTS))
+    case, text = graded.printed
+    assert case == "one-element" and text.endswith("i 0\x1b[31m\n")
+    told = plain(grade_report(graded))
+    assert "printed by the kernel in case one-element:\n    sum" in told and "\x1b" not in told
+    assert "printed" not in str(graded.to_json())
+
+
+def test_what_it_prints_in_a_hidden_case_is_not_shown() -> None:
+    lab = load_lab("vector-add")
+    hidden = next(case for case in lab.cases if case.visibility == "hidden")
+    text = PRINTS.replace("n == 1", f"n == {hidden.dims['n']}")
+    assert grade(lab, submitted(text), visibility="all").printed == ("", "")
+
+
 def test_progress_is_told_step_by_step() -> None:
     lab, seen = load_lab("vector-add"), []
     grade(lab, solution(lab), progress=lambda *step: seen.append(step))

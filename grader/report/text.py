@@ -60,6 +60,11 @@ def grade_report(grade: Grade, width: int = 80) -> Text:
         *([_cases(grade, width)] if grade.cases else []),
         *([findings_text(findings, width)] if findings else []),
         *measured(grade.checks, width),
+        *(
+            [Text(_printed(grade.printed[1], f" in case {clean(grade.printed[0])}", width))]
+            if grade.printed[1]
+            else []
+        ),
         score_line(grade, width),
     ]
     return Text("\n\n").join(sections)
@@ -154,7 +159,7 @@ def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int
     sections = [
         head,
         *([findings_text(trace.findings, width, most=20)] if trace.findings else []),
-        *([Text(_printed(trace.printed, width))] if trace.printed else []),
+        *([Text(_printed(trace.printed, "", width))] if trace.printed else []),
         *([Text("\n".join(clip(row, width) for row in rows))] if rows else []),
         *([Text("\n".join(files))] if files else []),
         Text("clean: nothing found", "bold green") if clean_run else Text(said, "bold red"),
@@ -162,12 +167,12 @@ def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int
     return Text("\n\n").join(sections)
 
 
-def _printed(text: str, width: int) -> str:
+def _printed(text: str, where: str, width: int) -> str:
     """What the kernel printed, its first lines: blocks and threads run in the simulator's order."""
     lines = text.splitlines()
     more = len(lines) - PRINTED_LINES
     rows = [
-        "printed by the kernel:",
+        clip(f"printed by the kernel{where}:", width),
         *(clip(f"    {clean(line)}", width) for line in lines[:PRINTED_LINES]),
         *([f"    and {more:,} lines more"] if more > 0 else []),
     ]
