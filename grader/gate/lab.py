@@ -52,7 +52,15 @@ class Drawn:
     """What a wrong twin drew, in words, and whether its report names the wrong line."""
 
     seen: str
-    told: Told
+    told: Told | None = None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One thing to hold: what, and how to look; what was seen, or Fails or LabFault is raised."""
+
+    what: str
+    look: Callable[[], str | Drawn]
 
 
 @dataclass(frozen=True)
@@ -90,19 +98,13 @@ def check_lab(
     """Every line of the gate, as it is worked out; `announce` is told what comes next; `mutants`
     asks for those too. A fault of the lab is a line that does not hold; MachineFault is raised."""
     name = folder.lab.name
-    announce(f"{name}: skeleton")
-    yield _held(name, "skeleton is the solution's", lambda: skeleton_matches(folder))
-    yield _held(name, "skeleton falls short", lambda: skeleton_falls_short(folder, how))
-    announce(f"{name}: solution")
-    yield _held(name, "solution passes", lambda: solution_passes(folder, how))
-    if (folder.lab.folder / THRESHOLDS).is_file():
-        yield _held(name, "thresholds", lambda: thresholds_hold(folder))
-    yield _held(name, f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
-    for twin, line in abreast(partial(_twin_line, folder, how), folder.twins, how.at_a_time):
-        announce(f"{name}: {twin.stem}")
+    announce(f"{name}: skeleton, solution and wrong twins")
+    alone = replace(how, threads=1)  # of the simulator, because others run beside it
+    for ask, line in abreast(partial(_held, name), asks(folder, alone), how.at_a_time):
+        announce(f"{name}: {ask.what}")
         yield line
     announce(f"{name}: quiz")
-    yield _held(name, "quiz", lambda: quiz_is_sound(folder, how))
+    yield _held(name, Ask("quiz", lambda: quiz_is_sound(folder, how)))
     if mutants:
         announce(f"{name}: mutants")
         yield from mutants_fall(folder, how, announce)
@@ -112,22 +114,27 @@ class Fails(Exception):
     """A line does not hold; the message says what was seen."""
 
 
-def _twin_line(folder: Folder, how: How, twin: Path) -> Line:
-    """A wrong twin's line; it takes one thread of the simulator, because others run beside it."""
-    alone = replace(how, threads=1)
-    return _held(folder.lab.name, f"wrong/{twin.name}", partial(twin_draws, folder, twin, alone))
+def asks(folder: Folder, how: How) -> Iterator[Ask]:
+    """What the files of a lab and of its solutions have to hold, each for itself."""
+    yield Ask("skeleton is the solution's", lambda: skeleton_matches(folder))
+    yield Ask("skeleton falls short", lambda: skeleton_falls_short(folder, how))
+    yield Ask("solution passes", lambda: solution_passes(folder, how))
+    if (folder.lab.folder / THRESHOLDS).is_file():
+        yield Ask("thresholds", lambda: thresholds_hold(folder))
+    yield Ask(f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
+    for twin in folder.twins:
+        yield Ask(f"wrong/{twin.name}", partial(twin_draws, folder, twin, how))
 
 
-def _held(lab: str, what: str, look: Callable[[], str | Drawn]) -> Line:
+def _held(lab: str, ask: Ask) -> Line:
     try:
-        seen = look()
-        if isinstance(seen, Drawn):
-            return Line(lab, what, True, seen.seen, told=seen.told)
-        return Line(lab, what, True, seen)
+        seen = ask.look()
+        drawn = seen if isinstance(seen, Drawn) else Drawn(seen)
+        return Line(lab, ask.what, True, drawn.seen, told=drawn.told)
     except Fails as fails:
-        return Line(lab, what, False, str(fails))
+        return Line(lab, ask.what, False, str(fails))
     except LabFault as fault:
-        return _faulty(lab, what, fault)
+        return _faulty(lab, ask.what, fault)
 
 
 def _faulty(lab: str, what: str, fault: LabFault) -> Line:
@@ -243,7 +250,8 @@ def mutants_fall(folder: Folder, how: How, announce: Callable[[str], None]) -> I
     for one in reasoned.tried:
         if one.only == "speed" and how.on == "gpu":
             announce(f"{name}: {one.mutant.name}")
-            yield _held(name, f"mutant {one.mutant.name}", partial(speed_tells, folder, one, how))
+            what = f"mutant {one.mutant.name}"
+            yield _held(name, Ask(what, partial(speed_tells, folder, one, how)))
 
 
 def speed_tells(folder: Folder, one: Tried, how: How) -> str:

@@ -17,9 +17,9 @@ from grader.mutation.told import SYMPTOMS, told
 from grader.mutation.verdict import Verdict
 from grader.submission import Submission
 
-FIRST_LIMIT = 5_000
+FIRST_LIMIT = 40_000
 MOST_LIMIT = 20_000_000
-GROWTH = 4
+GROWTH = 8
 SLACK = 20
 """How many times the steps of the solution a mutant may take before it counts as endless."""
 
