@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -59,8 +60,10 @@ def compile_core(target: Path, objects: Path, flags: list[str]) -> None:
     sources = sorted(CORE.glob("*.c"))
     made = [objects / f"{source.stem}.o" for source in sources]
 
+    told = f'-DCORE_SOURCES="{runpy.run_path("grader/sim/sources.py")["digest"](CORE)}"'
+
     def one(source: Path, made: Path) -> None:
-        run([*compiler, *FLAGS, *flags, "-c", str(source), "-o", str(made)])
+        run([*compiler, *FLAGS, *flags, told, "-c", str(source), "-o", str(made)])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, sources, made))

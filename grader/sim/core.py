@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_double, c_int, c_uint32, c_uint64, c_void_p
+import sys
+from ctypes import c_char_p, c_double, c_int, c_uint32, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from grader.fault import MachineFault
+from grader.sim.sources import digest
 
 INSN = np.dtype(
     {
@@ -216,10 +218,23 @@ class Core:
             ctypes.sizeof(CLaunch),
             REPORTS,
         ]
-        if [self.library.core_sizes(k) for k in range(len(mirrors))] != mirrors:
+        sizes = [self.library.core_sizes(k) for k in range(len(mirrors))]
+        if sizes != mirrors or not self._is_of(path.parent / "core"):
             raise MachineFault(
-                f"{path.name} was built from other sources", mend="run: make clean, then make demo"
+                f"{path.name} was built from other sources than those here",
+                mend=f"run: {sys.executable} setup.py build_ext --inplace  (or make demo)",
             )
+
+    def _is_of(self, folder: Path) -> bool:
+        """Whether these are the sources that it was built from, as far as both tell: a core of
+        yesterday's sources would run, and watch nothing that they name otherwise."""
+        try:
+            told = self.library.core_sources
+        except AttributeError:
+            return False
+        told.argtypes, told.restype = [], c_char_p
+        built, there = told().decode(), digest(folder)
+        return not built or not there or built == there
 
     def address(self, name: str) -> int | None:
         """Where the instruction's C function lies, None when there is none."""

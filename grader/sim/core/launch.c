@@ -370,6 +370,12 @@ u32 core_sizes(u32 what) {
   return what < sizeof sizes / sizeof *sizes ? sizes[what] : 0;
 }
 
+/* The digest of the sources that this was built from; empty where the build told none. */
+#ifndef CORE_SOURCES
+#define CORE_SOURCES ""
+#endif
+const char *core_sources(void) { return CORE_SOURCES; }
+
 /* Whether the build for AVX2, FMA, BMI and F16C runs on this processor. */
 int core_has_avx2(void) {
 #if defined(__x86_64__)
