@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from ctypes import c_char_p, c_double, c_int, c_uint32, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
@@ -222,7 +221,7 @@ class Core:
         if sizes != mirrors or not self._is_of(path.parent / "core"):
             raise MachineFault(
                 f"{path.name} was built from other sources than those here",
-                mend=f"run: {sys.executable} setup.py build_ext --inplace  (or make demo)",
+                mend="run: make demo  (or pip install . again)",
             )
 
     def _is_of(self, folder: Path) -> bool:
