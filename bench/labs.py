@@ -1,0 +1,57 @@
+"""python -m bench.labs [LAB...]: how long grading takes on the simulator, lab by lab.
+
+Each lab's solution and its slowest wrong twin, which is searched for its line at fault, on public
+and hidden cases. Every file is graded twice: what the first time compiles, the second one finds in
+the cache, and that one counts. The exit code is 1 where a file takes longer than the goal.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.gate.lab import lab_folder
+from grader.grade import grade
+from grader.lab import Lab
+from grader.labfile.spec import list_labs, load_lab
+from grader.submission import read_submission
+
+GOAL = 6.0
+"""Seconds that one submission may take."""
+
+TIMES = 2
+
+
+def seconds(lab: Lab, file: Path) -> float:
+    """Wall time of one file's grade on all cases, warm."""
+    submission = read_submission(file)
+    taken = 0.0
+    for _ in range(TIMES):
+        begun = time.perf_counter()
+        made = grade(lab, submission, visibility="all")
+        taken = time.perf_counter() - begun
+        if made.score.status == "incomplete":
+            why = next(check.summary for check in made.checks if check.status == "error")
+            sys.exit(f"bench.labs: {file}: {why}")
+    return taken
+
+
+def main(names: Sequence[str]) -> int:
+    """Print the table; 1 where a goal is missed."""
+    slow = 0
+    print(f"{'lab':<22} {'solution':>9} {'slowest':>9}   goal {GOAL:g} s")
+    for lab in map(load_lab, names or list_labs()):
+        folder = lab_folder(lab)
+        right = seconds(lab, folder.solution)
+        took, twin = max((seconds(lab, file), file.stem) for file in folder.twins)
+        met = max(right, took) <= GOAL
+        slow += not met
+        mark = "met" if met else "MISSED"
+        print(f"{lab.name:<22} {right:>7.2f} s {took:>7.2f} s   {mark}  {twin}", flush=True)
+    return int(slow > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
