@@ -41,6 +41,8 @@ _AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
 _PATH = re.compile(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 
+_INCLUDE = re.compile(r"\s*#\s*include\b")
+
 _UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
 
 BUILTINS = (
@@ -183,7 +185,7 @@ def _finding(entry: _Entry, file: str, text: str) -> Finding:
     if entry.file == _END:
         line = text.rstrip().count("\n") + 1
     elif entry.file != file:
-        line, column = _used_at(context, file), 0
+        line, column = _used_at(context, file) or _only_include(entry.message, text), 0
         context = [f"in {_base(entry.file)}, line {entry.line}", *context] if entry.file else []
     severity: Severity = "warning" if entry.severity == "warning" else "error"
     kind = "compile-warning" if severity == "warning" else "compile-error"
@@ -208,6 +210,15 @@ def _used_at(context: list[str], file: str) -> int:
         if found and (found[2] or file) == file:
             return int(found[1])
     return 0
+
+
+def _only_include(message: str, text: str) -> int:
+    """The student's line that a header which is not there was reached from: that of the only
+    #include; 0 when there are more, or another thing is wrong."""
+    if not _MISSING_HEADER.search(message):
+        return 0
+    lines = [n for n, row in enumerate(text.split("\n"), 1) if _INCLUDE.match(row)]
+    return lines[0] if len(lines) == 1 else 0
 
 
 def _told(message: str, letter: str) -> tuple[str, str]:

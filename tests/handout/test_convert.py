@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 import zlib
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader
 
 from grader.fault import LabFault
 from grader.handout.build import draw_figure, figure_module
@@ -55,6 +57,18 @@ def test_pdf_is_the_same_every_time(folder: Path) -> None:
     assert b"CreationDate" not in made
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", made, re.DOTALL)
     assert any(b"other-page.pdf" in part for part in (made, *map(_unpacked, streams)))
+
+
+def test_a_message_is_not_cut_by_the_end_of_a_page(folder: Path) -> None:
+    """Eight of eleven lines each: more than one page holds."""
+    blocks = ["".join(f"    block{n} row{row}\n" for row in range(11)) for n in range(8)]
+    made = pdf(Page("long", "Long", "# Long\n\n" + "\nText.\n\n".join(blocks)), folder)
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(made)).pages]
+    assert len(pages) > 1
+    for n in range(8):
+        assert [f"block{n} row0" in page for page in pages] == [
+            f"block{n} row10" in page for page in pages
+        ]
 
 
 def _unpacked(stream: bytes) -> bytes:
