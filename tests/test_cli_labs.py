@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from grader.cli.gate import rows
+from grader.cli.gate import rows, unrepeated
 from grader.gate.lab import Line
 from grader.labfile.spec import list_labs, load_lab
 from tests.command import grader
@@ -34,6 +35,18 @@ def test_rows(what: str, seen: str, count: int, holds: bool) -> None:
     assert all(row.isprintable() for row in shown)
     due = seen.replace("\x1b", "\\x1b").replace("\n", "\\x0a")
     assert " ".join(" ".join(shown).split()[1:]) == f"{what} {due}".rstrip()
+
+
+def test_a_fault_that_fails_every_line_is_told_once() -> None:
+    fault = "labs/a/reference.py:26: the reference raised KeyError: 'q'"
+    first = Line("a", "solution passes", False, fault)
+    assert unrepeated(first, []) == first
+    for other in (replace(first, what="quiz", lab="b"), replace(first, holds=True)):
+        assert unrepeated(other, [first]) == other
+    again = unrepeated(replace(first, what="wrong/x.cu"), [first])
+    assert rows(again) == [f"FAIL wrong/x.cu{'for the reason told above':>65}"]
+    short = replace(first, seen="draws nothing")
+    assert unrepeated(short, [short]) == short
 
 
 def test_the_list_as_json() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.cli.terminal import PLAIN_WIDTH, STDOUT, show_line
@@ -10,6 +11,7 @@ from grader.cli.terminal import PLAIN_WIDTH, STDOUT, show_line
 if TYPE_CHECKING:
     from grader.gate.lab import Line
 
+AGAIN = "for the reason told above"
 MARGIN = " " * 5
 """Before what was seen, where it takes rows of its own."""
 
@@ -43,6 +45,14 @@ def rows(line: Line, *, mutants: bool = False) -> list[str]:
     else:
         shown = [head, *wrap(MARGIN + seen, PLAIN_WIDTH, MARGIN)]
     return shown + (_below(table(line.tried)) if mutants else [])
+
+
+def unrepeated(line: Line, earlier: Sequence[Line]) -> Line:
+    """The line as it is shown below earlier ones of its lab: one fault of lab.yaml or reference.py
+    fails every line that needs it, and is told once."""
+    above = {one.seen for one in earlier if one.lab == line.lab and not one.holds}
+    told = line.seen in above and len(line.seen) > len(AGAIN)
+    return replace(line, seen=AGAIN) if told and not line.holds else line
 
 
 def _below(told: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.cli.gate import heard, placing, rows, verdict
+from grader.cli.gate import heard, placing, rows, unrepeated, verdict
 from grader.cli.options import Backend, Course, Json, Limit, On, Threads, resolved
 from grader.cli.terminal import (
     PLAIN_WIDTH,
@@ -124,7 +124,7 @@ def check(
         told(lab.name, good=True)
         for line in check_lab(lab_folder(lab), how, doing, mutants=not quick):
             finished()
-            for row in rows(line, mutants=mutants):
+            for row in rows(unrepeated(line, lines), mutants=mutants):
                 told(row, good=line.holds)
             lines.append(line)
         finished()
