@@ -98,13 +98,11 @@ def check_lab(
     """Every line of the gate, as it is worked out; `announce` is told what comes next; `mutants`
     asks for those too. A fault of the lab is a line that does not hold; MachineFault is raised."""
     name = folder.lab.name
-    announce(f"{name}: skeleton, solution and wrong twins")
+    announce(f"{name}: skeleton, solution, quiz and wrong twins")
     alone = replace(how, threads=1)  # of the simulator, because others run beside it
     for ask, line in abreast(partial(_held, name), asks(folder, alone), how.at_a_time):
         announce(f"{name}: {ask.what}")
         yield line
-    announce(f"{name}: quiz")
-    yield _held(name, Ask("quiz", lambda: quiz_is_sound(folder, how)))
     if mutants:
         announce(f"{name}: mutants")
         yield from mutants_fall(folder, how, announce)
@@ -119,6 +117,7 @@ def asks(folder: Folder, how: How) -> Iterator[Ask]:
     yield Ask("skeleton is the solution's", lambda: skeleton_matches(folder))
     yield Ask("skeleton falls short", lambda: skeleton_falls_short(folder, how))
     yield Ask("solution passes", lambda: solution_passes(folder, how))
+    yield Ask("quiz", lambda: quiz_is_sound(folder, how))
     if (folder.lab.folder / THRESHOLDS).is_file():
         yield Ask("thresholds", lambda: thresholds_hold(folder))
     yield Ask(f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
