@@ -45,7 +45,7 @@ test: lint
 	@echo '== labs, with mutants: two of them'
 	@$(BIN)/grader labs check vector-add tiled-matmul
 	@echo '== pytest'
-	@$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 8 --dist loadfile
+	@$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/dev bytecode
 	@echo '== ruff'
