@@ -117,7 +117,7 @@ $(VENV)/dev: $(VENV)/run
 	@touch $@
 
 $(VENV)/handouts: $(VENV)/run
-	@echo 'Installing what the handouts need from PyPI: matplotlib, pandoc and typst ...'
+	@echo 'Installing what the handouts need from PyPI: pandoc and typst ...'
 	@$(PIP) --no-build-isolation --editable '.[handouts]'
 	@touch $@
 
