@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from grader.compile.program import Parameter
 from grader.launch import Array, Dim3, Finding, Launch
 from grader.sim import core as c
 from grader.sim.access import GLOBAL, LOCAL, SHARED
@@ -18,6 +19,7 @@ from grader.sim.machine import Raw
 from grader.sim.messages import barriers, memory, stops, undefined
 from grader.sim.names import Shape, declared_shape, element_bytes, is_one, plain_name
 from grader.sim.order import ProgramOrder
+from grader.sim.remarks import beside_the_block, negative_elements
 from grader.sim.reported import (
     ACROSS_BLOCKS,
     IN_FLIGHT,
@@ -39,23 +41,30 @@ class Explainer:
     """Turns the raw reports of one launch into findings, with the student's own words."""
 
     def __init__(
-        self, image: Image, launch: Launch, raw: Raw, source: str, file: str, names: tuple[str, ...]
-    ) -> None:
+        self, image: Image, launch: Launch, raw: Raw, source: str, file: str,
+        parameters: tuple[Parameter, ...],
+    ) -> None:  # fmt: skip
         self.image, self.launch, self.raw = image, launch, raw
-        self.source, self.file, self.names = source, file, names
+        self.source, self.file, self.parameters = source, file, parameters
         self.lines = source.split("\n")
         self.order = ProgramOrder(image)
         self.line_of = _lines(image)
         self.crowded: frozenset[tuple[int, bool]] = frozenset()
+        self.strayed: frozenset[tuple[int, str]] = frozenset()
 
     @cached_property
     def locals(self) -> LocalVariables:
         return LocalVariables(self.image.sections)
 
+    @cached_property
+    def signs(self) -> str:
+        return negative_elements(self.parameters, self.launch)
+
     def findings(self) -> tuple[Finding, ...]:
         """Alike ones folded; errors first, then by line."""
         reports = wide([self.report(r) for r in self.raw.reports])
         self.crowded = self.writes_of_several(reports)
+        self.strayed = frozenset((r.pc, r.target.name) for r in reports if r.kind == c.INVALID)
         found = [self.finding(r) for r in reports if not self.explained(r, reports)]
         return fold(found)
 
@@ -133,14 +142,17 @@ class Explainer:
         held = self.raw.shared.at(offset)
         if held is None:
             return Target("shared", "", "", "", offset, 0)
-        name, at = plain_name(held.name), offset - held.offset
+        name, at, dynamic = plain_name(held.name), offset - held.offset, held.dynamic
         if is_one(self.source, name):
             return Target("shared", name, name, f"{held.bytes} bytes", at, held.bytes)
         shape = declared_shape(self.source, name, held.bytes)
-        element = element_bytes(self.source, name) or 4
-        shape = shape or Shape((max(held.bytes // element, 1),), element)
+        item = element_bytes(self.source, name) or 4
+        shape = shape or Shape((max(held.bytes // item, 1),), item)
         size = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
-        return Target("shared", name, name + shape.index(at), size, at, held.bytes)
+        size += ", all that this launch gives" if dynamic else ""
+        remark = "" if dynamic else beside_the_block(name, shape.dims, self.launch.block)
+        element = name + shape.index(at)
+        return Target("shared", name, element, size, at, held.bytes, remark, dynamic)
 
     def buffer(self, number: int, offset: int) -> Target:
         buffer = self.raw.buffers[number]
@@ -151,7 +163,8 @@ class Explainer:
             )
         array = self.launch.args[buffer.argument]
         assert isinstance(array, Array)
-        name = self.names[buffer.argument] if buffer.argument < len(self.names) else array.name
+        own = self.parameters[buffer.argument : buffer.argument + 1]
+        name = own[0].name if own else array.name
         item = buffer.data.nbytes // max(1, _count(array.shape)) or 1
         return Target(
             "global",
@@ -178,9 +191,10 @@ class Explainer:
     def finding(self, r: Report) -> Finding:
         if r.kind == c.RACE:
             r, hazard = self.race(r)
-            found = hazards(r, hazard, self.gap(r))
+            strays = not self.strayed.isdisjoint({(r.pc, r.target.name), (r.pc2, r.target.name)})
+            found = hazards(r, hazard, self.gap(r), strays=strays)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
-            found = memory(r)
+            found = memory(r, looped=self.order.repeats(r.pc), signs=self.signs)
         elif r.kind == c.UNDEFINED:
             found = undefined(r)
         elif r.kind in (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK):

@@ -39,8 +39,9 @@ class Gap:
     named: bool = False
 
 
-def hazards(r: Report, hazard: str, gap: Gap | None) -> Finding:
-    """A race: two accesses that nothing orders; `gap` is None where no barrier can."""
+def hazards(r: Report, hazard: str, gap: Gap | None, *, strays: bool = False) -> Finding:
+    """A race: two accesses that nothing orders; `gap` is None where no barrier can; `strays`: one
+    of them also leaves the array, from other threads."""
     own, other = (
         access_word(r.has(STORE), r.has(ATOMIC)),
         access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC)),
@@ -59,7 +60,7 @@ def hazards(r: Report, hazard: str, gap: Gap | None) -> Finding:
         what += " within a warp (warp-level programming)"
     elif r.has(ACROSS_BLOCKS):
         what += " between two blocks"
-    hint = _cure(r, hazard, gap)
+    hint = _cure(r, hazard, gap, strays)
     partner = Other(r.line2, r.thread2, r.block2, other)
     return Finding(
         "race",
@@ -74,7 +75,7 @@ def hazards(r: Report, hazard: str, gap: Gap | None) -> Finding:
     )
 
 
-def _cure(r: Report, hazard: str, gap: Gap | None) -> str:
+def _cure(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
     if r.has(IN_FLIGHT):
         return (
             "wait for the copy (__pipeline_wait_prior, cp.async.wait_group), then let "
@@ -84,6 +85,14 @@ def _cure(r: Report, hazard: str, gap: Gap | None) -> str:
         return (
             "an atomic of the block's scope is one for its own block only: use the plain form "
             "(atomicAdd, not atomicAdd_block; thread_scope_device)"
+        )
+    if hazard == "WAW" and (gap is None or r.has(ACROSS_BLOCKS)) and r.target.remark:
+        return r.target.remark
+    if hazard == "WAW" and (gap is None or r.has(ACROSS_BLOCKS)) and strays:
+        return (
+            f"line {r.line} also leaves `{r.target.name}`: mend that first. A thread with no "
+            "element of its own must not store (a guard), and an index that runs past its row "
+            "meets another thread's element; an atomic would hide it"
         )
     if r.has(ACROSS_BLOCKS) and hazard == "RAW":
         return (

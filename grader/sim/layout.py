@@ -71,11 +71,13 @@ def table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
 
 @dataclass(frozen=True)
 class Placed:
-    """A shared variable and its offset in the window."""
+    """A shared variable and its offset in the window; of a `dynamic` one the launch gives the
+    bytes, perhaps none."""
 
     name: str
     offset: int
     bytes: int
+    dynamic: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class SharedWindow:
 
     def at(self, offset: int) -> Placed | None:
         """The variable that holds this offset, the last one before it, or else the first one."""
-        held = [v for v in self.variables if v.bytes]
+        held = [v for v in self.variables if v.bytes or v.dynamic]
         before = [v for v in held if v.offset <= offset]
         first = min(held, key=lambda v: v.offset, default=None)
         return max(before, key=lambda v: v.offset, default=first)
@@ -116,7 +118,7 @@ def shared_window(
         used = _up(used, v.align) + v.bytes
         end = _up(end + v.bytes, FENCE) + FENCE
     end = _up(end, max([16, *(v.align for v in dynamic)]))
-    placed += [Placed(v.name, end, dynamic_bytes) for v in dynamic]
+    placed += [Placed(v.name, end, dynamic_bytes, dynamic=True) for v in dynamic]
     return SharedWindow(
         tuple(placed), _up(end + dynamic_bytes, FENCE) + FENCE, _up(used, 16) + dynamic_bytes
     )

@@ -16,8 +16,9 @@ from grader.sim.reported import (
 )
 
 
-def memory(r: Report) -> Finding:
-    """An access that strays, or that reads what nobody wrote."""
+def memory(r: Report, *, looped: bool = False, signs: str = "") -> Finding:
+    """An access that strays, or that reads what nobody wrote; `looped`: it lies in a loop; `signs`
+    is what may have made its index negative."""
     own = access_word(r.has(STORE), r.has(ATOMIC))
     if r.kind == c.STACK:
         return Finding(
@@ -31,7 +32,7 @@ def memory(r: Report) -> Finding:
         what = f"read of {r.target.space} `{r.target.element}`, which no thread has written"
         hint = (
             f"write `{r.target.name}` before this line: load every element that is read, "
-            "with a 0 where there is no data"
+            "with a 0 where there is no data" + (r.target.remark and f"; {r.target.remark}")
             if r.target.space == "shared"
             else f"`{r.target.name}` holds garbage before the kernel writes it: "
             "assign, do not add to it"
@@ -45,7 +46,7 @@ def memory(r: Report) -> Finding:
             variable=r.target.name,
             hint=hint,
         )
-    what, hint = _stray(r, own)
+    what, hint = _stray(r, own, looped, signs)
     return Finding(
         "invalid-access",
         "error",
@@ -74,7 +75,7 @@ def undefined(r: Report) -> Finding:
     )
 
 
-def _stray(r: Report, own: str) -> tuple[str, str]:
+def _stray(r: Report, own: str, looped: bool, signs: str) -> tuple[str, str]:
     t = r.target
     whole = f"`{t.name}` ({t.extent})"
     if r.has(MISALIGNED):
@@ -116,6 +117,12 @@ def _stray(r: Report, own: str) -> tuple[str, str]:
             "which belongs to no buffer",
             "check where the pointer comes from: an index is added to the wrong one, or twice",
         )
+    if t.dynamic and not t.size:
+        return (
+            f"out-of-bounds {own} of {_plural(r.bytes, 'byte')} at `{t.element}`: `{t.name}` is "
+            "`extern`, and this launch gives no dynamic shared memory (0 bytes)",
+            f"declare `{t.name}` with its size and without `extern`, or let the launch give bytes",
+        )
     past = t.offset + r.bytes - t.size
     where = (
         f"{_plural(past, 'byte')} past the end of"
@@ -125,8 +132,13 @@ def _stray(r: Report, own: str) -> tuple[str, str]:
     return (
         f"out-of-bounds {own} of {_plural(r.bytes, 'byte')} at `{t.element}`, "
         f"{where} {t.space} {whole}",
-        "compare the index with the size before this line, and look at the bounds of the loop",
+        t.remark or _bounds(looped) + (f"; {signs}" if signs and t.offset < 0 else ""),
     )
+
+
+def _bounds(looped: bool) -> str:
+    loop = ", and look at the bounds of the loop" if looped else ""
+    return f"compare the index with the size before this line{loop}"
 
 
 def _plural(n: int, word: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from grader.sim.cfg import reachable
 from grader.sim.decode import Image
 from grader.sim.flow import ALIGNED, ARRIVE, BARRIER, CALL, COUNTED, ORDERS, RETURN, WARPSYNC, Block
 from grader.sim.straighten import successors
@@ -85,6 +86,26 @@ class ProgramOrder:
             yield callee, 0
         if callee is None or end.guard:
             yield from ((number, then) for then in successors(block))
+
+    def repeats(self, pc: int) -> bool:
+        """Whether an instruction lies in a loop, or in a function that is called from one."""
+        work = [self.block_of[pc]] if pc in self.block_of else []
+        seen: set[Place] = set()
+        while work:
+            number, k = work.pop()
+            after = [successors(block) for block in self.image.functions[number].blocks]
+            if any(k in reachable(after, then) for then in after[k]):
+                return True
+            seen.add((number, k))
+            work += [call for call in self.calls(number) if call not in seen]
+        return False
+
+    def calls(self, callee: int) -> Iterator[Place]:
+        """The blocks that end with a call of a function, where the code names it."""
+        for number, function in enumerate(self.image.functions):
+            for k, block in enumerate(function.blocks):
+                if self.callee(block) == callee:
+                    yield number, k
 
     def hazard(self, write: int, read: int, *, warp: bool = False) -> str:
         """RAW or WAR, from the program's text; RAW when both orders are possible."""

@@ -17,7 +17,8 @@ UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
 
 @dataclass(frozen=True)
 class Target:
-    """What an access hit: the student's name for it, the element, and its extent in words."""
+    """What an access hit: the student's name for it, the element, and its extent in words;
+    `remark` is what the launch tells of its size, `dynamic` that the launch gives its bytes."""
 
     space: str
     name: str
@@ -25,6 +26,8 @@ class Target:
     extent: str
     offset: int
     size: int
+    remark: str = ""
+    dynamic: bool = False
 
 
 @dataclass(frozen=True)

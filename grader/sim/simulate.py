@@ -103,7 +103,6 @@ def _one(
         return _aborted(program.at(bound, kernel.line))
     if limits.blocks and any(v.machine.image.waits for v in variants):
         return Trace("sim", toolchain=program.toolchain)  # for blocks that are not in the sample
-    names = tuple(p.name for p in kernel.parameters)
     findings: tuple[Finding, ...] = ()
     for variant in variants:
         try:
@@ -111,7 +110,7 @@ def _one(
         except PtxError as error:
             return _aborted(_unreadable(program, error))
         explainer = Explainer(
-            variant.machine.image, launch, raw, program.source, program.file, names
+            variant.machine.image, launch, raw, program.source, program.file, kernel.parameters
         )
         findings = merged(findings, explainer.findings())
         if not raw.ended:
@@ -139,7 +138,7 @@ def _looked_into(
     debug, optimised = variants[0].machine, variants[-1].machine
     found = order_findings(optimised, launch, limits, schedules, names)
     placed = tuple(replace(f, file=program.file, line=kernel.line) for f in found)
-    rows = access_table(debug, launch, limits, program.source, names) if table else None
+    rows = access_table(debug, launch, limits, program.source, kernel.parameters) if table else None
     return replace(trace, findings=(*trace.findings, *placed), accesses=rows)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.compile.program import Parameter
 from grader.fault import LabFault
 from grader.launch import Launch
 from grader.sim.access import CONST, GLOBAL, LOCAL, SHARED
@@ -22,7 +23,11 @@ _ACCESSES = {"ld": "read", "ldu": "read", "st": "write", "atom": "atomic", "red"
 
 
 def access_table(
-    machine: Machine, launch: Launch, limits: Limits, source: str, names: tuple[str, ...]
+    machine: Machine,
+    launch: Launch,
+    limits: Limits,
+    source: str,
+    parameters: tuple[Parameter, ...],
 ) -> NDArray[np.void]:
     """The table of one launch of the variant that `machine` holds.
 
@@ -34,7 +39,7 @@ def access_table(
             f"{raw.traced:,} accesses are too many to write down",
             mend=f"trace a smaller launch: at most {MOST:,} accesses",
         )
-    explainer = Explainer(machine.image, launch, raw, source, "", names)
+    explainer = Explainer(machine.image, launch, raw, source, "", parameters)
     return _rows(raw, launch, explainer)
 
 
