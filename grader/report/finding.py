@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -31,15 +31,21 @@ def findings_text(findings: Iterable[Finding], width: int = 80, most: int = SHOW
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Each finding once, errors first, causes before what they bring about: a barrier that
-    threads miss before the races, a race before the wrong output."""
-    return sorted(dict.fromkeys(findings), key=_rank)
+    threads miss before the races, a race before the wrong output, and a store that leaves its
+    array before the race of those that it meets inside."""
+    once = dict.fromkeys(findings)
+    left = {(f.file, f.line, f.variable) for f in once if f.kind == "invalid-access"}
+    return sorted(once, key=lambda finding: _rank(finding, left))
 
 
-def _rank(finding: Finding) -> tuple[int, int]:
+def _rank(finding: Finding, left: Container[tuple[str, int, str]]) -> tuple[int, int, bool]:
+    """What findings are sorted by; `left` has the places and names of arrays that were left."""
     kind = KINDS.index(finding.kind) if finding.kind in KINDS else len(KINDS)
     if finding.kind == "barrier-divergence":
         kind = KINDS.index("launch-failure")
-    return list(STYLES).index(finding.severity), kind
+    met = finding.hazard == "WAW" and (finding.file, finding.line, finding.variable) in left
+    kind = KINDS.index("invalid-access") if met else kind
+    return list(STYLES).index(finding.severity), kind, met
 
 
 def finding_text(finding: Finding, width: int = 80) -> Text:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from grader.launch import Finding, Other, Trace
 from grader.record import CaseLine, Grade
 from grader.report.classes import class_table, main_finding
-from grader.report.finding import finding_text, findings_text
+from grader.report.finding import finding_text, findings_text, in_order
 from grader.report.text import grade_report, plain, run_report
 from tests.made import RACE, a_grade, a_result, counters, resources
 
@@ -62,6 +62,15 @@ def test_long_source_lines_stand_below_their_place() -> None:
         "  74 times in cases primes, ragged, one-row, 1 more",
         "  guard the load with row < m and column < k",
     ]
+
+
+def test_a_store_that_leaves_its_array_is_told_before_the_race_inside() -> None:
+    met = replace(RACE, hazard="WAW", variable="C", line=6)
+    left = replace(OUT_OF_BOUNDS, variable="C", access="write")
+    assert in_order([met, left]) == [left, met]
+    for elsewhere in (replace(left, variable="D"), replace(left, line=7)):
+        assert in_order([elsewhere, met]) == [met, elsewhere]
+    assert in_order([left, replace(met, hazard="RAW")])[0].kind == "race"
 
 
 def test_a_compile_error_has_a_caret_under_its_column() -> None:
