@@ -131,6 +131,7 @@ $(GPU_SITE)/ready: $(wildcard $(WHEELS)/*.whl) $(CORE) setup.py
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(PYTHON) -m pip install --quiet --no-index --no-deps \
 	  --no-cache-dir --root-user-action ignore --upgrade --target $(GPU_SITE) $(WHEELS)/*.whl
 	@$(GPU_PYTHON) setup.py --quiet build_ext --inplace
+	@$(GPU_PYTHON) -m compileall -q grader
 	@touch $@
 
 # The editable install has just built it; after that, only a newer source does.
