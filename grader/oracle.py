@@ -16,8 +16,16 @@ from numpy.typing import NDArray
 
 from grader.fault import LabFault
 from grader.lab import ArgumentSpec, Case, Expected, Lab
+from grader.within import Overdue, within
 
 Shapes = Mapping[str, tuple[int, ...]]
+
+SECONDS = 60.0
+"""How long one call of the reference may take; those of good labs are done in one second."""
+
+
+class Endless(LabFault):
+    """The reference did not come to an end: nothing else of the lab can be worked out."""
 
 
 def load_reference(path: Path) -> ModuleType:
@@ -36,11 +44,10 @@ def load_reference(path: Path) -> ModuleType:
     module = ModuleType("reference")
     module.__file__ = str(path)
     try:
-        exec(compile(source, str(path), "exec"), module.__dict__)
+        code = compile(source, str(path), "exec")
     except SyntaxError as error:
         raise LabFault(f"not valid Python: {error.msg}", where=f"{path}:{error.lineno}") from None
-    except Exception as error:
-        raise _raised(path, error) from error
+    _call(path, exec, code, module.__dict__)
     for name in ("inputs", "expected"):
         if not callable(getattr(module, name, None)):
             raise LabFault(f"defines no function {name}()", where=str(path))
@@ -93,8 +100,16 @@ def make_verdict(
 
 
 def _call(path: Path, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function returns; LabFault when it raises, Endless when it does not end."""
     try:
-        return function(*arguments)
+        return within(SECONDS, lambda: function(*arguments))
+    except Overdue as overdue:
+        lines = [frame.lineno for frame in overdue.stack if frame.filename == str(path)]
+        raise Endless(
+            f"the reference was still running here after {SECONDS:g} s",
+            where=f"{path}:{lines[-1]}" if lines else str(path),
+            mend="let every loop end; inputs() and expected() run once a case, so keep them fast",
+        ) from None
     except Exception as error:
         raise _raised(path, error) from error
 

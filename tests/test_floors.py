@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 FLOORS = {
     0: "__init__ elementtype extra fault launch nearest occupancy wholefile",
     1: "abreast arrayfile box expression lab labfile launchfile oracle packing prepare quiz"
-    " skeleton submission tolerance walls yamlfile",
+    " skeleton submission tolerance walls within yamlfile",
     2: "compile course refusal speed",
     3: "sim gpu",
     4: "run",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from grader.fault import LabFault
 from grader.labfile.spec import load_lab
+from grader.oracle import Endless
 from grader.prepare import prepare
 from tests.scalelab import REFERENCE, write_lab
 
@@ -57,3 +60,45 @@ def test_a_reference_leaves_no_trace(tmp_path: Path) -> None:
     prepare(lab, lab.cases[0], b"seed")
     assert set(sys.modules) == before
     assert sorted(p.name for p in lab.folder.iterdir()) == ["lab.yaml", "reference.py"]
+
+
+ENDLESS = [
+    ("    value = 2", "    while True: pass\n    value = 2", 6, True),
+    ("    value = 2", "    for k in range(10**4): sum(range(100))\n    value = 2", 6, False),
+    ('    return {"x"', '    while dims["n"]:\n        rng.random()\n    return {"x"', 4, True),
+    ("import numpy as np", "import numpy as np\nwhile np: pass", 2, True),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "endless"), ENDLESS)
+def test_a_reference_that_does_not_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, line: int, endless: bool
+) -> None:
+    monkeypatch.setattr("grader.oracle.SECONDS", 0.4 if endless else 30)
+    lab = load_lab("scale", write_lab(tmp_path, reference=REFERENCE.replace(old, new)))
+    before = set(threading.enumerate())
+    if not endless:
+        assert prepare(lab, lab.cases[0], b"seed").expected
+        return
+    with pytest.raises(Endless, match="still running here after") as caught:
+        prepare(lab, lab.cases[0], b"seed")
+    place, _, number = caught.value.where.rpartition(":")
+    assert place == str(lab.folder / "reference.py")
+    assert int(number) in (line, line + 1)
+    assert "loop" in caught.value.mend
+    for left in set(threading.enumerate()) - before:
+        left.join(10)
+        assert not left.is_alive(), "it goes on"
+
+
+def test_a_reference_that_waits_for_ever_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call into a library gets no exception, and who waits for it goes on all the same."""
+    monkeypatch.setattr("grader.oracle.SECONDS", 0.2)
+    waits = REFERENCE.replace("    value = 2", "    __import__('time').sleep(5)\n    value = 2")
+    lab = load_lab("scale", write_lab(tmp_path, reference=waits))
+    started = time.monotonic()
+    with pytest.raises(Endless):
+        prepare(lab, lab.cases[0], b"seed")
+    assert time.monotonic() - started < 3
