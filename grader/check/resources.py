@@ -10,6 +10,8 @@ from pydantic import Field
 
 from grader.check.findings import kernel_line
 from grader.check.result import CaseRun, CheckOptions, Dependency, Evidence, Verdict
+from grader.compile.localuse import local_line
+from grader.compile.program import Program
 from grader.launch import Finding, Resources, Trace
 
 Shared = Literal["none", "static", "dynamic", "any"]
@@ -45,6 +47,7 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
         return Verdict("blocked", "no case could be run")
     taken = run.trace.resources
     line = kernel_line(run, evidence.program)
+    used = _local_line(run, evidence.program)
     unknown = [name for name in _needed(options) if getattr(taken, name) is None]
     if (options.shared is not None or options.constant) and not run.trace.counters:
         unknown.append("accesses of shared and constant memory")
@@ -56,7 +59,7 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
             _shared(options.shared, run),
             _registers(options.max_registers, taken),
             _static_bytes(options.max_static_shared_bytes, taken),
-            _spills(options.no_spills, taken),
+            _spills(options.no_spills, taken, used),
             _constant(options.constant, run.trace),
             _occupancy(options.min_occupancy, taken, run),
         )
@@ -66,7 +69,9 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
         status="fail" if faults else "pass",
         summary=faults[0].message if faults else _taken(taken, run),
         share=0.0 if faults else 1.0,
-        findings=tuple(evidence.program.at(finding, line) for finding in faults),
+        findings=tuple(
+            evidence.program.at(f, used or line if f.kind == "spill" else line) for f in faults
+        ),
         measurements=_measured(taken, run),
         measured_on=run.case.name,
     )
@@ -144,17 +149,30 @@ def _static_bytes(most: int | None, taken: Resources) -> Finding | None:
     )
 
 
-def _spills(unwanted: bool, taken: Resources) -> Finding | None:
+def _local_line(run: CaseRun, program: Program) -> int:
+    """The line of the launched kernel that uses local memory most, 0 without one."""
+    kernel = program.kernel(run.prepared.launch.kernel) if run.prepared else None
+    return local_line(program.ptx, kernel.symbol, program.file) if kernel else 0
+
+
+def _spills(unwanted: bool, taken: Resources, used: int) -> Finding | None:
+    """`used` is the line of an access to local memory. Without one only the assembler put
+    anything there: registers that it had no room for."""
     if not unwanted or not taken.local_bytes:
         return None
-    return Finding(
-        "spill",
-        "error",
-        f"{taken.local_bytes} bytes of local memory a thread: spilled registers, or an array "
-        "that is indexed at run time",
-        space="local",
-        hint="index small arrays with constants (unroll the loop) or keep fewer values alive",
+    what, cure = (
+        (
+            "an array that is indexed at run time lies there",
+            "index small arrays with constants only: unroll every loop over them",
+        )
+        if used
+        else (
+            "registers that did not fit are kept there",
+            "keep fewer values alive at once, or allow more registers with __launch_bounds__",
+        )
     )
+    message = f"{taken.local_bytes} bytes of local memory a thread: {what}"
+    return Finding("spill", "error", message, space="local", hint=cure)
 
 
 def _constant(wanted: bool, trace: Trace) -> Finding | None:
