@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from grader.cli.gate import rows, unrepeated
-from grader.gate.lab import Line
+from grader.gate.line import Line
 from grader.labfile.spec import list_labs, load_lab
 from tests.command import grader
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from grader.cli.terminal import PLAIN_WIDTH, STDOUT, show_line
 
 if TYPE_CHECKING:
-    from grader.gate.lab import Line
+    from grader.gate.line import Line
 
 AGAIN = "for the reason told above"
 MARGIN = " " * 5

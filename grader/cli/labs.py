@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grader.calibrate import Calibration
-    from grader.gate.lab import Line
+    from grader.gate.line import Line
     from grader.lab import Lab
 
 Names = Annotated[

@@ -16,51 +16,24 @@ from pathlib import Path
 from grader.abreast import abreast
 from grader.cases import How
 from grader.fault import LabFault, MachineFault, StudentFault
+from grader.gate.line import Ask, Drawn, Fails, Line, faulty, held
 from grader.gate.quiz import quiz_problems, quiz_seen
 from grader.gate.thresholds import stale, thresholds_seen
 from grader.grade import Grade, grade, refusal
 from grader.lab import Lab
+from grader.labfile.spec import lab_roots
 from grader.labfile.thresholds import FILE as THRESHOLDS
 from grader.labfile.thresholds import MARGIN
 from grader.launch import KINDS, Finding
 from grader.mutation.demands import demands
 from grader.mutation.study import study
-from grader.mutation.told import Told, told
+from grader.mutation.told import told
 from grader.mutation.trial import submission_of
 from grader.mutation.verdict import Tried
 from grader.skeleton import make_skeleton
 from grader.submission import Submission, read_submission
 
 LEAST_TWINS = 6
-
-
-@dataclass(frozen=True)
-class Line:
-    """One thing that a lab has to hold: what, whether it does, and what was seen; `tried` are the
-    mutants that it sums up, `told` is whether a wrong twin's report names the wrong line."""
-
-    lab: str
-    what: str
-    holds: bool
-    seen: str
-    tried: tuple[Tried, ...] = ()
-    told: Told | None = None
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What a wrong twin drew, in words, and whether its report names the wrong line."""
-
-    seen: str
-    told: Told | None = None
-
-
-@dataclass(frozen=True)
-class Ask:
-    """One thing to hold: what, and how to look; what was seen, or Fails or LabFault is raised."""
-
-    what: str
-    look: Callable[[], str | Drawn]
 
 
 @dataclass(frozen=True)
@@ -77,6 +50,12 @@ class Folder:
     @property
     def solution(self) -> Path:
         return self.solutions / f"{self.lab.name}.cu"
+
+    def command(self, name: str) -> str:
+        """`grader labs NAME` for this lab, as it is typed where it was found."""
+        root = self.lab.folder.parent
+        course = "" if root in lab_roots() else f" --course {root.parent}"
+        return f"grader labs {name} {self.lab.name}{course}"
 
     @property
     def twins(self) -> tuple[Path, ...]:
@@ -100,16 +79,14 @@ def check_lab(
     name = folder.lab.name
     announce(f"{name}: skeleton, solution, quiz and wrong twins")
     alone = replace(how, threads=1)  # of the simulator, because others run beside it
-    for ask, line in abreast(partial(_held, name), asks(folder, alone), how.at_a_time):
+    for ask, line in abreast(partial(held, name), asks(folder, alone), how.at_a_time):
         announce(f"{name}: {ask.what}")
         yield line
+        if line.last:
+            return
     if mutants:
         announce(f"{name}: mutants")
         yield from mutants_fall(folder, how, announce)
-
-
-class Fails(Exception):
-    """A line does not hold; the message says what was seen."""
 
 
 def asks(folder: Folder, how: How) -> Iterator[Ask]:
@@ -123,21 +100,6 @@ def asks(folder: Folder, how: How) -> Iterator[Ask]:
     yield Ask(f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
     for twin in folder.twins:
         yield Ask(f"wrong/{twin.name}", partial(twin_draws, folder, twin, how))
-
-
-def _held(lab: str, ask: Ask) -> Line:
-    try:
-        seen = ask.look()
-        drawn = seen if isinstance(seen, Drawn) else Drawn(seen)
-        return Line(lab, ask.what, True, drawn.seen, told=drawn.told)
-    except Fails as fails:
-        return Line(lab, ask.what, False, str(fails))
-    except LabFault as fault:
-        return _faulty(lab, ask.what, fault)
-
-
-def _faulty(lab: str, what: str, fault: LabFault) -> Line:
-    return Line(lab, what, False, f"{fault.where}: {fault.what}" if fault.where else fault.what)
 
 
 def wrong_twin_kind(name: str) -> str:
@@ -155,7 +117,7 @@ def skeleton_matches(folder: Folder) -> str:
     if "TODO" not in due:
         raise Fails("there is no TODO in it")
     if _text(folder.skeleton) != due:
-        raise Fails(f"it differs: run `grader labs skeleton {folder.lab.name}`")
+        raise Fails(f"it differs: run `{folder.command('skeleton')}`")
     return f"{due.count('TODO')} TODO"
 
 
@@ -171,12 +133,11 @@ def skeleton_falls_short(folder: Folder, how: How) -> str:
 def solution_passes(folder: Folder, how: How) -> str:
     """The solution passes everything that is judged, and nothing is found in it."""
     made = _graded(folder.lab, folder.solution, how)
-    if made.exit_code:
-        bad = [f"{c.name}: {c.summary}" for c in made.checks if c.status in ("fail", "blocked")]
-        raise Fails("; ".join(bad))
+    bad = [f"{c.name}: {c.summary}" for c in made.checks if c.status in ("fail", "blocked")]
     errors = _errors(made)
-    if errors:
-        raise Fails(f"{errors[0].kind} at line {errors[0].line}: {errors[0].message}")
+    first = [f"{f.kind} at line {f.line}: {f.message}" for f in errors[:1]]
+    if made.exit_code or errors:
+        raise Fails("; ".join((*bad, *first)))
     if thin := thin_margin(made):
         raise Fails(thin)
     return f"{_score(made)}, {len(made.cases)} cases"
@@ -244,13 +205,13 @@ def mutants_fall(folder: Folder, how: How, announce: Callable[[str], None]) -> I
         yield Line(name, first.what, first.holds, first.seen, reasoned.tried)
         yield from (Line(name, demand.what, demand.holds, demand.seen) for demand in rest)
     except LabFault as fault:
-        yield _faulty(name, "mutants", fault)
+        yield faulty(name, "mutants", fault)
         return
     for one in reasoned.tried:
         if one.only == "speed" and how.on == "gpu":
             announce(f"{name}: {one.mutant.name}")
             what = f"mutant {one.mutant.name}"
-            yield _held(name, Ask(what, partial(speed_tells, folder, one, how)))
+            yield held(name, Ask(what, partial(speed_tells, folder, one, how)))
 
 
 def speed_tells(folder: Folder, one: Tried, how: How) -> str:

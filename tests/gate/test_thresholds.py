@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.gate.lab import Fails, lab_folder, thresholds_hold
+from grader.gate.lab import lab_folder, thresholds_hold
+from grader.gate.line import Fails
 from grader.gate.thresholds import stale
 from grader.lab import Lab
 from grader.labfile.spec import load_lab

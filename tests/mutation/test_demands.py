@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.cli.gate import gate_json, placed, placing, rows
-from grader.gate.lab import Line
+from grader.gate.line import Line
 from grader.mutation.demands import demands, summary
 from grader.mutation.edit import Mutant
 from grader.mutation.reasons import Reasoned

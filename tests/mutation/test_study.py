@@ -10,7 +10,8 @@ import pytest
 
 from grader.cases import How
 from grader.fault import LabFault
-from grader.gate.lab import Line, lab_folder, mutants_fall
+from grader.gate.lab import lab_folder, mutants_fall
+from grader.gate.line import Line
 from grader.lab import Lab
 from grader.labfile.spec import load_lab
 from grader.mutation.make import make_mutants
