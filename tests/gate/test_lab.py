@@ -98,7 +98,7 @@ def test_a_reference_without_end_ends_the_gate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grader.oracle.SECONDS", 0.3)
-    last = "    return {\"z\""
+    last = '    return {"z"'
     endless = a_new_lab(tmp_path, last, f"    while True: pass\n{last}", REFERENCE)
     started = time.monotonic()
     lines = list(check_lab(endless, How(threads=2)))
