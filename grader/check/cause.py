@@ -26,6 +26,10 @@ MISUSED = frozenset({"invalid-access", "uninitialized-read", "race"})
 BY_HAND = "out by hand"
 """What the cure of a wrong output says when nothing better is known."""
 
+BETWEEN = "no barrier orders them: put"
+"""How the cure of a race starts that names the two lines a barrier belongs between: it is known
+what is wrong, and no other line has a part in it."""
+
 NOBODY: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 GUARDED = frozenset({"invalid-access", "unwritten-output"})
@@ -76,7 +80,9 @@ def _at_fault(finding: Finding, lines: Sequence[int], flow: Flow, program: Progr
 
 
 def _is_traced(finding: Finding) -> bool:
-    return finding.severity == "error" and finding.kind in TRACED and finding.line > 0
+    if finding.severity != "error" or finding.hint.startswith(BETWEEN):
+        return False
+    return finding.kind in TRACED and finding.line > 0
 
 
 def _traced(finding: Finding, flow: Flow, extents: Collection[int]) -> Finding:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.check.cause import with_origins
+from grader.check.cause import BETWEEN, with_origins
 from grader.launch import Finding, Origin
 from grader.record import check_json
 from grader.report.finding import finding_text
@@ -27,7 +27,13 @@ def test_an_error_is_told_with_its_origins() -> None:
 
 
 def test_neither_place_of_a_hazard_is_the_others_origin() -> None:
-    assert {o.line for o in traced(RACE).origins} == {4, 5}
+    crowded = replace(RACE, hazard="WAW", hint="two threads write one element: check the index")
+    assert {o.line for o in traced(crowded).origins} == {4, 5}
+
+
+def test_a_race_that_lacks_a_barrier_has_no_further_lines() -> None:
+    assert RACE.hint.startswith(BETWEEN)
+    assert traced(RACE) == RACE
 
 
 @pytest.mark.parametrize(
