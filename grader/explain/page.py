@@ -6,6 +6,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from grader.explain.picture import Panel
+from grader.explain.sectors import request_svg, said
 from grader.explain.story import Line, Story
 from grader.explain.svg import MOST, counts, panel_svg
 from grader.launch import Finding
@@ -14,6 +15,9 @@ from grader.report.finding import dim3, finding_text
 
 PHASES = 12
 """Phases that are drawn, at most: those of a loop look alike."""
+
+LINES = 12
+"""Requests that are drawn, at most."""
 
 STYLE = """
 body { font: 16px/1.45 system-ui, "DejaVu Sans", sans-serif; color: #222; margin: 1.5rem auto;
@@ -30,7 +34,7 @@ td.source { min-width: 11rem; } td.margin { color: #8a3a00; padding-bottom: .4re
 td.margin div { max-width: calc(100vw - 6rem); }
 div.phase { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 figure { margin: .4rem 0; overflow-x: auto; max-width: 100%; } figcaption { max-width: 30rem; }
- figcaption { font-size: 13px; }
+ figcaption { font-size: 13px; } figcaption.wide { max-width: none; }
 """
 HEADS = ("", "source", "requests", "sectors", "a request", "passes", "conflicts")
 
@@ -47,6 +51,7 @@ def explain_page(story: Story) -> bytes:
     _paragraph(body, _what(story))
     _findings(body, story.findings)
     _source(body, story.lines)
+    _requests(body, story)
     _phases(body, story)
     return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode', method='html')}\n".encode()
 
@@ -109,6 +114,26 @@ def _row(rows: Element, line: Line) -> None:
         said = f"{finding.kind}: {finding.message}"
         said += f" ({finding.hint})" if finding.hint else ""
         SubElement(margin, "div").text = clean(said)
+
+
+def _requests(body: Element, story: Story) -> None:
+    """What one warp moves at each line that touches global memory."""
+    if not story.requests:
+        return
+    SubElement(body, "h2").text = "What one warp moves at once"
+    _paragraph(
+        body,
+        "The lanes of a warp load or store together, and memory moves in sectors of 32 bytes: a"
+        " strip is a sector, named by its first element, and a cell says which lane wants it, or"
+        " how many do (×32). White cells move for nothing. Shown is the first time that a line is"
+        f" run in block {dim3(story.shown)}.",
+    )
+    for request in story.requests[:LINES]:
+        figure = SubElement(body, "figure")
+        SubElement(figure, "figcaption", {"class": "wide"}).text = clean(said(request))
+        figure.append(request_svg(request))
+    if len(story.requests) > LINES:
+        _paragraph(body, f"{len(story.requests) - LINES} more are not drawn.")
 
 
 def _phases(body: Element, story: Story) -> None:

@@ -76,7 +76,7 @@ class _Seen:
 def panels(seen: Sequence[Touch], launch: Launch) -> tuple[Panel, ...]:
     """The panels in the order of phases, reads before writes; local memory has none."""
     shown = [t for t in seen if t.space in ("global", "shared", "const") and t.variable]
-    layouts = {name: _layout(name, shown, launch) for name in {t.variable for t in shown}}
+    layouts = {name: layout_of(name, shown, launch) for name in {t.variable for t in shown}}
     grouped: dict[tuple[int, int, str, str], dict[int, _Seen]] = {}
     for touch in shown:
         key = touch.phase, ORDER.index(touch.access), touch.space, touch.variable
@@ -108,7 +108,7 @@ def _elements(touch: Touch, layout: Layout) -> range:
     return range(first, first + max(touch.bytes // layout.item, 1))
 
 
-def _layout(variable: str, seen: Iterable[Touch], launch: Launch) -> Layout:
+def layout_of(variable: str, seen: Iterable[Touch], launch: Launch) -> Layout:
     """An argument's layout is its array's; another variable's shows in its elements' indices."""
     for argument in (*launch.args, *_variables(launch)):
         if argument.name == variable and isinstance(argument, Array):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from grader.explain.picture import Panel, panels
+from grader.explain.request import Request, requests
 from grader.explain.touches import touches
 from grader.launch import Dim3, Finding, Launch, Trace
 
@@ -36,8 +37,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Story:
-    """One launch: the kernel's file, its case and geometry, the panels of one block, the source's
-    lines, findings that name no line, and why there are no panels where there are none."""
+    """One launch: the kernel's file, its case and geometry, the panels and each line's first
+    request of one block, the source's lines, findings that name no line, and why there are no
+    panels where there are none."""
 
     lab: str
     title: str
@@ -49,6 +51,7 @@ class Story:
     block: Dim3
     shown: Dim3
     panels: tuple[Panel, ...]
+    requests: tuple[Request, ...]
     lines: tuple[Line, ...]
     findings: tuple[Finding, ...]
     lacking: str = ""
@@ -65,6 +68,7 @@ def tell(
     return Story(
         lab, title, file, launch.kernel, launch.name, size, launch.grid, launch.block, FIRST,
         panels(seen, launch),
+        requests(seen, launch),
         lines,
         tuple(f for f in trace.findings if f not in placed),
         "" if traced else "the kernel did not end, so there is no picture of its accesses",

@@ -63,9 +63,9 @@ def counts(panel: Panel) -> str:
 def _numbers(svg: Element, top: int, left: int, rows: int, columns: int, *, wrapped: bool) -> None:
     for row in range(rows):
         text = (top + row) * (WRAPPED if wrapped else 1)
-        _text(svg, MARGIN - 4, MARGIN + row * CELL + 17, str(text), {"text-anchor": "end"})
+        put_text(svg, MARGIN - 4, MARGIN + row * CELL + 17, str(text), {"text-anchor": "end"})
     for column in range(columns):
-        _text(svg, MARGIN + column * CELL + CELL // 2, MARGIN - 6, str(left + column), {})
+        put_text(svg, MARGIN + column * CELL + CELL // 2, MARGIN - 6, str(left + column), {})
 
 
 def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
@@ -88,15 +88,16 @@ def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
         y=str(y),
         width=str(CELL),
         height=str(CELL),
-        fill=TINTS[_number(one, block) // WARP % len(TINTS)] if one else MANY,
+        fill=TINTS[thread_number(one, block) // WARP % len(TINTS)] if one else MANY,
         stroke="#222222",
         attrib={"stroke-width": "0.6"},
     )
     text = thread_name(one, block) if one else f"×{len(cell.threads)}"
-    _text(group, x + CELL // 2, y + 17, text, {"font-size": "7"} if len(text) > 5 else {})
+    put_text(group, x + CELL // 2, y + 17, text, {"font-size": "7"} if len(text) > 5 else {})
 
 
-def _text(parent: Element, x: int, y: int, text: str, style: dict[str, str]) -> None:
+def put_text(parent: Element, x: int, y: int, text: str, style: dict[str, str]) -> None:
+    """Text with its baseline at y, centred at x unless the style says otherwise."""
     SubElement(parent, "text", {"x": str(x), "y": str(y), **style}).text = text
 
 
@@ -115,5 +116,6 @@ def thread_name(thread: Dim3, block: Dim3) -> str:
     return ",".join(str(v) for v in thread[:dimensions])
 
 
-def _number(thread: Dim3, block: Dim3) -> int:
+def thread_number(thread: Dim3, block: Dim3) -> int:
+    """A thread's number in its block: x runs fastest."""
     return (thread[2] * block[1] + thread[1]) * block[0] + thread[0]
