@@ -6,13 +6,13 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 from grader import __version__
-from grader.baseline import baseline_program, baseline_trace, cache_folder
+from grader.ahead import begin
+from grader.baseline import baseline_trace, cache_folder
 from grader.blame import blamed
 from grader.cases import STEPS as STEP_LIMIT
 from grader.cases import Backend, How, chosen, run_cases
@@ -23,7 +23,7 @@ from grader.compile.program import Program
 from grader.compile.signature import check_kernel
 from grader.compile.source import compile_source
 from grader.compile.variables import check_variable
-from grader.fault import LabFault, MachineFault, StudentFault
+from grader.fault import MachineFault, StudentFault
 from grader.lab import Case, Lab
 from grader.labfile.digest import lab_digest
 from grader.launch import Trace
@@ -73,9 +73,9 @@ def grade(
     timings: tuple[Timing, ...] = ()
     counted: CaseRun | None = None
     printed = ("", "")
-    with ThreadPoolExecutor(max_workers=2) as beside:
+    with ThreadPoolExecutor(max_workers=3) as beside:
         paper = beside.submit(open_paper, lab, answers, how)
-        beside.submit(_compile_ahead, lab, checks, on)
+        begin(beside, lab, checks, cases, how)
         try:
             progress("compile", 1, len(steps))
             program = _program(lab, submission, on)
@@ -173,14 +173,6 @@ def _baseline(
     if run is None or not run.trace.ended or not any(c.options.needs_baseline for c in checks):
         return {}
     return {run.case.name: baseline_trace(lab, run.case, how, cache_folder())}
-
-
-def _compile_ahead(lab: Lab, checks: Sequence[Check], on: Backend) -> None:
-    """The baseline compiled into the cache while the submission is worked on, when a check will
-    run it; what is wrong with it is told there."""
-    if any(c.options.needs_baseline or (on == "gpu" and c.name == "speed") for c in checks):
-        with suppress(LabFault, StudentFault, MachineFault):
-            built_for(on, baseline_program(lab))
 
 
 def _compiled(program: Program) -> Result:

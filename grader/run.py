@@ -14,7 +14,7 @@ from grader.fault import MachineFault
 from grader.gpu.attempt import run_launches
 from grader.gpu.child import facts_of
 from grader.gpu.device import alike, lacking
-from grader.gpu.measure import time_kernel
+from grader.gpu.measure import build_to_time, time_kernel
 from grader.gpu.nvcc import as_built
 from grader.launch import Array, Blame, Finding, Launch, Trace
 from grader.packing import pack_launches
@@ -22,7 +22,7 @@ from grader.refusal import refusal
 from grader.sim.capacity import MAX_BYTES, MAX_STATIC, static_bytes, too_large
 from grader.sim.exchange import pack_program, unpack_blame, unpack_traces
 
-__all__ = ["find_blame", "run_all", "time_kernel"]
+__all__ = ["build_to_time", "find_blame", "run_all", "time_kernel"]
 
 SHADOW = 40
 """Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""

@@ -21,7 +21,7 @@ FLOORS = {
     3: "sim gpu",
     4: "run",
     5: "check",
-    6: "baseline blame cases grade mutation onelaunch quizkey record score timed",
+    6: "ahead baseline blame cases grade mutation onelaunch quizkey record score timed",
     7: "calibrate crosscheck report export doctor explain gate handout newlab release similar",
     8: "gradebook replay",
     9: "batch",

@@ -60,11 +60,7 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
         return Timing((), findings=(refused,), ended=False)
     question = Question(program, plan, (_kernel(plan.baseline, plan.baseline_launch),
                                         _kernel(program, plan.launch)))  # fmt: skip
-    cubins = {
-        "cubin.0": compile_cubin(plan.baseline, architecture),
-        "cubin.1": compile_cubin(program, architecture),
-        "cubin.own": compile_cubin(own_kernels(), architecture),
-    }
+    cubins = build_to_time(plan.baseline) | {"cubin.1": compile_cubin(program, architecture)}
     with held(found) as device:
         name = facts_of(device).toolchain["device"]
         try:
@@ -77,6 +73,18 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
             probe(device)
         peaks = reply.value["peaks"] | _cublas(plan.cublas, device)
     return replace(_judged(question, reply, verify), device=name, peaks=peaks)
+
+
+def build_to_time(baseline: Program) -> dict[str, bytes]:
+    """What a measurement needs beside the submission, compiled for this machine's GPU, from the
+    cache where it is known. Raises MachineFault and StudentFault (nvcc refuses the baseline)."""
+    if (missing := lacking()) is not None:
+        raise missing
+    architecture = facts_of(alike()[0]).architecture
+    return {
+        "cubin.own": compile_cubin(own_kernels(), architecture),
+        "cubin.0": compile_cubin(baseline, architecture),
+    }
 
 
 def own_kernels() -> Program:
