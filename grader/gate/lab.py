@@ -9,6 +9,7 @@ solution that is no equivalent one is caught by the public cases.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from grader.labfile.thresholds import FILE as THRESHOLDS
 from grader.labfile.thresholds import MARGIN
 from grader.launch import KINDS, Finding
 from grader.mutation.demands import demands
-from grader.mutation.study import study
+from grader.mutation.study import Begun, begin, finish
 from grader.mutation.told import told
 from grader.mutation.trial import submission_of
 from grader.mutation.verdict import Tried
@@ -79,14 +80,16 @@ def check_lab(
     name = folder.lab.name
     announce(f"{name}: skeleton, solution, quiz and wrong twins")
     alone = replace(how, threads=1)  # of the simulator, because others run beside it
-    for ask, line in abreast(partial(held, name), asks(folder, alone), how.at_a_time):
-        announce(f"{name}: {ask.what}")
-        yield line
-        if line.last:
-            return
-    if mutants:
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        begun = beside.submit(begin, folder.lab, folder.solution, how) if mutants else None
+        for ask, line in abreast(partial(held, name), asks(folder, alone), how.at_a_time):
+            announce(f"{name}: {ask.what}")
+            yield line
+            if line.last:
+                return
+    if begun:
         announce(f"{name}: mutants")
-        yield from mutants_fall(folder, how, announce)
+        yield from mutants_fall(folder, begun.result, how, announce)
 
 
 def asks(folder: Folder, how: How) -> Iterator[Ask]:
@@ -195,12 +198,14 @@ def quiz_is_sound(folder: Folder, how: How) -> str:
     return quiz_seen(folder.lab, how)
 
 
-def mutants_fall(folder: Folder, how: How, announce: Callable[[str], None]) -> Iterator[Line]:
+def mutants_fall(
+    folder: Folder, begun: Callable[[], Begun], how: How, announce: Callable[[str], None]
+) -> Iterator[Line]:
     """Mutants of the solution are caught, or there is a reason; on a GPU, those that only `speed`
     can see lose points for it."""
     name = folder.lab.name
     try:
-        reasoned = study(folder.lab, folder.solution, how, announce)
+        reasoned = finish(begun(), how, announce)
         first, *rest = demands(name, reasoned, {check.name for check in folder.lab.checks})
         yield Line(name, first.what, first.holds, first.seen, reasoned.tried)
         yield from (Line(name, demand.what, demand.holds, demand.seen) for demand in rest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -44,28 +44,52 @@ class Cache:
         store(self.folder, key, verdict.to_json(), CACHE_BYTES)
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A lab's mutants before they are tried: the verdicts that are remembered, by mutant's name,
+    and what the others will be held against; None when there are no others."""
+
+    lab: Lab
+    solution: Path
+    mutants: tuple[Mutant, ...]
+    cache: Cache
+    known: Mapping[str, Verdict]
+    standard: Standard | None
+
+
 def study(
     lab: Lab, solution: Path, how: How, announce: Callable[[str], None] = lambda what: None
 ) -> Reasoned:
     """Every mutant of the solution with its verdict, and with the reasons that its author gives.
+    Raises LabFault and MachineFault."""
+    return finish(begin(lab, solution, how), how, announce)
 
-    `how.threads` mutants are tried at a time (None: one a core), each on one thread of the
-    simulator. Raises LabFault and MachineFault.
-    """
+
+def begin(lab: Lab, solution: Path, how: How) -> Begun:
+    """The mutants made, and the solution measured if one of them is new. Raises LabFault and
+    MachineFault."""
     source = _read(solution)
-    mutants = make_mutants(source)
+    mutants = tuple(make_mutants(source))
     cache = Cache(verdicts_folder(), stamp_of(lab, source, how))
-    known: dict[str, Verdict | None] = {m.name: cache.load(m) for m in mutants}
-    fresh = [mutant for mutant in mutants if known[mutant.name] is None]
-    if fresh:
-        standard = set_standard(lab, source, how)
-        met_by = partial(_met, standard)
-        for number, (mutant, verdict) in enumerate(abreast(met_by, fresh, how.at_a_time), 1):
-            announce(f"{lab.name}: mutant {number} of {len(fresh)}")
-            cache.keep(mutant, verdict)
+    recalled = ((mutant, cache.load(mutant)) for mutant in mutants)
+    known = {mutant.name: verdict for mutant, verdict in recalled if verdict is not None}
+    standard = set_standard(lab, source, how) if len(known) < len(mutants) else None
+    return Begun(lab, solution, mutants, cache, known, standard)
+
+
+def finish(begun: Begun, how: How, announce: Callable[[str], None] = lambda what: None) -> Reasoned:
+    """The new mutants tried: `how.threads` at a time (None: one a core), each on one thread of
+    the simulator. Raises LabFault and MachineFault."""
+    known = dict(begun.known)
+    if begun.standard is not None:
+        fresh = [mutant for mutant in begun.mutants if mutant.name not in known]
+        tries = abreast(partial(_met, begun.standard), fresh, how.at_a_time)
+        for number, (mutant, verdict) in enumerate(tries, 1):
+            announce(f"{begun.lab.name}: mutant {number} of {len(fresh)}")
+            begun.cache.keep(mutant, verdict)
             known[mutant.name] = verdict
-    tried = [Tried(mutant, met) for mutant in mutants if (met := known[mutant.name])]
-    return apply_reasons(solution.parent / FILE, tried)
+    tried = [Tried(mutant, known[mutant.name]) for mutant in begun.mutants]
+    return apply_reasons(begun.solution.parent / FILE, tried)
 
 
 def _met(standard: Standard, mutant: Mutant) -> Verdict:

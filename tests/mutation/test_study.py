@@ -4,6 +4,7 @@ and what was once judged is not judged again unless something that matters has c
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from grader.gate.line import Line
 from grader.lab import Lab
 from grader.labfile.spec import load_lab
 from grader.mutation.make import make_mutants
-from grader.mutation.study import Cache, stamp_of, study
+from grader.mutation.study import Cache, begin, stamp_of, study
 from grader.mutation.trial import set_standard, try_mutant
 
 HOW = How("sim", threads=2)
@@ -82,7 +83,9 @@ def a_lab(folder: Path, *cases: str, solution: str = SOLUTION) -> Lab:
 
 
 def gate(lab: Lab) -> list[Line]:
-    return list(mutants_fall(lab_folder(lab), HOW, lambda what: None))
+    folder = lab_folder(lab)
+    begun = partial(begin, lab, folder.solution, HOW)
+    return list(mutants_fall(folder, begun, HOW, lambda what: None))
 
 
 def test_a_good_lab_catches_all(tmp_path: Path) -> None:
