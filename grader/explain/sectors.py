@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement
 
 from grader.explain.request import Request, Sector
-from grader.explain.svg import MANY, TEXT, TINTS, put_text
+from grader.explain.svg import MANY, TINTS, drawing, put_text
 
 WIDTH, HEIGHT = 160, 20
 GAP, HEAD = 10, 13
@@ -20,16 +20,7 @@ def request_svg(request: Request) -> Element:
     rows = -(-len(request.sectors) // ACROSS)
     columns = min(len(request.sectors), ACROSS)
     width, height = columns * (WIDTH + GAP), rows * (HEAD + HEIGHT + GAP)
-    svg = Element(
-        "svg",
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width} {height}",
-        width=str(width),
-        height=str(height),
-        role="img",
-        attrib=TEXT,
-    )
-    SubElement(svg, "title").text = said(request)
+    svg = drawing(width, height, said(request))
     for k, sector in enumerate(request.sectors):
         row, column = divmod(k, ACROSS)
         x, y = column * (WIDTH + GAP) + 1, row * (HEAD + HEIGHT + GAP) + HEAD

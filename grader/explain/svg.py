@@ -28,6 +28,17 @@ def panel_svg(panel: Panel, block: Dim3) -> Element:
     (top, bottom), (left, right) = panel.rows, panel.columns
     rows, columns = min(bottom - top + 1, MOST), min(right - left + 1, MOST)
     width, height = MARGIN + columns * CELL + 1, MARGIN + rows * CELL + 1
+    svg = drawing(width, height, summary(panel))
+    _numbers(svg, top, left, rows, columns, wrapped=panel.wrapped)
+    for cell in panel.cells:
+        row, column = cell.row - top, cell.column - left
+        if row < rows and column < columns:
+            _cell(svg, cell, MARGIN + column * CELL, MARGIN + row * CELL, block)
+    return svg
+
+
+def drawing(width: int, height: int, title: str) -> Element:
+    """An empty picture of so many pixels; `title` is its alternative text."""
     svg = Element(
         "svg",
         xmlns="http://www.w3.org/2000/svg",
@@ -37,12 +48,7 @@ def panel_svg(panel: Panel, block: Dim3) -> Element:
         role="img",
         attrib=TEXT,
     )
-    SubElement(svg, "title").text = summary(panel)
-    _numbers(svg, top, left, rows, columns, wrapped=panel.wrapped)
-    for cell in panel.cells:
-        row, column = cell.row - top, cell.column - left
-        if row < rows and column < columns:
-            _cell(svg, cell, MARGIN + column * CELL, MARGIN + row * CELL, block)
+    SubElement(svg, "title").text = title
     return svg
 
 
