@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 LIBRARY := grader/sim/_core.so
 PROCESSES ?= $(shell nproc)
-CORE := $(wildcard grader/sim/core/*.c grader/sim/core/*.h)
+CORE := $(wildcard grader/simulator/core/*.c grader/simulator/core/*.h)
 GPU_SITE := build/gpu/site-packages
 # Without a network: this Python and its packages, what they lack from a folder of wheels.
 ifdef WHEELS
@@ -70,7 +70,7 @@ test-fuzz: $(VENV)/dev $(LIBRARY)
 	@$(BIN)/python -m tests.fuzz --seconds 60
 
 handouts: $(VENV)/handouts $(LIBRARY)
-	@$(BIN)/python -m grader.handout --out build/handouts
+	@$(BIN)/python -m grader.authoring.handouts --out build/handouts
 
 labs: bytecode
 	@$(BIN)/grader labs check

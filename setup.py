@@ -60,7 +60,7 @@ def compile_core(target: Path, objects: Path, flags: list[str]) -> None:
     sources = sorted(CORE.glob("*.c"))
     made = [objects / f"{source.stem}.o" for source in sources]
 
-    told = f'-DCORE_SOURCES="{runpy.run_path("grader/sim/sources.py")["digest"](CORE)}"'
+    told = f'-DCORE_SOURCES="{runpy.run_path("grader/simulator/core/sources.py")["digest"](CORE)}"'
 
     def one(source: Path, made: Path) -> None:
         run([*compiler, *FLAGS, *flags, told, "-c", str(source), "-o", str(made)])
@@ -89,10 +89,10 @@ def libraries() -> list[Extension]:
     """The core for any processor and, on x86-64, the one for AVX2."""
     sources = [str(source) for source in sorted(CORE.glob("*.c"))]
     depends = [str(header) for header in sorted(CORE.glob("*.h"))]
-    made = [Extension("grader.sim._core", sources, depends=depends)]
+    made = [Extension("grader.simulator._core", sources, depends=depends)]
     if platform.machine() in ("x86_64", "AMD64"):
         flags = {"extra_compile_args": AVX2}
-        made.append(Extension("grader.sim._core_v3", sources, depends=depends, **flags))
+        made.append(Extension("grader.simulator._core_v3", sources, depends=depends, **flags))
     return made
 
 

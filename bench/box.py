@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 
-from grader.box import call, confinement
-from grader.walls.sandbox import interpreter
+from grader.sandbox.bubblewrap import interpreter
+from grader.sandbox.call import call, confinement
 
 STEP = "bench.boxstep:began"
 
@@ -40,8 +40,8 @@ def main() -> None:
         "a child without a sandbox": lambda: boxed(confine=False),
         "a box": boxed,
         "a box that is given 1 MiB": lambda: boxed(arrays=True),
-        "a box with the compiler's step": lambda: boxed("grader.compile.step"),
-        "a box with the simulator": lambda: boxed("grader.sim.step", arrays=True),
+        "a box with the compiler's step": lambda: boxed("grader.compile.nvrtc"),
+        "a box with the simulator": lambda: boxed("grader.simulator.simulate", arrays=True),
     }
     print(f"{confinement() or 'no sandbox'}\n{'':<34}{'first':>8}{'whole':>8}   x python")
     alone = 0.0

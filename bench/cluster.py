@@ -20,7 +20,7 @@ from bench.batch import LAB, made_class
 from bench.table import print_table
 from grader.batch.cluster import DaskRunner, connect
 from grader.batch.task import Task, Terms
-from grader.labfile.spec import load_lab
+from grader.labs.reading import load_lab
 from tests.batch.daskcluster import Cluster, cluster
 
 IDLE = Task(0, "nobody", "nothing.cu", b"")

@@ -26,19 +26,18 @@ import numpy as np
 from bench.matmul import launch as product
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.gpu import attempt, measure
-from grader.gpu.child import facts_of
-from grader.gpu.device import devices
-from grader.gpu.lock import held
+from grader.gpu import launches as attempt
+from grader.gpu import timing as measure
+from grader.gpu.devices import devices, held
 from grader.gpu.nvcc import compile_cubin
-from grader.lab import Case
-from grader.labfile.spec import list_labs, load_lab
+from grader.gpu.process import facts_of
+from grader.gpu.speedup import Timing, TimingPlan, estimate
+from grader.grading.run import time_kernel
+from grader.grading.timing import verifier
+from grader.labs.cases import prepare, prepare_baseline
+from grader.labs.model import Case
+from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar
-from grader.prepare import prepare, prepare_baseline
-from grader.run import time_kernel
-from grader.speed.speedup import estimate
-from grader.speed.timing import Timing, TimingPlan
-from grader.speed.verifier import verifier
 
 ROOT = Path(__file__).parent.parent
 PROCESSES = 30
@@ -258,8 +257,8 @@ def check() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         print(f"grader check: {time.perf_counter() - begun:.2f} s, exit {done.returncode}")
     print(done.stdout[-3000:], done.stderr[-2000:])
-    from grader.grade import grade
-    from grader.submission import read_submission
+    from grader.grading.pipeline import grade
+    from grader.submissions.files import read_submission
 
     spans: list[float] = []
     with watched(spans):

@@ -18,12 +18,12 @@ from bench.matmul import ROOT, launch
 from bench.simulator import SOURCE, best, variants
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.fault import Fault
+from grader.faults import Fault
 from grader.launch import Array, Launch, Scalar
-from grader.sim.core import CELL_BYTES, core
-from grader.sim.decode import decode
-from grader.sim.machine import Limits, Machine, Raw
-from grader.sim.parser import parse
+from grader.simulator.core.bindings import CELL_BYTES, core
+from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.parser import parse
 
 ENDLESS = 1 << 40
 CHAIN = b"""\

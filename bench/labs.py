@@ -12,11 +12,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.gate.lab import lab_folder
-from grader.grade import grade
-from grader.lab import Lab
-from grader.labfile.spec import list_labs, load_lab
-from grader.submission import read_submission
+from grader.authoring.gate import lab_folder
+from grader.grading.pipeline import grade
+from grader.labs.model import Lab
+from grader.labs.reading import list_labs, load_lab
+from grader.submissions.files import read_submission
 
 GOAL = 6.0
 """Seconds that one submission may take."""

@@ -2,7 +2,7 @@
 
 Each rung of solutions/sgemm-ladder/rungs, the solution as rung 5, and cuBLAS in float32 without
 tensor cores make the same n x n x n product, n from 128 to 4096; every product is verified. The
-handouts' figures are made of what it writes to handouts/data/ladder.json: grader.handout.measured
+handouts' figures are made of what it writes to handouts/data/ladder.json: grader.authoring.handouts.runs
 has the format. What a launch of each lab's solution takes is in it too. `--quick` is the largest
 size alone, for the rungs from the fourth on; it writes the same format, if FILE is named.
 
@@ -29,22 +29,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.regrade import subject
+from grader.authoring.handouts.runs import CUBLAS, Measured, Work, data_file
 from grader.compile.source import compile_source
-from grader.expression import evaluate
-from grader.fault import Fault, MachineFault, StudentFault
-from grader.gpu.child import facts_of
-from grader.gpu.cublas import cublas, libraries, product
-from grader.gpu.device import alike, driver_version, lacking, library_folder, toolkit
-from grader.gpu.lock import held
-from grader.gpu.measure import own_kernels
+from grader.faults import Fault, MachineFault, StudentFault
+from grader.gpu.devices import alike, driver_version, held, lacking, library_folder, toolkit
 from grader.gpu.nvcc import compile_cubin
-from grader.gpu.peaks import peaks
+from grader.gpu.peaks import cublas, libraries, peaks, product
+from grader.gpu.process import facts_of
 from grader.gpu.session import allocated, context
-from grader.handout.measured import CUBLAS, Measured, Work, data_file
-from grader.labfile.spec import list_labs, load_lab
-from grader.run import time_kernel
-from grader.speed.verifier import verifier
-from grader.tolerance import product_differs, whole_factors
+from grader.gpu.timing import own_kernels
+from grader.grading.run import time_kernel
+from grader.grading.timing import verifier
+from grader.labs.expressions import evaluate
+from grader.labs.reading import list_labs, load_lab
+from grader.labs.tolerance import product_differs, whole_factors
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "solutions" / "sgemm-ladder"

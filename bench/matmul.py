@@ -14,9 +14,9 @@ import numpy as np
 
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.fault import Fault
+from grader.faults import Fault
+from grader.grading.run import run_all
 from grader.launch import Array, Launch, Scalar
-from grader.run import run_all
 
 ROOT = Path(__file__).parent.parent
 TILE = 16

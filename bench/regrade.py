@@ -24,20 +24,18 @@ from pathlib import Path
 from statistics import median
 from unittest.mock import patch
 
-from grader.check.result import Evidence, Verdict
-from grader.check.speed import TIMED, Options, judge
-from grader.check.suite import plan as checks_of
+from grader.checks.result import Evidence, Verdict
+from grader.checks.speed import TIMED, Options, judge
+from grader.checks.suite import plan as checks_of
 from grader.compile.source import compile_source
-from grader.gpu import measure
-from grader.gpu.device import devices
+from grader.gpu import timing as measure
+from grader.gpu.devices import devices
 from grader.gpu.samples import LOOK
-from grader.lab import Band, Case, Lab
-from grader.labfile.spec import load_lab
-from grader.run import time_kernel
-from grader.speed.speedup import LEAST, estimate, settled
-from grader.speed.timing import Pair, Timing, TimingPlan
-from grader.speed.verifier import verifier
-from grader.timed import ATTEMPTS, is_doubtful, timing_plan
+from grader.gpu.speedup import LEAST, Pair, Timing, TimingPlan, estimate, settled
+from grader.grading.run import time_kernel
+from grader.grading.timing import ATTEMPTS, is_doubtful, timing_plan, verifier
+from grader.labs.model import Band, Case, Lab
+from grader.labs.reading import load_lab
 
 WIDE = 1.12
 """full over minimum: as narrow a band as a calibration proposes."""

@@ -13,9 +13,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from grader.labfile.spec import load_lab
-from grader.report.page.row import ReportRow
-from grader.report.page.write import write_class_report
+from grader.labs.reading import load_lab
+from grader.reports.page.row import ReportRow
+from grader.reports.page.write import write_class_report
 from tests.classes.demo import FOLDER, LAB, grade_class, rows
 
 GOAL = 15.0
@@ -32,7 +32,7 @@ def a_class(size: int) -> list[ReportRow]:
 
 def browsed(index: Path, profile: Path) -> list[tuple[str, float]]:
     """Milliseconds until the index can be used, and to sort it by its second column."""
-    from tests.report.page.browser import chromium, look
+    from tests.reports.page.browser import chromium, look
 
     with chromium(profile) as driver:
         look(driver, index)

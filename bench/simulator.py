@@ -25,13 +25,13 @@ import numpy as np
 from bench.matmul import ROOT, TILE, launch
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.fault import Fault
+from grader.faults import Fault
 from grader.launch import Array
-from grader.sim.core import core
-from grader.sim.decode import decode
-from grader.sim.machine import Limits, Machine
-from grader.sim.parser import parse
-from grader.sim.simulate import simulate
+from grader.simulator.core.bindings import core
+from grader.simulator.core.run import Limits, Machine
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.parser import parse
+from grader.simulator.simulate import simulate
 
 Clock = Callable[[], float]
 

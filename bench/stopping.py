@@ -1,7 +1,7 @@
 """python -m bench.stopping: how often the rule that stops timing errs, on made-up pairs.
 
 Each row is one true speedup and one sort of noise, graded RUNS times over as a submission is:
-pairs until the rule of grader/speed/speedup.py is content or MOST are spent, the whole once more
+pairs until the rule of grader/gpu/speedup.py is content or MOST are spent, the whole once more
 when that leaves a doubt. Nothing here is measured: the truth is known, so every error is seen.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.gpu.samples import LOOK
-from grader.speed.speedup import LEAST, estimate, is_known, rank, share
+from grader.gpu.speedup import LEAST, estimate, is_known, rank, share
 
 MINIMUM, FULL = 1.25, 1.4
 MOST = 400

@@ -26,12 +26,12 @@ from statistics import median
 from typing import Any
 from unittest.mock import patch
 
-from grader.gpu import attempt, measure
-from grader.gpu.device import Device, devices, lacking
-from grader.gpu.lock import held
-from grader.grade import grade
-from grader.labfile.spec import load_lab
-from grader.submission import read_submission
+from grader.gpu import launches as attempt
+from grader.gpu import timing as measure
+from grader.gpu.devices import Device, devices, held, lacking
+from grader.grading.pipeline import grade
+from grader.labs.reading import load_lab
+from grader.submissions.files import read_submission
 
 ROOT = Path(__file__).parent.parent
 LAB = "tiled-matmul"

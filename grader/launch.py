@@ -1,7 +1,4 @@
-"""The words both backends share: what is launched, and what was seen.
-
-A Launch goes in, a Trace comes out, whichever backend ran it. All values are frozen.
-"""
+"""The values both backends share: what is launched, and what was observed."""
 
 from __future__ import annotations
 
@@ -13,6 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+# The words both backends share: what is launched, and what was seen.
+#
+# A Launch goes in, a Trace comes out, whichever backend ran it. All values are frozen.
 
 Severity = Literal["error", "warning", "info"]
 Dim3 = tuple[int, int, int]
@@ -196,7 +197,7 @@ class Trace:
     same shape that is True where an uninitialised buffer was never written.
     `seconds` has the wall time of each step. `ended` is False when the launch was aborted
     (launch failure, timeout, deadlock, trap): outputs are then absent. `accesses` is the table of
-    every access, when it was asked for (grader.sim.trace).
+    every access, when it was asked for (grader.simulator.trace).
     """
 
     backend: Literal["sim", "gpu"]
@@ -221,3 +222,63 @@ class Trace:
     def verdict(self) -> Literal["clean", "findings"]:
         """`findings` when anything worse than an info was found."""
         return "findings" if any(f.severity != "info" for f in self.findings) else "clean"
+
+
+# Theoretical occupancy: how many warps fit a multiprocessor, by CUDA's published rules.
+
+
+@dataclass(frozen=True)
+class Device:
+    """What one multiprocessor of a compute capability has."""
+
+    warps: int
+    blocks: int
+    registers: int
+    shared: int
+    shared_block: int
+    reserved: int
+
+
+DEVICES = {
+    (7, 5): Device(32, 16, 65536, 65536, 65536, 0),
+    (8, 0): Device(64, 32, 65536, 167936, 166912, 1024),
+    (8, 6): Device(48, 16, 65536, 102400, 101376, 1024),
+    (8, 7): Device(48, 16, 65536, 167936, 166912, 1024),
+    (8, 9): Device(48, 24, 65536, 102400, 101376, 1024),
+    (9, 0): Device(64, 32, 65536, 233472, 232448, 1024),
+    (10, 0): Device(64, 32, 65536, 233472, 232448, 1024),
+    (12, 0): Device(48, 24, 65536, 102400, 101376, 1024),
+}
+"""CUDA C++ Programming Guide, table of technical specifications per compute capability."""
+
+WARP = 32
+REGISTER_UNIT = 256
+SHARED_UNIT = 128
+SCHEDULERS = 4
+
+
+def blocks_per_multiprocessor(device: Device, threads: int, registers: int, shared: int) -> int:
+    """Resident blocks of `threads` threads, `registers` a thread and `shared` bytes a block."""
+    warps = -(-threads // WARP)
+    limits = [device.blocks, device.warps // warps]
+    if registers:
+        a_warp = -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
+        held = device.registers // SCHEDULERS // a_warp * SCHEDULERS
+        limits.append(held // warps)
+    if shared + device.reserved:
+        a_block = -(-(shared + device.reserved) // SHARED_UNIT) * SHARED_UNIT
+        limits.append(device.shared // a_block)
+    return max(0, min(limits))
+
+
+def theoretical_occupancy(
+    capability: tuple[int, int], threads: int, registers: int, shared: int
+) -> float | None:
+    """Resident warps over the multiprocessor's most, 0 to 1; None for an unknown capability."""
+    device = DEVICES.get(capability)
+    if device is None or threads < 1:
+        return None
+    warps = -(-threads // WARP)
+    return min(
+        1.0, blocks_per_multiprocessor(device, threads, registers, shared) * warps / device.warps
+    )

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from grader.check.result import Result
-    from grader.lab import Lab
-    from grader.record import Grade
+    from grader.checks.result import Result
+    from grader.grading.record import Grade
+    from grader.labs.model import Lab
 
 SKIPPED = ("blocked", "unjudged")
 PLANNED = pytest.StashKey["tuple[Lab, tuple[str, ...]]"]()
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """With a lab and no other file named, the submissions are all there is to collect."""
-    from grader.fault import Fault
+    from grader.faults import Fault
 
     submissions = config.getoption("submission")
     if not config.getoption("lab"):
@@ -70,8 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _planned(config: pytest.Config) -> tuple[Lab, tuple[str, ...]]:
     """The lab that was named, and its checks. Raises Fault."""
-    from grader.check.suite import plan
-    from grader.labfile.spec import lab_roots, load_lab
+    from grader.checks.suite import plan
+    from grader.labs.reading import lab_roots, load_lab
 
     lab = load_lab(config.getoption("lab"), lab_roots(config.getoption("lab_course")))
     return lab, ("compile", *(check.name for check in plan(lab)))
@@ -101,9 +101,9 @@ class LabFile(pytest.File):
     def grade(self) -> Grade:
         """The file's grade, made once. Raises Fault."""
         if self._grade is None:
-            from grader.cases import How
             from grader.cli.check import graded
             from grader.cli.options import Backend, resolved
+            from grader.grading.cases import How
 
             how = How(resolved(Backend(self.config.getoption("lab_on"))))
             self._grade = graded(self.lab, self.path, how, quiet=True)
@@ -117,7 +117,7 @@ class CheckItem(pytest.Item):
 
     def setup(self) -> None:
         """Grade, and stop here where this machine failed: pytest then says error, not failed."""
-        from grader.fault import Fault
+        from grader.faults import Fault
 
         try:
             check = self._check(self.parent.grade())
@@ -127,7 +127,7 @@ class CheckItem(pytest.Item):
             raise CheckBroken(check.summary)
 
     def runtest(self) -> None:
-        from grader.export.words import check_text
+        from grader.export.fields import check_text
 
         check = self._check(self.parent.grade())
         for name, value in check.measurements.items():

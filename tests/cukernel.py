@@ -29,7 +29,7 @@ import numpy as np
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Argument, Array, Launch, Scalar, Trace
-from grader.sim.simulate import simulate
+from grader.simulator.simulate import simulate
 
 _CASE = re.compile(r"^// kernel (\w+) (.*)$")
 _LINE = re.compile(r"^// (in|out|inout|value|global) (\w+) (\w+) = (.*)$")

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from grader.check.result import CaseRun, Evidence, Result
+from grader.checks.result import CaseRun, Evidence, Result
 from grader.compile.program import Kernel, Program
-from grader.lab import Case, CheckSpec, Expected, KernelSpec, Lab, Prepared
+from grader.grading.record import CaseLine, Grade, Provenance, total
+from grader.labs.model import Case, CheckSpec, Expected, KernelSpec, Lab, Prepared
 from grader.launch import Array, Finding, Launch, LineCounters, Other, Resources, Trace
-from grader.record import CaseLine, Grade, Provenance
-from grader.score import total
 
 SOURCE = """\
 // C = A B, one thread an element

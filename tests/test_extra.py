@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from grader import extra
+from grader import faults as extra
 from tests.command import ROOT
 
 METADATA = ["numpy>=1.26", "copydetect>=0.5 ; extra == 'similar'", 'psycopg; extra == "postgres"']

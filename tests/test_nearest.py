@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.nearest import did_you_mean, nearest
+from grader.faults import did_you_mean, nearest
 
 NAMES = ("matmul", "matmul_tiled", "transpose", "reduce")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.labfile.spec import load_lab
+from grader.labs.reading import load_lab
 from tests.command import ROOT
 
 pytest_plugins = ["pytester"]
@@ -103,10 +103,10 @@ def test_two_submissions(course: pytest.Pytester) -> None:
 def test_a_machine_that_fails_is_an_error(course: pytest.Pytester) -> None:
     """The compiler cannot be used: that is nobody's mistake in a kernel."""
     course.makeconftest(
-        "import grader.grade\n"
-        "from grader.fault import MachineFault\n"
+        "import grader.grading.pipeline\n"
+        "from grader.faults import MachineFault\n"
         "def broken(*_): raise MachineFault('NVRTC is missing', mend='install it')\n"
-        "grader.grade.compile_source = broken\n"
+        "grader.grading.pipeline.compile_source = broken\n"
     )
     words = ("-p", PLUGIN, "--lab", LAB, "--lab-on", "sim", "--submission", "right.cu")
     done = course.runpytest_subprocess(*words)

@@ -7,17 +7,112 @@ kept is claimed anew. Only this process talks to the gradebook.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from grader.batch.leases import Leases
+from grader.batch.intake import HandedIn
 from grader.batch.runner import Runner
 from grader.batch.task import Answer, Task
-from grader.fault import MachineFault
-from grader.gradebook.book import FAULTS, Gradebook
-from grader.gradebook.worker import this_worker
+from grader.faults import MachineFault
+from grader.gradebook.attempts import this_worker
+from grader.gradebook.book import FAULTS, Claim, Event, Gradebook
+
+# The claims on what is being graded, renewed while it is.
+
+LEASE = 60.0
+"""Seconds. Others take a submission over when its grader has said nothing for so long, as one on
+another machine that has died does; one of this machine they know to be dead at once."""
+
+
+class Leases:
+    """A thread that renews every claim it was given, thrice a lease. A database that fails
+    meanwhile stops nothing: what is late is told when the grade is to be kept."""
+
+    def __init__(self, book: Gradebook, lease: float = LEASE) -> None:
+        self._book, self._lease = book, lease
+        self._claims: dict[int, Claim] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="leases", daemon=True)
+
+    def __enter__(self) -> Leases:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop renewing, and give back what is still held: nobody need wait for it."""
+        self._ended.set()
+        self._thread.join()
+        for claim in self._claims.values():
+            self._book.release(claim)
+
+    def claim(self, number: int, key: str, worker: str, proposal: str) -> bool:
+        """Claim a submission for as long as it takes; False when it cannot be had."""
+        claim = self._book.claim(number, key, worker, self._lease, proposal=proposal)
+        if claim is None:
+            return False
+        with self._lock:
+            self._claims[number] = claim
+        return True
+
+    def end(self, number: int) -> Claim:
+        """The claim, which is renewed no more."""
+        with self._lock:
+            return self._claims.pop(number)
+
+    def _renew(self) -> None:
+        while not self._ended.wait(self._lease / 3):
+            with self._lock:
+                claims = list(self._claims.values())
+            for claim in claims:
+                try:
+                    self._book.renew(claim, self._lease)
+                except MachineFault:
+                    break  # tried again in a third of a lease
+
+
+# What of a class is still to be graded: from what was found and what the gradebook holds.
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`tasks` are to be graded. The others, by number: `graded` before; `outdated`, those of
+    them graded with another lab text, seed or toolchain."""
+
+    tasks: tuple[Task, ...]
+    graded: tuple[int, ...]
+    outdated: tuple[int, ...]
+
+
+def plan(
+    handed: Sequence[HandedIn],
+    grades: Mapping[int, tuple[str, Any]],
+    wanted: Collection[int],
+    key: str,
+) -> Plan:
+    """A submission that has a grade is never graded again by itself, whatever the key: that is a
+    regrade, which has to be asked for and looked at."""
+    tasks = {one.task.number: one.task for one in handed if one.task is not None}
+    held = [number for number in tasks if number in grades]
+    new = [number for number in tasks if number not in grades]
+    return Plan(
+        tasks=tuple(tasks[number] for number in new if number in wanted),
+        graded=tuple(held),
+        outdated=tuple(number for number in held if grades[number][0] != key),
+    )
+
+
+def proposal_name(key: str, audit: Iterable[Event]) -> str:
+    """The name of the regrade under that key: the same until it is adopted, so that one that was
+    stopped goes on; then a new one."""
+    stem = f"regrade-{key[:8]}"
+    adopted = {event.action for event in audit if event.action.startswith(f"adopt {stem}-")}
+    return f"{stem}-{len(adopted) + 1}"
+
 
 IN_A_ROW = 8
 """Submissions one after the other at which the machine fails before it is taken for broken."""

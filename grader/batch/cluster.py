@@ -12,9 +12,10 @@ import queue
 import shutil
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from time import monotonic, sleep
 from typing import Any
 
@@ -22,11 +23,61 @@ from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_
 from distributed.comm.addressing import parse_address
 from distributed.comm.registry import get_backend
 
-from grader.batch.key import tools_here
-from grader.batch.labpack import PackedLab, pack, unpack
-from grader.batch.task import Answer, Task, Terms, perform
-from grader.fault import Fault, LabFault, MachineFault
-from grader.lab import Lab
+from grader.batch.task import Answer, Task, Terms, perform, quiz_files, tools_here
+from grader.faults import Fault, LabFault, MachineFault
+from grader.labs.model import Lab
+from grader.labs.reading import lab_digest, load_lab
+
+# A lab as one plain value, to be sent to a machine that has no copy of it, or an older one.
+
+
+@dataclass(frozen=True)
+class PackedLab:
+    """`files` are paths below a course's folder and what they hold; `digest` is the lab's."""
+
+    name: str
+    digest: str
+    files: tuple[tuple[str, bytes], ...]
+
+
+def pack(lab: Lab) -> PackedLab:
+    """All that grading needs of a lab: its folder, and what its quiz measures of the solutions;
+    never the solution itself otherwise. Raises LabFault."""
+    try:
+        files = [
+            (f"labs/{lab.name}/{path.relative_to(lab.folder).as_posix()}", path.read_bytes())
+            for path in _files(lab.folder)
+        ]
+        answers = lab.solution.parent
+        files += [
+            (f"solutions/{lab.name}/{path.relative_to(answers).as_posix()}", path.read_bytes())
+            for path in quiz_files(lab)
+        ]
+    except OSError as error:
+        what = f"cannot read the lab's files: {error.strerror}"
+        raise LabFault(what, where=str(lab.folder)) from None
+    return PackedLab(lab.name, lab_digest(lab), tuple(files))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and not any(p.startswith((".", "__pycache__")) for p in parts):
+            yield path
+
+
+def unpack(packed: PackedLab, folder: Path) -> Lab:
+    """The lab, its files written below an empty folder. Raises LabFault when it is not the same
+    there."""
+    for name, data in packed.files:
+        path = folder / PurePosixPath(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    lab = load_lab(packed.name, (folder / "labs",))
+    if lab_digest(lab) != packed.digest:
+        raise LabFault(f"the lab `{packed.name}` did not arrive as it was sent")
+    return lab
+
 
 ANSWER = 20.0
 """Seconds in which a scheduler has to answer."""

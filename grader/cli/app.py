@@ -10,10 +10,8 @@ import typer
 
 from grader import __version__
 from grader.cli.batch import batch
-from grader.cli.check import check
-from grader.cli.course import quiz  # noqa: F401 (adds a command to `labs`)
+from grader.cli.check import check, explain
 from grader.cli.doctor import doctor
-from grader.cli.explain import explain
 from grader.cli.export import export
 from grader.cli.gradebook import gradebook
 from grader.cli.labs import labs
@@ -21,7 +19,7 @@ from grader.cli.replay import replay
 from grader.cli.run import run as run_kernel
 from grader.cli.similar import similar
 from grader.cli.terminal import say, silence
-from grader.fault import Fault
+from grader.faults import Fault
 
 INTERRUPTED = 130
 MACHINE = 3

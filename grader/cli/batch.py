@@ -11,21 +11,29 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from grader.cli.batchrunner import clustered, local, stopped_by_sigterm
-from grader.cli.batchwords import SHOWN, Watch, counts_otherwise, in_a_line, left_out, table_of
+from grader.cli.batch_messages import (
+    SHOWN,
+    Watch,
+    clustered,
+    counts_otherwise,
+    in_a_line,
+    left_out,
+    local,
+    stopped_by_sigterm,
+    table_of,
+)
 from grader.cli.options import Backend, Course, Json, Limit, On, resolved
 from grader.cli.terminal import check_writable, finished, say, show, width, write_json
-from grader.fault import LabFault
-from grader.report.count import counted
+from grader.faults import LabFault, counted
 
 if TYPE_CHECKING:
-    from grader.batch.handin import HandedIn
-    from grader.batch.plan import Plan
+    from grader.batch.batch import Plan
+    from grader.batch.intake import HandedIn
     from grader.batch.runner import Runner
     from grader.batch.task import Answer, Task, Terms
-    from grader.course.course import Course as CourseFile
     from grader.gradebook.book import Gradebook
-    from grader.lab import Lab
+    from grader.gradebook.course import Course as CourseFile
+    from grader.labs.model import Lab
 
 LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
 Place = Annotated[
@@ -77,12 +85,12 @@ def batch(
     command goes on where it was. A regrade changes nothing until --accept.
     """
     from grader.batch.task import Terms
-    from grader.box import refuse_unconfined
-    from grader.labfile.spec import lab_roots, load_lab
+    from grader.labs.reading import lab_roots, load_lab
+    from grader.sandbox.call import refuse_unconfined
 
     check_writable(json)
     if html:
-        from grader.report.page.write import make_folder
+        from grader.reports.page.write import make_folder
 
         make_folder(html)
     held = load_lab(lab, lab_roots(course if course and (course / "labs").is_dir() else None))
@@ -109,7 +117,7 @@ def batch(
 
 def _course(folder: Path | None, lab: str) -> CourseFile | None:
     """The course of that folder, when it has a course.yaml; the lab must then be one of its."""
-    from grader.course.course import FILE, read_course
+    from grader.gradebook.course import FILE, read_course
 
     if folder is None or not (folder / FILE).is_file():
         return None
@@ -140,7 +148,7 @@ class Session:
         self, lab: Lab, terms: Terms, book: Gradebook, course: CourseFile | None, place: Path,
         runner: Runner, *, quiet: bool,
     ) -> None:  # fmt: skip
-        from grader.batch.key import batch_key
+        from grader.batch.task import batch_key
 
         self.lab, self.terms, self.book, self.course = lab, terms, book, course
         self.place, self.runner, self.quiet = place, runner, quiet
@@ -148,8 +156,8 @@ class Session:
 
     def hand_in(self) -> tuple[HandedIn, ...]:
         """Store what is in the folder, and say what was left out."""
-        from grader.batch.gather import gather
-        from grader.batch.handin import hand_in, repeated, strangers, untimed
+        from grader.batch.intake import hand_in, repeated, strangers, untimed
+        from grader.submissions.gather import gather
 
         gathered = gather(self.place, self.lab.name)
         left_out(gathered.notes)
@@ -165,7 +173,7 @@ class Session:
 
     def grade(self, json: str | None, html: Path | None) -> int:
         """Grade what has no grade yet; then the table of all."""
-        from grader.batch.plan import plan
+        from grader.batch.batch import plan
 
         lab = self.lab.name
         handed = self.hand_in()
@@ -217,7 +225,7 @@ class Session:
     ) -> int:  # fmt: skip
         table = table_of(handed, self.book, self.lab.name, failures)
         if html:
-            from grader.cli.batchwords import write_report
+            from grader.cli.batch_messages import write_report
 
             write_report(html, self.lab, table, self.book, self.course)
         if json:
@@ -230,8 +238,8 @@ class Session:
 
     def regrade(self, students: Sequence[str]) -> int:
         """Grade again as a proposal, and show what adopting it would change."""
-        from grader.batch.plan import proposal_name
-        from grader.cli.batchwords import changes_text
+        from grader.batch.batch import proposal_name
+        from grader.cli.batch_messages import changes_text
 
         tasks = self._again(students)
         self._say_seed(tasks)
@@ -245,8 +253,8 @@ class Session:
         return max((2 if answer.is_labs else 3 for answer in failures.values()), default=0)
 
     def _again(self, students: Sequence[str]) -> list[Task]:
-        from grader.batch.handin import task_of
-        from grader.nearest import did_you_mean
+        from grader.batch.intake import task_of
+        from grader.faults import did_you_mean
 
         refused = {one.stored.id: one.refused for one in self.hand_in() if one.stored}
         who = None if "all" in students else [self._enrolled(word) for word in students]
@@ -265,7 +273,7 @@ class Session:
 
     def _say_seed(self, tasks: Sequence[Task]) -> None:
         """Other hidden inputs are a reason of its own why a grade may change."""
-        from grader.grade import seed_id
+        from grader.grading.pipeline import seed_id
 
         grades = self.book.grades(self.lab.name)
         held = [grades[task.number][1] for task in tasks if task.number in grades]
@@ -276,7 +284,7 @@ class Session:
 
 
 def _accept(book: Gradebook, run: str) -> int:
-    from grader.cli.batchwords import changes_text
+    from grader.cli.batch_messages import changes_text
 
     changes = book.changes(run)
     if not changes:

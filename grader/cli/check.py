@@ -1,4 +1,4 @@
-"""`grader check`: one submission of one lab, graded on the public cases."""
+"""`grader explain`: a student's own kernel in pictures."""
 
 from __future__ import annotations
 
@@ -28,13 +28,17 @@ from grader.cli.terminal import (
     write_file,
     write_json,
 )
-from grader.fault import LabFault, StudentFault
+from grader.faults import LabFault, StudentFault
 
 if TYPE_CHECKING:
-    from grader.cases import How
-    from grader.grade import Progress
-    from grader.lab import Lab
-    from grader.record import Grade
+    from grader.grading.cases import How
+    from grader.grading.pipeline import Progress
+    from grader.grading.record import Grade
+    from grader.labs.model import Lab
+from grader.cli.terminal import say
+from grader.faults import Fault
+
+# `grader check`: one submission of one lab, graded on the public cases.
 
 Html = Annotated[
     str | None, typer.Option("--html", metavar="F", help="Write the report as an HTML page to F.")
@@ -55,8 +59,8 @@ def check(
     profile: Profile = False,
 ) -> int:
     """Grade FILE.cu on the public cases of LAB, and say what to mend."""
-    from grader.cases import How
-    from grader.labfile.spec import lab_roots, load_lab
+    from grader.grading.cases import How
+    from grader.labs.reading import lab_roots, load_lab
 
     how = How(resolved(on), threads=threads, limit=limit)
     check_writable(json)
@@ -65,7 +69,7 @@ def check(
         raise LabFault("the lab comes first", where=lab, mend="grader check LAB FILE.cu")
     held = load_lab(lab, lab_roots(course))
     if sanitizer or profile:
-        from grader.crosscheck import ready_for
+        from grader.grading.crosscheck import ready_for
 
         ready_for(sanitizer=sanitizer, profile=profile)
     grade = graded(held, file, how)
@@ -77,7 +81,7 @@ def check(
     if html:
         write_page(grade, file, html)
     if json != "-":
-        from grader.report.text import grade_report
+        from grader.reports.text import grade_report
 
         show(grade_report(grade, width()))
     return grade.exit_code
@@ -85,9 +89,9 @@ def check(
 
 def write_page(grade: Grade, file: Path, html: str) -> None:
     """The student's page of one grade, with the source of the file where that is text."""
-    from grader.report.page.row import ReportRow
-    from grader.report.page.write import student_page
-    from grader.submission import read_submission
+    from grader.reports.page.row import ReportRow
+    from grader.reports.page.write import student_page
+    from grader.submissions.files import read_submission
 
     try:
         source = read_submission(file).text
@@ -99,9 +103,9 @@ def write_page(grade: Grade, file: Path, html: str) -> None:
 def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:
     """The file's grade, with the answers to the quiz that lie beside it; one that holds no source
     text at all has a grade too."""
-    from grader.grade import grade, refusal
-    from grader.quiz.sheet import read_sheet
-    from grader.submission import read_submission
+    from grader.grading.pipeline import grade, refusal
+    from grader.labs.quiz import read_sheet
+    from grader.submissions.files import read_submission
 
     answers = read_sheet(file.parent) if lab.quiz else None
     try:
@@ -121,8 +125,8 @@ def crossed(
     """The grade with what the toolkit's tools say of the same file, which is worth no points."""
     from dataclasses import replace
 
-    from grader.crosscheck import cross_checks
-    from grader.submission import read_submission
+    from grader.grading.crosscheck import cross_checks
+    from grader.submissions.files import read_submission
 
     try:
         submission = read_submission(file)
@@ -130,3 +134,56 @@ def crossed(
         return grade
     more = cross_checks(lab, submission, how, sanitized=sanitizer, profiled=profile)
     return replace(grade, checks=(*grade.checks, *more))
+
+
+PageOption = Annotated[
+    str | None,
+    typer.Option("--html", metavar="F", help="Where the page goes.  [default: explain-FILE.html]"),
+]
+CaseName = Annotated[
+    str, typer.Option("--case", metavar="CASE", help="Which public case.  [default: a small one]")
+]
+
+
+def explain(
+    lab: LabName,
+    file: Source,
+    html: PageOption = None,
+    case: CaseName = "",
+    course: Course = None,
+    threads: Threads = None,
+    limit: Limit = 20.0,
+) -> int:
+    """Draw FILE.cu: which thread touches which element between barriers, and what lines cost."""
+    from grader.grading.cases import How
+    from grader.labs.reading import lab_roots, load_lab
+    from grader.reports.explain.page import explain_page
+    from grader.reports.explain.story import explain as explained
+    from grader.submissions.files import read_submission
+
+    place = html or f"explain-{file.stem}.html"
+    check_writable(place)
+    if lab.endswith(".cu"):
+        raise LabFault("the lab comes first", where=lab, mend="grader explain LAB FILE.cu")
+    held = load_lab(lab, lab_roots(course))
+    try:
+        how = How("sim", threads=threads, limit=limit)
+        story = explained(held, read_submission(file), how, case, progress)
+    except Fault as fault:
+        finished()
+        _show_fault(fault)
+        return fault.exit_code
+    finished()
+    write_file(Path(place), explain_page(story))
+    return 0
+
+
+def _show_fault(fault: Fault) -> None:
+    """What the compiler found goes where findings go; everything else is a message."""
+    findings = getattr(fault, "findings", ())
+    if findings:
+        from grader.reports.finding import findings_text
+
+        show(findings_text(findings, width(), most=20))
+    else:
+        say(str(fault))

@@ -10,11 +10,10 @@ import typer
 from grader.cli.labs import labs
 from grader.cli.options import Course
 from grader.cli.terminal import doing, finished, say, write_file
-from grader.extra import install
-from grader.fault import LabFault, MachineFault
+from grader.faults import LabFault, MachineFault, install
 
 if TYPE_CHECKING:
-    from grader.lab import Lab
+    from grader.labs.model import Lab
 
 Name = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
 
@@ -30,9 +29,8 @@ def quiz(
     to_stdout: Annotated[bool, typer.Option("--stdout", help="Print it; write no file.")] = False,
 ) -> int:
     """Write answers.yaml with the lab's questions, to fill in; `grader check` marks it."""
-    from grader.labfile.spec import lab_roots, load_lab
-    from grader.quiz.form import form
-    from grader.quiz.sheet import FILE
+    from grader.labs.quiz import FILE, form
+    from grader.labs.reading import lab_roots, load_lab
 
     held = load_lab(lab, lab_roots(course))
     if not held.quiz:
@@ -59,8 +57,8 @@ def new(
     ] = "",
 ) -> int:
     """Write a new lab that holds as it is, to edit: spec, oracle, kernels, wrong twins, handout."""
-    from grader.labfile.spec import lab_roots
-    from grader.newlab.write import write_new
+    from grader.authoring.new_lab import write_new
+    from grader.labs.reading import lab_roots
 
     folder = course if course is not None else lab_roots()[0].parent
     count = 0
@@ -84,9 +82,8 @@ def release(
     ] = Path("."),
 ) -> int:
     """Write LAB.zip for students: skeleton, handout, questions, public cases; nothing secret."""
-    from grader.gate.leaks import leaks
-    from grader.labfile.spec import lab_roots, load_lab
-    from grader.release import release_files, zipped
+    from grader.authoring.release import leaks, release_files, zipped
+    from grader.labs.reading import lab_roots, load_lab
 
     held = load_lab(lab, lab_roots(course))
     if not out.is_dir():
@@ -109,7 +106,7 @@ def handout(lab: Lab) -> dict[str, bytes]:
     import tempfile
 
     try:
-        from grader.handout.build import handout_of, lab_pages
+        from grader.authoring.handouts.build import handout_of, lab_pages
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.startswith("grader"):
             raise

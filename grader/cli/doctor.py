@@ -2,9 +2,264 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
 from grader.cli.options import Json
 from grader.cli.terminal import check_writable, show_line, write_json
-from grader.fault import MachineFault
+from grader.faults import Fault, MachineFault, install
+
+# What this machine can do for grading: one Sign a thing looked at, each with how to mend it.
+
+State = Literal["ok", "note", "bad"]
+
+PROBE = b"""\
+extern "C" __global__ void probe(int* out)
+{
+    __shared__ int tile[32];
+    tile[threadIdx.x] = 2 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = tile[31 - threadIdx.x];
+}
+"""
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One thing looked at. `bad` keeps this machine from grading; `note` only from some of it."""
+
+    what: str
+    state: State
+    seen: str
+    mend: str = ""
+
+
+def signs() -> Iterator[Sign]:
+    """Everything that grading needs or can use, looked at in turn; nothing is raised."""
+    gpu_looks = (pycuda, nvcc, nvml, sanitizer, ncu, launch) if has_gpu() else ()
+    looks: tuple[tuple[str, Callable[[], Sign]], ...] = (
+        ("python", python),
+        ("compiler", compiler),
+        ("simulator", simulator),
+        ("probe", probe),
+        ("sandbox", sandbox),
+        ("bounds", bounds),
+        ("cache", cache),
+        ("labs", labs),
+        ("gpu", gpu),
+        *((look.__name__, look) for look in gpu_looks),
+    )
+    for what, look in looks:
+        try:
+            yield look()
+        except Fault as fault:
+            yield Sign(what, "bad", fault.what, fault.mend)
+        except (ImportError, OSError) as error:
+            yield Sign(what, "bad", f"{type(error).__name__}: {error}", "install grader again")
+
+
+def has_gpu() -> bool:
+    """Whether there is a GPU, and so what it needs is worth a look."""
+    from grader.gpu.devices import devices
+
+    return bool(devices())
+
+
+def python() -> Sign:
+    """The interpreter, the platform and the package."""
+    seen = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    if sys.platform != "linux":
+        return Sign("python", "bad", seen, "grader runs on Linux; on Windows use WSL 2")
+    return Sign("python", "ok", f"{seen}, {len(os.sched_getaffinity(0))} cores")
+
+
+def compiler() -> Sign:
+    """NVRTC, from its PyPI wheel."""
+    try:
+        return Sign("compiler", "ok", f"NVRTC {version('nvidia-cuda-nvrtc')}")
+    except PackageNotFoundError:
+        mend = "pip install 'nvidia-cuda-nvrtc==13.0.*'"
+        return Sign("compiler", "bad", "the package nvidia-cuda-nvrtc is not installed", mend)
+
+
+def simulator() -> Sign:
+    """The C core that was built with the package."""
+    folder = Path(__file__).parent / "sim"
+    cores = sorted(path.name for path in folder.glob("_core*.so"))
+    if not cores:
+        mend = "install a C compiler, then: pip install . (or make demo in a checkout)"
+        return Sign("simulator", "bad", f"there is no C core in {folder}", mend)
+    for name in cores:
+        ctypes.CDLL(str(folder / name))
+    return Sign("simulator", "ok", ", ".join(cores))
+
+
+def probe() -> Sign:
+    """A kernel of one warp, compiled and simulated."""
+    from grader.compile.source import compile_source
+    from grader.grading.run import run_all
+    from grader.launch import Array, Launch
+
+    program = compile_source(PROBE, "probe.cu")
+    out = Array("out", (32,), "int32", read_back=True)
+    (trace,) = run_all(program, [Launch("probe", (1, 1, 1), (32, 1, 1), (out,))], on="sim")
+    right = trace.ended and trace.outputs[0].tolist() == [2 * (31 - i) for i in range(32)]
+    if not right or trace.errors:
+        said = trace.errors[0].message if trace.errors else "its numbers are wrong"
+        return Sign("probe", "bad", f"a kernel that is right fails: {said}", "install grader again")
+    return Sign("probe", "ok", "a kernel was compiled and simulated, and is right")
+
+
+def sandbox() -> Sign:
+    """What confines the compiler and the simulator."""
+    from grader.sandbox.bubblewrap import programs, remedy
+    from grader.sandbox.call import confinement, why_unconfined
+
+    if walls := confinement():
+        return Sign("sandbox", "ok", walls)
+    mend = f"{remedy(bool(programs()))}; until then grade only files that you trust"
+    return Sign("sandbox", "note", f"{why_unconfined()}: grader batch refuses to grade", mend)
+
+
+def bounds() -> Sign:
+    """What bounds a box's memory and processes: its whole tree, or each process alone."""
+    from grader.sandbox.cgroup import place
+
+    found = place()
+    if isinstance(found, Path):
+        return Sign("bounds", "ok", f"a control group for each box, in {found}")
+    seen = f"memory is bounded for each process of a box alone: {found}"
+    mend = "where systemd runs, as a user: systemd-run --user --scope grader batch ..."
+    return Sign("bounds", "note", seen, mend)
+
+
+def cache() -> Sign:
+    """The folder that remembers compiled files; grading works without, only slower."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME")
+    if not root:
+        mend = "set HOME or XDG_CACHE_HOME to make a second check of a file quicker"
+        return Sign("cache", "note", "no home folder: nothing is remembered", mend)
+    base = Path(root) if os.environ.get("XDG_CACHE_HOME") else Path(root) / ".cache"
+    folder = base / "warpgrade"
+    nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    if not os.access(nearest, os.W_OK):
+        mend = "make it writable, or point XDG_CACHE_HOME elsewhere"
+        return Sign("cache", "note", f"{nearest} cannot be written", mend)
+    return Sign("cache", "ok", str(folder))
+
+
+def labs() -> Sign:
+    """The labs that are found from here."""
+    from grader.labs.reading import lab_roots, list_labs
+
+    names, roots = list_labs(), ", ".join(map(str, lab_roots()))
+    if not names:
+        mend = "set WARPGRADE_LABS to a labs folder, or use --course DIR"
+        return Sign("labs", "note", f"none in {roots}", mend)
+    return Sign("labs", "ok", f"{len(names)} in {roots}")
+
+
+def gpu() -> Sign:
+    """NVIDIA GPUs and their driver; one that failed its health probe is in quarantine."""
+    from grader.gpu.devices import devices, driver_version, lock_file, sickness
+
+    found = devices()
+    if not found:
+        return Sign("gpu", "note", "none: speed is not judged, everything else is")
+    names = ", ".join(f"{device.model} ({device.node.name})" for device in found)
+    seen = f"{names}, driver {driver_version() or 'unknown'}"
+    sick = [(device, why) for device in found if (why := sickness(device))]
+    if not sick:
+        return Sign("gpu", "ok", seen)
+    reasons = "; ".join(f"{device.node.name} is in quarantine: {why}" for device, why in sick)
+    files = " ".join(str(lock_file(device)) for device, _ in sick)
+    mend = f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {files}"
+    return Sign("gpu", "note", f"{seen}; {reasons}", mend)
+
+
+def pycuda() -> Sign:
+    """PyCUDA, which compiles and launches on a GPU; never imported here."""
+    try:
+        return Sign("pycuda", "ok", f"PyCUDA {version('pycuda')}")
+    except PackageNotFoundError:
+        return Sign("pycuda", "note", "PyCUDA is not installed", install("gpu"))
+
+
+def nvcc() -> Sign:
+    """The CUDA toolkit's compiler, which PyCUDA calls."""
+    from grader.gpu.devices import toolkit
+    from grader.gpu.nvcc import release
+
+    found = toolkit()
+    if found is None:
+        mend = "sudo apt-get install cuda-nvcc-13-0 (NVIDIA's packages); put nvcc on the PATH"
+        return Sign("nvcc", "note", "nvcc is not installed", mend)
+    return Sign("nvcc", "ok", f"nvcc {release(found)} ({found.nvcc})")
+
+
+def nvml() -> Sign:
+    """The library that tells the clocks: without it no throttled pair is seen."""
+    from importlib.util import find_spec
+
+    if find_spec("pynvml") is None:
+        seen = "nvidia-ml-py is not installed: a clock that drops is not noticed"
+        return Sign("nvml", "note", seen, "pip install nvidia-ml-py")
+    try:
+        return Sign("nvml", "ok", f"nvidia-ml-py {version('nvidia-ml-py')}")
+    except PackageNotFoundError:
+        return Sign("nvml", "ok", "pynvml")
+
+
+def sanitizer() -> Sign:
+    """compute-sanitizer, for --sanitizer."""
+    return _tool("sanitizer", "compute-sanitizer", "cuda-sanitizer-13-0")
+
+
+def ncu() -> Sign:
+    """Nsight Compute, for --profile, and whether this user may read the GPU's counters."""
+    from grader.gpu.devices import counters_are_closed
+
+    sign = _tool("ncu", "ncu", "cuda-nsight-compute-13-0")
+    if sign.state == "ok" and counters_are_closed():
+        mend = (
+            "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | "
+            "sudo tee /etc/modprobe.d/nvidia-profiling.conf, then restart the machine"
+        )
+        return Sign("ncu", "note", f"{sign.seen}, but the counters are for root only", mend)
+    return sign
+
+
+def _tool(what: str, name: str, package: str) -> Sign:
+    from grader.gpu.tools import tool_path
+
+    path = tool_path(name)
+    if path is None:
+        mend = f"sudo apt-get install {package} (NVIDIA's packages), or leave the option out"
+        return Sign(what, "note", f"{name} is not installed", mend)
+    return Sign(what, "ok", str(path))
+
+
+def launch() -> Sign:
+    """Whether a GPU runs a known kernel, asked of each in a child."""
+    from grader.gpu.devices import devices, lacking
+    from grader.gpu.launches import healthy
+
+    missing = lacking()
+    if missing is not None:
+        return Sign("launch", "note", missing.what, missing.mend)
+    problems = [f"{d.node.name}: {p}" for d in devices() if (p := healthy(d))]
+    if problems:
+        mend = "see nvidia-smi; reset the GPU or restart the machine"
+        return Sign("launch", "note", "; ".join(problems), mend)
+    return Sign("launch", "ok", "a known kernel ran on every GPU and is right")
+
 
 MARKS = {"ok": "ok  ", "note": "note", "bad": "FAIL"}
 
@@ -14,7 +269,6 @@ def doctor(json: Json = None) -> int:
     from dataclasses import asdict
 
     from grader import __version__
-    from grader.doctor import signs
 
     check_writable(json)
     seen = []

@@ -13,14 +13,13 @@ import typer
 
 from grader.cli.options import Course
 from grader.cli.terminal import STDOUT, say, write_file
-from grader.fault import LabFault, MachineFault
-from grader.wholefile import write_whole
+from grader.faults import LabFault, MachineFault
+from grader.labs.files import write_whole
 
 if TYPE_CHECKING:
-    from grader.course.course import Course as CourseFile
-    from grader.course.roster import Student
-    from grader.export.formats import Format, LeftOut
-    from grader.export.row import ExportRow, Options
+    from grader.export.formats import ExportRow, Format, LeftOut, Options
+    from grader.gradebook.course import Course as CourseFile
+    from grader.gradebook.roster import Student
     from grader.gradebook.values import Entry
 
 AUTOGRADER = "gradescope-autograder"
@@ -67,8 +66,7 @@ def export(
         return _list()
     if name == AUTOGRADER:
         return _autograder(given, course, out, wheel)
-    from grader.export.formats import find_format, sorted_out
-    from grader.export.row import Options, scaled
+    from grader.export.formats import Options, find_format, scaled, sorted_out
 
     chosen = find_format(name)
     rows = _from_gradebook(given, db, course) if db or _has_gradebook(course) else None
@@ -97,10 +95,10 @@ def _list() -> int:
 def _autograder(words: Sequence[str], course: Path | None, out: str, wheel: Path | None) -> int:
     import secrets
 
-    from grader.check.suite import plan
-    from grader.course.course import read_course
+    from grader.checks.suite import plan
     from grader.export.container.build import autograder_zip
-    from grader.labfile.spec import lab_roots, load_lab
+    from grader.gradebook.course import read_course
+    from grader.labs.reading import lab_roots, load_lab
 
     if len(words) != 1:
         raise LabFault("name one lab", mend=f"grader export {AUTOGRADER} LAB")
@@ -121,8 +119,8 @@ def _has_gradebook(course: Path | None) -> bool:
 
 def _from_gradebook(words: Sequence[str], db: str, folder: Path | None) -> list[ExportRow] | None:
     """The rows of one lab; None when the words name files."""
-    from grader.course.course import read_course
     from grader.gradebook.book import open_gradebook
+    from grader.gradebook.course import read_course
 
     if not db and any(word.endswith(".json") or word == STDOUT for word in words):
         return None
@@ -144,9 +142,9 @@ def _from_gradebook(words: Sequence[str], db: str, folder: Path | None) -> list[
 
 
 def _row(entry: Entry, course: CourseFile | None, source: str) -> ExportRow:
-    from grader.course.roster import Student
-    from grader.export.row import WHY, ExportRow
-    from grader.record import grade_from_json
+    from grader.export.formats import WHY, ExportRow
+    from grader.gradebook.roster import Student
+    from grader.grading.record import grade_from_json
 
     student = course.student(entry.student) if course else None
     return ExportRow(
@@ -168,9 +166,9 @@ def _enrolled(student: Student | None, course: CourseFile | None) -> bool | None
 
 def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow]:
     """A row a grade, with its student from the roster where there is one."""
-    from grader.course.course import read_course
-    from grader.export.row import row_of
-    from grader.record import grade_from_json
+    from grader.export.formats import row_of
+    from grader.gradebook.course import read_course
+    from grader.grading.record import grade_from_json
 
     course: CourseFile | None = read_course(folder) if _has_gradebook(folder) and folder else None
     if not words:
@@ -237,7 +235,7 @@ def stems(rows: Sequence[ExportRow]) -> list[str]:
 
 
 def _tell(left: Sequence[LeftOut]) -> None:
-    from grader.export.sheet import one_line
+    from grader.export.fields import one_line
 
     for item in left:
         student = item.row.student
@@ -247,6 +245,6 @@ def _tell(left: Sequence[LeftOut]) -> None:
 
 def _code(item: LeftOut) -> int:
     """What this machine failed is its fault; all else is told and no fault."""
-    from grader.export.row import FAILED
+    from grader.export.formats import FAILED
 
     return MachineFault.exit_code if item.row.why == FAILED else 0

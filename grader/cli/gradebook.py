@@ -14,12 +14,11 @@ import typer
 
 from grader.cli.options import Json
 from grader.cli.terminal import STDOUT, check_writable, say, show, width, write_json
-from grader.fault import LabFault
-from grader.nearest import did_you_mean
+from grader.faults import LabFault, did_you_mean
 
 if TYPE_CHECKING:
-    from grader.course.course import Course
     from grader.gradebook.book import Gradebook
+    from grader.gradebook.course import Course
 
 COURSE_FILE = "course.yaml"
 
@@ -77,8 +76,8 @@ def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Op
     """The gradebook that is meant: `--db`, else that of `--course`; the course is by default that
     of a course.yaml here. Raises LabFault: none is named, or there is none yet and `create` is not
     set."""
-    from grader.course.course import read_course
     from grader.gradebook.book import open_gradebook
+    from grader.gradebook.course import read_course
 
     here = Path(COURSE_FILE).is_file()
     course = read_course(folder or Path()) if folder is not None or here else None
@@ -105,7 +104,7 @@ def _author(author: str) -> str:
 @gradebook.command("show", short_help="What counts for each student of a lab.")
 def show_lab(lab: LabName, db: Db = "", course: CourseFolder = None, json: Json = None) -> int:
     """Show what counts for each student of LAB: points after lateness and overrides."""
-    from grader.gradebook.listing import entries_json, entry_table
+    from grader.gradebook.entries import entries_json, entry_table
 
     check_writable(json)
     with opened(db, course) as held:
@@ -160,7 +159,7 @@ def audit(
     json: Json = None,
 ) -> int:
     """Show every change that was ever made: who, what, what was before and after, and why."""
-    from grader.gradebook.listing import event_lines, events_json
+    from grader.gradebook.entries import event_lines, events_json
 
     check_writable(json)
     with opened(db, course) as held:
@@ -175,7 +174,7 @@ def audit(
 @gradebook.command("recompute", short_help="Work all points of a lab out again.")
 def recompute(lab: LabName, author: Author = "", db: Db = "", course: CourseFolder = None) -> int:
     """Work all points of LAB out again, after the rules or grades have changed; show who moved."""
-    from grader.gradebook.listing import moved_lines
+    from grader.gradebook.entries import moved_lines
 
     with opened(db, course) as held:
         moved = held.book.recompute(held.lab(lab), _author(author), course=held.course)
@@ -194,7 +193,7 @@ def roster(
     course: CourseFolder = None,
 ) -> int:
     """Import a roster: an export of Canvas, Moodle or Gradescope. Nobody's work is touched."""
-    from grader.course.roster import read_roster
+    from grader.gradebook.roster import read_roster
 
     with opened(db, course, create=True) as held:
         listed = held.course.students if held.course else ()
@@ -212,8 +211,7 @@ def roster(
 def secret(course: CourseFolder = None) -> int:
     """Make the file of the course's secret, from which hidden inputs are drawn; only you may read
     it. One that is there is kept."""
-    from grader.course.course import secret_file
-    from grader.course.secret import make_secret
+    from grader.gradebook.course import make_secret, secret_file
 
     path = secret_file(course or Path())
     make_secret(path)

@@ -2,33 +2,150 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from grader.cli.terminal import PLAIN_WIDTH, STDOUT, show_line
+
+if TYPE_CHECKING:
+    from grader.authoring.gate_lines import Line
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.gate import heard, placing, rows, unrepeated, verdict
 from grader.cli.options import Backend, Course, Json, Limit, On, Threads, resolved
-from grader.cli.terminal import (
-    PLAIN_WIDTH,
-    STDOUT,
-    check_writable,
-    doing,
-    finished,
-    say,
-    show,
-    write_file,
-    write_json,
-)
-from grader.fault import LabFault, MachineFault
+from grader.cli.terminal import check_writable, doing, finished, say, show, write_file, write_json
+from grader.faults import LabFault, MachineFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from grader.calibrate import Calibration
-    from grader.gate.line import Line
-    from grader.lab import Lab
+    from grader.authoring.calibrate import Calibration
+    from grader.authoring.gate_lines import Line
+    from grader.labs.model import Lab
+
+# How `grader labs check` shows what labs have to hold: rows of text, and JSON.
+
+AGAIN = "for the reason told above"
+MARGIN = " " * 5
+"""Before what was seen, where it takes rows of its own."""
+
+
+class Told(Protocol):
+    """Shows one row; `good` is whether what it says holds."""
+
+    def __call__(self, line: str, *, good: bool) -> None: ...
+
+
+def heard(json: str | None) -> Told:
+    """What shows rows: nothing does when stdout is the JSON's."""
+    return _unheard if json == STDOUT else show_line
+
+
+def _unheard(line: str, *, good: bool) -> None:
+    return None
+
+
+def rows(line: Line, *, mutants: bool = False) -> list[str]:
+    """A line of the gate in rows of 80 columns, below its lab's name; with its mutants below it
+    when they are asked for."""
+    from grader.authoring.mutation.demands import table
+    from grader.reports.clean import clean, wrap
+
+    head = f"{'ok' if line.holds else 'FAIL':<4} {clean(line.what)}"
+    seen = clean(line.seen)
+    room = PLAIN_WIDTH - len(head)
+    if len(seen) < room:
+        shown = [f"{head}{seen:>{room}}".rstrip()]
+    else:
+        shown = [head, *wrap(MARGIN + seen, PLAIN_WIDTH, MARGIN)]
+    return shown + (_below(table(line.tried)) if mutants else [])
+
+
+def unrepeated(line: Line, earlier: Sequence[Line]) -> Line:
+    """The line as it is shown below earlier ones of its lab: one fault of lab.yaml or reference.py
+    fails every line that needs it, and is told once."""
+    above = {one.seen for one in earlier if one.lab == line.lab and not one.holds}
+    told = line.seen in above and len(line.seen) > len(AGAIN)
+    return replace(line, seen=AGAIN) if told and not line.holds else line
+
+
+def _below(told: Sequence[str]) -> list[str]:
+    from grader.reports.clean import clean, wrap
+
+    return [MARGIN + row for text in told for row in wrap(clean(text), PLAIN_WIDTH - len(MARGIN))]
+
+
+def verdict(lines: Sequence[Line]) -> str:
+    """The last row: how many labs hold, and how many lines of them."""
+    broken = [line for line in lines if not line.holds]
+    count = len({line.lab for line in lines})
+    bad = len({line.lab for line in broken})
+    held = "1 lab holds" if count == 1 else f"{count} labs hold"
+    said = f"{bad} of {count} labs do not hold" if bad else held
+    return f"{said}: {len(lines) - len(broken)} of {len(lines)} lines"
+
+
+def placed(lines: Sequence[Line]) -> tuple[int, int]:
+    """Of the wrong twins and mutants that draw an error: how many are told the wrong line or the
+    one next to it, and how many there are."""
+    every = _told(lines)
+    return sum(named for _, named, _ in every), len(every)
+
+
+def placing(lines: Sequence[Line]) -> list[str]:
+    """How often a report names the wrong line or its neighbour, by how many lines it names, and
+    which reports do not."""
+    every = _told(lines)
+    if not every:
+        return ["no wrong twin or mutant draws an error"]
+    named, count = placed(lines)
+    said = [
+        f"reports name the wrong line or its neighbour in {named / count:.1%}, {named} of {count}"
+    ]
+    for most in sorted({told for _, _, told in every}):
+        hits = [hit for _, hit, told in every if told == most]
+        said.append(f"{MARGIN}with {most} lines told: {sum(hits)} of {len(hits)}")
+    return said + [f"{MARGIN}not named: {what}" for what, hit, _ in every if not hit]
+
+
+def _told(lines: Sequence[Line]) -> list[tuple[str, bool, int]]:
+    """Each wrong twin and mutant that draws an error: its name, whether the line is named, and how
+    many lines are told."""
+    twins = [
+        (f"{line.lab} {line.what}", line.told.named, len(line.told.lines))
+        for line in lines
+        if line.told and line.told.located
+    ]
+    caught = [
+        (f"{line.lab} {one.mutant.name}", one.verdict.named, len(one.verdict.lines))
+        for line in lines
+        for one in line.tried
+        if one.is_caught and one.verdict.located
+    ]
+    return twins + caught
+
+
+def gate_json(lines: Sequence[Line]) -> dict[str, Any]:
+    """Every lab with its lines and mutants, as plain values."""
+    names = dict.fromkeys(line.lab for line in lines)
+    return {"schema": 1, "labs": [_lab([x for x in lines if x.lab == name]) for name in names]}
+
+
+def _lab(lines: Sequence[Line]) -> dict[str, Any]:
+    from grader.authoring.mutation.demands import mutant_json
+
+    return {
+        "lab": lines[0].lab,
+        "holds": all(line.holds for line in lines),
+        "placed": dict(zip(("named", "located"), placed(lines), strict=True)),
+        "lines": [{"what": x.what, "holds": x.holds, "seen": x.seen} for x in lines],
+        "mutants": [mutant_json(one) for line in lines for one in line.tried],
+    }
+
 
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="LAB", help="The labs; all when none is named.")
@@ -41,7 +158,7 @@ def list_(course: Course = None, json: Json = None) -> int:
     """Every lab with its points and cases."""
     from rich.text import Text
 
-    from grader.labfile.spec import lab_roots, list_labs, load_lab
+    from grader.labs.reading import lab_roots, list_labs, load_lab
 
     check_writable(json)
     roots = lab_roots(course)
@@ -110,10 +227,9 @@ def check(
 
     The exit code is 2 when a lab does not hold.
     """
-    from grader.cases import How
-    from grader.cli.gate import gate_json
-    from grader.gate.lab import check_lab, lab_folder
-    from grader.labfile.spec import lab_roots, list_labs, load_lab
+    from grader.authoring.gate import check_lab, lab_folder
+    from grader.grading.cases import How
+    from grader.labs.reading import lab_roots, list_labs, load_lab
 
     check_writable(json)
     roots = lab_roots(course)
@@ -151,9 +267,9 @@ def calibrate(
     """
     from rich.text import Text
 
-    from grader.calibrate import calibrate as calibrated
-    from grader.calibrate import calibration_lines
-    from grader.labfile.spec import lab_roots, list_labs, load_lab
+    from grader.authoring.calibrate import calibrate as calibrated
+    from grader.authoring.calibrate import calibration_lines
+    from grader.labs.reading import lab_roots, list_labs, load_lab
 
     roots, worst = lab_roots(course), 0
     chosen = [load_lab(name, roots) for name in names or list_labs(roots)]
@@ -184,8 +300,8 @@ def _write_thresholds(lab: Lab, made: Calibration) -> None:
     """This device's thresholds into the lab's file, beside those of other devices."""
     from datetime import date
 
-    from grader.calibrate import measured
-    from grader.labfile.thresholds import FILE, read_thresholds, thresholds_text
+    from grader.authoring.calibrate import measured
+    from grader.labs.thresholds import FILE, read_thresholds, thresholds_text
 
     new = measured(made, date.today())
     kept = {**read_thresholds(lab.folder), made.device: new}
@@ -199,9 +315,9 @@ def skeleton(
     to_stdout: Annotated[bool, typer.Option("--stdout", help="Print it; write no file.")] = False,
 ) -> int:
     """Make labs/LAB/LAB.cu, what students start from, out of the solution."""
-    from grader.gate.lab import lab_folder
-    from grader.labfile.spec import lab_roots, load_lab
-    from grader.skeleton import make_skeleton
+    from grader.authoring.gate import lab_folder
+    from grader.authoring.new_lab import make_skeleton
+    from grader.labs.reading import lab_roots, load_lab
 
     folder = lab_folder(load_lab(lab, lab_roots(course)))
     text = make_skeleton(_read(folder.solution), str(folder.solution))

@@ -54,8 +54,7 @@ Source = Annotated[Path, typer.Argument(metavar="FILE.cu", help="The file with t
 def resolved(on: Backend) -> Literal["sim", "gpu"]:
     """The backend that is meant: `auto` is a GPU where one can be used, and says why a GPU that is
     there cannot. Raises MachineFault when `gpu` is asked for and something is missing."""
-    from grader.gpu.device import alike, devices, lacking
-    from grader.gpu.lock import quarantined
+    from grader.gpu.devices import alike, devices, lacking, quarantined
 
     if on is Backend.sim:
         return "sim"

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grader.cli.terminal import show, width
+from grader.faults import Fault
+
+if TYPE_CHECKING:
+    from grader.batch.replay import Replay
+    from grader.grading.record import Grade
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -12,16 +21,99 @@ import typer
 
 from grader.cli.batch import Unsafe
 from grader.cli.options import Backend, Json, Limit, Threads, resolved
-from grader.cli.replaywords import Telling, replay_json, show_replay
 from grader.cli.terminal import check_writable, finished, progress, write_json
-from grader.fault import Fault, LabFault
+from grader.faults import LabFault
 
 if TYPE_CHECKING:
-    from grader.cases import How
-    from grader.course.course import Course as CourseFile
+    from grader.batch.replay import Sources
     from grader.gradebook.book import Gradebook
-    from grader.record import Grade
-    from grader.replay.replay import Sources
+    from grader.gradebook.course import Course as CourseFile
+    from grader.grading.cases import How
+    from grader.grading.record import Grade
+
+# What a replay says: a verdict a grade, and what differs.
+
+NAME = 40
+SHOWN = 20
+"""Differences that are listed; --json has all of them."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What came of one grade: a replay, or why there is none."""
+
+    record: Grade
+    seen: Replay | None
+    fault: Fault | None = None
+
+    @property
+    def code(self) -> int:
+        if self.seen is None:
+            return self.fault.exit_code if self.fault else 3
+        return int(not self.seen.is_same)
+
+
+def replay_json(telling: Telling) -> dict[str, Any]:
+    """What came of one grade, as other tools read it."""
+    told: dict[str, Any] = {"student": telling.record.student, "file": telling.record.file}
+    seen = telling.seen
+    if seen is None:
+        return told | {"same": False, "fault": str(telling.fault)}
+    return told | {
+        "same": seen.is_same,
+        "conditions": [vars(difference) for difference in seen.unlike],
+        "verdict": [vars(difference) for difference in seen.verdict],
+        "notes": list(seen.notes),
+        "grade": seen.made.to_json() if seen.made else None,
+    }
+
+
+def show_replay(telling: Telling, *, several: bool) -> None:
+    """What came of it, on stdout; among several with the student's name."""
+    from rich.text import Text
+
+    from grader.reports.clean import clean, clip, wrap
+
+    record, seen = telling.record, telling.seen
+    text = Text()
+    for title, rows in _listed(seen):
+        text.append(f"{title}\n", "bold")
+        for row in rows[:SHOWN]:
+            lines = wrap(clean(str(row)), width() - 2, "  ")
+            text.append("".join(f"  {line}\n" for line in lines))
+        if len(rows) > SHOWN:
+            text.append(f"  and {len(rows) - SHOWN} more\n")
+    said, style = _said(telling)
+    name = f"{clip(clean(record.student or record.file), NAME)}: " if several else ""
+    text.append("\n".join(wrap(clean(name + said), width(), "  ")), style)
+    show(text)
+
+
+def _listed(seen: Replay | None) -> list[tuple[str, Sequence[object]]]:
+    """What is listed before the verdict, under its titles."""
+    lists = (
+        ("not as it was when this was graded:", seen.unlike),
+        ("the record does not say what is seen now:", seen.verdict),
+        ("taken from the record:", seen.notes),
+    ) if seen else ()  # fmt: skip
+    return [(title, rows) for title, rows in lists if rows]
+
+
+def _said(telling: Telling) -> tuple[str, str]:
+    """The verdict of a replay in one line, and its style."""
+    from grader.reports.text import score_line
+
+    seen = telling.seen
+    if seen is None:
+        return f"cannot be replayed: {' '.join(str(telling.fault).split())}", "bold red"
+    if seen.is_same:
+        return f"the same again: {score_line(telling.record).plain}", "bold green"
+    if seen.made is None:
+        return "nothing was graded: this is not what the grade was made of", "bold red"
+    if seen.verdict:
+        return "the verdict differs", "bold red"
+    return "the same verdict, under other conditions", "bold"
+
 
 GradeFile = Annotated[
     Path, typer.Argument(metavar="GRADE.json", help="What check or batch wrote with --json.")
@@ -58,7 +150,7 @@ def replay(
     Takes the source by --source or from a gradebook, and the seed of hidden inputs from --course.
     Speed is judged by the recorded times. Exit code 0: nothing differs; 1: something does.
     """
-    from grader.box import refuse_unconfined
+    from grader.sandbox.call import refuse_unconfined
 
     check_writable(json)
     records = grades_of(grade, _enrolled(student, course))
@@ -91,8 +183,8 @@ class Asked(NamedTuple):
 
 def _one(record: Grade, given: Given, asked: Asked, several: bool) -> Telling:
     """One grade made again. Among several, one that cannot be is told like the others."""
-    from grader.labfile.spec import lab_roots, load_lab
-    from grader.replay.replay import replay as replayed
+    from grader.batch.replay import replay as replayed
+    from grader.labs.reading import lab_roots, load_lab
 
     try:
         own = asked.course and (asked.course / "labs").is_dir()
@@ -111,7 +203,7 @@ def _one(record: Grade, given: Given, asked: Asked, several: bool) -> Telling:
 
 def _how(record: Grade, again: bool, threads: int | None, limit: float) -> How:
     """As it was graded: on a GPU where there is one, if it had one."""
-    from grader.cases import How
+    from grader.grading.cases import How
 
     if record.backend == "sim":
         return How("sim", threads=threads, limit=limit)
@@ -119,7 +211,7 @@ def _how(record: Grade, again: bool, threads: int | None, limit: float) -> How:
 
 
 def _course_in(folder: Path | None) -> CourseFile | None:
-    from grader.course.course import FILE, read_course
+    from grader.gradebook.course import FILE, read_course
 
     return read_course(folder) if folder and (folder / FILE).is_file() else None
 
@@ -135,8 +227,8 @@ def grades_of(file: Path, student: str) -> list[Grade]:
     """The grades of a JSON file, or that student's alone. Raises LabFault."""
     import json
 
-    from grader.nearest import did_you_mean
-    from grader.record import grade_from_json
+    from grader.faults import did_you_mean
+    from grader.grading.record import grade_from_json
 
     try:
         held = json.loads(file.read_text("utf-8"))
@@ -169,10 +261,10 @@ class Given:
 
     def sources(self, record: Grade) -> Sources:
         """What the grade was made of. Raises LabFault where nobody has it."""
-        from grader.grade import seed_id
-        from grader.quiz.sheet import AnswerSheet, read_sheet, sheet_of
-        from grader.replay.replay import Sources
-        from grader.submission import read_bytes
+        from grader.batch.replay import Sources
+        from grader.grading.pipeline import seed_id
+        from grader.labs.quiz import AnswerSheet, read_sheet, sheet_of
+        from grader.submissions.files import read_bytes
 
         seeded = record.provenance.seed != seed_id(b"")  # `grader check` uses no seed
         if seeded and self.course is None:

@@ -18,22 +18,14 @@ from grader.cli.options import (
     Threads,
     resolved,
 )
-from grader.cli.terminal import (
-    check_writable,
-    finished,
-    progress,
-    say,
-    show,
-    width,
-    write_json,
-)
-from grader.fault import Fault, LabFault
+from grader.cli.terminal import check_writable, finished, progress, say, show, width, write_json
+from grader.faults import Fault, LabFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from grader.cases import How
-    from grader.onelaunch import Ran
+    from grader.grading.cases import How
+    from grader.grading.single_launch import Ran
 
 LaunchFile = Annotated[
     Path, typer.Argument(metavar="LAUNCH.yaml", help="Grid, block and arguments.")
@@ -71,14 +63,14 @@ def run(
     profile: Profile = False,
 ) -> int:
     """Launch a kernel of FILE.cu as LAUNCH.yaml says, and report what it did wrong."""
-    from grader.cases import How
-    from grader.report.json import fault_json, run_json
+    from grader.grading.cases import How
+    from grader.reports.json import fault_json, run_json
 
     check_writable(json)
     try:
         how = How(resolved(on), threads=threads, limit=limit)
         if sanitizer or profile:
-            from grader.crosscheck import ready_for
+            from grader.grading.crosscheck import ready_for
 
             ready_for(sanitizer=sanitizer, profile=profile)
         ran = launched(file, launch, how, out, schedules, trace, watched=on is Backend.auto)
@@ -98,7 +90,7 @@ def run(
         for path in ran.saved.values():
             say(f"wrote {path}")
     else:
-        from grader.report.text import run_report
+        from grader.reports.text import run_report
 
         files = {index: str(path) for index, path in ran.saved.items()}
         show(run_report(ran.kernel, ran.trace, files, width()))
@@ -118,9 +110,9 @@ def launched(
     watched: bool,
 ) -> Ran:
     """The whole of it: read, compile, launch, save."""
-    from grader.launchfile import read_launch
-    from grader.onelaunch import run_once
-    from grader.submission import read_submission
+    from grader.grading.single_launch import run_once
+    from grader.submissions.files import read_submission
+    from grader.submissions.launchfile import read_launch
 
     if launch.suffix == ".cu" and file.suffix in (".yaml", ".yml"):
         mend = "grader run FILE.cu LAUNCH.yaml"
@@ -146,9 +138,9 @@ def crossed(
     """What ran with compute-sanitizer's findings, and both backends' counters by metric."""
     if not (sanitizer or profile):
         return ran, {}
-    from grader.crosscheck import second_opinion
-    from grader.launchfile import read_launch
-    from grader.submission import read_submission
+    from grader.grading.crosscheck import second_opinion
+    from grader.submissions.files import read_submission
+    from grader.submissions.launchfile import read_launch
 
     submission, asked = read_submission(file), read_launch(launch)
     return second_opinion(submission, asked, how, ran, sanitized=sanitizer, profiled=profile)
@@ -157,7 +149,7 @@ def crossed(
 def _show_profile(seen: Mapping[str, Mapping[str, float]]) -> None:
     from rich.text import Text
 
-    from grader.report.profile import profile_lines
+    from grader.reports.text import profile_lines
 
     flat = {f"{m} {who}": value for m, pair in seen.items() for who, value in pair.items()}
     show(Text("\n".join(["", *profile_lines(flat, width())])))
@@ -169,6 +161,6 @@ def _show_fault(fault: Fault, quiet: bool) -> None:
     if not findings:
         say(str(fault))
     elif not quiet:
-        from grader.report.finding import findings_text
+        from grader.reports.finding import findings_text
 
         show(findings_text(findings, width(), most=20))

@@ -10,7 +10,7 @@ import typer
 
 from grader.cli.options import Course, Json
 from grader.cli.terminal import STDOUT, check_writable, say, show, width, write_file, write_json
-from grader.fault import Fault, LabFault
+from grader.faults import Fault, LabFault
 
 LARGEST = 64 << 10
 """Characters of a submission that are compared: kernels are far shorter, and no time is lost on
@@ -39,9 +39,9 @@ def similar(
     The skeleton, the baseline, the solution and what many share do not count. What is found is a
     reason to read both, never a verdict; the exit code is 0 either way.
     """
-    from grader.labfile.spec import lab_roots, load_lab
-    from grader.similar.compare import compare
-    from grader.similar.words import alike_json, alike_report
+    from grader.batch.similarity import compare
+    from grader.batch.similarity_pages import alike_json, alike_report
+    from grader.labs.reading import lab_roots, load_lab
 
     check_writable(json)
     has_labs = course is not None and (course / "labs").is_dir()
@@ -52,7 +52,7 @@ def similar(
     texts = _submissions(place, lab)
     found = compare(texts, [_text(path) for path in (*given, *(known or ()))])
     if html is not None:
-        from grader.similar.page import alike_pages
+        from grader.batch.similarity_pages import alike_pages
 
         for name, page in alike_pages(held, found, texts).items():
             write_file(html / name, page)
@@ -65,8 +65,8 @@ def similar(
 
 def _submissions(place: Path, lab: str) -> Mapping[str, str]:
     """Every submission that is text, by its student's name; the others are told."""
-    from grader.batch.gather import gather
-    from grader.submission import submission_of
+    from grader.submissions.files import submission_of
+    from grader.submissions.gather import gather
 
     gathered = gather(place, lab)
     for note in gathered.notes:

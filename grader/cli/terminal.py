@@ -10,8 +10,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from grader.fault import LabFault
-from grader.wholefile import write_whole
+from grader.faults import LabFault
+from grader.labs.files import write_whole
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -36,7 +36,7 @@ def colored() -> bool:
 
 def show(report: Text) -> None:
     """A report on stdout. A reader that has gone away changes nothing about the verdict."""
-    from grader.report.text import plain
+    from grader.reports.text import plain
 
     _write(plain(report, color=colored()))
 
@@ -45,7 +45,7 @@ def show_line(line: str, *, good: bool) -> None:
     """One line of a list of things that hold or do not, as soon as it is known."""
     from rich.text import Text
 
-    from grader.report.clean import clean
+    from grader.reports.clean import clean
 
     show(Text(clean(line), style="" if good else "bold red"))
 
@@ -67,7 +67,7 @@ def silence() -> None:
 def say(text: str) -> None:
     """A message on stderr: control characters written out, and whatever its encoding cannot
     hold. Only a line feed ends a line."""
-    from grader.report.clean import clean
+    from grader.reports.clean import clean
 
     lines = (part for line in text.split("\n") for part in _wrapped(clean(line)))
     encoding = sys.stderr.encoding or "ascii"
@@ -115,7 +115,7 @@ def check_writable(file: str | None, option: str = "--json") -> None:
 
 def write_json(value: Mapping[str, Any], file: str) -> None:
     """A JSON object to a file, or to stdout for `-`."""
-    from grader.report.json import dumps
+    from grader.reports.json import dumps
 
     if file == STDOUT:
         _write(dumps(value))

@@ -17,9 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from grader.compile.lexical import code, line_of
-from grader.fault import StudentFault
+from grader.faults import StudentFault, did_you_mean
 from grader.launch import Finding, Severity
-from grader.nearest import did_you_mean
 
 MAX_ERRORS = 20
 MAX_WARNINGS = 50

@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from grader.box import BoxDeath, Limits, call
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.declarations import declarations
 from grader.compile.diagnostics import fault, findings, located, missing_header
 from grader.compile.entries import kernels, resources
-from grader.compile.hostcode import host_code, host_finding, nested_launch
 from grader.compile.lexical import code, directives
 from grader.compile.nvrtc import COMPILATION, SUCCESS, Installation, installation
 from grader.compile.program import Kernel, Program
-from grader.compile.screen import refuse_reaching, text_of
-from grader.fault import MachineFault, StudentFault
+from grader.compile.screen import host_code, host_finding, nested_launch, refuse_reaching, text_of
+from grader.faults import MachineFault, StudentFault
 from grader.launch import Finding
+from grader.sandbox.call import BoxDeath, Limits, call
 
 FORMAT = 1
 """Of the cache's entries: a change of what the child returns makes all older ones unknown."""
@@ -95,7 +94,7 @@ def architectures() -> tuple[str, ...]:
     """The architectures that can be compiled for: "sm_75", ..."""
     place = installation()
     reply = call(
-        "grader.compile.step:architectures", {"libraries": str(place.libraries)}, limits=LIMITS
+        "grader.compile.nvrtc:architectures", {"libraries": str(place.libraries)}, limits=LIMITS
     )
     return tuple(f"sm_{number}" for number in reply.value)
 
@@ -131,7 +130,7 @@ def _compiled(
         "libraries": str(place.libraries),
         "folder": str(_INCLUDE),
     }
-    step = "grader.compile.step:compile_variants"
+    step = "grader.compile.nvrtc:compile_variants"
     try:
         return call(step, request, limits=limits, confine=confine).value
     except BoxDeath as death:

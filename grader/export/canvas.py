@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from grader.course.roster import Student
-from grader.export.row import ExportRow, Options, title
-from grader.export.sheet import changed, harmless, number, sheet
+from grader.export.fields import changed, harmless, number, sheet
+from grader.export.formats import ExportRow, Options, title
+from grader.gradebook.roster import Student
 
 EACH = False
 UNIQUE = True

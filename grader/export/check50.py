@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from grader.check.result import Result
-from grader.check.suite import known_check
-from grader.export.row import ExportRow, Options
-from grader.export.words import check_text, clipped, summary
-from grader.record import Grade
-from grader.report.clean import clean
-from grader.report.finding import in_order
-from grader.report.json import dumps
+from grader.checks.result import Result
+from grader.checks.suite import known_check
+from grader.export.fields import check_text, clipped, summary
+from grader.export.formats import ExportRow, Options
+from grader.grading.record import Grade
+from grader.reports.clean import clean
+from grader.reports.finding import in_order
+from grader.reports.json import dumps
 
 EACH = True
 SUFFIX = ".json"

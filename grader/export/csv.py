@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from grader.check.result import Result
-from grader.export.row import ExportRow, Options
-from grader.export.sheet import harmless, number, sheet
-from grader.report.classes import main_finding
+from grader.checks.result import Result
+from grader.export.fields import harmless, number, sheet
+from grader.export.formats import ExportRow, Options
+from grader.reports.classes import main_finding
 
 EACH = False
 SUFFIX = ".csv"

@@ -11,11 +11,11 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from grader.check.result import Result
-from grader.export.row import ExportRow, Options
-from grader.export.words import check_text, clipped
-from grader.record import Grade
-from grader.report.clean import clean
+from grader.checks.result import Result
+from grader.export.fields import check_text, clipped
+from grader.export.formats import ExportRow, Options
+from grader.grading.record import Grade
+from grader.reports.clean import clean
 
 EACH = True
 SUFFIX = ".txt"

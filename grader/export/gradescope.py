@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from grader.check.result import Result
-from grader.export.row import ExportRow, Options
-from grader.export.words import check_text, clipped
-from grader.report.clean import clean
-from grader.report.json import dumps
-from grader.report.text import plain, score_line
+from grader.checks.result import Result
+from grader.export.fields import check_text, clipped
+from grader.export.formats import ExportRow, Options
+from grader.reports.clean import clean
+from grader.reports.json import dumps
+from grader.reports.text import plain, score_line
 
 EACH = True
 SUFFIX = ".json"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from grader.export.row import ExportRow, Options
-from grader.report.page.render import pages
-from grader.report.page.row import ReportRow
-from grader.report.page.student import student_view
+from grader.export.formats import ExportRow, Options
+from grader.reports.page.row import ReportRow
+from grader.reports.page.student import student_view
+from grader.reports.page.write import pages
 
 EACH = True
 SUFFIX = ".html"

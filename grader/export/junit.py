@@ -10,11 +10,11 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Literal
 
-from grader.check.result import Result
-from grader.export.row import ExportRow, Options
-from grader.export.words import check_text, summary
-from grader.record import Grade
-from grader.report.clean import clean
+from grader.checks.result import Result
+from grader.export.fields import check_text, summary
+from grader.export.formats import ExportRow, Options
+from grader.grading.record import Grade
+from grader.reports.clean import clean
 
 EACH = False
 SUFFIX = ".xml"

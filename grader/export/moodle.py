@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Literal
 
-from grader.check.result import Result
-from grader.export.row import ExportRow, Options, title
-from grader.export.sheet import changed, harmless, number, one_line, sheet
-from grader.export.words import clipped, summary
-from grader.report.classes import main_finding
+from grader.checks.result import Result
+from grader.export.fields import changed, clipped, harmless, number, one_line, sheet, summary
+from grader.export.formats import ExportRow, Options, title
+from grader.reports.classes import main_finding
 
 EACH = False
 UNIQUE = True

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from grader.check.result import Result
-from grader.check.suite import known_check
-from grader.export.row import ExportRow, Options
-from grader.export.words import LONGEST, clipped, details, summary
-from grader.record import Grade
-from grader.report.clean import clean
-from grader.report.json import dumps
-from grader.report.text import plain, score_line
+from grader.checks.result import Result
+from grader.checks.suite import known_check
+from grader.export.fields import LONGEST, clipped, details, summary
+from grader.export.formats import ExportRow, Options
+from grader.grading.record import Grade
+from grader.reports.clean import clean
+from grader.reports.json import dumps
+from grader.reports.text import plain, score_line
 
 EACH = True
 SUFFIX = ".json"

@@ -17,15 +17,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.box import BoxDeath, Limits, call, confinement
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.declarations import declarations
 from grader.compile.entries import kernels
 from grader.compile.lexical import code
 from grader.compile.program import Program
-from grader.fault import MachineFault, StudentFault
-from grader.gpu.device import Toolkit, library_folder, toolkit
+from grader.faults import MachineFault, StudentFault
+from grader.gpu.devices import Toolkit, library_folder, toolkit
 from grader.launch import Finding
+from grader.sandbox.call import BoxDeath, Limits, call, confinement
 
 FORMAT = 2
 LIMITS = Limits(wall=60.0, cpu=60.0, memory=4 << 30, output=64 << 20, processes=64)
@@ -123,7 +123,7 @@ def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, 
     libraries = library_folder()
     readable = (tools.root, *((libraries,) if libraries else ()))
     outside_usr = tuple(p for p in readable if Path("/usr") not in p.parents)
-    step = "grader.gpu.compiler:build"
+    step = "grader.gpu.nvcc_child:build"
     with _scratch() as scratch:
         variables = {
             "PATH": f"{tools.nvcc.parent}:/usr/local/bin:/usr/bin:/bin",

@@ -1,11 +1,24 @@
-"""What a GPU can do at best, measured with kernels of our own: the roofline of a report."""
+"""How fast cuBLAS multiplies on a GPU: what a hand-written product is held against.
+
+The library is the CUDA toolkit's, called through ctypes in a child. Float32 throughout: pedantic
+math, which uses no tensor cores.
+"""
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from grader.gpu.session import allocated
+from numpy.typing import NDArray
+
+from grader.gpu.devices import Toolkit
+from grader.gpu.session import allocated, context
+from grader.sandbox.launches import Arrays
+
+# What a GPU can do at best, measured with kernels of our own: the roofline of a report.
 
 COPIED = 256 << 20
 """Bytes that the copy kernel reads, and writes; several times any L2 cache."""
@@ -57,3 +70,71 @@ def seconds(cuda: Any, launch: Any) -> float:
         stop.synchronize()
         times.append(float(start.time_till(stop)) * 1e-3)
     return median(times[1:])
+
+
+PEDANTIC_MATH = 2
+NO_TRANSPOSE = 0
+LIBRARIES = ("libcublasLt.so", "libcublas.so")  # the second needs the first
+
+
+def libraries(tools: Toolkit) -> tuple[Path, ...]:
+    """The toolkit's libraries of LIBRARIES in that order; empty when one is not there."""
+    folders = (tools.root / "lib64", *sorted(tools.root.glob("targets/*/lib")))
+    for folder in folders:
+        found = [sorted(folder.glob(f"{name}*"), key=lambda p: len(p.name)) for name in LIBRARIES]
+        if all(found):
+            return tuple(names[0].resolve() for names in found)
+    return ()
+
+
+def speed(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arrays]:
+    """Operations a second, 2 m n k over the time, of the product with the request's "sizes" m, n
+    and k; 0 when cuBLAS does not work here. grader.sandbox.call calls it by name."""
+    import pycuda.driver as cuda
+
+    m, n, k = request["sizes"]
+    with context(cuda):
+        if (opened := cublas(request["libraries"])) is None:
+            return 0.0, {}
+        held = tuple(allocated(cuda, 4 * count) for count in (m * k, k * n, m * n))
+        for memory, count in zip(held, (m * k, k * n), strict=False):
+            cuda.memset_d32(memory, 0x3F000001, count)  # floats a little above one half
+        multiply = product(*opened, (m, n, k), held)
+        if multiply():
+            return 0.0, {}
+        return 2.0 * m * n * k / seconds(cuda, multiply), {}
+
+
+def cublas(paths: Sequence[str]) -> tuple[Any, Any] | None:
+    """cuBLAS and a handle in the current context; None when it does not work here. `paths` are
+    those of LIBRARIES, in that order."""
+    try:
+        loaded = [ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in paths]
+    except OSError:
+        return None
+    handle = ctypes.c_void_p()
+    if loaded[-1].cublasCreate_v2(ctypes.byref(handle)):
+        return None
+    loaded[-1].cublasSetMathMode(handle, PEDANTIC_MATH)
+    return loaded[-1], handle
+
+
+def product(
+    library: Any, handle: Any, sizes: tuple[int, int, int], held: Sequence[Any]
+) -> Callable[[], int]:
+    """A call that enqueues C = A B and returns cuBLAS' status, 0 when all is well.
+
+    `sizes` are m, n and k; `held` is A (m x k), B (k x n) and C (m x n) on the device, column by
+    column. The product of row-major A and B is that of B and A, with n, m and k."""
+    m, n, k = sizes
+    a, b, c = (ctypes.c_void_p(int(memory)) for memory in held)
+    one, zero = ctypes.c_float(1), ctypes.c_float(0)
+
+    def multiply() -> int:
+        status: int = library.cublasSgemm_v2(
+            handle, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, ctypes.byref(one),
+            a, m, b, k, ctypes.byref(zero), c, m,
+        )  # fmt: skip
+        return status
+
+    return multiply

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.fault import LabFault, MachineFault
-from grader.gpu.lock import share
+from grader.faults import LabFault, MachineFault
+from grader.gpu.devices import share
 
 PAUSES = (20e-6, 2e-3)
 

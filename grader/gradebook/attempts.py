@@ -1,25 +1,72 @@
-"""Attempts: leased, fenced, and accepted once.
-
-A worker claims a submission and gets a token. While its lease runs nobody else gets one; when the
-lease has run out, or the worker is known to be dead, the next claim takes over and the old token
-is worth nothing. Whoever comes late with a grade is told so, and its grade is dropped. So each
-submission has one accepted attempt of each key, whatever is killed and whenever.
-"""
+"""Regrades: graded beside the grades that stand, looked at, then adopted or rejected."""
 
 from __future__ import annotations
 
 import json
+import os
 import secrets
-from collections.abc import Collection
+import socket
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from grader.gradebook.ledger import record, storable
 from grader.gradebook.tables import attempt, grade, submission
-from grader.gradebook.values import Claim, GradeJson
-from grader.gradebook.worker import is_dead
+from grader.gradebook.values import Change, Claim, GradeJson, verdict
+
+# A worker's name, from which others on the same machine can tell that it is dead.
+#
+# A lease alone would make a batch that was killed wait for its own leases to run out. The name says
+# which process of which boot and PID namespace the worker is; one that is provably gone holds
+# nothing. A wrong answer could only cost work twice: what is accepted is decided by the fence.
+
+_PROC = Path("/proc")
+
+
+def this_worker(part: str = "") -> str:
+    """This process, and which part of it: `host/boot/namespace/pid/start/part`."""
+    pid = os.getpid()
+    host = socket.gethostname().replace("/", "_")
+    return "/".join((host, _here(), str(pid), _started(pid) or "0", part))
+
+
+def is_dead(worker: str) -> bool:
+    """Whether that worker is known to have ended: it ran here, and its process is gone."""
+    fields = worker.split("/", 5)
+    if len(fields) != 6 or not fields[3].isdecimal():
+        return False
+    known = fields[4] != "0" and "/".join(fields[1:3]) == _here()
+    return known and _started(int(fields[3])) != fields[4]
+
+
+def _here() -> str:
+    """The boot of this machine and the PID namespace; `-/-` where the system tells neither."""
+    try:
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+        space = os.readlink(_PROC / "self/ns/pid")
+    except OSError:
+        return "-/-"
+    return f"{boot}/{space.partition('[')[2].rstrip(']')}"
+
+
+def _started(pid: int) -> str:
+    """When the process began, in ticks since the boot; "" when there is none, or a zombie."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+# Attempts: leased, fenced, and accepted once.
+#
+# A worker claims a submission and gets a token. While its lease runs nobody else gets one; when the
+# lease has run out, or the worker is known to be dead, the next claim takes over and the old token
+# is worth nothing. Whoever comes late with a grade is told so, and its grade is dropped. So each
+# submission has one accepted attempt of each key, whatever is killed and whenever.
 
 
 def claim(
@@ -193,3 +240,64 @@ def forgive(
         )
         connection.execute(update(attempt).where(mine).values(state="forgiven"))
     return len(ids)
+
+
+def changes(connection: Connection, proposal: str) -> Sequence[Change]:
+    """The old and the new grade of every submission that the regrade has got to, by student."""
+    now = attempt.alias("now")
+    query = (
+        select(submission.c.lab, submission.c.student, submission.c.id, attempt.c.grade_json)
+        .add_columns(now.c.grade_json.label("old_json"))
+        .join(submission, submission.c.id == attempt.c.submission)
+        .outerjoin(grade, grade.c.submission == submission.c.id)
+        .outerjoin(now, now.c.id == grade.c.attempt)
+        .where(attempt.c.proposal == proposal, attempt.c.state == "proposed")
+        .order_by(submission.c.student, submission.c.id)
+    )
+    return tuple(_change(row) for row in connection.execute(query))
+
+
+def _change(row: Row[Any]) -> Change:
+    new = json.loads(row.grade_json)
+    old = None if row.old_json is None else json.loads(row.old_json)
+    return Change(
+        row.lab, row.student, row.id,
+        None if old is None else old["score"], new["score"],
+        "" if old is None else verdict(old), verdict(new),
+        old, new,
+    )  # fmt: skip
+
+
+def _proposed(connection: Connection, proposal: str) -> Sequence[tuple[int, int]]:
+    """The attempts that wait for a decision, each with its submission. Those are locked first, as
+    every writer does, and always in the same order: two that wait for each other would wait for
+    ever."""
+    waiting = (attempt.c.proposal == proposal) & (attempt.c.state == "proposed")
+    theirs = submission.c.id.in_(select(attempt.c.submission).where(waiting))
+    locked = select(submission.c.id).where(theirs).order_by(submission.c.id).with_for_update()
+    connection.execute(locked).all()
+    found = select(attempt.c.id, attempt.c.submission).where(waiting).order_by(attempt.c.submission)
+    return [(row.id, row.submission) for row in connection.execute(found)]
+
+
+def adopt(connection: Connection, proposal: str, author: str, now: datetime) -> int:
+    """Make all that was proposed the submissions' grades, all at once. How many there were."""
+    proposed = _proposed(connection, proposal)
+    for attempt_id, stored_id in proposed:
+        _decide(connection, attempt_id, "accepted")
+        install(connection, stored_id, attempt_id, author, f"adopt {proposal}", now)
+    return len(proposed)
+
+
+def reject(connection: Connection, proposal: str, author: str, now: datetime) -> int:
+    """Drop all that was proposed; the grades that stand are kept. How many there were."""
+    proposed = _proposed(connection, proposal)
+    for attempt_id, stored_id in proposed:
+        _decide(connection, attempt_id, "rejected")
+        action = f"reject {proposal}"
+        record_attempt(connection, now, author, action, stored_id, attempt_id)
+    return len(proposed)
+
+
+def _decide(connection: Connection, attempt_id: int, state: str) -> None:
+    connection.execute(update(attempt).where(attempt.c.id == attempt_id).values(state=state))

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from sqlalchemy import select
 
-from grader.course.course import Course
-from grader.course.roster import Student
-from grader.gradebook import attempts, ledger, proposals, submissions
+from grader.gradebook import attempts, ledger, submissions
+from grader.gradebook import attempts as proposals
 from grader.gradebook import entries as counting
-from grader.gradebook.database import Database, connect
-from grader.gradebook.migrate import migrate
+from grader.gradebook.course import Course
+from grader.gradebook.database import Database, connect, migrate
+from grader.gradebook.roster import Student
 from grader.gradebook.submissions import COLUMNS, FAULTS, HandedIn, of_lab
 from grader.gradebook.tables import student, submission
 from grader.gradebook.values import (
@@ -29,9 +29,18 @@ from grader.gradebook.values import (
 )
 
 __all__ = [
-    "FAULTS", "Change", "Claim", "Entry", "Event", "Gradebook", "Moved", "Override", "Status",
-    "Stored", "open_gradebook",
-]  # fmt: skip
+    "Change",
+    "Claim",
+    "Entry",
+    "Event",
+    "FAULTS",
+    "Gradebook",
+    "Moved",
+    "Override",
+    "Status",
+    "Stored",
+    "open_gradebook",
+]
 
 
 def _now() -> datetime:

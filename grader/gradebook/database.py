@@ -1,26 +1,27 @@
-"""A connection to SQLite or PostgreSQL, and the two kinds of transaction: reading and writing.
-
-SQLite: write-ahead log, every commit flushed, one writer at a time (`BEGIN IMMEDIATE` waits for its
-turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's row.
-"""
+"""Tables made, and those of an older version brought up to date, when a gradebook is opened."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from grader.extra import install
-from grader.fault import LabFault, MachineFault
+from grader.faults import LabFault, MachineFault, install
+
+# A connection to SQLite or PostgreSQL, and the two kinds of transaction: reading and writing.
+#
+# SQLite: write-ahead log, every commit flushed, one writer at a time (`BEGIN IMMEDIATE` waits for its
+# turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's row.
 
 BUSY = 30.0
 """Seconds that a writer waits for the one before it."""
@@ -185,3 +186,54 @@ def _write_ahead(connection: Any) -> None:
             if "locked" not in str(error) or time.monotonic() > end:
                 raise
             time.sleep(0.02)
+
+
+HEAD = "4"
+"""The newest step in migrations/versions: what this code works with."""
+
+_ALONE = threading.Lock()
+"""Alembic keeps the migration that runs in a module of its own: one at a time in a process."""
+
+_POSTGRESQL_LOCK = 0x67726164
+
+
+def migrate(database: Database) -> None:
+    """Bring the tables to HEAD: all of it, or nothing. Whoever opens at the same time waits.
+
+    Raises MachineFault: the gradebook was written by a newer version, or it is some other
+    program's database.
+    """
+    with database.reading() as connection:
+        if revision(connection) == HEAD:
+            return
+    with _ALONE, database.writing() as connection:
+        if not is_sqlite(connection):
+            connection.execute(
+                text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRESQL_LOCK}
+            )
+        was = revision(connection)
+        if was is None and inspect(connection).get_table_names():
+            what = "this database has tables, but no gradebook's"
+            raise MachineFault(what, where=database.name, mend="name an empty one")
+        if was is not None and int(was) > int(HEAD):
+            what = f"this gradebook is of version {was}; this grader knows {HEAD}"
+            raise MachineFault(what, where=database.name, mend="install the newer grader")
+        if was != HEAD:
+            upgrade(connection)
+
+
+def revision(connection: Connection) -> str | None:
+    """The newest step that was made; None for a database that is no gradebook."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def upgrade(connection: Connection, to: str = "head") -> None:
+    """Take the steps up to that one, in the transaction of the connection."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    command.upgrade(config, to)

@@ -1,21 +1,26 @@
-"""What counts for each student of a lab: which submission, how late, overridden or not."""
+"""A lab's entries and the audit, as text for people and as JSON for programs. No I/O."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, tzinfo
 from typing import Any
 
+from rich.cells import cell_len
+from rich.text import Text
 from sqlalchemy import Connection, Row, func, select
 
-from grader.course.course import Course
-from grader.course.policy import LabPolicy, Lateness, lateness
+from grader.gradebook.course import Course
 from grader.gradebook.ledger import overrides, record, storable
+from grader.gradebook.policy import LabPolicy, Lateness, lateness
 from grader.gradebook.submissions import RECEIVED
 from grader.gradebook.tables import attempt, grade, standing, student, submission
-from grader.gradebook.values import Entry, GradeJson, Moved
+from grader.gradebook.values import Entry, Event, GradeJson, Moved
+from grader.reports.clean import clean, clip, wrap
+
+# What counts for each student of a lab: which submission, how late, overridden or not.
 
 MARKED = "marked late, by how much is not told: nothing is taken off"
 """The note of a submission that the course's site marked so without a time."""
@@ -158,3 +163,145 @@ def recompute(
         )  # fmt: skip
         moved.append(Moved(lab, entry.student, was, entry.points, entry.note))
     return tuple(moved)
+
+
+STYLES = {"graded": "", "overridden": "magenta", "incomplete": "red", "refused": "red"}
+
+NOTE = 16
+"""Cells of a line that a note has at least."""
+
+
+def entry_table(entries: Sequence[Entry], zone: tzinfo, width: int = 80) -> Text:
+    """A line a student: points, which submission counts and when it came, and a note, which may
+    take more lines."""
+    if not entries:
+        return Text("no students and no submissions")
+    rows = [_cells(entry, zone) for entry in entries]
+    columns = list(zip(*rows, strict=True))
+    who = min(max(map(cell_len, columns[0])), 24)
+    points, sent = (max(max(map(cell_len, columns[i])), 6) for i in (1, 2))
+    when = 16
+    head = (
+        f"{'student':<{who}}  {'points':>{points}}  {'counts':<{sent}}  {'received':<{when}}  note"
+    )
+    lines = [Text(head, "bold")]
+    for entry, (name, worth, number, at, note) in zip(entries, rows, strict=True):
+        left = f"{_padded(name, who)}  {worth:>{points}}  {number:<{sent}}  {at:<{when}}  "
+        noted = wrap(note, max(width - cell_len(left), NOTE))
+        told = f"\n{' ' * cell_len(left)}".join([left + (noted[0] if noted else ""), *noted[1:]])
+        lines.append(Text(told.rstrip(), STYLES.get(entry.status, "dim")))
+    return Text("\n").join([*lines, Text(), *map(Text, _footer(entries, zone, width))])
+
+
+def _cells(entry: Entry, zone: tzinfo) -> tuple[str, str, str, str, str]:
+    name = clean(f"{entry.student} {entry.name}" if entry.name else entry.student)
+    worth = "-" if entry.points is None else f"{entry.points:g}"
+    worth += "" if entry.max_points is None else f"/{entry.max_points:g}"
+    number = f"{entry.number} of {entry.attempts}" if entry.attempts else "-"
+    return name, worth, number, _received(entry, zone), clean(_note(entry))
+
+
+def _note(entry: Entry) -> str:
+    given = entry.override
+    said = [f"by {given.author}: {given.reason}"] if given else []
+    if entry.status == "incomplete":
+        said.append(f"machine faults: {entry.faults}")
+    if entry.status in ("waiting", "missing"):
+        said.append({"waiting": "not graded yet", "missing": "nothing handed in"}[entry.status])
+    return "; ".join([*said, entry.note] if entry.note else said)
+
+
+def _padded(text: str, cells: int) -> str:
+    clipped = clip(text, cells)
+    return clipped + " " * (cells - cell_len(clipped))
+
+
+def _received(entry: Entry, zone: tzinfo) -> str:
+    if entry.received is None:
+        return "not told" if entry.attempts else ""
+    return f"{entry.received.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def _footer(entries: Sequence[Entry], zone: tzinfo, width: int) -> list[str]:
+    points = [entry.points for entry in entries if entry.points is not None]
+    said = f"{len(entries)} students, {len(points)} with points"
+    if points:
+        said += f", mean {sum(points) / len(points):.4g}"
+    for status in ("overridden", "incomplete", "waiting", "refused", "missing"):
+        number = sum(entry.status == status for entry in entries)
+        said += f", {number} {status}" if number else ""
+    return wrap(f"{said}; times are {zone}", width, "  ")
+
+
+def entries_json(lab: str, entries: Sequence[Entry]) -> dict[str, Any]:
+    """`{"lab", "entries": [...]}`: what counts for each student, moments as ISO 8601 in UTC; of the
+    grade only score, judged_max and status: `grader export` and `grader batch` give the rest."""
+    return {"lab": lab, "entries": [_entry_json(entry) for entry in entries]}
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    values = {k: v for k, v in vars(entry).items() if k not in ("grade_json", "lab", "override")}
+    made = entry.grade_json
+    graded = None if made is None else {k: made[k] for k in ("score", "judged_max", "status")}
+    given = entry.override
+    override = None if given is None else asdict(given) | {"at": _iso(given.at)}
+    return values | {"received": _iso(entry.received), "grade": graded, "override": override}
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def event_lines(events: Sequence[Event], zone: tzinfo) -> Text:
+    """The audit, a line a change."""
+    lines = []
+    for event in events:
+        whose = " ".join(filter(None, (event.lab, event.student)))
+        said = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M:%S}  {event.action}: {whose}"
+        said += f"{_change(event.before, event.after)}, by {_actor(event.actor)}"
+        said += f": {event.reason}" if event.reason else ""
+        lines.append(Text(clean(said)))
+    return Text("\n").join(lines) if lines else Text("nothing has happened yet")
+
+
+def _actor(name: str) -> str:
+    """A person as named; of a worker the machine, the part and the process."""
+    fields = name.split("/", 5)
+    return name if len(fields) < 6 else f"{fields[5] or 'grader'} on {fields[0]}, pid {fields[3]}"
+
+
+def _change(before: Any, after: Any) -> str:
+    """What was before and after; of two objects, what differs."""
+    if before is None and after is None:
+        return ""
+    if not isinstance(before, dict) and not isinstance(after, dict):
+        return f", {_value(before)} -> {_value(after)}"
+    old, new = before or {}, after or {}
+    return "".join(
+        f", {key} {_value(new.get(key))}" if old.get(key) in (None, "") else
+        f", {key} {_value(old[key])} -> {_value(new.get(key))}"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key, "") != new.get(key, "")
+    )  # fmt: skip
+
+
+def _value(value: Any) -> str:
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def events_json(events: Sequence[Event]) -> dict[str, Any]:
+    """`{"events": [...]}`, oldest first."""
+    return {"events": [vars(event) | {"at": _iso(event.at)} for event in events]}
+
+
+def moved_lines(moved: Sequence[Moved]) -> Text:
+    """Whose points are not what they were; who had none on record before is only counted."""
+    lines = (
+        f"{one.student}: {_value(one.old)} -> {_value(one.new)}"
+        + (f"  ({one.note})" if one.note else "")
+        for one in moved
+        if one.old is not None
+    )
+    told = "\n".join(map(clean, lines)) or "nobody's points have changed"
+    first = sum(one.old is None for one in moved)
+    return Text(told + (f"\nnoted for the first time: {first}" if first else ""))

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Table, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from grader.course.roster import Student
-from grader.fault import LabFault
+from grader.faults import LabFault
 from grader.gradebook.database import is_sqlite
+from grader.gradebook.roster import Student
 from grader.gradebook.tables import audit, override, student
 from grader.gradebook.values import Event, Override
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.lab import Expected
+from grader.labs.model import Expected
 
 BINS = 256
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from grader.lab import Expected
-from grader.tolerance import SMALLEST_NORMAL, gamma
+from grader.labs.model import Expected
+from grader.labs.tolerance import SMALLEST_NORMAL, gamma
 
 WINDOW = 16
 

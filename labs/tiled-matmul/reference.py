@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.tolerance import expected_product, product_differs, whole_factors
+from grader.labs.tolerance import expected_product, product_differs, whole_factors
 
 
 def inputs(dims, rng, kind):

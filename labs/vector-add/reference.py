@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.tolerance import expected_sum
+from grader.labs.tolerance import expected_sum
 
 
 def inputs(dims, rng, kind):

@@ -19,12 +19,12 @@ from functools import cached_property, partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from grader import grade as grading
 from grader.compile.source import LIMITS, compile_source
-from grader.fault import StudentFault
-from grader.labfile.spec import load_lab
-from grader.report.text import grade_report, plain
-from grader.submission import read_submission, submission_of
+from grader.faults import StudentFault
+from grader.grading import pipeline as grading
+from grader.labs.reading import load_lab
+from grader.reports.text import grade_report, plain
+from grader.submissions.files import read_submission, submission_of
 from tests.attacks.traces import adopt_orphans, left, traces
 
 CANARY = "canary-7f3a91"

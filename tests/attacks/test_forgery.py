@@ -16,14 +16,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.course.roster import Student
-from grader.export.formats import find_format, format_names, sorted_out
-from grader.export.row import Options, row_of
-from grader.record import Grade
-from grader.report.classes import class_table
-from grader.report.page.row import ReportRow
-from grader.report.page.write import student_page
-from grader.report.text import grade_report, plain
+from grader.export.formats import Options, find_format, format_names, row_of, sorted_out
+from grader.gradebook.roster import Student
+from grader.grading.record import Grade
+from grader.reports.classes import class_table
+from grader.reports.page.row import ReportRow
+from grader.reports.page.write import student_page
+from grader.reports.text import grade_report, plain
 from tests.attacks.test_attacks import FORGERY, harmless
 from tests.attacks.verdict import judged, name_of
 from tests.command import grader

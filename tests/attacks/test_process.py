@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from grader.box import BoxDeath, Limits, call
+from grader.sandbox.call import BoxDeath, Limits, call
 from tests.attacks.corpus import crowding
 from tests.attacks.traces import Traces, adopt_orphans, left, traces
 

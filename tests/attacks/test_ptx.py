@@ -17,8 +17,8 @@ import yaml
 
 from grader.compile.program import Program
 from grader.compile.source import compile_source
+from grader.grading.run import run_all
 from grader.launch import Array, Launch, Scalar, Trace
-from grader.run import run_all
 from tests.attacks.corpus import longest
 
 ROWS: dict[str, dict[str, Any]] = yaml.safe_load(

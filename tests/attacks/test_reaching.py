@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.box import BoxDeath, call
 from grader.compile.nvrtc import installation
 from grader.compile.source import LIMITS
-from grader.walls.sandbox import environment
+from grader.sandbox.bubblewrap import environment
+from grader.sandbox.call import BoxDeath, call
 
 CANARY = "canary_7f3a91"
 KERNEL = 'extern "C" __global__ void k(int* out)'
@@ -75,7 +75,7 @@ def compiled(source: str, *, confine: bool) -> str:
         "libraries": str(place.libraries),
         "folder": str(INCLUDE),
     }
-    step, limits = "grader.compile.step:compile_variants", replace(LIMITS, wall=5.0)
+    step, limits = "grader.compile.nvrtc:compile_variants", replace(LIMITS, wall=5.0)
     try:
         return json.dumps(call(step, request, limits=limits, confine=confine).value)
     except BoxDeath as death:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.walls.stranger import DYNAMIC_USERS
+from grader.sandbox.user import DYNAMIC_USERS
 from tests.command import descendants
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -85,7 +85,7 @@ def _segments() -> set[str]:
 
 def _idle_users() -> set[int]:
     """The users of boxes that have ended. Another grader's box may be at work on this machine, and
-    whoever has a box holds the name of its user: see grader/walls/stranger.py."""
+    whoever has a box holds the name of its user: see grader/sandbox/user.py."""
     names = Path("/proc/net/unix").read_text().split()
     held = {name for name in names if name.startswith("@warpgrade-user-")}
     return {uid for uid in DYNAMIC_USERS if f"@warpgrade-user-{uid}" not in held}

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from grader.fault import StudentFault
-from grader.grade import Grade, grade, refusal
-from grader.labfile.spec import load_lab
-from grader.submission import read_submission
+from grader.faults import StudentFault
+from grader.grading.pipeline import Grade, grade, refusal
+from grader.labs.reading import load_lab
+from grader.submissions.files import read_submission
 
 TESTS = Path(__file__).parents[1]
 COMPILE = sorted((TESTS / "attacks" / "compile").glob("*.cu"))

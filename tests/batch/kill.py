@@ -31,7 +31,7 @@ from typing import Any
 
 from bench.batch import LAB, made_class
 from grader.gradebook.book import open_gradebook
-from grader.walls.stranger import DYNAMIC_USERS
+from grader.sandbox.user import DYNAMIC_USERS
 from tests.batch.victim import STATES, reading
 from tests.command import ROOT, descendants
 

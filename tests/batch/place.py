@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch.gather import gather
-from grader.fault import StudentFault
+from grader.faults import StudentFault
+from grader.submissions.gather import gather
 
 LAB = "tiled-matmul"
 KERNEL = 'extern "C" __global__ void k(int* a) { a[0] = %d; }\n'

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from grader.batch import batch as batches
-from grader.batch import leases as leasing
+from grader.batch import batch as leasing
 from grader.batch.batch import IN_A_ROW, Outcome, run_batch
-from grader.batch.handin import task_of
+from grader.batch.intake import task_of
 from grader.batch.runner import LocalRunner
 from grader.batch.task import Answer, Task
-from grader.fault import MachineFault, StudentFault
-from grader.grade import refusal
+from grader.faults import MachineFault, StudentFault
 from grader.gradebook.book import FAULTS, Gradebook, open_gradebook
-from grader.labfile.spec import load_lab
+from grader.grading.pipeline import refusal
+from grader.labs.reading import load_lab
 from grader.launch import Finding
 from tests.batch.place import kernel
 

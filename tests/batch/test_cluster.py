@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from grader.batch.labpack import pack, unpack
+from grader.batch.cluster import pack, unpack
 from grader.cli.app import run
-from grader.fault import LabFault
-from grader.gpu.device import devices
+from grader.faults import LabFault
+from grader.gpu.devices import devices
 from grader.gradebook.book import open_gradebook
-from grader.labfile.digest import lab_digest
-from grader.labfile.spec import load_lab
+from grader.labs.reading import lab_digest, load_lab
 from tests.batch.daskcluster import Cluster, cluster
 from tests.batch.test_command import RIGHT, WRONG
 from tests.command import ROOT

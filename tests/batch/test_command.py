@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from grader import box
 from grader.cli.app import run
 from grader.gradebook.book import open_gradebook
+from grader.sandbox import call as box
 from tests.batch.place import archive
 from tests.command import ROOT, Said, descendants, grader
 

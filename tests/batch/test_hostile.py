@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch.gather import gather
-from grader.fault import MachineFault, StudentFault
-from grader.submission import MAX_BYTES
+from grader.faults import MachineFault, StudentFault
+from grader.submissions.files import MAX_BYTES
+from grader.submissions.gather import gather
 from tests.batch.place import HONEST, LAB, SECRET, check_refused, folder, kernel
 
 STRANGER = 65000

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch import key as keys
-from grader.batch.key import batch_key, tools_here
-from grader.lab import Lab
-from grader.labfile.spec import load_lab
+from grader.batch import task as keys
+from grader.batch.task import batch_key, tools_here
+from grader.labs.model import Lab
+from grader.labs.reading import load_lab
 from tests.command import ROOT
 
 LAB = "tiled-matmul"

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from grader import box, cases
 from grader.batch import task as performing
-from grader.batch.member import no_file
 from grader.batch.task import Answer, Task, Terms, perform
-from grader.fault import LabFault, MachineFault
-from grader.labfile.spec import load_lab
-from grader.submission import MAX_BYTES
+from grader.faults import LabFault, MachineFault
+from grader.grading import cases
+from grader.labs.reading import load_lab
+from grader.sandbox import call as box
+from grader.submissions.files import MAX_BYTES
+from grader.submissions.members import no_file
 from tests.command import ROOT
 
 LAB = load_lab("vector-add")

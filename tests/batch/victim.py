@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from grader import cases, grade
 from grader.cli.app import run
 from grader.gradebook.book import Gradebook
+from grader.grading import cases
+from grader.grading import pipeline as grade
 
 STATES = ("compile", "simulate", "record", "batch")
 """`batch`: grading has begun; none of the others then is `between`."""

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from grader.compile.source import compile_source
-from grader.fault import StudentFault
+from grader.faults import StudentFault
 from grader.launch import Array, Launch
-from grader.sim.simulate import simulate
+from grader.simulator.simulate import simulate
 
 FILES = sorted(Path(__file__).parent.glob("*.cu"))
 REFUSED = re.compile(r"// refused at line (\d+): (\S+)")

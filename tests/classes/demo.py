@@ -9,16 +9,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from grader.cases import How
 from grader.cli.check import graded
 from grader.cli.terminal import doing, finished, show, width
-from grader.fault import Fault
-from grader.labfile.spec import load_lab
-from grader.record import Grade
-from grader.report.classes import class_table
-from grader.report.page.row import ReportRow
-from grader.report.page.write import write_class_report
-from grader.report.text import grade_report
+from grader.faults import Fault
+from grader.grading.cases import How
+from grader.grading.record import Grade
+from grader.labs.reading import load_lab
+from grader.reports.classes import class_table
+from grader.reports.page.row import ReportRow
+from grader.reports.page.write import write_class_report
+from grader.reports.text import grade_report
 
 LAB = "tiled-matmul"
 FOLDER = Path(__file__).parent / LAB

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from grader.cases import How
 from grader.cli.check import graded
-from grader.labfile.spec import load_lab
-from grader.record import Grade
+from grader.grading.cases import How
+from grader.grading.record import Grade
+from grader.labs.reading import load_lab
 from tests.classes.demo import FOLDER, LAB
 
 EXPECTED: dict[str, dict[str, Any]] = yaml.safe_load((FOLDER / "expected.yaml").read_text())

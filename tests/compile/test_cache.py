@@ -11,7 +11,7 @@ import pytest
 from grader.compile import cache
 from grader.compile import source as module
 from grader.compile.source import compile_source
-from grader.fault import StudentFault
+from grader.faults import StudentFault
 
 KERNEL = b'extern "C" __global__ void k(float* a) { a[0] = 1; }\n'
 

@@ -8,10 +8,9 @@ import pytest
 
 from grader.compile.declarations import declarations, function_line, parameter
 from grader.compile.diagnostics import findings
-from grader.compile.hostcode import host_code, nested_launch
 from grader.compile.lexical import code, directives, split, without_comments
-from grader.compile.screen import MAX_BYTES, refuse_reaching
-from grader.fault import StudentFault
+from grader.compile.screen import MAX_BYTES, host_code, nested_launch, refuse_reaching
+from grader.faults import StudentFault
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from grader.compile.localuse import local_line
+from grader.compile.entries import local_line
 from grader.compile.source import compile_source
 
 HEAD = """__device__ __noinline__ float pick(const float* a, int i) { return a[i]; }

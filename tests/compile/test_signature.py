@@ -7,8 +7,8 @@ import pytest
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.signature import check_kernel
 from grader.compile.source import compile_source
-from grader.fault import StudentFault
-from grader.lab import KernelSpec
+from grader.faults import StudentFault
+from grader.labs.model import KernelSpec
 
 SPEC = KernelSpec("matmul", (("const float*", "A"), ("float*", "C"), ("int", "n")))
 

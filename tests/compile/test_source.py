@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.box import BoxDeath, Limits
 from grader.compile import source as module
 from grader.compile.program import Program
 from grader.compile.screen import MAX_BYTES
 from grader.compile.source import architectures, compile_source, toolchain
-from grader.fault import MachineFault, StudentFault
+from grader.faults import MachineFault, StudentFault
 from grader.launch import Finding
-from grader.walls.outcome import Reason
+from grader.sandbox.call import BoxDeath, Limits
+from grader.sandbox.outcome import Reason
 
 HERE = Path(__file__).parent
 ERRORS = sorted((HERE / "errors").glob("*.cu"))

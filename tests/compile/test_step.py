@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from grader.box import call
 from grader.compile.nvrtc import installation
+from grader.sandbox.call import call
 
-STEP = "grader.compile.step:compile_variants"
+STEP = "grader.compile.nvrtc:compile_variants"
 SECRET = "the_secret_answer"
 
 
@@ -53,7 +53,7 @@ def test_it_loads_no_numpy() -> None:
     import subprocess
     import sys
 
-    command = "import sys, grader.compile.step; print('numpy' in sys.modules)"
+    command = "import sys, grader.compile.nvrtc; print('numpy' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", command], capture_output=True, text=True, check=True
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.compile.program import Program
+from grader.compile.signature import check_variable, variable_bytes
 from grader.compile.source import compile_source
-from grader.compile.variables import check_variable, variable_bytes
-from grader.fault import StudentFault
-from grader.lab import ArgumentSpec
+from grader.faults import StudentFault
+from grader.labs.model import ArgumentSpec
 
 KERNEL = 'extern "C" __global__ void k(float* out) { out[threadIdx.x] = 1; }\n'
 MASK = ArgumentSpec("mask", "in", "float32", (5, 5))

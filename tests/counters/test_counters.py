@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Trace
-from grader.sim.metrics import (
+from grader.simulator.counters import (
     ATOMIC_INSTRUCTIONS,
     BYTES,
     CONFLICTS,
@@ -33,7 +33,7 @@ from grader.sim.metrics import (
     SHARED_INSTRUCTIONS,
     WAVEFRONTS,
 )
-from grader.sim.simulate import simulate
+from grader.simulator.simulate import simulate
 from tests.fuzz.corpus import read
 
 HERE = Path(__file__).parent

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.course.roster import Student
-from grader.export.formats import Format, LeftOut, find_format, sorted_out
-from grader.export.row import ExportRow, Options, row_of
+from grader.export.formats import (
+    ExportRow,
+    Format,
+    LeftOut,
+    Options,
+    find_format,
+    row_of,
+    sorted_out,
+)
+from grader.gradebook.roster import Student
+from grader.grading.record import Grade
 from grader.launch import Finding
-from grader.record import Grade
 from tests.made import RACE, a_grade, a_result
-from tests.report.hidden import CASES
+from tests.reports.hidden import CASES
 
 HIDDEN = Finding(
     "wrong-output",

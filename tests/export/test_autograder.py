@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.box import why_unconfined
 from grader.export.container import inside
 from grader.export.container.build import CONFIG, autograder_zip
-from grader.fault import LabFault, MachineFault
-from grader.labfile.spec import load_lab
-from grader.quizkey import probed_files
-from grader.record import Grade
-from grader.walls.stranger import reachable
+from grader.faults import LabFault, MachineFault
+from grader.grading.quiz import probed_files
+from grader.grading.record import Grade
+from grader.labs.reading import load_lab
+from grader.sandbox.call import why_unconfined
+from grader.sandbox.user import reachable
 from tests.command import ROOT
 from tests.export.rows import FAILED, PASSED
 from tests.export.test_gradescope import Results
@@ -111,7 +111,9 @@ def test_what_is_in_the_zip(archive: bytes) -> None:
     assert solutions == needed and not [n for n in names if n.startswith("course") and "wrong" in n]
     assert not any(name.endswith((".so", ".pyc")) or "__pycache__" in name for name in names)
     c_core = {p.name for p in (ROOT / "grader/sim/core").glob("*.[ch]")}
-    assert c_core == {Path(n).name for n in names if n.startswith("warpgrade/grader/sim/core/")}
+    assert c_core == {
+        Path(n).name for n in names if n.startswith("warpgrade/grader/simulator/core/")
+    }
 
 
 def test_a_wheel_goes_along_instead_of_the_source(tmp_path: Path) -> None:
@@ -184,7 +186,7 @@ def test_without_a_sandbox_another_user_reads_the_submission(root: Path, nowhere
 
 def test_on_that_path_there_is_no_sandbox(nowhere: str) -> None:
     """The control: with such a PATH boxes are not confined, with the real one they are."""
-    asked = "from grader.box import why_unconfined; print(why_unconfined())"
+    asked = "from grader.sandbox.call import why_unconfined; print(why_unconfined())"
     told = {"PATH": nowhere, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", asked], env=told, capture_output=True, text=True)
     assert "not installed" in done.stdout and not why_unconfined()

@@ -14,7 +14,7 @@ import pytest
 from grader.cli.export import stems
 from grader.export.container.build import CONFIG
 from grader.gradebook.book import open_gradebook
-from grader.report.json import dumps
+from grader.reports.json import dumps
 from tests.command import grader
 from tests.export.rows import FAILED, PASSED, a_row, graded
 from tests.gradebook.made import a_course
@@ -160,7 +160,7 @@ def test_the_autograder_draws_what_the_course_draws(course: Path) -> None:
     assert out.stat().st_mode & 0o777 == 0o600  # the hidden cases are in it
     with zipfile.ZipFile(out) as opened:
         config = json.loads(opened.read(CONFIG))
-    from grader.course.course import read_course
+    from grader.gradebook.course import read_course
 
     assert config["seed"] == read_course(course).seed("vector-add").hex()
 

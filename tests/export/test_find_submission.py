@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.export.container.inside import find_submission
-from grader.fault import StudentFault
+from grader.faults import StudentFault
 
 LAB = "vector-add"
 FOUND = [

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from grader.export.formats import Format, find_format, format_names
-from grader.export.row import Options, row_of, scaled
-from grader.export.words import clipped
-from grader.fault import LabFault
+from grader.export.fields import clipped
+from grader.export.formats import Format, Options, find_format, format_names, row_of, scaled
+from grader.faults import LabFault
 from tests.export.rows import FAILED, PASSED, SECRET, a_row, every_format, graded, made
-from tests.report.hidden import SECRETS
+from tests.reports.hidden import SECRETS
 
 NAMES = ("canvas", "check50", "csv", "github-classroom", "gradescope", "html", "junit", "moodle",
          "prairielearn")  # fmt: skip

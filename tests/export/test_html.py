@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.export.rows import PASSED, SECRET, a_row, made
-from tests.report.hidden import SECRETS
+from tests.reports.hidden import SECRETS
 
 
 def test_it_shows_the_points_that_count_and_the_source() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from grader.course.roster import Student
-from grader.export.row import ExportRow, Options
-from grader.export.sheet import harmless, sheet
+from grader.export.fields import harmless, sheet
+from grader.export.formats import ExportRow, Options
+from grader.gradebook.roster import Student
 from tests.export.rows import FAILED, HOSTILE, PASSED, a_row, graded, hostile_rows, made
 
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.fault import LabFault, MachineFault
-from grader.sim import core as core_module
-from grader.sim.core import Core
-from grader.sim.decode import decode
-from grader.sim.findings import Explainer
-from grader.sim.machine import Limits, Machine
-from grader.sim.metrics import launch_counters, line_counters
-from grader.sim.opcode import NotSimulated
-from grader.sim.parser import parse
-from grader.sim.ptx import PtxError
+from grader.faults import LabFault, MachineFault
+from grader.simulator.core import bindings as core_module
+from grader.simulator.core.bindings import Core
+from grader.simulator.core.run import Limits, Machine
+from grader.simulator.counters import launch_counters, line_counters
+from grader.simulator.decode.instructions import NotSimulated
+from grader.simulator.decode.module import decode
+from grader.simulator.diagnose.findings import Explainer
+from grader.simulator.ptx.model import PtxError
+from grader.simulator.ptx.parser import parse
 from tests.fuzz.corpus import Spec
 
 REFUSALS = (PtxError, NotSimulated, MachineFault, LabFault)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
+import grader.sim.core
 import pytest
 
-import grader.sim.core
 from tests.fuzz import runner
 from tests.fuzz.build import sanitised
 from tests.fuzz.corpus import CORPUS, KERNELS, entries
@@ -35,7 +35,7 @@ def test_corpus_runs_clean_under_the_sanitisers(core: Path) -> None:
 
 def test_corpus_reaches_the_core() -> None:
     for entry in entries():
-        assert execute(entry.text, entry.spec, grader.sim.core.core()), entry.name
+        assert execute(entry.text, entry.spec, grader.simulator.core.bindings.core()), entry.name
 
 
 def test_every_kernel_has_both_variants() -> None:

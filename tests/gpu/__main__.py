@@ -23,7 +23,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn, TextIO
 
-from grader.gpu.device import devices
+from grader.gpu.devices import devices
 from tests.gpu.share import REPORTS
 from tests.gpu.table import failures, read, table
 

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from grader.sim.metrics import (
+from grader.simulator.counters import (
     BYTES,
     CONFLICTS,
     FLOPS,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.compile.source import compile_source
-from grader.fault import Fault
+from grader.faults import Fault
 from grader.launch import Array, Launch
 from tests.fuzz.corpus import read
 

@@ -7,8 +7,8 @@ import subprocess
 from datetime import UTC, datetime
 
 from grader.compile.source import toolchain
-from grader.gpu.device import devices, driver_version
-from grader.gpu.device import toolkit as toolkit_here
+from grader.gpu.devices import devices, driver_version
+from grader.gpu.devices import toolkit as toolkit_here
 from grader.gpu.nvcc import release
 
 

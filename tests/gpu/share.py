@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from grader.gpu import lock
+from grader.gpu import devices as lock
 
 REPORTS = "reports"
 

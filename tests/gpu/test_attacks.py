@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grader.compile.source import compile_source
-from grader.run import run_all
+from grader.grading.run import run_all
 from tests.attacks.verdict import LAUNCH, SPEED, broken, due, judged, name_of
 from tests.gpu.test_backend import launch, source
 

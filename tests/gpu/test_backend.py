@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 from grader.compile.source import compile_source
-from grader.fault import LabFault
-from grader.gpu import attempt, lock
-from grader.gpu.attempt import facts_of, healthy
-from grader.gpu.device import devices
-from grader.grade import grade
-from grader.labfile.spec import list_labs, load_lab
+from grader.faults import LabFault
+from grader.gpu import devices as lock
+from grader.gpu import launches as attempt
+from grader.gpu.devices import devices
+from grader.gpu.launches import facts_of, healthy
+from grader.grading.pipeline import grade
+from grader.grading.run import run_all
+from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar, Trace
-from grader.run import run_all
-from grader.submission import read_submission
+from grader.submissions.files import read_submission
 from tests.fuzz.corpus import read
 
 pytestmark = pytest.mark.gpu

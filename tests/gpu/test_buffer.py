@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.compile.program import Kernel, Parameter
-from grader.gpu.buffer import GUARD, POISONS, guarded, inside, trespasses, written
+from grader.gpu.buffers import GUARD, POISONS, guarded, inside, trespasses, written
 from grader.launch import Array, Launch
 
 OUT = Array("C", (4, 3), "float32", None, True)

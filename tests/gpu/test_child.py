@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.box import BoxDeath, Reply
 from grader.compile.program import Kernel, Parameter, Program
-from grader.fault import MachineFault, StudentFault
-from grader.gpu import attempt, child, device, lock, measure
-from grader.gpu.buffer import GUARD, guard_byte
-from grader.gpu.child import Facts, facts_of
-from grader.gpu.device import Device, Toolkit, alike
+from grader.faults import MachineFault, StudentFault
+from grader.gpu import devices as device
+from grader.gpu import devices as lock
+from grader.gpu import launches as attempt
+from grader.gpu import process as child
+from grader.gpu import timing as measure
+from grader.gpu.buffers import GUARD, guard_byte
+from grader.gpu.devices import Device, Toolkit, alike
+from grader.gpu.launch_child import Outcome
 from grader.gpu.nvcc import _refused
-from grader.gpu.step import Outcome
+from grader.gpu.process import Facts, facts_of
 from grader.launch import Array, Launch
+from grader.sandbox.call import BoxDeath, Reply
 
 GPU = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 PROGRAM = Program("k.cu", "one\ntwo\n", (Kernel("k", "k", 1, ()),), "", "", "sm_75")
@@ -27,7 +31,7 @@ HEALTHY = Reply(True, {})
 
 
 class Deaths:
-    """Stands for grader.box.call: each step's answer, or the death that it dies."""
+    """Stands for grader.sandbox.call.call: each step's answer, or the death that it dies."""
 
     def __init__(self, **answers: Reply | BoxDeath | MachineFault) -> None:
         self.answers = answers

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from grader.cli.options import Backend, resolved
-from grader.fault import MachineFault
-from grader.gpu import device, lock
-from grader.gpu.device import alike
-from grader.gpu.lock import quarantine
+from grader.faults import MachineFault
+from grader.gpu import devices as device
+from grader.gpu import devices as lock
+from grader.gpu.devices import alike, quarantine
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.gpu.clock import Clock, dropped
-from grader.speed.timing import Pair, Timing
+from grader.gpu.samples import Clock, dropped
+from grader.gpu.speedup import Pair, Timing
 
 
 @pytest.mark.parametrize(

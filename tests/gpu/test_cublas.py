@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu.cublas import libraries
-from grader.gpu.device import Toolkit
+from grader.gpu.devices import Toolkit
+from grader.gpu.peaks import libraries
 
 BOTH = ("libcublas.so", "libcublas.so.13", "libcublasLt.so", "libcublasLt.so.13")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu import device
-from grader.gpu.device import Toolkit, devices, driver_version, lacking, toolkit
-from grader.gpu.errors import of_error
+from grader.gpu import devices as device
+from grader.gpu.devices import Toolkit, devices, driver_version, lacking, toolkit
+from grader.gpu.launches import of_error
 from grader.gpu.nvcc import known_release, release
 
 INFORMATION = "Model: \t\t NVIDIA T4\nIRQ: 1\nGPU UUID: \t GPU-{0}\nDevice Minor: \t {0}\n"

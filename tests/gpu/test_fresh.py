@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from grader.gpu.fresh import PIECE, fresh, moves
+from grader.gpu.buffers import PIECE, fresh, moves
 
 SHAPES = [(0,), (5, 0), (1,), (2,), (3,), (257,), (1000,), (40000,), (1, 7), (3, 9), (4, 1), (7, 5),
           (64, 48), (5, 6, 7)]  # fmt: skip

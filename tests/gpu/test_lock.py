@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.fault import MachineFault
-from grader.gpu.device import Device
-from grader.gpu.lock import UNTOLD, held, lock_file, pause, quarantine, share, sickness
+from grader.faults import MachineFault
+from grader.gpu.devices import UNTOLD, Device, held, lock_file, pause, quarantine, share, sickness
 
 FIRST = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 SECOND = Device(Path("/dev/nvidia1"), "GPU-bbbb", "NVIDIA B")

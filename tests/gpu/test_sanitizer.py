@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader.compile.program import Program
-from grader.gpu.profile import counters, hardware
-from grader.gpu.sanitizer import findings, folded
-from grader.report.profile import profile_lines
+from grader.gpu.tools import counters, findings, folded, hardware
+from grader.reports.text import profile_lines
 
 MEMCHECK = """\
 ========= COMPUTE-SANITIZER

@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from grader.box import Reply
 from grader.compile.program import Kernel, Program
-from grader.gpu import attempt, child, device, lock
-from grader.gpu.device import alike, devices
-from grader.gpu.lock import held, quarantine
-from grader.gpu.step import Outcome
+from grader.gpu import devices as device
+from grader.gpu import devices as lock
+from grader.gpu import launches as attempt
+from grader.gpu import process as child
+from grader.gpu.devices import alike, devices, held, quarantine
+from grader.gpu.launch_child import Outcome
 from grader.launch import Launch
+from grader.sandbox.call import Reply
 
 INFORMATION = "Model: \t\t NVIDIA T4\nGPU UUID: \t GPU-{0}\nDevice Minor: \t {0}\n"
 PROGRAM = Program("k.cu", "", (Kernel("k", "k", 1, ()),), "", "", "sm_75")
@@ -58,7 +60,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
 
 
 def launches(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [call for call in calls if call["step"] == "grader.gpu.step:launch"]
+    return [call for call in calls if call["step"] == "grader.gpu.launch_child:launch"]
 
 
 def test_an_attempt_sees_the_gpu_that_is_free(calls: list[dict[str, Any]]) -> None:

@@ -13,20 +13,18 @@ import pytest
 
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.fault import Fault, LabFault, MachineFault
-from grader.gpu.buffer import GUARD, guarded, inside
-from grader.gpu.fresh import fresh, moves
-from grader.gpu.measure import KEPT_BYTES, most_pairs, stop
+from grader.faults import Fault, LabFault, MachineFault
+from grader.gpu.buffers import GUARD, fresh, guarded, inside, moves
 from grader.gpu.samples import BASELINE, FEWEST, OWN, SUBMISSION
-from grader.gpu.verified import timed_launch
-from grader.lab import Case
-from grader.labfile.spec import load_lab
+from grader.gpu.speedup import Timing, TimingPlan, estimate
+from grader.gpu.timing import KEPT_BYTES, most_pairs, stop
+from grader.gpu.timing_verification import timed_launch
+from grader.grading.run import time_kernel
+from grader.grading.timing import verifier
+from grader.labs.cases import prepare, prepare_baseline
+from grader.labs.model import Case
+from grader.labs.reading import load_lab
 from grader.launch import Array, Launch, Scalar
-from grader.prepare import prepare, prepare_baseline
-from grader.run import time_kernel
-from grader.speed.speedup import estimate
-from grader.speed.timing import Timing, TimingPlan
-from grader.speed.verifier import verifier
 
 ROOT = Path(__file__).parents[2]
 LAB = load_lab("tiled-matmul")

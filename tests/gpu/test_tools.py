@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from grader.cli.app import run as command
+from grader.cli.doctor import signs
 from grader.compile.source import compile_source
-from grader.doctor import signs
-from grader.gpu.sanitizer import sanitized
+from grader.gpu.tools import sanitized
+from grader.grading.run import built_for, run_all
 from grader.launch import Array, Launch
-from grader.run import built_for, run_all
 
 pytestmark = pytest.mark.gpu
 

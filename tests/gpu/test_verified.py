@@ -12,18 +12,17 @@ import pytest
 from numpy.typing import NDArray
 
 from grader.compile.source import compile_source
-from grader.fault import LabFault, MachineFault
-from grader.gpu import rivals
-from grader.gpu.buffer import GUARD, guarded, inside
-from grader.gpu.clock import Clock
-from grader.gpu.samples import BASE, BASELINE, SUBMISSION, SURE, Record, is_checked
-from grader.gpu.verified import believe, spoilt_baseline, timed_launch, wrong_outputs
-from grader.lab import Case
-from grader.labfile.spec import load_lab
+from grader.faults import LabFault, MachineFault
+from grader.gpu import timing_child as rivals
+from grader.gpu.buffers import GUARD, guarded, inside
+from grader.gpu.samples import BASE, BASELINE, SUBMISSION, SURE, Clock, Record, is_checked
+from grader.gpu.speedup import TimingPlan
+from grader.gpu.timing_verification import believe, spoilt_baseline, timed_launch, wrong_outputs
+from grader.grading.timing import verifier
+from grader.labs.cases import prepare_launches
+from grader.labs.model import Case
+from grader.labs.reading import load_lab
 from grader.launch import Array
-from grader.prepare import prepare_launches
-from grader.speed.timing import TimingPlan
-from grader.speed.verifier import verifier
 
 LAB = load_lab("tiled-matmul")
 CASE = Case("timed", {"n": 16}, "integer")

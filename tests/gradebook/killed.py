@@ -17,8 +17,8 @@ from typing import Any
 
 from sqlalchemy import event, text
 
+from grader.gradebook.attempts import this_worker
 from grader.gradebook.book import Gradebook, open_gradebook
-from grader.gradebook.worker import this_worker
 from tests.gradebook.made import NOON, a_grade
 
 LAB, KEY = "tiled", "key"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from grader.fault import LabFault, MachineFault
+from grader.faults import LabFault, MachineFault
 from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.database import connect, is_sqlite
 from tests.gradebook.made import NOON, a_grade

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from grader.fault import MachineFault
+from grader.faults import MachineFault
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.database import connect
 from tests.command import ROOT

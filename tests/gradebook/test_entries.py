@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from grader.course.course import Course
-from grader.course.policy import LabPolicy, Penalty
-from grader.course.roster import Student
-from grader.fault import LabFault
+from grader.faults import LabFault
 from grader.gradebook.book import Entry, Gradebook, Stored, open_gradebook
-from grader.gradebook.entries import MARKED
-from grader.gradebook.listing import entry_table
+from grader.gradebook.course import Course
+from grader.gradebook.entries import MARKED, entry_table
+from grader.gradebook.policy import LabPolicy, Penalty
+from grader.gradebook.roster import Student
 from tests.gradebook.made import NOON, a_grade
 
 LAB = "tiled"

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from grader.gradebook.attempts import is_dead, this_worker
 from grader.gradebook.book import open_gradebook
-from grader.gradebook.worker import is_dead, this_worker
 from tests.command import ROOT
 from tests.gradebook.made import NOON, Clock, a_grade
 

@@ -14,8 +14,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Integer, MetaData, Table, text
 from sqlalchemy.exc import DBAPIError
 
-from grader.fault import MachineFault
-from grader.gradebook import migrate
+from grader.faults import MachineFault
+from grader.gradebook import database as migrate
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.database import connect
 from grader.gradebook.tables import metadata

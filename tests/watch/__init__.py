@@ -1,1 +1,1 @@
-"""Kernels with what must be found in them, and clean twins; see tests/sim/test_watch.py."""
+"""Kernels with what must be found in them, and clean twins; see tests/simulator/test_watch.py."""

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from grader import __version__
-from grader.fault import LabFault
-from grader.lab import Lab
-from grader.quizkey import probed_files
-from grader.release import zipped
+from grader.authoring.release import zipped
+from grader.faults import LabFault
+from grader.grading.quiz import probed_files
+from grader.labs.model import Lab
 
 CONFIG = "course/autograder.json"
 SCRIPTS = ("run_autograder", "setup.sh")

@@ -17,21 +17,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.box import hide
 from grader.export import gradescope
 from grader.export.container.build import CONFIG
-from grader.export.row import FAILED, Options, row_of
-from grader.fault import Fault, MachineFault, StudentFault
-from grader.grade import grade, refusal
-from grader.lab import Lab
-from grader.labfile.spec import load_lab
+from grader.export.formats import FAILED, Options, row_of
+from grader.faults import Fault, MachineFault, StudentFault
+from grader.grading.pipeline import grade, refusal
+from grader.grading.record import Grade
+from grader.labs.files import write_whole
+from grader.labs.model import Lab
+from grader.labs.quiz import FILE, AnswerSheet, read_sheet
+from grader.labs.reading import load_lab
 from grader.launch import Finding
-from grader.quiz.sheet import FILE, AnswerSheet, read_sheet
-from grader.record import Grade
-from grader.report.redact import redact
-from grader.report.text import grade_report, plain
-from grader.submission import read_submission
-from grader.wholefile import write_whole
+from grader.reports.redact import redact
+from grader.reports.text import grade_report, plain
+from grader.sandbox.call import hide
+from grader.submissions.files import read_submission
 
 TRIES = 3
 

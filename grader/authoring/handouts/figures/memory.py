@@ -1,0 +1,272 @@
+"""Figures of memory: sectors, banks, dynamic shared arrays, atomics, the last block."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from matplotlib.patches import Rectangle
+
+from grader.authoring.handouts.canvas import (
+    BLUE,
+    DARK_BLUE,
+    INK,
+    ORANGE,
+    PALE,
+    RED,
+    Axes,
+    Figure,
+    cells,
+    lined,
+    sheet,
+    titled,
+)
+from grader.authoring.handouts.runs import (
+    KERNELS,
+    baseline,
+    matrices,
+    numbers,
+    own,
+    ran,
+    solution,
+    whole,
+    with_constants,
+)
+from grader.launch import Argument, Array, Launch
+from grader.reports.explain.accesses import touches
+
+# The sectors that one request of a warp moves: coalesced, misaligned, strided.
+
+SECTORS_ALT = (
+    "Four requests of a warp of 32 threads, each shown as the 32-byte sectors that it moves, 8 "
+    "floats a sector, with the floats that are used marked. x[tid]: 4 sectors, all used. x[tid "
+    "+ 1]: 5 sectors, the first and the last used in part. x[2 * tid]: 8 sectors, every other "
+    "float used. x[8 * tid]: 32 sectors, one float of each used."
+)
+FLOATS = 8
+REQUESTS = ((1, 0, "x[tid]"), (1, 1, "x[tid + 1]"), (2, 0, "x[2 * tid]"), (8, 0, "x[8 * tid]"))
+COUNTER = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+
+
+def request(stride: int, first: int) -> tuple[frozenset[int], int]:
+    """The numbers of the floats that a warp reads, and the sectors that the counter tells."""
+    x = numbers(32 * stride + first)
+    args = (
+        Array("x", x.shape, "float32", x),
+        Array("y", (32,), "float32", None, True),
+        whole("stride", stride),
+        whole("first", first),
+    )
+    trace = ran(own("strides"), Launch("read", (1, 1, 1), (32, 1, 1), args))
+    read = frozenset(t.number for t in touches(trace) if t.variable == "x")
+    return read, int(trace.counters[COUNTER])
+
+
+def draw_sectors() -> Figure:
+    """One panel a request; a column is a sector, a cell a float."""
+    figure, axes = sheet(len(REQUESTS), 1, 5.0)
+    for (panel,), (stride, first, text) in zip(axes, REQUESTS, strict=True):
+        read, sectors = request(stride, first)
+        _panel(panel, read)
+        used = len(read) / (sectors * FLOATS)
+        titled(panel, f"{text}: {sectors} sectors, {100 * used:g} % of the bytes moved are used")
+    return figure
+
+
+def _panel(axes: Axes, read: frozenset[int]) -> None:
+    for sector in range(32):
+        moved = any(n // FLOATS == sector for n in read)
+        if moved:
+            axes.add_patch(Rectangle((sector, 0), 1, FLOATS, facecolor=PALE))
+            axes.add_patch(
+                Rectangle((sector, 0), 1, FLOATS, fill=False, edgecolor=INK, linewidth=1.1)
+            )
+    for number in read:
+        axes.add_patch(Rectangle(divmod(number, FLOATS), 1, 1, facecolor=DARK_BLUE))
+    lined(axes, FLOATS, 32)
+    axes.set_xlim(-0.1, 32.1)
+    axes.set_ylim(FLOATS + 0.1, -0.1)
+    axes.set_xticks([n + 0.5 for n in range(0, 32, 4)], [str(32 * n) for n in range(0, 32, 4)])
+    axes.set_yticks([0.5, FLOATS - 0.5], ["0", "7"])
+    axes.tick_params(length=0, labelsize=7.5)
+    axes.set_xlabel("sector, by its first byte in x", fontsize=8)
+    axes.set_ylabel("float in it", fontsize=8)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+# A warp reads a column of a 32 x 32 tile, and of one padded to 33 floats a row.
+
+BANK_CONFLICTS_ALT = (
+    "The 32 banks of shared memory as columns and the 32 rows of a tile as rows. Without "
+    "padding the 32 elements of the tile's first column all lie in bank 0 and take 32 passes. "
+    "With 33 floats a row element r lies in bank r, and one pass does."
+)
+BANKS = 32
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+
+
+def column(wide: int) -> tuple[dict[int, int], int]:
+    """The bank that each thread reads from, by thread, and the passes that the counter tells."""
+    x = numbers(32, 32)
+    args = (Array("x", x.shape, "float32", x), Array("y", (32,), "float32", None, True))
+    source = with_constants(own("banks"), KERNELS / "banks.cu", {"WIDE": wide})
+    trace = ran(source, Launch("column", (1, 1, 1), (32, 1, 1), args))
+    reads = [t for t in touches(trace) if t.space == "shared" and t.access == "read"]
+    return {t.thread[0]: t.number % BANKS for t in reads}, int(trace.counters[WAVEFRONTS])
+
+
+def draw_bank_conflicts() -> Figure:
+    """Two panels: the bank of each thread's element."""
+    figure, (row,) = sheet(1, 2, 3.7)
+    for panel, wide in zip(row, (32, 33), strict=True):
+        banks, passes = column(wide)
+        _bank_conflicts_panel(panel, banks)
+        titled(panel, f"tile[32][{wide}], first column: {passes} pass{'es' * (passes > 1)}")
+    return figure
+
+
+def _bank_conflicts_panel(axes: Axes, banks: dict[int, int]) -> None:
+    crowded = {bank for bank, held in Counter(banks.values()).items() if held > 1}
+    for thread, bank in banks.items():
+        color = RED if bank in crowded else DARK_BLUE
+        axes.add_patch(Rectangle((bank, thread), 1, 1, facecolor=color))
+    lined(axes, 32, BANKS)
+    axes.set_xlim(-0.1, BANKS + 0.1)
+    axes.set_ylim(32.1, -0.1)
+    axes.set_aspect("equal")
+    ticks = range(0, 32, 8)
+    axes.set_xticks([n + 0.5 for n in ticks], [str(n) for n in ticks])
+    axes.set_yticks([n + 0.5 for n in ticks], [str(n) for n in ticks])
+    axes.tick_params(length=0, labelsize=8)
+    axes.set_xlabel("bank", fontsize=8.5)
+    axes.set_ylabel("thread: row of the tile", fontsize=8.5)
+
+
+# Tiles of 3 x 3 in one dynamic array: which thread writes which float of it.
+
+SHARED_ARRAY_ALT = (
+    "The array tiles as 18 cells in a row. Floats 0 to 8 are A's tile, row by row, and floats 9 "
+    "to 17 are B's; each float is written by the thread whose x and y are its column and row in "
+    "the tile."
+)
+TILE = 3
+
+
+def writers() -> dict[int, tuple[int, int, str]]:
+    """For each float of `tiles` its writer's x and y in the first phase, and the matrix whose
+    element it then loads."""
+    args = (*matrices(TILE, TILE, TILE), *(whole(name, TILE) for name in ("m", "n", "k", "tile")))
+    launch = Launch("matmul", (1, 1, 1), (TILE, TILE, 1), args, shared=8 * TILE * TILE)
+    seen = [t for t in touches(ran(solution("dynamic-tile"), launch)) if t.phase == 0]
+    origin = {(t.thread, t.line): t.variable for t in seen if t.space == "global"}
+    return {
+        t.number: (t.thread[0], t.thread[1], origin[t.thread, t.line])
+        for t in seen
+        if t.space == "shared"
+    }
+
+
+def draw_shared_array() -> Figure:
+    """One row of cells."""
+    figure, ((axes,),) = sheet(1, 1, 1.2)
+    held = writers()
+    fills = {(0, n): BLUE if name == "A" else ORANGE for n, (_, _, name) in held.items()}
+    texts = {(0, n): f"{name}\n({x},{y})" for n, (x, y, name) in held.items()}
+    cells(axes, 1, len(held), fills, texts, size=7)
+    for number in held:
+        axes.text(number + 0.5, 1.12, str(number), ha="center", va="top", fontsize=7)
+    axes.set_ylim(1.5, -0.1)
+    titled(axes, f"float tiles[{len(held)}]: the matrix and the thread (x,y) that writes it")
+    return figure
+
+
+# Atomics on global memory of the two histograms, as the number of elements grows.
+
+ATOMICS_ALT = (
+    "Atomic operations on global memory over the number of elements, both axes logarithmic, for "
+    "4 blocks of 256 threads. Without private bins there is one for each element. With private "
+    "bins there are at most 4 x 256 = 1,024, however many elements there are."
+)
+BLOCKS, THREADS, BINS = 4, 256, 256
+SIZES = (256, 1024, 4096, 16384, 65536)
+ATOMICS_COUNTER = "ptx__thread_atomics_mem_global.sum"
+
+
+def atomics(source: str, n: int) -> float:
+    """Atomics on global memory that one launch makes on n bytes drawn from all 256 values."""
+    data = np.random.default_rng(1).integers(0, BINS, n, np.uint8)
+    args = (
+        Array("data", data.shape, "uint8", data),
+        Array("bins", (BINS,), "uint32", np.zeros(BINS, np.uint32), True),
+        whole("n", n),
+    )
+    launch = Launch("histogram", (BLOCKS, 1, 1), (THREADS, 1, 1), args)
+    return ran(source, launch, table=False).counters[ATOMICS_COUNTER]
+
+
+def draw_atomics() -> Figure:
+    """Two lines, named where they end."""
+    figure, ((axes,),) = sheet(1, 1, 3.0)
+    rows = (
+        ("every element to the global bins", baseline("histogram"), RED, "o-"),
+        ("private bins in shared memory", solution("histogram"), DARK_BLUE, "s--"),
+    )
+    for name, source, color, line in rows:
+        axes.loglog(SIZES, [atomics(source, n) for n in SIZES], line, color=color, label=name)
+    axes.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
+    axes.minorticks_off()
+    axes.set_xlabel("elements")
+    axes.set_ylabel("atomics on global memory")
+    axes.legend(frameon=False)
+    axes.grid(color="#DDDDDD", linewidth=0.6)
+    titled(axes, f"{BLOCKS} blocks of {THREADS} threads, {BINS} bins")
+    return figure
+
+
+# The last block of vector-add's 1000 elements: which of its 256 threads touch anything.
+
+LAST_BLOCK_ALT = (
+    "The 256 threads of block 3 as 8 warps of 32. Threads 0 to 231 work, on elements 768 to "
+    "999; the last 24 threads, all of them in warp 7, touch nothing."
+)
+ELEMENTS, LAST_BLOCK_THREADS, WARP = 1000, 256, 32
+
+
+def arguments(n: int) -> tuple[Argument, ...]:
+    """Two vectors of n floats and one for their sum."""
+    return (
+        Array("a", (n,), "float32", numbers(n)),
+        Array("b", (n,), "float32", numbers(n)),
+        Array("c", (n,), "float32", None, True),
+        whole("n", n),
+    )
+
+
+def written() -> dict[int, int]:
+    """The element of c that each thread of the last block writes, by thread."""
+    blocks = -(-ELEMENTS // LAST_BLOCK_THREADS)
+    launch = Launch("vector_add", (blocks, 1, 1), (LAST_BLOCK_THREADS, 1, 1), arguments(ELEMENTS))
+    seen = touches(ran(solution("vector-add"), launch))
+    last = (blocks - 1, 0, 0)
+    return {t.thread[0]: t.number for t in seen if t.variable == "c" and t.block == last}
+
+
+def draw_last_block() -> Figure:
+    """One cell a thread, a row a warp, with the element it works on in three of them."""
+    figure, ((axes,),) = sheet(1, 1, 1.75)
+    elements = written()
+    idle = frozenset(divmod(t, WARP) for t in range(LAST_BLOCK_THREADS) if t not in elements)
+    fills = {divmod(t, WARP): BLUE for t in elements}
+    cells(axes, LAST_BLOCK_THREADS // WARP, WARP, fills, {}, hatched=idle)
+    for warp in range(LAST_BLOCK_THREADS // WARP):
+        axes.text(-0.3, warp + 0.5, f"warp {warp}", ha="right", va="center", fontsize=8)
+        first = elements[warp * WARP]
+        axes.text(WARP + 0.3, warp + 0.5, f"c[{first}] on", ha="left", va="center", fontsize=8)
+    axes.set_xlim(-3.6, WARP + 4.6)
+    titled(
+        axes,
+        f"block 3 of n = {ELEMENTS}: {len(elements)} threads have an element,"
+        f" {len(idle)} (hatched) have none",
+    )
+    return figure

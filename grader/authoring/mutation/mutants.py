@@ -1,0 +1,106 @@
+"""All mutants of one source: every operator's edits, named, none twice."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+
+from tree_sitter import Node
+
+from grader.authoring.mutation import operators
+from grader.authoring.mutation.syntax import line_of, parse, text
+
+# What a mutant is: one edit of a source text, the rest of it byte for byte the same.
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Bytes `start` to `end` of a source become `new`. `line`, from 1, is that of what is meant,
+    `change` says it in one line."""
+
+    start: int
+    end: int
+    new: str
+    line: int
+    change: str
+
+
+Operator = Callable[[Node], Iterator[Edit]]
+"""A way to break a program: the tree of a source -> the edits that it offers, in the text's
+order."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A source after one edit: `name` is `<operator>-<line>-<n>`, the same for the same source;
+    `was` is the text of the edited line without its indentation, `now` what became of it, ""
+    when the edit is about more than one line."""
+
+    name: str
+    operator: str
+    line: int
+    was: str
+    now: str
+    change: str
+    source: str
+
+
+def replaced(node: Node, new: str, change: str = "") -> Edit:
+    """The edit that puts `new` in the place of a node."""
+    said = change or f"{text(node)} -> {new}"
+    return Edit(node.start_byte, node.end_byte, new, line_of(node), said)
+
+
+def applied(source: bytes, edit: Edit) -> bytes:
+    """The source after the edit."""
+    return source[: edit.start] + edit.new.encode() + source[edit.end :]
+
+
+def operator_names() -> tuple[str, ...]:
+    """Every operator there is, by looking into the folder: `barrier_moved` is `barrier-moved`."""
+    names = (module.name for module in pkgutil.iter_modules(operators.__path__))
+    return tuple(sorted(name.replace("_", "-") for name in names))
+
+
+def operator(name: str) -> Operator:
+    """The operator of that name."""
+    module = import_module(f"{operators.__name__}.{name.replace('-', '_')}")
+    found: Operator = module.edits
+    return found
+
+
+def make_mutants(source: str) -> tuple[Mutant, ...]:
+    """The mutants of a source, in the order of its lines; the same text twice is made once."""
+    data, lines = source.encode(), source.splitlines()
+    tree = parse(data)
+    offered = sorted(
+        ((edit.line, edit.start, name, edit) for name in operator_names()
+         for edit in operator(name)(tree)),
+        key=lambda row: row[:3],
+    )  # fmt: skip
+    return tuple(_named(data, lines, ((name, edit) for _, _, name, edit in offered)))
+
+
+def _named(data: bytes, lines: list[str], offered: Iterator[tuple[str, Edit]]) -> Iterator[Mutant]:
+    counts: Counter[tuple[str, int]] = Counter()
+    seen = {data}
+    for name, edit in offered:
+        mutated = applied(data, edit)
+        if mutated in seen:
+            continue
+        seen.add(mutated)
+        counts[name, edit.line] += 1
+        label = f"{name}-{edit.line}-{counts[name, edit.line]}"
+        was, text = lines[edit.line - 1].strip(), mutated.decode()
+        yield Mutant(label, name, edit.line, was, _now(lines, text, edit), edit.change, text)
+
+
+def _now(lines: list[str], mutated: str, edit: Edit) -> str:
+    """The edited line as it is now, when it is the only one that differs."""
+    new = mutated.splitlines()
+    at = edit.line - 1
+    only = new[:at] == lines[:at] and new[at + 1 :] == lines[at + 1 :]
+    return new[at].strip() if only and len(new) == len(lines) else ""

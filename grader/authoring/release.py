@@ -1,0 +1,228 @@
+"""What students are given: a zip with the skeleton, the handout, the questions and the public half
+of the lab, so that `grader check` works in the unpacked folder.
+
+`reference.py` goes along: it says in NumPy what is asked, and a check needs it. Hidden cases, the
+solution, and how the quiz's answers are worked out stay behind; `leaks` looks for them in every
+file before anything is written.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+from grader.authoring.new_lab import BEGIN, END, LINE
+from grader.checks.suite import plan
+from grader.faults import LabFault
+from grader.labs import schema as labmodel
+from grader.labs.model import Case, Lab
+from grader.labs.quiz import FILE, asked, choices, form
+from grader.labs.thresholds import FILE as THRESHOLDS
+
+# Looks for secrets of a lab in what students are given: hidden cases, the solution, answers.
+
+LEAST = 16
+"""A shorter line of a solution, such as `sum = 0.0f;`, is nobody's secret."""
+
+_TAG = re.compile(r"<[^>]*>")
+
+
+def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Every secret that some file tells, in one line each; `solution` is the text of the answer,
+    empty where there is none."""
+    texts = {name: _text(name, data) for name, data in files.items()}
+    public = [case for case in lab.cases if case.visibility == "public"]
+    for case in (case for case in lab.cases if case.visibility == "hidden"):
+        for name, text in texts.items():
+            yield from (f"{name} has {what}" for what in _of_case(case, public, name, text))
+    lines = secret_lines(solution)
+    for name, text in texts.items():
+        if not name.endswith("/baseline.cu"):  # another kernel of the same lab shares lines
+            told = (line for line in lines if line in text and line not in _baseline(texts))
+            yield from (f"{name} has a line of the solution: {line}" for line in told)
+
+
+def _text(name: str, data: bytes) -> str:
+    """What a reader of the file sees."""
+    if name.endswith(".pdf"):
+        return _text_of_pdf(data)
+    text = data.decode("utf-8", "replace")
+    return unescape(_TAG.sub("", text)) if name.endswith(".html") else text
+
+
+def _text_of_pdf(data: bytes) -> str:
+    """The text of all pages. pypdf comes with what makes PDFs, the extra `handouts`."""
+    from pypdf import PdfReader
+
+    return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages)
+
+
+def _baseline(texts: Mapping[str, str]) -> str:
+    return next((text for name, text in texts.items() if name.endswith("/baseline.cu")), "")
+
+
+def secret_lines(solution: str) -> tuple[str, ...]:
+    """The lines that the skeleton leaves out and shows nowhere else."""
+    inside, secret, shown = False, [], []
+    for line in map(str.strip, solution.splitlines()):
+        if line in (BEGIN, END):
+            inside = line == BEGIN
+        elif inside and not line.startswith(LINE):
+            secret.append(line)
+        else:
+            shown.append(line.removeprefix(LINE).strip())
+    return tuple(dict.fromkeys(x for x in secret if len(x) >= LEAST and x not in shown))
+
+
+def _of_case(case: Case, public: list[Case], name: str, text: str) -> Iterator[str]:
+    if re.search(rf"(?<![\w-]){re.escape(case.name)}(?![\w-])", text):
+        yield f"the name of the hidden case {case.name}"
+    if _tells_size(case, public, text):
+        yield f"the size of the hidden case {case.name}: {case.size}"
+    kinds = {other.kind for other in public} | {"random"}
+    if case.kind not in kinds and re.search(rf"[\"']{re.escape(case.kind)}[\"']", text):
+        yield f"the kind of the hidden case {case.name}, which no public case has: {case.kind}"
+
+
+def _tells_size(case: Case, public: list[Case], text: str) -> bool:
+    """Whether all dims are there as `m = 67`, `m: 67`, or all numbers as `67 x 43`. A size that a
+    public case has is no secret."""
+    if any(dict(case.dims) == dict(other.dims) for other in public) or not case.dims:
+        return False
+    sides = r"\s*[x*×]\s*".join(str(value) for value in case.dims.values())
+    if len(case.dims) > 1 and re.search(rf"(?<![\d.]){sides}(?!\d|\.\d)", text):
+        return True
+    named = (rf"\b{dim}\s*[:=]+\s*{value}\b" for dim, value in case.dims.items())
+    return all(re.search(pattern, text) for pattern in named)
+
+
+OLDEST = (1980, 1, 1, 0, 0, 0)
+"""The time of every entry, the first that a zip can hold: the same lab gives the same bytes."""
+
+README = """\
+{title}
+
+Write your kernel into {lab}.cu, then, in this folder:
+
+  grader check {lab} {lab}.cu --course .
+
+Your course says where to get grader, the package warpgrade; `grader doctor`
+says whether it can work on your machine. No GPU is needed.
+"""
+QUESTIONS = """
+The questions are in {file}: write each answer after its colon. Only their
+form is checked here; which are right you learn from your course.
+"""
+
+
+def release_files(lab: Lab, handout: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Every file of the zip by its path. `handout` has the lab's page as files by their names.
+
+    Raises LabFault: a file is missing, or no case is public.
+    """
+    top, inner = f"{lab.name}/", f"{lab.name}/labs/{lab.name}/"
+    texts = {
+        f"{top}{lab.name}.cu": _read(lab.skeleton),
+        f"{top}README.txt": _readme(lab).encode(),
+        f"{inner}lab.yaml": public_spec(lab).encode(),
+        f"{inner}reference.py": _read(lab.folder / "reference.py"),
+    }
+    if lab.quiz:
+        texts[top + FILE] = form(lab).encode()
+    if _needs_baseline(lab):
+        texts[inner + lab.baseline.name] = _read(lab.baseline)
+    if (lab.folder / THRESHOLDS).is_file():
+        texts[inner + THRESHOLDS] = _read(lab.folder / THRESHOLDS)
+    pages = {top + name: page for name, page in handout.items()}
+    return dict(sorted((texts | pages).items()))
+
+
+def public_spec(lab: Lab) -> str:
+    """The lab.yaml without hidden cases, comments, and what tells the quiz's answers."""
+    file = lab.folder / "lab.yaml"
+    spec = yaml.safe_load(_read(file).decode("utf-8-sig"))
+    hidden = {case.name for case in lab.cases if case.visibility == "hidden"}
+    spec["cases"] = [case for case in spec["cases"] if case["name"] not in hidden]
+    if not spec["cases"]:
+        mend = "make those public that teach the most"
+        raise LabFault("no case is public", where=str(file), mend=mend)
+    if lab.derivations:
+        answers = spec["derive"]["answers"]
+        spec["derive"]["answers"] = {n: a for n, a in answers.items() if n not in _unseen(lab)}
+    spec.pop("quiz", None)
+    if lab.quiz:
+        spec["quiz"] = _questions(lab)
+    _check(labmodel.LabModel, spec, file)
+    return yaml.safe_dump(spec, sort_keys=False, default_flow_style=None, width=100)
+
+
+def zipped(files: Mapping[str, bytes], executable: Collection[str] = ()) -> bytes:
+    """The zip with these files, in the order of their names; the same files give the same bytes.
+    Those named in `executable` can be run where they are unpacked."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, OLDEST)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3
+            entry.external_attr = (0o755 if name in executable else 0o644) << 16
+            archive.writestr(entry, files[name])
+    return held.getvalue()
+
+
+def _readme(lab: Lab) -> str:
+    text = README.format(title=lab.title, lab=lab.name)
+    return text + (QUESTIONS.format(file=FILE) if lab.quiz else "")
+
+
+def _needs_baseline(lab: Lab) -> bool:
+    """The baseline may be half of the solution: it goes along only where a check runs it."""
+    checks = plan(lab)
+    return any(check.options.needs_baseline or check.name == "speed" for check in checks)
+
+
+def _unseen(lab: Lab) -> set[str]:
+    """Derived answers that only hidden cases use."""
+    used = {
+        kind: {n for case in lab.cases if case.visibility == kind for n in case.derived.values()}
+        for kind in ("public", "hidden")
+    }
+    return used["hidden"] - used["public"]
+
+
+def _questions(lab: Lab) -> dict[str, dict[str, Any]]:
+    """The questions as they are read, without anything that they are worked out from."""
+    told: dict[str, dict[str, Any]] = {}
+    for question in lab.quiz:
+        told[question.name] = {"text": " ".join(asked(question, lab).split())}
+        told[question.name] |= {"kind": question.kind}
+        if question.choices:
+            told[question.name]["choices"] = [{"text": t} for t in choices(question, lab).values()]
+        if question.unit:
+            told[question.name]["unit"] = question.unit
+    return told
+
+
+def _check(model: type[BaseModel], spec: Any, file: Path) -> None:
+    """What is left must still be a lab."""
+    try:
+        model.model_validate(spec)
+    except ValueError as error:
+        what = f"without its hidden half this is no lab: {str(error).splitlines()[0]}"
+        raise LabFault(what, where=str(file)) from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        what = f"cannot read the file: {error.strerror}"
+        raise LabFault(what, where=str(path), mend="the lab is not whole") from None

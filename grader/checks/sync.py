@@ -1,0 +1,18 @@
+"""The sync check: races and barriers, as the backend's watchers saw them."""
+
+from __future__ import annotations
+
+from grader.checks.findings import watched
+from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
+
+KINDS = ("race", "barrier-divergence")
+DEPENDS: Dependency | None = Dependency("output", "one", runs_anyway=True)
+
+
+class Options(CheckOptions):
+    """The sync check takes no options."""
+
+
+def judge(options: Options, evidence: Evidence) -> Verdict:
+    """Every access to shared data is ordered, and every barrier is reached by all threads."""
+    return watched(evidence, KINDS, "no race, no divergent barrier")

@@ -1,0 +1,314 @@
+"""One attempt at a time on each GPU: a lock file per device, which also tells a sick one.
+
+The lock is the kernel's (flock), so it ends with the process that holds it, however that ends. Who
+takes it must be alone, who has it shares it with the children that use the GPU for it: they may
+outlive it, since a killed one ends when its launch does. The file's contents are the quarantine: a
+reason, when the GPU failed its health probe.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from grader.faults import MachineFault, install
+
+# This machine's NVIDIA GPUs as the kernel driver shows them; nothing here talks to CUDA.
+
+DEVICES = Path("/dev")
+DRIVER = Path("/proc/driver/nvidia")
+
+_SHARED_NODES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
+_LIBRARY = "libcuda.so.1"
+_LIBRARY_FOLDERS = (
+    "/usr/local/nvidia/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib/wsl/lib",
+)
+
+
+@dataclass(frozen=True)
+class Device:
+    """One GPU: its device node, its UUID ("GPU-..."; empty when the driver does not tell it),
+    its product name."""
+
+    node: Path
+    uuid: str
+    model: str
+
+    @property
+    def name(self) -> str:
+        """What tells it from all others: the UUID, else the node."""
+        return self.uuid or self.node.name
+
+    def nodes(self) -> tuple[Path, ...]:
+        """The device nodes that a process needs to use this GPU and no other."""
+        shared = (DEVICES / name for name in _SHARED_NODES)
+        return (self.node, *(node for node in shared if node.exists()))
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """Where nvcc is, and the toolkit's folder around it."""
+
+    nvcc: Path
+
+    @property
+    def root(self) -> Path:
+        return self.nvcc.parent.parent
+
+
+def devices() -> tuple[Device, ...]:
+    """The GPUs with a device node, in the order of their numbers."""
+    told = {node: (uuid, model) for node, uuid, model in _told_by_driver()}
+    nodes = [p for p in DEVICES.glob("nvidia[0-9]*") if p.name.removeprefix("nvidia").isdigit()]
+    ordered = sorted(nodes, key=lambda p: int(p.name.removeprefix("nvidia")))
+    return tuple(Device(node, *told.get(node.name, ("", "NVIDIA GPU"))) for node in ordered)
+
+
+def alike() -> tuple[Device, ...]:
+    """The GPUs of the first one's kind, one at least: what is compiled for one runs on all of
+    them. MachineFault when there is none, or none any more."""
+    found = devices()
+    if not found:
+        raise _no_gpu()
+    return tuple(device for device in found if device.model == found[0].model)
+
+
+def _told_by_driver() -> list[tuple[str, str, str]]:
+    """(node, UUID, model) of each GPU that the driver describes under /proc."""
+    rows = []
+    for file in sorted(DRIVER.glob("gpus/*/information")):
+        try:
+            text = file.read_text(errors="replace")
+        except OSError:  # a GPU that has fallen off the bus
+            continue
+        pairs = (line.partition(":")[::2] for line in text.splitlines())
+        told = {key.strip(): value.strip() for key, value in pairs}
+        node = f"nvidia{told.get('Device Minor', '')}"
+        rows.append((node, told.get("GPU UUID", ""), told.get("Model", "NVIDIA GPU")))
+    return rows
+
+
+def driver_version() -> str:
+    """The kernel driver's release such as "580.95.05", empty when there is none."""
+    file = DRIVER / "version"
+    words = file.read_text().split() if file.is_file() else []
+    return next((w for w in words if w[:1].isdigit() and "." in w), "")
+
+
+def counters_are_closed() -> bool:
+    """Whether the driver gives hardware counters to administrators only."""
+    file = DRIVER / "params"
+    told = file.read_text() if file.is_file() else ""
+    return "RmProfilingAdminOnly: 1" in told
+
+
+def toolkit() -> Toolkit | None:
+    """The CUDA toolkit: nvcc on the PATH, else under $CUDA_HOME or /usr/local/cuda."""
+    folders = [Path(os.environ[k]) / "bin" for k in ("CUDA_HOME", "CUDA_PATH") if k in os.environ]
+    found = shutil.which("nvcc") or _first(*folders, Path("/usr/local/cuda/bin"))
+    return Toolkit(Path(os.path.realpath(found))) if found else None
+
+
+def _first(*folders: Path) -> Path | None:
+    return next((f / "nvcc" for f in folders if os.access(f / "nvcc", os.X_OK)), None)
+
+
+def library_folder() -> Path | None:
+    """The folder of the driver's user-space library, which a boxed child has to be told."""
+    told = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    folders = (Path(f) for f in (*told, *_LIBRARY_FOLDERS) if f)
+    return next((f for f in folders if (f / _LIBRARY).exists()), None)
+
+
+def _no_gpu() -> MachineFault:
+    return MachineFault(
+        "there is no NVIDIA GPU here (no /dev/nvidia0)",
+        mend="run this on a machine with an NVIDIA GPU and its driver; --on sim needs none",
+    )
+
+
+def lacking() -> MachineFault | None:
+    """What this machine lacks to judge on a GPU, and how to mend it; None when it lacks nothing."""
+    if not devices():
+        return _no_gpu()
+    if library_folder() is None:
+        what = f"the NVIDIA driver's library {_LIBRARY} is not installed"
+        return MachineFault(what, mend="install the driver's user-space part of the same release")
+    if find_spec("pycuda") is None:
+        return MachineFault("PyCUDA is not installed", mend=install("gpu"))
+    if toolkit() is None:
+        what = "nvcc, the CUDA compiler that PyCUDA calls, is not installed"
+        return MachineFault(what, mend="install the CUDA toolkit 13.0 and put nvcc on the PATH")
+    return None
+
+
+PAUSE, SHORTEST = 0.05, 0.001
+FOLDER = Path("/tmp")
+"""Not $TMPDIR: batch systems give every job one of its own, and two jobs would share a GPU."""
+
+REASON = 1000
+UNTOLD = "it failed its health probe"
+_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def lock_file(device: Device, folder: Path | None = None) -> Path:
+    """The device's lock file, the same for every user, in FOLDER unless another is named."""
+    return (folder or FOLDER) / f"warpgrade-{device.name}.lock"
+
+
+@contextmanager
+def held(
+    devices: Sequence[Device], wait: float = 600.0, folder: Path | None = None
+) -> Iterator[Device]:
+    """The first of `devices` that is sound and free, ours alone until the end.
+
+    Waits up to `wait` seconds for one. MachineFault when all are quarantined, or none gets free.
+    """
+    files: dict[Device, int] = {}
+    try:
+        for device in devices:
+            files[device] = _open(lock_file(device, folder))
+        yield _taken(files, wait, folder)
+    finally:
+        for file in files.values():
+            os.close(file)
+
+
+def share(path: str | None) -> None:
+    """Hold the lock that the parent has, if it named one, until this process ends: if the parent
+    is killed, nobody else gets the GPU before its launch has ended too."""
+    if path is None:
+        return
+    with suppress(OSError):  # the parent has it all the same
+        fcntl.flock(os.open(path, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
+    """Keep `device` from being used again until its lock file is removed."""
+    text = (reason or UNTOLD).encode()[:REASON]
+    file = _open(lock_file(device, folder))
+    try:
+        os.ftruncate(file, len(text))  # takes no room: on a full disk only the words are lost
+        with suppress(OSError):
+            os.pwrite(file, text, 0)
+    finally:
+        os.close(file)
+
+
+def sickness(device: Device, folder: Path | None = None) -> str:
+    """Why `device` is in quarantine; empty when it is not."""
+    try:
+        held = lock_file(device, folder).read_bytes()[:REASON]
+    except OSError:  # there is no file before the first attempt
+        return ""
+    return _words(held) if held else ""
+
+
+def quarantined(devices: Sequence[Device], folder: Path | None = None) -> MachineFault | None:
+    """Why none of `devices` may be used; None when one may."""
+    return _all_sick(devices, folder) if all(sickness(d, folder) for d in devices) else None
+
+
+def _words(reason: bytes) -> str:
+    """What a lock file says, which any user may have written, in printable characters."""
+    text = "".join(c if c.isprintable() else " " for c in reason.decode(errors="replace"))
+    return text.strip() or UNTOLD
+
+
+def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device:
+    began = time.monotonic()
+    while True:
+        sound = [device for device, file in files.items() if not os.fstat(file).st_size]
+        if not sound:
+            raise _all_sick(tuple(files), folder)
+        for device in sound:
+            path = lock_file(device, folder)
+            if _locked(files[device]) and _is_at(files[device], path):
+                with suppress(OSError):
+                    os.utime(files[device])  # what is in use is not cleared away for its age
+                return device
+            if not _is_at(files[device], path):  # removed while we waited: others have another
+                file = _open(path)
+                os.close(files[device])
+                files[device] = file
+        if time.monotonic() - began > wait:
+            raise MachineFault(
+                f"no GPU got free in {wait:g} s",
+                mend="wait for the other graders to end, or use --on sim",
+            )
+        time.sleep(pause(time.monotonic() - began))
+
+
+def pause(waited: float) -> float:
+    """Seconds until the next try: who has waited longer asks more often, so that a lock for which
+    many wait goes sooner to those that have waited long."""
+    return max(PAUSE / (1 + waited), SHORTEST)
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # alone
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # fails if another came between the two
+    except BlockingIOError:
+        return False
+    if os.fstat(file).st_size:  # it fell sick while we waited
+        fcntl.flock(file, fcntl.LOCK_UN)
+        return False
+    return True
+
+
+def _is_at(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.lstat())
+    except OSError:
+        return False
+
+
+def _all_sick(devices: Sequence[Device], folder: Path | None) -> MachineFault:
+    reasons = [f"{d.model} ({d.name}): {sickness(d, folder) or UNTOLD}" for d in devices]
+    paths = " ".join(str(lock_file(device, folder)) for device in devices)
+    return MachineFault(
+        f"every GPU here is in quarantine: {'; '.join(reasons)}",
+        mend=f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {paths}",
+    )
+
+
+def _open(path: Path) -> int:
+    """The file, made for everybody: another user's grader has to wait for the same lock."""
+    try:
+        file = _opened(path)
+    except OSError as error:
+        raise _unusable(path, f"cannot be opened: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise _unusable(path, "is no regular file")
+    return file
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS)
+    except FileNotFoundError:
+        file = os.open(path, _FLAGS | os.O_CREAT, 0o666)
+        os.fchmod(file, 0o666)
+        return file
+
+
+def _unusable(path: Path, why: str) -> MachineFault:
+    return MachineFault(
+        f"the GPU's lock file {why}",
+        where=str(path),
+        mend=f"let its owner remove it, and see that every user may create files in {path.parent}",
+    )

@@ -1,0 +1,185 @@
+"""What runs in the GPU children: grader.sandbox.call calls these by name. PyCUDA is imported here only.
+
+A child launches and has no compiler. It decides nothing: it returns
+bytes, CUDA's error names and times, and the parent says what they mean.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.gpu.buffers import GUARD, POISONS, guarded
+from grader.gpu.session import allocated, by_value, context, ended, failure, leak, set_variables
+from grader.launch import Array, Launch
+from grader.sandbox.launches import Arrays, unpack_launches
+
+PRINTED_BYTES = 64 << 10
+
+PROBE = """\
+.version 6.0
+.target sm_50
+.address_size 64
+.visible .entry probe(.param .u64 out)
+{
+    .reg .u64 %p<3>;
+    .reg .u32 %r<3>;
+    ld.param.u64 %p1, [out];
+    mov.u32 %r1, %tid.x;
+    mad.lo.u32 %r2, %r1, 3, 1;
+    mad.wide.u32 %p2, %r1, 4, %p1;
+    st.global.u32 [%p2], %r2;
+    ret;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One launch, twice. `error` is CUDA's name for what ended it, `sticky` when the context did
+    not survive; `seconds` the second launch's time by CUDA events."""
+
+    error: str = ""
+    text: str = ""
+    sticky: bool = False
+    timeout: bool = False
+    seconds: float = 0.0
+    printed: str = ""
+    registers: int = 0
+    static_shared_bytes: int = 0
+    local_bytes: int = 0
+
+
+def describe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
+    """The GPU's name, compute capability and CUDA's version."""
+    import pycuda
+    import pycuda.driver as cuda
+
+    cuda.init()
+    device = cuda.Device(0)
+    major, minor = device.compute_capability()
+    version = cuda.get_driver_version()
+    return {
+        "name": device.name(),
+        "architecture": f"sm_{major}{minor}",
+        "cuda": f"{version // 1000}.{version % 1000 // 10}",
+        "pycuda": pycuda.VERSION_TEXT,
+    }, {}
+
+
+def probe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
+    """Whether a known kernel still gives the right numbers."""
+    import pycuda.driver as cuda
+
+    with context(cuda):
+        function = cuda.module_from_buffer(PROBE.encode() + b"\0").get_function("probe")
+        out = np.zeros(32, np.uint32)
+        function(cuda.Out(out), block=(32, 1, 1), grid=(1, 1))
+        return bool((out == 3 * np.arange(32) + 1).all()), {}
+
+
+def launch(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:
+    """The outcomes of the launches in order, up to the first that the context did not survive, and
+    each array argument's bytes, guard bands included, after both runs: "launch.run.argument"."""
+    import pycuda.driver as cuda
+
+    outcomes: list[Outcome] = []
+    results: Arrays = {}
+    cubin = arrays["cubin"].tobytes()
+    with context(cuda) as made:
+        launches = unpack_launches(request["launches"], arrays)
+        for number, (one, symbol) in enumerate(zip(launches, request["symbols"], strict=True)):
+            for run, poison in enumerate(POISONS):
+                attempt = _Attempt(cuda, made, cubin, one, symbol, request["limit"])
+                outcome, after = attempt.run(poison)
+                results |= {f"{number}.{run}.{k}": held for k, held in after.items()}
+                if outcome.error or outcome.timeout:
+                    break
+            outcomes.append(outcome)
+            if outcome.sticky or outcome.timeout:
+                break
+    return [asdict(outcome) for outcome in outcomes], results
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One launch in a module of its own, so that no __device__ variable survives into another."""
+
+    cuda: Any
+    context: Any
+    cubin: bytes
+    launch: Launch
+    symbol: str
+    limit: float
+
+    def run(self, poison: int) -> tuple[Outcome, dict[int, NDArray[np.uint8]]]:
+        arrays = [(k, a) for k, a in enumerate(self.launch.args) if isinstance(a, Array)]
+        before = {k: guarded(k, array, poison) for k, array in arrays}
+        memory = {k: self._sent(held) for k, held in before.items()}
+        try:
+            module = self.cuda.module_from_buffer(self.cubin)
+            function = module.get_function(self.symbol)
+            set_variables(self.cuda, module, self.launch.globals)
+            with _printed() as text:
+                seconds = self._timed(function, memory)
+                if seconds is None:
+                    leak(module, memory)
+                    return Outcome(timeout=True), {}
+                self.context.synchronize()  # brings what the kernel printed
+            for k, held in before.items():
+                self.cuda.memcpy_dtoh(held, memory[k])
+        except self.cuda.Error as error:
+            leak(memory)  # freeing it would fail in a dead context
+            return Outcome(**asdict(failure(str(error)))), {}
+        return Outcome(
+            seconds=seconds,
+            printed=text(),
+            registers=function.num_regs,
+            static_shared_bytes=function.shared_size_bytes,
+            local_bytes=function.local_size_bytes,
+        ), before
+
+    def _sent(self, held: NDArray[np.uint8]) -> Any:
+        memory = allocated(self.cuda, held.nbytes)
+        self.cuda.memcpy_htod(memory, held)
+        return memory
+
+    def _timed(self, function: Any, memory: Mapping[int, Any]) -> float | None:
+        """Launch and wait; seconds by CUDA's events, None when it does not end in time."""
+        arguments = [
+            np.uintp(int(memory[k]) + GUARD) if isinstance(a, Array) else by_value(a.value, a.dtype)
+            for k, a in enumerate(self.launch.args)
+        ]
+        start, stop = self.cuda.Event(), self.cuda.Event()
+        start.record()
+        function(
+            *arguments,
+            block=self.launch.block,
+            grid=self.launch.grid,
+            shared=self.launch.shared,
+        )
+        stop.record()
+        if not ended(stop, self.limit):
+            leak(start, stop)
+            return None
+        return float(start.time_till(stop)) / 1e3
+
+
+@contextmanager
+def _printed() -> Iterator[Any]:
+    """Catch what device code prints, which CUDA writes to this process's standard output."""
+    file, before = os.memfd_create("printed"), os.dup(1)
+    os.dup2(file, 1)
+    try:
+        yield lambda: os.pread(file, PRINTED_BYTES, 0).decode(errors="replace")
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(before, 1)
+        os.close(before)

@@ -1,0 +1,131 @@
+"""A GPU's child process: how a step is called on one device, and what CUDA says of the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grader.compile.cache import key_of, load, store, user_folder
+from grader.faults import MachineFault
+from grader.gpu.devices import (
+    Device,
+    driver_version,
+    library_folder,
+    lock_file,
+    quarantine,
+    toolkit,
+)
+from grader.gpu.nvcc import known_release
+from grader.gpu.session import LOCK
+from grader.sandbox.call import BoxDeath, Limits, Reply, call
+
+START = 30.0
+"""Seconds that a child may take to import PyCUDA and to get a context, at most."""
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One GPU: its name, "sm_90", and what else belongs in a grade's provenance."""
+
+    architecture: str
+    toolchain: Mapping[str, str]
+
+
+def call_on(
+    device: Device,
+    step: str,
+    request: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    limits: Limits,
+    readable: tuple[Any, ...] = (),
+) -> Reply:
+    """Run "module:function" of `grader.gpu` in a child that sees this GPU and no other."""
+    libraries = library_folder()
+    lock = lock_file(device)
+    variables = {
+        "LD_LIBRARY_PATH": str(libraries or ""),
+        "CUDA_CACHE_DISABLE": "1",
+        LOCK: str(lock),
+    }
+    if device.uuid:
+        variables["CUDA_VISIBLE_DEVICES"] = device.uuid
+    seen = [path for path in (libraries, lock) if path is not None and path.exists()]
+    return call(
+        f"grader.gpu.{step}",
+        request,
+        arrays,
+        limits=limits,
+        readable=(*seen, *readable),
+        devices=device.nodes(),
+        variables=variables,
+    )
+
+
+def facts_of(device: Device) -> Facts:
+    """What CUDA says of a GPU; asked once for each driver, then remembered."""
+    tools = toolkit()
+    nvcc = known_release(tools) if tools else ""
+    key = key_of("gpu", FORMAT, device.name, driver_version(), nvcc)
+    told = load(user_folder(), key)
+    if told is None:
+        told = _described(device)
+        store(user_folder(), key, told)
+    toolchain = {
+        "device": told["name"],
+        "driver": driver_version(),
+        "cuda": told["cuda"],
+        "pycuda": told["pycuda"],
+        "nvcc": nvcc,
+    }
+    return Facts(told["architecture"], toolchain)
+
+
+def _described(device: Device) -> Any:
+    try:
+        return call_on(device, "step:describe", {}, {}, Limits(wall=START, memory=0)).value
+    except BoxDeath as death:
+        what = f"CUDA does not say what {device.model} is: {death.detail}"
+        mend = "see nvidia-smi and `grader doctor`"
+        raise MachineFault(what, where=str(device.node), mend=mend) from death
+
+
+def healthy(device: Device) -> str:
+    """Empty when a known kernel gives the right numbers on `device`, else what went wrong."""
+    try:
+        reply = call_on(device, "step:probe", {}, {}, Limits(wall=START, memory=0))
+    except BoxDeath as death:
+        return f"the probe died: {death.detail}"
+    except MachineFault as fault:
+        return fault.what
+    return "" if reply.value is True else "a known kernel gives wrong numbers"
+
+
+def examine(device: Device, death: BoxDeath) -> None:
+    """After a child's death: whether the GPU still works, and whose fault it was. Raises
+    MachineFault when the machine failed; returns when the launch did.
+
+    A kernel takes no memory of the host, so that a child which got none, or was killed for it,
+    tells nothing of the submission."""
+    probe(device)
+    if death.reason == "memory":
+        raise MachineFault(
+            f"the GPU's process died: {death.detail}",
+            where=str(device.node),
+            mend="grade fewer submissions at once, or give the grader more memory",
+        )
+
+
+def probe(device: Device) -> None:
+    """After a failure: use the GPU again only if it still works. Raises MachineFault."""
+    if problem := healthy(device):
+        quarantine(device, problem)
+        raise MachineFault(
+            f"{device.model} no longer works: {problem}",
+            where=str(device.node),
+            mend="reset it (nvidia-smi --gpu-reset) or restart the machine",
+        )

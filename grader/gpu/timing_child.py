@@ -1,0 +1,272 @@
+"""Two kernels timed beside each other, in a child: grader.sandbox.call calls `measure` by name.
+
+All of one timed launch is enqueued before the GPU comes to it: fresh inputs, poison over the
+outputs, a read of twice the L2 cache that leaves nothing of them in it (nor what a kernel asked to
+stay there), then event, kernel, event.
+No wait for the host lies between the events. The same with nothing between them tells what the
+events themselves cost, which is taken off; what is left is what Nsight Compute calls a kernel's
+duration.
+
+Both kernels use the same buffers, so that neither has the luckier addresses. The baseline's
+output is poisoned over before the submission runs, and its inputs are others: there is nothing to
+copy an answer from. Every output of the submission goes back, bands included, and is judged by the
+parent; of the baseline those of a few pairs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.gpu.buffers import GUARD, POISONS, guarded, moves
+from grader.gpu.peaks import peaks
+from grader.gpu.samples import (
+    BASE,
+    BASELINE,
+    SUBMISSION,
+    Clock,
+    Record,
+    clock_of,
+    is_checked,
+    wanted,
+)
+from grader.gpu.session import (
+    allocated,
+    by_value,
+    context,
+    ended,
+    failure,
+    leak,
+    set_variables,
+    unpin,
+)
+from grader.launch import Array, Launch
+from grader.sandbox.launches import Arrays, unpack_launches
+
+TIMES = 40
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One of the two kernels, ready to be launched with the buffers' addresses."""
+
+    function: Any
+    launch: Launch
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Device memory by argument index: the buffers with their bands, what fresh inputs are made
+    of, where their pieces are told to go; and what the L2 cache is flushed with."""
+
+    held: Mapping[int, Any]
+    bases: Mapping[int, Any]
+    starts: Mapping[int, Any]
+    flush: Any
+    flush_bytes: int
+    sink: Any
+
+
+class Hung(Exception):
+    """A launch did not end in time."""
+
+
+def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
+    """The times of both kernels pair by pair, and each output of the submission, bands included:
+    "pair.argument"; after BASE those of the baseline that are looked at; "bands.argument" are the
+    inputs' buffers at the end."""
+    import pycuda.driver as cuda
+
+    record, best = Record(), {}
+    with context(cuda) as made:
+        bench = _bench(cuda, request, arrays)
+        try:
+            record.overhead = bench.around(None)
+            record.empty = bench.around(bench.nothing())
+            if request["peaks"]:
+                best = peaks(cuda, bench.own)
+            bench.run(record, made)
+        except Hung:
+            record.stopped = "timeout"
+        except cuda.Error as error:
+            said = failure(str(error))
+            record.stopped, record.error, record.text = "error", said.error, said.text
+        if record.stopped:
+            leak(bench)
+    told = {
+        "times": record.times,
+        "clocks": record.clocks,
+        "overhead": record.overhead,
+        "empty": record.empty,
+        "stopped": record.stopped,
+        "culprit": record.culprit,
+        "error": record.error,
+        "text": record.text,
+        "peaks": best,
+    }
+    return told, record.outputs
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that a pair needs, on the device."""
+
+    cuda: Any
+    own: Any
+    rivals: tuple[Rival, Rival]
+    buffers: Buffers
+    clock: Clock
+    plan: Mapping[str, Any]
+
+    @property
+    def arrays(self) -> list[tuple[int, Array]]:
+        """The submission's array arguments by index; the baseline's are alike."""
+        args = self.rivals[SUBMISSION].launch.args
+        return [(k, a) for k, a in enumerate(args) if isinstance(a, Array)]
+
+    def nothing(self) -> Rival:
+        """An empty kernel."""
+        launch = Launch("empty", (1, 1, 1), (1, 1, 1), ())
+        return Rival(self.own.get_function("empty").prepare([]), launch, ())
+
+    def around(self, rival: Rival | None) -> float:
+        """The median time in seconds between the two events around `rival`, or around nothing."""
+        return median(self.timed(rival, number) for number in range(TIMES))
+
+    def run(self, record: Record, made: Any) -> None:
+        """Pair after pair until enough is known, the time is spent, or a launch fails."""
+        began = time.monotonic()
+        while wanted(record, self.plan, time.monotonic() - began):
+            self._pair(record)
+        made.synchronize()
+        for k, array in self.arrays:
+            if not array.read_back:
+                record.outputs[f"bands.{k}"] = self._fetched(k, array)
+
+    def _pair(self, record: Record) -> None:
+        """Both kernels once: A B, in the next pair B A, so that a drift favours neither."""
+        pair = len(record.times)
+        times = [0.0, 0.0]
+        for side in (BASELINE, SUBMISSION) if pair % 2 == 0 else (SUBMISSION, BASELINE):
+            record.culprit = side
+            times[side] = self.timed(self.rivals[side], 2 * pair + side)
+            if side == SUBMISSION or is_checked(bytes.fromhex(self.plan["seed"]), pair):
+                prefix = BASE if side == BASELINE else ""
+                for k, array in self.arrays:
+                    if array.read_back:
+                        record.outputs[f"{prefix}{pair}.{k}"] = self._fetched(k, array)
+        record.times.append((times[BASELINE], times[SUBMISSION]))
+        record.clocks.append(self.clock.megahertz())
+
+    def timed(self, rival: Rival | None, number: int) -> float:
+        """One launch in seconds. Raises Hung when it takes too long, and cuda.Error."""
+        drawn = {k: self._sent(k, array, number) for k, array in self.arrays}
+        start, stop = self.cuda.Event(), self.cuda.Event()
+        for k, array in self.arrays:
+            self._refreshed(k, array, drawn[k], POISONS[number // 2 % len(POISONS)])
+        self._flush()
+        start.record()
+        if rival is not None:
+            rival.function.prepared_async_call(
+                rival.launch.grid,
+                rival.launch.block,
+                None,
+                *rival.arguments,
+                shared_size=rival.launch.shared,
+            )
+        stop.record()
+        if not ended(stop, self.plan["limit"]):
+            leak(start, stop)
+            raise Hung
+        return float(start.time_till(stop)) / 1e3
+
+    def _sent(self, k: int, array: Array, number: int) -> int:
+        """Tell the device where the pieces of an input go; their length, 0 for one that stays."""
+        if array.data is None or array.name in self.plan["fixed"]:
+            return 0
+        moved = moves(array.shape, bytes.fromhex(self.plan["seed"]), number, array.name)
+        self.cuda.memcpy_htod(self.buffers.starts[k], moved.starts)
+        return moved.length
+
+    def _refreshed(self, k: int, array: Array, length: int, poison: int) -> None:
+        inside, bytes_ = int(self.buffers.held[k]) + GUARD, array.nbytes
+        if not bytes_:
+            return
+        if array.data is None:
+            self.cuda.memset_d8_async(inside, poison, bytes_, None)
+        elif not length:
+            self.cuda.memcpy_dtod_async(inside, self.buffers.bases[k], bytes_, None)
+        else:
+            item = np.dtype(array.dtype).itemsize
+            count = bytes_ // item
+            move = self.own.get_function(f"move{item}").prepare("PPPII")
+            blocks = min(-(-count // 256), 65535)
+            move.prepared_async_call(
+                (blocks, 1), (256, 1, 1), None, inside, int(self.buffers.bases[k]),
+                int(self.buffers.starts[k]), length, count,
+            )  # fmt: skip
+
+    def _flush(self) -> None:
+        unpin()
+        count = self.buffers.flush_bytes // 16
+        blocks = (min(-(-count // 256), 4096), 1)
+        flush = self.own.get_function("flush").prepare("PIP")
+        flush.prepared_async_call(
+            blocks, (256, 1, 1), None, int(self.buffers.flush), count, int(self.buffers.sink)
+        )
+
+    def _fetched(self, k: int, array: Array) -> NDArray[np.uint8]:
+        held = np.empty(array.nbytes + 2 * GUARD, np.uint8)
+        self.cuda.memcpy_dtoh(held, self.buffers.held[k])
+        return held
+
+
+def _bench(cuda: Any, request: Any, arrays: Mapping[str, NDArray[Any]]) -> Bench:
+    launches = unpack_launches(request["launches"], arrays)
+    device = cuda.Device(0)
+    buffers = _buffers(cuda, launches[SUBMISSION], device)
+    rivals = [
+        _rival(cuda, arrays[f"cubin.{side}"], launches[side], request["symbols"][side], buffers)
+        for side in (BASELINE, SUBMISSION)
+    ]
+    own = cuda.module_from_buffer(arrays["cubin.own"].tobytes())
+    clock = clock_of(device.pci_bus_id())
+    return Bench(cuda, own, (rivals[0], rivals[1]), buffers, clock, request["plan"])
+
+
+def _buffers(cuda: Any, launch: Launch, device: Any) -> Buffers:
+    held, bases, starts = {}, {}, {}
+    for k, array in enumerate(launch.args):
+        if not isinstance(array, Array):
+            continue
+        contents = guarded(k, array, POISONS[0])
+        held[k] = allocated(cuda, contents.nbytes)
+        cuda.memcpy_htod(held[k], contents)
+        if array.data is not None:
+            bases[k] = allocated(cuda, array.nbytes)
+            cuda.memcpy_htod(bases[k], np.ascontiguousarray(array.data, array.dtype))
+            starts[k] = allocated(cuda, moves(array.shape, b"", 0, "").starts.nbytes)
+    flushed = 2 * int(device.get_attribute(cuda.device_attribute.L2_CACHE_SIZE))
+    flush = allocated(cuda, flushed)
+    cuda.memset_d32(flush, 0, flushed // 4)
+    return Buffers(held, bases, starts, flush, flushed, allocated(cuda, 4))
+
+
+def _rival(cuda: Any, cubin: NDArray[Any], launch: Launch, symbol: str, buffers: Buffers) -> Rival:
+    module = cuda.module_from_buffer(cubin.tobytes())
+    set_variables(cuda, module, launch.globals)
+    values: Sequence[Any] = [
+        np.uintp(int(buffers.held[k]) + GUARD)
+        if isinstance(a, Array)
+        else by_value(a.value, a.dtype)
+        for k, a in enumerate(launch.args)
+    ]
+    function = module.get_function(symbol).prepare([value.dtype for value in values])
+    return Rival(function, launch, tuple(values))

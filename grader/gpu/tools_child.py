@@ -1,0 +1,143 @@
+"""What runs in the child that watches: launches under tools of the toolkit.
+
+`observe` starts the tool, the tool starts `launch_under` in a Python of its own, and both stay in
+the box. Buffers have exactly their own size, each from an allocation of its own, so that a byte
+past the end is out of bounds. A launch that ends its process is the last one that was announced;
+those after it go on in another. The tool writes its report to a file: what device code prints
+cannot be taken for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.gpu.session import allocated, by_value, context, ended, set_variables
+from grader.launch import Array, Launch
+from grader.sandbox.launches import unpack_launches
+
+REPORT_BYTES = 4 << 20
+HUNG = 9
+DIED = 8
+_INNER = "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); "
+_INNER += (
+    "from grader.gpu.tools_child import launch_under; launch_under(sys.argv[2], int(sys.argv[3]))"
+)
+
+
+def observe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:
+    """Every tool's report on the launches: {"text", "hung": numbers of the launches without end,
+    "failed": the tool's own last words when it launched nothing}."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        np.savez(folder / "arrays.npz", **arrays)  # type: ignore[arg-type]
+        (folder / "request.json").write_text(json.dumps(request))
+        tools = request["tools"]
+        with ThreadPoolExecutor(len(tools)) as pool:
+            reports = list(pool.map(lambda k: _reported(folder, request, k), range(len(tools))))
+    return reports, {}
+
+
+def _reported(folder: Path, request: Any, tool: int) -> dict[str, Any]:
+    """One tool's report on all launches, in as many processes as their ends make needed."""
+    texts: list[str] = []
+    hung: list[int] = []
+    first, count = 0, len(request["launches"])
+    while first < count:
+        own = folder / f"{tool}-{first}"
+        own.mkdir()
+        code, words = _run(own, request["tools"][tool], first)
+        texts.append(_read(own / "report"))
+        last = int(_read(own / "launched") or -1)
+        if last < 0:
+            return {"text": "", "hung": hung, "failed": _last(texts[-1] + words)}
+        if code == HUNG:
+            hung.append(last)
+        ended_early = code in (HUNG, DIED) or last + 1 < count
+        first = last + 1 if ended_early else count
+    return {"text": "".join(texts)[:REPORT_BYTES], "hung": hung, "failed": ""}
+
+
+def _run(own: Path, tool: Sequence[str], first: int) -> tuple[int, str]:
+    """The tool over the launches from `first` on: the exit code and what was said."""
+    words = [word.replace("{report}", str(own / "report")) for word in tool]
+    inner = [sys.executable, "-I", "-S", "-B", "-c", _INNER, json.dumps(sys.path), str(own)]
+    path = f"{Path(tool[0]).parent}:/usr/bin:/bin"
+    variables = {**os.environ, "HOME": str(own), "TMPDIR": str(own), "PATH": path}
+    with (own / "said").open("wb") as said:
+        done = subprocess.run(
+            [*words, *inner, str(first)],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            env=variables,
+            check=False,
+        )
+    return done.returncode, _read(own / "said")
+
+
+def _read(file: Path) -> str:
+    if not file.exists():
+        return ""
+    with file.open("rb") as opened:
+        return opened.read(REPORT_BYTES).decode(errors="replace")
+
+
+def _last(text: str) -> str:
+    lines = [line.lstrip("= ") for line in text.splitlines() if line.strip("= ")]
+    return lines[-1] if lines else "it said nothing"
+
+
+def launch_under(place: str, first: int) -> None:
+    """Launch what the folder above `place` tells, from number `first` on; never returns when a
+    launch ends the context, or does not end."""
+    import pycuda.driver as cuda
+
+    own = Path(place)
+    request = json.loads((own.parent / "request.json").read_text())
+    with np.load(own.parent / "arrays.npz", allow_pickle=False) as held:
+        arrays = dict(held)
+    launches = unpack_launches(request["launches"], arrays)
+    with context(cuda):
+        module = cuda.module_from_buffer(arrays["cubin"].tobytes())
+        for number in range(first, len(launches)):
+            (own / "launched").write_text(str(number))
+            _launched(cuda, module, launches[number], request["symbols"][number], request["limit"])
+
+
+def _launched(cuda: Any, module: Any, one: Launch, symbol: str, limit: float) -> None:
+    memory = {k: _held(cuda, a) for k, a in enumerate(one.args) if isinstance(a, Array)}
+    arguments = [
+        np.uintp(int(memory[k])) if isinstance(a, Array) else by_value(a.value, a.dtype)
+        for k, a in enumerate(one.args)
+    ]
+    set_variables(cuda, module, one.globals)
+    stop = cuda.Event()
+    try:
+        module.get_function(symbol)(*arguments, block=one.block, grid=one.grid, shared=one.shared)
+        stop.record()
+        if not ended(stop, limit):
+            os._exit(HUNG)
+        cuda.Context.synchronize()
+    except cuda.Error:
+        try:
+            cuda.Context.synchronize()  # a launch that CUDA refuses leaves the context alive
+        except cuda.Error:
+            os._exit(DIED)
+
+
+def _held(cuda: Any, array: Array) -> Any:
+    memory = allocated(cuda, array.nbytes)
+    if array.data is not None and array.nbytes:
+        cuda.memcpy_htod(memory, np.ascontiguousarray(array.data, array.dtype))
+    return memory

@@ -1,0 +1,336 @@
+"""course.yaml read and checked, and turned into a frozen Course."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
+
+from grader.faults import LabFault, did_you_mean
+from grader.gradebook.policy import Grace, LabPolicy, Penalty, Rule, Span, later_of, read_span
+from grader.gradebook.roster import Student, read_roster
+from grader.labs.schema import Label, Strict
+from grader.labs.yamlfile import Document, read_document
+
+# The course's secret: a file that nobody else may read, and what is made from it.
+
+LEAST = 32
+"""Bytes of a secret file at least: it is the only thing that keeps hidden inputs hidden."""
+
+
+def read_secret(path: Path) -> bytes:
+    """The secret, without the white space around it.
+
+    Raises LabFault: no such file, too short, or one that other users of this machine may read.
+    """
+    try:
+        with path.open("rb") as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            data = stream.read(1 << 16).strip()
+    except OSError as error:
+        mend = f"make one: grader gradebook secret --course {path.parent}"
+        if not isinstance(error, FileNotFoundError):
+            mend = "check its name and its rights"
+        what = f"cannot read the course's secret: {error.strerror}"
+        raise LabFault(what, where=str(path), mend=mend) from None
+    if stat.S_IMODE(mode) & 0o027:
+        what = f"others may read the course's secret (its mode is {stat.S_IMODE(mode):o})"
+        raise LabFault(what, where=str(path), mend=f"chmod 600 {path}")
+    if len(data) < LEAST:
+        what = f"the course's secret has {len(data)} bytes; {LEAST} are the least"
+        raise LabFault(what, where=str(path), mend="remove the file and make a new one")
+    return data
+
+
+def make_secret(path: Path) -> None:
+    """Write a new secret, readable by its owner only. Raises LabFault when there is one: hidden
+    inputs are drawn from it, and with another one no grade could be made again."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        mend = "keep it: with another secret no grade could be made again"
+        raise LabFault("there is a secret already", where=str(path), mend=mend) from None
+    except OSError as error:
+        raise LabFault(f"cannot write the secret: {error.strerror}", where=str(path)) from None
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(secrets.token_hex(32).encode() + b"\n")
+        stream.flush()
+        os.fsync(handle)
+
+
+# The shape of course.yaml as pydantic models.
+
+_PERCENT = re.compile(r"(\d{1,3}(?:\.\d+)?) *%", re.ASCII)
+
+
+def read_share(value: Any) -> float:
+    """`10%` as 0.1. Raises ValueError."""
+    found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    if found is None or float(found[1]) > 100:
+        raise ValueError(f"write a share as `10%`, of 100 % at most, not `{value}`")
+    return float(found[1]) / 100
+
+
+def read_moment(value: Any) -> datetime:
+    """A date with its time; without an offset it is local. Raises ValueError."""
+    if isinstance(value, str):
+        try:
+            day = len(value.strip()) <= len("2027-03-28")
+            value = (date if day else datetime).fromisoformat(value.strip())
+        except ValueError as error:
+            raise ValueError(
+                f"write a date and a time such as `2027-03-28 23:59`: {error}"
+            ) from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        raise ValueError(f"write the time too: `{value} 23:59`")
+    if not isinstance(value, datetime):
+        raise ValueError("write a date and a time such as `2027-03-28 23:59`")
+    return value.replace(microsecond=0)
+
+
+def read_length(value: Any) -> tuple[str, Span]:
+    """A length of time as it was written, and what it means. Raises ValueError."""
+    text = str(value).strip()
+    return text, read_span(text)
+
+
+def read_cut_off(value: Any) -> datetime | Span:
+    """A moment, or how long after the deadline. Raises ValueError."""
+    if isinstance(value, str) and not value[:4].isdigit():
+        return read_span(value.strip())
+    return read_moment(value)
+
+
+Share = Annotated[float, BeforeValidator(read_share)]
+Moment = Annotated[datetime, BeforeValidator(read_moment)]
+Length = Annotated[tuple[str, Span], BeforeValidator(read_length)]
+
+
+class LateRule(Strict):
+    """One of `grace`, `penalty` (with `per`, and `at_most`) and `cut_off`."""
+
+    grace: Length | None = Field(None, description="so long nothing is lost: 15 minutes")
+    penalty: Share | None = Field(None, description="the share of the earned points lost: 10%")
+    per: Literal["hour", "day"] | None = Field(None, description="each one begun costs `penalty`")
+    at_most: Share | None = Field(None, description="what lateness may cost in all: 50%")
+    cut_off: Annotated[datetime | Span, BeforeValidator(read_cut_off)] | None = Field(
+        None, description="nothing counts after it: 3 days after the deadline, or a date"
+    )
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if sum(x is not None for x in (self.grace, self.penalty, self.cut_off)) != 1:
+            raise ValueError("a rule is exactly one of `grace`, `penalty` and `cut_off`")
+        if (self.penalty is None) != (self.per is None):
+            raise ValueError("a penalty needs `per: hour` or `per: day`, and nothing else has it")
+        if self.at_most is not None and self.penalty is None:
+            raise ValueError("only a penalty has `at_most`")
+        return self
+
+
+def read_rules(value: Any) -> Any:
+    """`none` is no rule at all. Raises ValueError for a rule given twice."""
+    if value == "none":
+        return ()
+    kinds = [
+        kind
+        for rule in (value if isinstance(value, list) else ())
+        for kind in ("grace", "penalty", "cut_off")
+        if isinstance(rule, dict) and kind in rule
+    ]
+    twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+    if twice:
+        raise ValueError(f"`{twice}` stands here twice")
+    return value
+
+
+Late = Annotated[tuple[LateRule, ...], BeforeValidator(read_rules)]
+
+
+class CourseLab(Strict):
+    """When a lab is due and how it counts. What is not said here is as the course says."""
+
+    due: Moment | None = Field(None, description="2027-03-28 23:59, in the course's time zone")
+    late: Late | None = Field(None, description="none, or rules instead of the course's")
+    attempts: Annotated[StrictInt, Field(ge=1)] | None = Field(
+        None, description="how many submissions count; all when not given"
+    )
+    counts: Literal["best", "last"] | None = Field(None, description="which submission counts")
+    points: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        None, description="what full marks are worth; the lab's own points when not given"
+    )
+
+
+class CourseModel(Strict):
+    """course.yaml: a course's name, time zone, roster, secret, and its labs' deadlines."""
+
+    name: str = Field(min_length=1, max_length=120)
+    timezone: str = Field(description="an IANA name, such as Europe/Berlin")
+    roster: str = Field("", description="a CSV file beside course.yaml")
+    secret: str = Field("course.secret", min_length=1, description="the file of the secret")
+    database: str = Field("", description="a URL or a file; course.db when not given")
+    late: Late = ()
+    attempts: Annotated[StrictInt, Field(ge=1)] | None = None
+    counts: Literal["best", "last"] = "last"
+    labs: dict[Label, CourseLab] = Field(default_factory=dict)
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(
+                f"there is no time zone `{name}`: IANA names are such as `Europe/Berlin` or `UTC`"
+            ) from None
+        return name
+
+
+FILE = "course.yaml"
+DATABASE = "course.db"
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course as course.yaml says it. `database` is a URL or a path; "" is course.db beside it."""
+
+    name: str
+    timezone: str
+    students: tuple[Student, ...]
+    labs: Mapping[str, LabPolicy]
+    secret: bytes = field(repr=False)
+    folder: Path
+    database: str = ""
+
+    def seed(self, lab: str) -> bytes:
+        """What hidden inputs of that lab are drawn from: HMAC-SHA256 of its name. Never shown."""
+        return hmac.digest(self.secret, lab.encode(), hashlib.sha256)
+
+    def policy(self, lab: str) -> LabPolicy:
+        """How that lab counts. Raises LabFault when course.yaml does not have it."""
+        if lab in self.labs:
+            return self.labs[lab]
+        mend = did_you_mean(lab, self.labs) or f"it has: {', '.join(self.labs) or 'no labs'}"
+        what = f"the course has no lab `{lab}`"
+        raise LabFault(what, where=str(self.folder / FILE), mend=mend)
+
+    def student(self, word: str) -> Student | None:
+        """The one student with that ID, SIS ID, login or e-mail address, letter case aside; by
+        name when exactly one has it, `Last, First` being `First Last`. None: nobody, or more than
+        one."""
+        if not word:
+            return None
+        for said in (lambda s: (s.id,), lambda s: s.words):
+            found = [s for s in self.students if word.casefold() in map(str.casefold, said(s))]
+            if found:
+                return found[0] if len(found) == 1 else None
+        spoken = _given_first(word)
+        alike = [s for s in self.students if spoken and _given_first(s.name) == spoken]
+        return alike[0] if len(alike) == 1 else None
+
+    @property
+    def gradebook(self) -> str:
+        """The URL or the path of the gradebook; a relative path is meant from the course's
+        folder."""
+        if "://" in self.database:
+            return self.database
+        return str(self.folder / (self.database or DATABASE))
+
+
+def read_course(folder: Path) -> Course:
+    """The course of a folder with a course.yaml.
+
+    Raises LabFault with file, line, key and how to mend it: course.yaml, the roster or the secret
+    does not hold.
+    """
+    document = read_document(folder / FILE, CourseModel)
+    model: CourseModel = document.model
+    return Course(
+        name=model.name,
+        timezone=model.timezone,
+        students=read_roster(folder / model.roster) if model.roster else (),
+        labs={name: _policy(name, lab, document) for name, lab in model.labs.items()},
+        secret=read_secret(secret_file(folder, model)),
+        folder=folder,
+        database=model.database,
+    )
+
+
+def secret_file(folder: Path, model: CourseModel | None = None) -> Path:
+    """Where the secret of the course in that folder lies. Raises LabFault."""
+    model = model or read_document(folder / FILE, CourseModel).model
+    return folder / model.secret
+
+
+def _given_first(name: str) -> str:
+    """A name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
+    last, _, first = name.casefold().partition(",")
+    return " ".join(f"{first} {last}".split())
+
+
+def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:
+    course: CourseModel = document.model
+    zone = ZoneInfo(course.timezone)
+    rules = course.late if lab.late is None else lab.late
+    due = _moment(lab.due, zone, document, ("labs", name, "due")) if lab.due else None
+    key = ("labs", name, "late") if lab.late is not None else ("late",)
+    if lab.late and due is None:
+        what = f"`{name}` has rules for lateness and no deadline"
+        raise LabFault(what, where=document.where(key), mend="give it `due`")
+    return LabPolicy(
+        due=due,
+        late=tuple(kept for rule in rules if (kept := _rule(rule)) is not None),
+        cut_off=_cut_off(rules, due, zone, document, key),
+        attempts=lab.attempts or course.attempts,
+        counts=lab.counts or course.counts,
+        points=lab.points,
+    )
+
+
+def _moment(
+    said: datetime, zone: ZoneInfo, document: Document, key: tuple[str, ...]
+) -> datetime:  # fmt: skip
+    """A time as it was written, in the course's zone. One that the clocks skip is a mistake."""
+    if said.tzinfo is not None:
+        return said.astimezone(zone)
+    moment = later_of(said, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
+    if moment.replace(tzinfo=None) != said:
+        what = f"there is no {said:%H:%M} on {said:%Y-%m-%d} in {zone.key}: the clocks skip it"
+        raise LabFault(what, where=document.where(key), mend=f"write {moment:%H:%M}")
+    return moment
+
+
+def _rule(rule: LateRule) -> Rule | None:
+    if rule.grace is not None:
+        return Grace(rule.grace[1], rule.grace[0])
+    if rule.penalty is not None and rule.per is not None:
+        return Penalty(rule.penalty, rule.per, 1.0 if rule.at_most is None else rule.at_most)
+    return None
+
+
+def _cut_off(
+    rules: tuple[LateRule, ...], due: datetime | None, zone: ZoneInfo, document: Document,
+    key: tuple[str, ...],
+) -> datetime | None:  # fmt: skip
+    said = next((rule.cut_off for rule in rules if rule.cut_off is not None), None)
+    if said is None or due is None:
+        return None
+    if isinstance(said, Span):
+        return said.after(due)
+    moment = _moment(said, zone, document, key).astimezone(UTC)
+    if moment < due:
+        told, due_at = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" for at in (moment, due))
+        what = f"the cut-off {told} is before the deadline {due_at}"
+        raise LabFault(what, where=document.where(key), mend="name a later moment, or a span")
+    return moment

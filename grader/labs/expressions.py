@@ -1,0 +1,167 @@
+"""Arithmetic in lab specs: `ceil_div(n, 16)`, `2 * tile * tile * 4`, `1.15 / tile`.
+
+A small grammar on Python's own parser: numbers, the names that the caller gives, + - * / // % **,
+comparisons, `a if c else b`, and the functions min, max, abs, ceil_div and isqrt. Nothing else is
+evaluated, and magnitudes are capped, so that a spec can neither run code nor exhaust the machine.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from grader.faults import LabFault
+from grader.faults import did_you_mean
+
+Number = int | float
+
+MAX_LENGTH = 200
+MAX_DEPTH = 30
+MAX_EXPONENT = 64
+MAX_MAGNITUDE = 2**63
+
+
+def _ceil_div(a: Number, b: Number) -> Number:
+    return -(-a // b)
+
+
+def _isqrt(a: Number) -> int:
+    if not isinstance(a, int):
+        raise ValueError("isqrt() takes a whole number")
+    return math.isqrt(a)
+
+
+def _power(a: Number, b: Number) -> Number:
+    if not 0 <= b <= MAX_EXPONENT:
+        raise ValueError(f"an exponent must lie in 0 to {MAX_EXPONENT}")
+    result: Number = a**b
+    return result
+
+
+_BINARY: Mapping[type[ast.AST], Callable[[Number, Number], Number]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+_COMPARE: Mapping[type[ast.AST], Callable[[Number, Number], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
+    "min": (2, min),
+    "max": (2, max),
+    "abs": (1, abs),
+    "ceil_div": (2, _ceil_div),
+    "isqrt": (1, _isqrt),
+}
+
+
+def _parse(text: str) -> ast.expr:
+    if len(text) > MAX_LENGTH:
+        raise LabFault(f"an expression of {len(text)} characters; at most {MAX_LENGTH} are read")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise LabFault(
+            f"`{text}` is not an arithmetic expression",
+            mend="write something like `ceil_div(n, 16)` or `2 * tile * tile`",
+        ) from None
+
+
+class _Evaluator:
+    """Walks one expression; `names` are the values that it may use."""
+
+    def __init__(self, text: str, names: Mapping[str, Number]) -> None:
+        self.text = text
+        self.names = names
+
+    def fault(self, what: str, mend: str = "") -> LabFault:
+        return LabFault(f"in `{self.text}`: {what}", mend=mend)
+
+    def value(self, node: ast.expr, depth: int = 0) -> Number:
+        if depth > MAX_DEPTH:
+            raise self.fault("it is nested too deeply")
+        result = self._value(node, depth + 1)
+        if abs(result) > MAX_MAGNITUDE or result != result:
+            raise self.fault("its value is too large", "values are at most 2**63")
+        return result
+
+    def _value(self, node: ast.expr, depth: int) -> Number:
+        match node:
+            case ast.Constant(value=bool() | int() | float() as number):
+                return number
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.value(operand, depth)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                return self._apply(
+                    _BINARY[type(op)], self.value(left, depth), self.value(right, depth)
+                )
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
+                return _COMPARE[type(op)](self.value(left, depth), self.value(right, depth))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.value(body if self.value(test, depth) else orelse, depth)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return self._call(name, args, depth)
+        raise self.fault(
+            f"`{ast.unparse(node)}` is not allowed",
+            "use numbers, dims, + - * / // % **, one comparison, min, max, abs, ceil_div, isqrt",
+        )
+
+    def _name(self, name: str) -> Number:
+        if name in self.names:
+            return self.names[name]
+        known = ", ".join(sorted(self.names)) or "none"
+        mend = f"{did_you_mean(name, self.names)} names that may be used: {known}".lstrip()
+        raise self.fault(f"unknown name `{name}`", mend)
+
+    def _call(self, name: str, args: list[ast.expr], depth: int) -> Number:
+        if name not in _FUNCTIONS:
+            mend = f"{did_you_mean(name, _FUNCTIONS)} there are {', '.join(_FUNCTIONS)}".lstrip()
+            raise self.fault(f"unknown function `{name}`", mend)
+        count, function = _FUNCTIONS[name]
+        if len(args) != count and not (name in ("min", "max") and len(args) > count):
+            raise self.fault(f"`{name}` takes {count} argument{'s' * (count > 1)}")
+        return self._apply(function, *(self.value(arg, depth) for arg in args))
+
+    def _apply(self, function: Callable[..., Number], *values: Number) -> Number:
+        try:
+            return function(*values)
+        except ZeroDivisionError:
+            raise self.fault("division by zero") from None
+        except (ValueError, OverflowError, TypeError) as error:
+            raise self.fault(str(error)) from None
+
+
+def evaluate(text: str | Number, names: Mapping[str, Number]) -> Number:
+    """The value of an expression over `names`; a plain number is its own value.
+
+    Raises LabFault that quotes the expression and says which names and functions there are.
+    """
+    if not isinstance(text, str):
+        return text
+    return _Evaluator(text, names).value(_parse(text))
+
+
+def evaluate_int(text: str | Number, names: Mapping[str, Number], *, least: int = 0) -> int:
+    """The value of an expression that must be a whole number of at least `least`: a size, a
+    count of blocks or threads or bytes. Raises LabFault."""
+    value = evaluate(text, names)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise LabFault(
+            f"`{text}` is {value!r}, not a whole number", mend="use // or ceil_div() to divide"
+        )
+    if value < least:
+        given = ", ".join(f"{name}={names[name]}" for name in sorted(names))
+        raise LabFault(f"`{text}` is {value} with {given}; it must be at least {least}")
+    return value

@@ -1,0 +1,350 @@
+"""Read labs from disk: `labs/<lab>/lab.yaml` is checked and turned into a frozen Lab."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from grader.faults import LabFault
+from grader.labs.model import Lab
+from grader.labs.quiz import FILE as ANSWERS
+from grader.labs.model import CheckSpec, Choice, Geometry, Probe, Question
+from grader.labs import schema as labmodel
+from grader.labs.yamlfile import Document
+from typing import NoReturn
+from grader.labs.model import Case, Lab
+from grader.faults import did_you_mean
+from grader.labs.cases import array_shapes, launch_shape
+from grader.labs.quiz import asked, choices, right_answer
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+from grader.labs.model import BASELINE, ArgumentSpec, Band, Case, CheckSpec, Derivation, Geometry, KernelSpec, Lab, Role
+from grader.labs.thresholds import bands, read_thresholds
+from grader.faults import nearest
+from grader.labs.yamlfile import Document, read_document
+
+# What a lab's folder holds as one digest: the same lab gives the same grades.
+
+def lab_digest(lab: Lab) -> str:
+    """SHA-256, in hexadecimal, over the names and contents of the files that grades depend on:
+    all of the lab's folder but the student's own, which may lie there too (other kernels at its
+    top, answers to the quiz). Raises LabFault."""
+    digest = hashlib.sha256()
+    try:
+        for path in sorted(_files(lab)):
+            held = path.read_bytes()
+            name = path.relative_to(lab.folder).as_posix().encode()
+            digest.update(b"%d %b %d " % (len(name), name, len(held)) + held)
+    except OSError as error:
+        what = f"cannot read the lab's files: {error.strerror}"
+        raise LabFault(what, where=str(lab.folder)) from None
+    return digest.hexdigest()
+
+
+def _files(lab: Lab) -> Iterator[Path]:
+    for path in lab.folder.rglob("*"):
+        parts = path.relative_to(lab.folder).parts
+        own = len(parts) == 1 and path.suffix == ".cu" and path != lab.baseline
+        hidden = any(part.startswith((".", "__pycache__")) for part in parts)
+        if path.is_file() and not own and not hidden and path.name != ANSWERS:
+            yield path
+
+
+# The `quiz` of a lab.yaml as frozen Questions, and the check that they add up to.
+
+def questions(model: labmodel.LabModel, document: Document) -> tuple[Question, ...]:
+    """The questions in their order, each with its line."""
+    return tuple(
+        _question(name, asked, f"{document.file}:{document.line_of(('quiz', name))}")
+        for name, asked in model.quiz.items()
+    )
+
+
+def quiz_check(model: labmodel.LabModel, document: Document) -> tuple[CheckSpec, ...]:
+    """The check of a quiz that the lab gives no points for; nothing when it gives some."""
+    if not model.quiz or "quiz" in model.checks:
+        return ()
+    return (CheckSpec("quiz", 0.0, {}, f"{document.file}:{document.line_of(('quiz',))}"),)
+
+
+def _question(name: str, asked: labmodel.Question, where: str) -> Question:
+    case = asked.case or ""
+    return Question(
+        name=name,
+        kind=asked.kind,
+        text=asked.text,
+        given={
+            key: _probe(value, case) if isinstance(value, labmodel.Run) else value
+            for key, value in asked.given.items()
+        },
+        answer=asked.answer,
+        choices=tuple(Choice(choice.text, choice.when or "") for choice in asked.choices),
+        case=case,
+        unit=asked.unit,
+        tolerance=asked.tolerance,
+        hint=asked.hint,
+        where=where,
+    )
+
+
+def _probe(run: labmodel.Run, case: str) -> Probe:
+    launch = run.launch
+    geometry = Geometry(launch.grid, launch.block, launch.shared) if launch else None
+    case = run.case or case
+    if run.element is not None:
+        name, *index = run.element
+        return Probe(run.file, case, "element", str(name), tuple(map(int, index)), geometry)
+    if run.counter is not None:
+        return Probe(run.file, case, "counter", run.counter, geometry=geometry)
+    if run.finding is not None:
+        return Probe(run.file, case, "finding", run.finding, geometry=geometry)
+    return Probe(run.file, case, "resource", str(run.resource), geometry=geometry)
+
+
+# What no single key of a lab.yaml shows: that names meet, and that every case has a launch.
+
+Key = tuple[str | int, ...]
+
+
+class Rules:
+    """Checks one lab; `check` raises LabFault with the line of the first rule that is broken."""
+
+    def __init__(self, model: labmodel.LabModel, lab: Lab, document: Document) -> None:
+        self.model = model
+        self.lab = lab
+        self.document = document
+
+    def check(self) -> None:
+        self._arguments_match()
+        self._types_match()
+        if self.model.derive:
+            self._derive_matches(self.model.derive)
+        self._cases_differ()
+        self._quiz_adds_up()
+        for index, case in enumerate(self.lab.cases):
+            self._case_launches(("cases", index), case)
+
+    def fault(self, key: Key, what: str, mend: str = "") -> NoReturn:
+        raise LabFault(what, where=self.document.where(key), mend=mend)
+
+    def _arguments_match(self) -> None:
+        parameters = [name for _, name in self.lab.kernels[0].parameters]
+        for name in self.model.arguments:
+            if name not in parameters:
+                mend = did_you_mean(name, parameters) or f"it has {', '.join(parameters)}"
+                self.fault(("arguments", name), f"the kernel has no parameter `{name}`", mend)
+        for name in parameters:
+            if name not in self.model.arguments:
+                self.fault(("arguments",), f"parameter `{name}` of the kernel is given nothing")
+        for name in self.model.globals:
+            if name in parameters:
+                self.fault(("globals", name), f"the kernel has a parameter `{name}` as well")
+        if not any(a.role in ("out", "inout") for a in self.lab.arguments):
+            self.fault(("arguments",), "no argument is `out` or `inout`: nothing can be graded")
+
+    def _types_match(self) -> None:
+        types = {name: text for text, name in self.lab.kernels[0].parameters}
+        for argument in self.lab.arguments:
+            pointer = types[argument.name].rstrip().endswith("*")
+            if pointer == (argument.role == "value"):
+                kind = "a pointer: give it an array" if pointer else "no pointer: give it a value"
+                what = f"`{types[argument.name]} {argument.name}` is {kind}"
+                self.fault(("arguments", argument.name), what)
+
+    def _derive_matches(self, derive: labmodel.Derive) -> None:
+        names = [p.name for p in derive.kernel.parameters]
+        if derive.output not in names:
+            self.fault(("derive", "output"), f"{derive.kernel.name} has no `{derive.output}`")
+        due = [name for name in names if name != derive.output]
+        for name, answer in derive.answers.items():
+            key: Key = ("derive", "answers", name)
+            if sorted(answer.given) != sorted(due):
+                self.fault((*key, "given"), f"must give {', '.join(due)}")
+            if answer.minimum > answer.maximum:
+                self.fault(key, "its minimum is larger than its maximum")
+
+    def _cases_differ(self) -> None:
+        names = [case.name for case in self.lab.cases]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                self.fault(("cases", index, "name"), f"two cases are called `{name}`")
+
+    def _quiz_adds_up(self) -> None:
+        """Every question refers to public cases, and works out as far as nothing is simulated."""
+        if "quiz" in self.model.checks and not self.lab.quiz:
+            self.fault(("checks", "quiz"), "there is no quiz", "write its questions below `quiz:`")
+        public = {case.name for case in self.lab.cases if case.visibility == "public"}
+        for question in self.lab.quiz:
+            key: Key = ("quiz", question.name)
+            for case in {question.case, *(probe.case for probe in question.probes.values())}:
+                if (case or question.probes) and case not in public:
+                    known = f"public cases: {', '.join(sorted(public))}"
+                    mend = did_you_mean(case, public) or known
+                    self.fault(key, f"`{case}` is no public case", mend)
+            asked(question, self.lab)
+            choices(question, self.lab)
+            if question.has_key and not question.probes:
+                right_answer(question, self.lab.case(question.case))
+
+    def _case_launches(self, key: Key, case: Case) -> None:
+        """Work out the case's geometry and shapes once, with the widest answers allowed."""
+        widest = {d.name: d.maximum for d in self.lab.derivations}
+        for dim, name in case.derived.items():
+            if name not in widest:
+                known = f"answers: {', '.join(widest)}" if widest else "the lab derives nothing"
+                self.fault((*key, "dims", dim), f"`{name}` is no derived answer", known)
+        resolved = case.resolved(widest)
+        launch_shape(self.lab, resolved, self.lab.geometry)
+        if self.lab.baseline_geometry is not None:
+            launch_shape(self.lab, resolved, self.lab.baseline_geometry)
+        array_shapes(self.lab, resolved)
+
+
+# Labs on disk: `labs/<lab>/lab.yaml` read and checked, and turned into a frozen Lab.
+#
+# Every mistake in a lab is a LabFault with file, line, key and how to mend it.
+
+LABS_VARIABLE = "WARPGRADE_LABS"
+
+
+def lab_roots(course: Path | None = None) -> tuple[Path, ...]:
+    """Where labs are looked for: DIR/labs of a course, else $WARPGRADE_LABS, else the labs/ beside
+    the package in a checkout, else labs/ in the current folder."""
+    if course is not None:
+        return (course / "labs",)
+    if os.environ.get(LABS_VARIABLE):
+        return tuple(Path(part) for part in os.environ[LABS_VARIABLE].split(os.pathsep) if part)
+    checkout = Path(__file__).resolve().parents[2] / "labs"
+    return (checkout,) if checkout.is_dir() else (Path("labs"),)
+
+
+def list_labs(roots: Sequence[Path] | None = None) -> tuple[str, ...]:
+    """The names of all labs, in alphabetical order: the folders that have a lab.yaml."""
+    found: set[str] = set()
+    for root in roots or lab_roots():
+        if root.is_dir():
+            found.update(path.parent.name for path in root.glob("*/lab.yaml"))
+    return tuple(sorted(found))
+
+
+def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
+    """The lab of that name. Raises LabFault: no such lab (the nearest is named), or its lab.yaml
+    does not hold together."""
+    names = list_labs(roots)
+    for root in roots or lab_roots():
+        if name in names and (root / name / "lab.yaml").is_file():
+            return _build(root / name)
+    inside = (known for known in names if name and name.lower() in known)
+    near = nearest(name.lower(), names) or next(inside, "")
+    places = ", ".join(str(root) for root in roots or lab_roots())
+    known = f"labs: {', '.join(names)}" if names else f"no labs in {places}"
+    guess = f"did you mean {near}? " if near else ""
+    raise LabFault(f"there is no lab `{name}`", mend=f"{guess}{known}")
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of lab.yaml, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **labmodel.LabModel.model_json_schema(by_alias=True),
+    }
+
+
+def _build(folder: Path) -> Lab:
+    document = read_document(folder / "lab.yaml", labmodel.LabModel)
+    model: labmodel.LabModel = document.model
+    derivations = _derivations(model.derive) if model.derive else ()
+    kernels = [_kernel(model.kernel)]
+    if model.derive:
+        kernels.append(_kernel(model.derive.kernel))
+    baseline = model.baseline
+    lab = Lab(
+        name=folder.name,
+        title=model.title,
+        folder=folder,
+        kernels=tuple(kernels),
+        cases=tuple(_case(case) for case in model.cases),
+        checks=(
+            *(_check(name, check, document) for name, check in model.checks.items()),
+            *quiz_check(model, document),
+        ),
+        arguments=_arguments(model),
+        globals=tuple(ArgumentSpec(n, "in", v.dtype, v.shape) for n, v in model.globals.items()),
+        geometry=_geometry(model.launch),
+        baseline_geometry=_geometry(baseline.launch) if baseline else None,
+        derivations=derivations,
+        bands=_bands(model, folder),
+        quiz=questions(model, document),
+        where=document.file,
+        lines=_lines(model, document),
+    )
+    Rules(model, lab, document).check()
+    return lab
+
+
+def _bands(model: labmodel.LabModel, folder: Path) -> Mapping[str, Band]:
+    """What was measured of the launch that the lab's speed check times."""
+    speed = model.checks.get("speed")
+    asked = speed.options if speed else {}
+    kind = asked.get("kind", "random")
+    return bands(read_thresholds(folder), asked.get("dims"), kind, folder / BASELINE)
+
+
+def _kernel(kernel: labmodel.Kernel) -> KernelSpec:
+    return KernelSpec(kernel.name, tuple((p.type, p.name) for p in kernel.parameters))
+
+
+def _geometry(launch: labmodel.Launch) -> Geometry:
+    return Geometry(launch.grid, launch.block, launch.shared)
+
+
+def _arguments(model: labmodel.LabModel) -> tuple[ArgumentSpec, ...]:
+    """In the kernel's order; parameters without an argument are left to the rules."""
+    order = [p.name for p in model.kernel.parameters if p.name in model.arguments]
+    return tuple(_argument(name, model.arguments[name]) for name in order)
+
+
+def _argument(name: str, argument: labmodel.Argument) -> ArgumentSpec:
+    if argument.value is not None:
+        return ArgumentSpec(name, "value", str(argument.dtype), value=argument.value)
+    dtypes: dict[Role, str | None] = {
+        "in": argument.in_,
+        "inout": argument.inout,
+        "out": argument.out,
+    }
+    role, dtype = next((r, d) for r, d in dtypes.items() if d is not None)
+    return ArgumentSpec(name, role, dtype, argument.shape or ())
+
+
+def _derivations(derive: labmodel.Derive) -> tuple[Derivation, ...]:
+    kernel = _kernel(derive.kernel)
+    return tuple(
+        Derivation(name, kernel, a.given, derive.output, a.minimum, a.maximum, derive.rule)
+        for name, a in derive.answers.items()
+    )
+
+
+def _case(case: labmodel.Case) -> Case:
+    dims = {name: value for name, value in case.dims.items() if isinstance(value, int)}
+    derived = {name: value for name, value in case.dims.items() if isinstance(value, str)}
+    return Case(case.name, dims, case.kind, case.visibility, derived)
+
+
+def _check(name: str, check: labmodel.Check, document: Document) -> CheckSpec:
+    key = ("checks", name)
+    lines = {option: document.line_of((*key, option)) for option in check.options}
+    where = f"{document.file}:{document.line_of(key)}"
+    return CheckSpec(name, check.points, check.options, where, lines)
+
+
+def _lines(model: labmodel.LabModel, document: Document) -> dict[str, int]:
+    """The lines of the keys whose expressions are worked out case by case."""
+    keys = ["launch.grid", "launch.block", "launch.shared", "derive"]
+    keys += [f"arguments.{name}.{part}" for name in model.arguments for part in ("shape", "value")]
+    return {key: document.line_of(tuple(key.split("."))) for key in keys}
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=2))

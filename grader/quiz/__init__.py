@@ -1,1 +1,0 @@
-"""A lab's questions, a student's answer sheet, and what an answer is worth. No I/O but reading."""

@@ -1,1 +1,0 @@
-"""A grade made again from its record: the same verdict, or what differs."""

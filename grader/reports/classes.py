@@ -1,0 +1,96 @@
+"""Many grades as one table: a line a submission, then what the class stumbled over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from grader.checks.result import Result
+from grader.faults import counted
+from grader.grading.record import Grade
+from grader.reports.clean import clean, clip, wrap
+from grader.reports.finding import in_order
+from grader.reports.text import WORDS
+
+WHO = 14
+SCORE = 9
+CAUSE = 12
+"""The least cells that the last column, the main finding, gets."""
+
+
+def class_table(grades: Sequence[Grade], width: int = 80) -> Text:
+    """One line a submission: who, score, points of each check, the main finding. A check that
+    passed shows its points in green; `-` was not judged, `!` is a fault of the machine."""
+    if not grades:
+        return Text("no submissions")
+    names = list(dict.fromkeys(c.name for g in grades for c in g.checks if c.max_points))
+    whose = "student" if any(grade.student for grade in grades) else "file"
+    who = min(max(len(whose), *(cell_len(_who(grade)) for grade in grades)), WHO)
+    columns = _widths(names, width - who - SCORE - CAUSE - 4)
+    head = Text(f"{whose:<{who}}  {'score':>{SCORE}}", "bold")
+    for name, cells in zip(names, columns, strict=True):
+        head.append(f" {set_cell_size(clean(name), min(cells, cell_len(name))):>{cells}}")
+    head.append("  main finding")
+    lines = [head, *(_line(grade, names, columns, who, width) for grade in grades)]
+    return Text("\n").join([*lines, Text(), _footer(grades, width)])
+
+
+def main_finding(grade: Grade) -> str:
+    """The kind of the first error, causes before consequences; empty when there is none."""
+    found = in_order(f for check in grade.checks for f in check.findings)
+    return next((f.kind for f in found if f.severity == "error"), "")
+
+
+def _who(grade: Grade) -> str:
+    return clean(grade.student or grade.file)
+
+
+def _widths(names: Sequence[str], room: int) -> list[int]:
+    """A column as wide as its check's name, all cut alike when there is no room."""
+    most = max((len(name) for name in names), default=0)
+    while most > 4 and sum(min(len(n), most) + 1 for n in names) > room:
+        most -= 1
+    return [max(min(len(name), most), 4) for name in names]
+
+
+def _line(grade: Grade, names: Sequence[str], columns: Sequence[int], who: int, width: int) -> Text:
+    checks = {check.name: check for check in grade.checks}
+    name = clip(_who(grade), who)
+    line = Text(name + " " * (who - cell_len(name)))
+    done = grade.score.status == "graded"
+    score = f"{grade.score.points:g}/{grade.score.judged_max:g}" if done else "incomplete"
+    line.append(f"  {clip(score, SCORE + 1):>{SCORE}}", "bold")
+    for check, cells in zip(names, columns, strict=True):
+        mark, style = _mark(checks.get(check))
+        line.append(f" {mark:>{cells}}", style)
+    line.append("  " + clip(main_finding(grade), max(width - cell_len(line.plain) - 2, 4)))
+    return line
+
+
+def _mark(check: Result | None) -> tuple[str, str]:
+    if check is None:
+        return "", ""
+    style = WORDS[check.status][1]
+    marks = {"unjudged": "-", "error": "!"}
+    return marks.get(check.status, f"{check.points:.4g}"), style
+
+
+def _footer(grades: Sequence[Grade], width: int) -> Text:
+    """How the class did, and how often each main finding occurred."""
+    graded = [grade.score for grade in grades if grade.score.status == "graded"]
+    full = sum(score.points == score.judged_max for score in graded)
+    said = f"{counted(len(grades), 'submission')}, {full} with full marks"
+    if graded:
+        mean = sum(score.points for score in graded) / len(graded)
+        said += f", mean {mean:.1f} of {max(score.judged_max for score in graded):g}"
+    if len(graded) < len(grades):
+        said += f", {len(grades) - len(graded)} incomplete"
+    lines = wrap(said, width, "  ")
+    kinds = Counter(kind for grade in grades if (kind := main_finding(grade)))
+    if kinds:
+        listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+        lines += wrap(f"main findings: {listed}", width, "  ")
+    return Text("\n".join(lines))

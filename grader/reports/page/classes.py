@@ -1,0 +1,247 @@
+"""What the index of a class tells, as plain values made from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean, median
+from typing import NamedTuple
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from markupsafe import Markup
+
+from grader.checks.result import Result
+from grader.launch import Finding
+from grader.reports.classes import main_finding
+from grader.reports.clean import clean, clip
+from grader.reports.finding import in_order
+from grader.reports.page.row import ReportRow, name_of, short
+from grader.reports.text import SUMMARY, WORDS
+
+# The scores of a class as SVG: a bar for each tenth of the points.
+
+BINS = 10
+WIDTH, HEIGHT = 560, 180
+BASE = 150
+TOP = 22
+LEFT = 8
+STEP = (WIDTH - 2 * LEFT) // (BINS + 1)
+GAP = 6
+
+
+def histogram(points: Sequence[float], most: float) -> tuple[int, ...]:
+    """How many scores lie in each tenth of `most`, from below; full marks, or more, have a bar of
+    their own at the end."""
+    counts = [0] * (BINS + 1)
+    for value in points:
+        share = value / most if most else 1.0
+        counts[min(max(int(share * BINS + 1e-9), 0), BINS)] += 1
+    return tuple(counts)
+
+
+def histogram_svg(points: Sequence[float], most: float) -> Markup:
+    """The distribution of scores of `most` points."""
+    counts = histogram(points, most)
+    svg = Element("svg", {"class": "histogram", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
+    told = (f"{_said(k, most)}: {count}" for k, count in enumerate(counts) if count)
+    SubElement(svg, "title").text = "submissions by score: " + "; ".join(told)
+    tallest = max(*counts, 1)
+    for k, count in enumerate(counts):
+        _bar(svg, k, count, tallest, most)
+    for k in range(BINS):
+        _text(svg, "tick", LEFT + k * STEP, BASE + 19, f"{k * most / BINS:g}")
+    _text(svg, "tick full", LEFT + BINS * STEP + (STEP - GAP) / 2, BASE + 19, f"{most:g}")
+    axis = {"x1": f"{LEFT}", "x2": f"{LEFT + (BINS + 1) * STEP - GAP}"}
+    SubElement(svg, "line", {"class": "axis", **axis, "y1": f"{BASE}", "y2": f"{BASE}"})
+    return Markup(tostring(svg, encoding="unicode"))
+
+
+def _bar(svg: Element, k: int, count: int, tallest: int, most: float) -> None:
+    height = (BASE - TOP) * count / tallest
+    x, width = LEFT + k * STEP, STEP - GAP
+    group = SubElement(svg, "g", {"class": "bar full" if k == BINS else "bar"})
+    SubElement(group, "title").text = f"{_said(k, most)}: {count}"
+    place = {"x": f"{x}", "y": f"{BASE - height:.1f}", "width": f"{width}"}
+    SubElement(group, "rect", {**place, "height": f"{height:.1f}", "rx": "2"})
+    if count:
+        _text(group, "count", x + width / 2, BASE - height - 5, f"{count}")
+
+
+def _said(k: int, most: float) -> str:
+    if k == BINS:
+        return "full marks"
+    return f"{k * most / BINS:g} to below {(k + 1) * most / BINS:g} points"
+
+
+def _text(parent: Element, kind: str, x: float, y: float, text: str) -> None:
+    SubElement(parent, "text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}"}).text = text
+
+
+MESSAGE = 120
+LAST = -1.0
+"""Sorts below all points: what was not judged, or not finished."""
+
+
+@dataclass(frozen=True)
+class CheckColumn:
+    """A check's column, and how many of those whom it judged passed it."""
+
+    name: str
+    most: float
+    passed: int
+    judged: int
+
+
+@dataclass(frozen=True)
+class CellView:
+    """One check of one student: what the cell shows, what it sorts by, what it says in full."""
+
+    shown: str
+    value: float
+    status: str
+    said: str
+
+
+@dataclass(frozen=True)
+class LineView:
+    """One student's line."""
+
+    student: str
+    href: str
+    score: str
+    value: float
+    cells: tuple[CellView, ...]
+    finding: str
+    late: str
+    override: str
+
+
+@dataclass(frozen=True)
+class KindView:
+    """A kind of finding: how many students have it, and one of them, at their line of it."""
+
+    kind: str
+    severity: str
+    students: int
+    message: str
+    example: str
+    href: str
+
+
+@dataclass(frozen=True)
+class ClassView:
+    """The index. `tallies` are numbers with their names, for its head."""
+
+    columns: tuple[CheckColumn, ...]
+    lines: tuple[LineView, ...]
+    kinds: tuple[KindView, ...]
+    tallies: tuple[tuple[str, str], ...]
+    histogram: Markup
+    most: float
+    has_late: bool
+    has_override: bool
+    facts: str
+
+
+def class_view(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> ClassView:
+    """The class's rows in their order; `hrefs` are their pages, relative to the index."""
+    names = list(dict.fromkeys(c.name for r in rows for c in r.grade.checks if c.max_points))
+    most = max((row.judged_max for row in rows), default=0.0)
+    points = [row.counting for row in rows if row.counting is not None]
+    return ClassView(
+        columns=tuple(_column(name, rows) for name in names),
+        lines=tuple(_line(row, href, names) for row, href in zip(rows, hrefs, strict=True)),
+        kinds=tuple(_kinds(rows, hrefs)),
+        tallies=tuple(_tallies(rows, points)),
+        histogram=histogram_svg(points, most),
+        most=most,
+        has_late=any(row.late for row in rows),
+        has_override=any(row.override for row in rows),
+        facts=_facts(rows),
+    )
+
+
+def _column(name: str, rows: Sequence[ReportRow]) -> CheckColumn:
+    every = [c for row in rows for c in row.grade.checks if c.name == name]
+    judged = [c for c in every if c.status not in ("unjudged", "error")]
+    passed = sum(c.status == "pass" for c in judged)
+    return CheckColumn(short(name), max(c.max_points for c in every), passed, len(judged))
+
+
+def _line(row: ReportRow, href: str, names: Sequence[str]) -> LineView:
+    checks = {check.name: check for check in row.grade.checks}
+    counting = row.counting
+    return LineView(
+        student=name_of(row),
+        href=href,
+        score="incomplete" if counting is None else f"{counting:g}",
+        value=LAST if counting is None else counting,
+        cells=tuple(_cell(checks.get(name)) for name in names),
+        finding=short(main_finding(row.grade)),
+        late=clip(clean(row.late), SUMMARY),
+        override=clip(clean(row.override), SUMMARY),
+    )
+
+
+def _cell(check: Result | None) -> CellView:
+    if check is None:
+        return CellView("", LAST, "none", "not in this grade")
+    word = WORDS[check.status][0].lower()
+    if check.status in ("unjudged", "error"):
+        return CellView("!" if check.status == "error" else "–", LAST, check.status, word)
+    said = f"{word}: {check.points:g} of {check.max_points:g}"
+    return CellView(f"{check.points:.4g}", check.points, check.status, said)
+
+
+def _kinds(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> list[KindView]:
+    """The kinds of errors and warnings, the commonest first."""
+    found: dict[str, list[_Example]] = {}
+    for row, href in zip(rows, hrefs, strict=True):
+        main = main_finding(row.grade)
+        told = in_order(f for check in row.grade.checks for f in check.findings)
+        first = {f.kind: f for f in reversed(told) if f.severity != "info"}
+        for kind, finding in first.items():
+            found.setdefault(kind, []).append(_Example(finding, row, href, kind == main))
+    kinds = (_kind(kind, held) for kind, held in found.items())
+    return sorted(kinds, key=lambda k: (k.severity != "error", -k.students, k.kind))
+
+
+class _Example(NamedTuple):
+    """A student's first finding of a kind, and whether it is the one to mend first."""
+
+    finding: Finding
+    row: ReportRow
+    href: str
+    is_main: bool
+
+
+def _kind(kind: str, held: Sequence[_Example]) -> KindView:
+    """The example is a student whose main finding it is, where there is one."""
+    finding, row, href, _ = next((example for example in held if example.is_main), held[0])
+    place = f"{href}#L{finding.line}" if finding.line else href
+    message = clip(clean(finding.message), MESSAGE)
+    return KindView(short(kind), finding.severity, len(held), message, name_of(row), place)
+
+
+def _tallies(rows: Sequence[ReportRow], points: Sequence[float]) -> list[tuple[str, str]]:
+    told = [(f"{len(rows)}", "submission" if len(rows) == 1 else "submissions")]
+    if points:
+        full = sum(row.counting is not None and row.counting >= row.judged_max for row in rows)
+        told += [
+            (f"{full}", "with full marks"),
+            (f"{median(points):.4g}", "median score"),
+            (f"{mean(points):.1f}", "mean score"),
+        ]
+    if incomplete := len(rows) - len(points):
+        told.append((f"{incomplete}", "incomplete"))
+    return told
+
+
+def _facts(rows: Sequence[ReportRow]) -> str:
+    """When and with what the class was graded."""
+    made = [row.grade.provenance for row in rows]
+    days = sorted({m.started[:10] for m in made})
+    versions = sorted({f"warpgrade {m.grader_version}" for m in made})
+    devices = sorted({m.device for m in made if m.device})
+    when = " to ".join([days[0], days[-1]] if len(days) > 1 else days)
+    return clip(clean(", ".join(filter(None, (when, *versions, *devices)))), SUMMARY)

@@ -1,0 +1,187 @@
+"""A submission's source as rows: its tokens, each line's counters, findings in the margin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.compile.lexical import LONGEST_LINE
+from grader.grading.record import Grade
+from grader.launch import Finding, Trace
+from grader.reports.clean import TAB, clip
+from grader.reports.explain.story import Line, source_lines
+from grader.reports.page.row import short
+
+LINES = 2000
+"""Lines of a source that are shown."""
+
+NOTES = 3
+"""Findings that one line's margin names."""
+
+MESSAGE = 140
+
+COLOURED = 1 << 15
+"""Letters of a source that is told apart by colours; in a longer one each letter could be a token
+of its own."""
+
+_TOKEN = re.compile(
+    r"""
+      (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
+    | (?P<string> "(?:\\.|[^"\\\n])*"? | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])*'? )
+    | (?P<directive> ^[ ]*\#[ ]*\w+ )
+    | (?P<number> \b\d[\w.']* )
+    | (?P<keyword> \b(?: auto | bool | break | case | char | const | constexpr | continue | default
+      | do | double | else | enum | extern | false | float | for | half | if | inline | int | long
+      | namespace | return | short | signed | sizeof | static | struct | switch | template | true
+      | typedef | typename | unsigned | using | void | volatile | while
+      | __(?: constant | device | global | launch_bounds | restrict | shared )__ )\b )
+    """,
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+
+Token = tuple[str, str]
+"""A piece of a line, and what it is: a keyword, a comment ...; "" for the rest."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A counter: its head, and what it counts."""
+
+    head: str
+    told: str
+
+
+COLUMNS: Mapping[str, Column] = {
+    "requests": Column("requests", "loads and stores of warps to global memory"),
+    "sectors_per_request": Column(
+        "sectors each",
+        "32-byte sectors that a request moves: 4 when 32 threads touch 32 neighbouring floats",
+    ),
+    "wavefronts": Column("passes", "through shared memory"),
+    "conflicts": Column("conflicts", "passes that only bank conflicts make necessary"),
+}
+
+
+@dataclass(frozen=True)
+class Note:
+    """A finding as the margin names it. `anchor` is where the page tells it in full; `whole` is
+    False for the line of a hazard's other access."""
+
+    kind: str
+    severity: str
+    message: str
+    anchor: str
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line. The cell with its notes goes `span` rows down, to the next line that has some; 0
+    where an earlier one's covers it."""
+
+    number: int
+    tokens: tuple[Token, ...]
+    counts: tuple[str, ...]
+    notes: tuple[Note, ...]
+    span: int
+    severity: str
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """The rows, the counters that any of them has, and how many lines are left out."""
+
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+    has_notes: bool
+    more: int
+
+
+def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> SourceView | None:
+    """The annotated source; None when there is no text. `findings` are numbered from 1 as the page
+    tells them."""
+    if not source.strip():
+        return None
+    every = source.removeprefix("\ufeff").removesuffix("\n").split("\n")
+    text = "\n".join(_shown(line) for line in every[:LINES])
+    lines = source_lines(text + "\n", Trace("sim", lines=grade.lines))
+    names = [n for n in COLUMNS if any(getattr(line, n) for line in lines)]
+    notes = margin(findings)
+    spans = _spans([line.number for line in lines if line.number in notes], len(lines))
+    rows = tuple(
+        Row(
+            line.number,
+            tokens,
+            tuple(_count(line, name) for name in names),
+            notes.get(line.number, ())[:NOTES],
+            spans.get(line.number, 0),
+            notes[line.number][0].severity if line.number in notes else "",
+        )
+        for line, tokens in zip(lines, _tokens(text), strict=True)
+    )
+    columns = tuple(COLUMNS[name] for name in names)
+    return SourceView(rows, columns, bool(notes), len(every) - len(rows))
+
+
+def _shown(line: str) -> str:
+    line = line.removesuffix("\r").expandtabs(TAB)
+    return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + " ..."
+
+
+def _count(line: Line, name: str) -> str:
+    value = getattr(line, name)
+    if not value:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+def margin(findings: Sequence[Finding]) -> Mapping[int, tuple[Note, ...]]:
+    """The notes of every line that has some: a hazard stands at both of its accesses."""
+    notes: dict[int, list[Note]] = {}
+    for number, finding in enumerate(findings, start=1):
+        anchor = f"finding-{number}"
+        said = clip(finding.message, MESSAGE)
+        if finding.line:
+            note = Note(short(finding.kind), finding.severity, said, anchor)
+            notes.setdefault(finding.line, []).append(note)
+        other = finding.other.line if finding.other else 0
+        if other and other != finding.line:
+            said = f"with line {finding.line}"
+            note = Note(short(finding.kind), finding.severity, said, anchor, whole=False)
+            notes.setdefault(other, []).append(note)
+    return {line: tuple(dict.fromkeys(held)) for line, held in notes.items()}
+
+
+def _spans(noted: Sequence[int], count: int) -> Mapping[int, int]:
+    """How many rows each margin cell covers, by its first row."""
+    starts = sorted({1, *noted})
+    ends = [*starts[1:], count + 1]
+    return {start: end - start for start, end in zip(starts, ends, strict=True)}
+
+
+def _tokens(text: str) -> Iterator[tuple[Token, ...]]:
+    if len(text) <= COLOURED:
+        return tokenized(text)
+    return (((line, ""),) for line in text.split("\n"))
+
+
+def tokenized(text: str) -> Iterator[tuple[Token, ...]]:
+    """The tokens of each line; together they are the line."""
+    line: list[Token] = []
+    for piece, kind in _pieces(text):
+        first, *rest = piece.split("\n")
+        line += [(first, kind)] if first else []
+        for part in rest:
+            yield tuple(line)
+            line = [(part, kind)] if part else []
+    yield tuple(line)
+
+
+def _pieces(text: str) -> Iterator[Token]:
+    end = 0
+    for found in _TOKEN.finditer(text):
+        yield text[end : found.start()], ""
+        yield found[0], found.lastgroup or ""
+        end = found.end()
+    yield text[end:], ""

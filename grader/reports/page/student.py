@@ -1,0 +1,294 @@
+"""What one student's page tells, as plain values made from the grade."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from markupsafe import Markup
+
+from grader.checks.findings import Key, fold, place
+from grader.checks.result import Result
+from grader.faults import LabFault
+from grader.grading.record import Grade
+from grader.grading.timing import from_samples
+from grader.launch import OUTPUTS, Finding
+from grader.reports.clean import clip
+from grader.reports.finding import LONGEST, accesses, in_order, message, origins, seen
+from grader.reports.page.row import ReportRow, name_of, short
+from grader.reports.page.source import SourceView, source_view
+from grader.reports.text import (
+    BACKENDS,
+    WORDS,
+    number,
+    points,
+    profile_lines,
+    score_line,
+    speed_lines,
+)
+
+# A speedup's interval as SVG: every pair of launches, the 95 % interval, what earns points.
+
+WIDTH, HEIGHT = 600, 138
+LEFT, RIGHT = 16, 16
+AXIS = 92
+MIDDLE = 62
+PAIRS = 400
+"""Pairs that are drawn, at most."""
+
+
+def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) -> Markup:
+    """The plot of a speed check's measurements; `ratios` are the pairs' own. Empty when there is
+    no interval to draw."""
+    ends = [measured.get(name, math.nan) for name in ("speedup_low", "speedup_high")]
+    marks = [measured.get(name, math.nan) for name in ("minimum", "full", "speedup")]
+    if not all(map(math.isfinite, marks)):
+        return Markup("")
+    scale = _scale([*marks, *filter(math.isfinite, ends), *_within(ratios)])
+    low, high = (scale.at(end) for end in ends)
+    said = (
+        f"speedup {marks[2]:.3f}, 95 % interval {ends[0]:.3f} to {ends[1]:.3f}; points grow from "
+        f"{marks[0]:g} to {marks[1]:g}"
+    )
+    svg = Element(
+        "svg",
+        {"class": "interval", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"},
+    )
+    SubElement(svg, "title").text = said
+    _band(svg, scale.at(marks[0]), scale.at(marks[1]))
+    for ratio in ratios[:PAIRS]:
+        if scale.holds(ratio):
+            _line(svg, "pair", scale.at(ratio), MIDDLE - 13, scale.at(ratio), MIDDLE + 13)
+    _line(svg, "axis", LEFT, AXIS, WIDTH - RIGHT, AXIS)
+    for value in scale.ticks():
+        _line(svg, "axis", scale.at(value), AXIS, scale.at(value), AXIS + 4)
+        _text(svg, "tick", scale.at(value), AXIS + 19, f"{value:g}")
+    _line(svg, "whisker", low, MIDDLE, high, MIDDLE)
+    for end in (low, high):
+        _line(svg, "whisker", end, MIDDLE - 7, end, MIDDLE + 7)
+    _dot(svg, scale.at(marks[2]))
+    _text(svg, "tick", WIDTH / 2, HEIGHT - 4, "times the baseline's speed")
+    return Markup(tostring(svg, encoding="unicode"))
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Ratios to x."""
+
+    low: float
+    high: float
+
+    def at(self, value: float) -> float:
+        """The x of a ratio; one beyond an end, or infinite, or unknown, is drawn at that end."""
+        held = self.low if math.isnan(value) else min(max(value, self.low), self.high)
+        share = (held - self.low) / (self.high - self.low)
+        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
+
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def ticks(self) -> list[float]:
+        """Five to ten round numbers."""
+        raw = (self.high - self.low) / 5
+        power: float = 10.0 ** math.floor(math.log10(raw))
+        step = max(s * power for s in (1, 2, 5) if s * power <= raw)
+        first = math.ceil(self.low / step)
+        return [round(k * step, 10) for k in range(first, math.floor(self.high / step) + 1)]
+
+
+def _scale(values: Sequence[float]) -> _Scale:
+    """The values' range, with room at both ends."""
+    room = 0.1 * (max(values) - min(values)) or 0.1
+    return _Scale(max(min(values) - room, 0.0), max(values) + room)
+
+
+def _within(ratios: Sequence[float]) -> list[float]:
+    """The middle 96 % of the pairs: a single outlier does not squeeze the rest together."""
+    ordered = sorted(ratios)
+    cut = len(ordered) // 50
+    return ordered[cut : len(ordered) - cut]
+
+
+def _band(svg: Element, minimum: float, full: float) -> None:
+    width = max(full - minimum, 1)
+    place = {"x": f"{minimum:g}", "y": "26", "width": f"{width:g}", "height": f"{AXIS - 26}"}
+    SubElement(svg, "rect", {"class": "band", **place})
+    for name, x, anchor in (("minimum", minimum, "end"), ("full", full, "start")):
+        _line(svg, "mark", x, 20, x, AXIS)
+        _text(svg, f"name {anchor}", x, 15, name)
+
+
+def _line(svg: Element, kind: str, x1: float, y1: float, x2: float, y2: float) -> None:
+    ends = {"x1": f"{x1:g}", "y1": f"{y1:g}", "x2": f"{x2:g}", "y2": f"{y2:g}"}
+    SubElement(svg, "line", {"class": kind, **ends})
+
+
+def _dot(svg: Element, x: float) -> None:
+    SubElement(svg, "circle", {"class": "median", "cx": f"{x:g}", "cy": f"{MIDDLE}", "r": "5"})
+
+
+def _text(svg: Element, kind: str, x: float, y: float, text: str) -> None:
+    SubElement(svg, "text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}"}).text = text
+
+
+WIDE = 10_000
+"""Cells of a line that is not to be broken here."""
+
+PROFILE = 78
+
+
+@dataclass(frozen=True)
+class PlaceView:
+    """Where an access was: who made it, the line ("" when none is known), its text."""
+
+    who: str
+    line: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """One finding in full; `told_by` are the checks that tell it."""
+
+    anchor: str
+    kind: str
+    finding: Finding
+    message: str
+    places: tuple[PlaceView, ...]
+    detail: tuple[str, ...]
+    notes: tuple[str, ...]
+    told_by: str
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """One check: its verdict as a word, its points, what was seen and measured."""
+
+    name: str
+    status: str
+    word: str
+    points: str
+    summary: str
+    hidden: bool
+    measured: tuple[str, ...]
+    table: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StudentView:
+    """A page: `verdict` says what the score does not, `plot` the speed's interval, `facts` how
+    the grade came about."""
+
+    row: ReportRow
+    grade: Grade
+    title: str
+    score: str
+    verdict: str
+    where: str
+    checks: tuple[CheckView, ...]
+    findings: tuple[FindingView, ...]
+    source: SourceView | None
+    plot: Markup
+    facts: tuple[tuple[str, str], ...]
+
+
+def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
+    """The page's contents. `with_seed` tells the seed's identifier among the facts."""
+    grade = row.grade
+    told = in_order(f for check in grade.checks for f in check.findings)
+    findings = in_order(fold(told, _alike))
+    counting = row.counting
+    score = "incomplete" if counting is None else f"{counting:g} of {row.judged_max:g}"
+    verdict = score_line(grade, WIDE).plain
+    return StudentView(
+        row=row,
+        grade=grade,
+        title=name_of(row),
+        score=score,
+        verdict=f"{verdict} ".removeprefix(f"score {score} ").strip(),
+        where=BACKENDS.get(grade.backend, grade.backend),
+        checks=tuple(map(_check, grade.checks)),
+        findings=tuple(_finding(f, n, grade) for n, f in enumerate(findings, start=1)),
+        source=source_view(grade, row.source, findings),
+        plot=_plot(grade),
+        facts=tuple(_facts(grade, with_seed=with_seed)),
+    )
+
+
+def _check(check: Result) -> CheckView:
+    profile = check.name == "profile" and bool(check.measurements)
+    return CheckView(
+        name=short(check.name),
+        status=check.status,
+        word=WORDS[check.status][0].lower(),
+        points=points(check),
+        summary=check.summary,
+        hidden=check.visibility == "hidden",
+        measured=() if profile else tuple(_measured(check)),
+        table=tuple(profile_lines(check.measurements, PROFILE)) if profile else (),
+    )
+
+
+def _measured(check: Result) -> Iterator[str]:
+    measured: Mapping[str, float] = check.measurements
+    if "speedup" in measured:
+        yield from speed_lines(measured)[1:]
+    elif measured:
+        on = f" on {check.measured_on}" if check.measured_on else ""
+        told = (f"{n.replace('_', ' ')} {number(value)}" for n, value in measured.items())
+        yield "; ".join(told) + on
+
+
+def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:
+    told_by = [c.name for c in grade.checks if _alike(finding) in map(_alike, c.findings)]
+    notes = (seen(finding), clip(origins(finding), LONGEST))
+    return FindingView(
+        anchor=f"finding-{at}",
+        kind=short(finding.kind),
+        finding=finding,
+        message=message(finding),
+        places=tuple(_places(finding)),
+        detail=tuple(finding.detail.splitlines()),
+        notes=tuple(filter(None, notes)),
+        told_by=", ".join(map(short, told_by)),
+    )
+
+
+def _alike(finding: Finding) -> Key:
+    """What public and hidden cases are told of once. Who stored a wrong element is known of public
+    cases only."""
+    return place(replace(finding, access="")) if finding.kind in OUTPUTS else place(finding)
+
+
+def _places(finding: Finding) -> Iterator[PlaceView]:
+    for who, line, text in accesses(finding):
+        if line or who:
+            yield PlaceView(who, str(line or ""), text.strip())
+
+
+def _plot(grade: Grade) -> Markup:
+    """The interval of the speed check, with the pairs of the measurement that counted."""
+    measured = next((c.measurements for c in grade.checks if "speedup" in c.measurements), None)
+    if measured is None:
+        return Markup("")
+    try:
+        timings = from_samples(grade.provenance.samples)
+    except LabFault:  # the interval alone can be drawn
+        timings = ()
+    return interval_svg(measured, timings[-1].ratios if timings else ())
+
+
+def _facts(grade: Grade, *, with_seed: bool) -> Iterator[tuple[str, str]]:
+    made = grade.provenance
+    yield "file", grade.file
+    yield "SHA-256", grade.submission_sha256
+    yield "graded", f"{made.started}, in {made.seconds:.1f} s"
+    yield "by", f"warpgrade {made.grader_version}, {BACKENDS.get(grade.backend, grade.backend)}"
+    yield "toolchain", ", ".join(f"{name} {version}" for name, version in made.toolchain.items())
+    yield "device", ", ".join(filter(None, (made.device, made.driver and f"driver {made.driver}")))
+    yield "clocks", ", ".join(f"{name} {value}" for name, value in (made.clocks or {}).items())
+    if with_seed:
+        yield "seed", f"{made.seed} (an identifier, not the seed)"
+        yield "lab", made.lab_sha256

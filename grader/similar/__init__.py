@@ -1,1 +1,0 @@
-"""Which submissions of a class are alike enough that a person should look at both."""

@@ -1,0 +1,1 @@
+"""simulator.core.__init__."""

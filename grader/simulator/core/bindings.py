@@ -1,0 +1,265 @@
+"""The C core as Python sees it: ctypes mirrors of core.h, and instructions found by name."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_char_p, c_double, c_int, c_uint32, c_uint64, c_void_p
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from grader.faults import MachineFault
+from grader.simulator.core.sources import digest
+
+INSN = np.dtype(
+    {
+        "names": [
+            "exec",
+            "d",
+            "a",
+            "b",
+            "c",
+            "e",
+            "guard",
+            "negate",
+            "pc",
+            "imm",
+            "size",
+            "count",
+            "space",
+            "width",
+            "flag",
+            "mode",
+        ],
+        "formats": ["u8", *["u4"] * 8, "i8", "u2", "u2", "u1", "u1", "u1", "u1"],
+        "offsets": [0, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 50, 52, 53, 54, 55],
+        "itemsize": 56,
+    }
+)
+BLOCK = np.dtype(
+    [
+        (n, "u4")
+        for n in (
+            "first",
+            "end",
+            "kind",
+            "next",
+            "target",
+            "guard",
+            "negate",
+            "pc",
+            "a",
+            "b",
+            "c",
+            "d",
+            "index",
+            "flag",
+            "steps",
+        )
+    ]
+)
+FUNCTION = np.dtype([(n, "u4") for n in ("block", "blocks", "registers", "local", "params")])
+CALL = np.dtype(
+    [(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs", "quiet")]
+)
+COPY = np.dtype([(n, "u4") for n in ("from", "to", "bytes")])
+BUFFER = np.dtype(
+    [
+        ("base", "u8"),
+        ("size", "u8"),
+        ("data", "u8"),
+        ("hot", "u8"),
+        ("cell", "u8"),
+        ("readonly", "u4"),
+        ("dead", "u4"),
+    ]
+)
+CELL_BYTES = 32
+REPORT = np.dtype(
+    [
+        *(
+            (n, "u4")
+            for n in (
+                "kind",
+                "flags",
+                "pc",
+                "pc2",
+                "space",
+                "buffer",
+                "block",
+                "thread",
+                "block2",
+                "thread2",
+                "size",
+                "extra",
+            )
+        ),
+        ("address", "u8"),
+        ("count", "u8"),
+    ]
+)
+COUNTER = np.dtype(
+    [(n, "u8") for n in ("lanes", "requests", "sectors", "bytes", "moved", "wavefronts", "ideal")]
+)
+ACCESS = np.dtype(
+    [
+        ("at", "u8"),
+        *(
+            (n, "u4")
+            for n in ("block", "thread", "pc", "phase", "space", "buffer", "bytes", "unused")
+        ),
+    ]
+)
+REPORTS = 1024
+ENDED, ABORTED, NO_MEMORY, AGAIN = range(4)
+(
+    RACE,
+    INVALID,
+    UNINIT,
+    DIVERGENCE,
+    TIMEOUT,
+    DEADLOCK,
+    TRAPPED,
+    STACK,
+    EARLY_EXIT,
+    LIMIT,
+    WARP_MASK,
+    WARP_STUCK,
+    ASSERTION,
+    UNDEFINED,
+) = range(14)
+SHARED_BASE, LOCAL_BASE, PARAM_BASE = 0x020000000000, 0x030000000000, 0x040000000000
+FUNCTION_BASE, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE = 0x050000000000, 0x100000000000, 36, 1 << 35
+
+
+class CLaunch(ctypes.Structure):
+    """core.h's Launch."""
+
+    _fields_ = [
+        *(
+            (n, c_void_p)
+            for n in (
+                "insn",
+                "block",
+                "function",
+                "call",
+                "copy",
+                "table",
+                "constants",
+                "params",
+                "buffer",
+                "shared_init",
+                "reports",
+                "counter",
+                "visits",
+                "visit_lanes",
+            )
+        ),
+        ("printed", c_void_p),
+        ("trace", c_void_p),
+        ("chosen", c_void_p),
+        *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
+        *((n, c_uint64) for n in ("trace_room", "traced")),
+        ("wall_limit", c_double),
+        *((n, c_uint32) for n in ("insns", "blocks", "functions", "buffers", "entry")),
+        ("grid", c_uint32 * 3),
+        ("dim", c_uint32 * 3),
+        *(
+            (n, c_uint32)
+            for n in (
+                "shared_bytes",
+                "shared_shift",
+                "global_shift",
+                "threads",
+                "schedule",
+                "ordered",
+                "may_wait",
+                "exact",
+                "block_fences",
+                "stops_at_error",
+                "only_stores",
+                "local_limit",
+                "printed_room",
+                "heap_limit",
+                "allocations",
+                "nreports",
+                "lost",
+                "status",
+                "printed_bytes",
+            )
+        ),
+        ("steps", c_uint64),
+    ]
+
+
+class Core:
+    """The loaded core. `known` says whether an instruction exists, `address` where it is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.library = ctypes.CDLL(str(path))
+        self.library.core_run.argtypes = [ctypes.POINTER(CLaunch)]
+        self.library.core_run.restype = c_int
+        self.library.core_sizes.argtypes = [c_uint32]
+        self.library.core_sizes.restype = c_uint32
+        self._addresses: dict[str, int | None] = {}
+        mirrors = [
+            INSN.itemsize,
+            BLOCK.itemsize,
+            FUNCTION.itemsize,
+            CALL.itemsize,
+            COPY.itemsize,
+            BUFFER.itemsize,
+            CELL_BYTES,
+            REPORT.itemsize,
+            COUNTER.itemsize,
+            ctypes.sizeof(CLaunch),
+            REPORTS,
+        ]
+        sizes = [self.library.core_sizes(k) for k in range(len(mirrors))]
+        if sizes != mirrors or not self._is_of(path.parent / "core"):
+            raise MachineFault(
+                f"{path.name} was built from other sources than those here",
+                mend="run: make demo  (or pip install . again)",
+            )
+
+    def _is_of(self, folder: Path) -> bool:
+        """Whether these are the sources that it was built from, as far as both tell: a core of
+        yesterday's sources would run, and watch nothing that they name otherwise."""
+        try:
+            told = self.library.core_sources
+        except AttributeError:
+            return False
+        told.argtypes, told.restype = [], c_char_p
+        built, there = told().decode(), digest(folder)
+        return not built or not there or built == there
+
+    def address(self, name: str) -> int | None:
+        """Where the instruction's C function lies, None when there is none."""
+        if name not in self._addresses:
+            try:
+                function = getattr(self.library, f"ptx_{name}")
+                self._addresses[name] = ctypes.cast(function, c_void_p).value
+            except (AttributeError, ValueError):
+                self._addresses[name] = None
+        return self._addresses[name]
+
+    def known(self, name: str) -> bool:
+        return self.address(name) is not None
+
+    def run(self, launch: CLaunch) -> int:
+        return int(self.library.core_run(ctypes.byref(launch)))
+
+
+@cache
+def core() -> Core:
+    """The core built for this processor. Raises MachineFault when it is not built."""
+    here = Path(__file__).parent
+    plain, fast = here / "_core.so", here / "_core_v3.so"
+    if not plain.exists():
+        raise MachineFault(
+            "the simulator's C core is not built", mend="run: make demo  (or pip install .)"
+        )
+    base = Core(plain)
+    return Core(fast) if fast.exists() and base.library.core_has_avx2() else base

@@ -1,0 +1,316 @@
+"""What a launch puts into memory before it starts: buffers, parameters, constants, window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.faults import LabFault
+from grader.launch import Array, Launch
+from grader.simulator.core import bindings as c
+from grader.simulator.core.bindings import BUFFER, CELL_BYTES, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
+from grader.simulator.decode.memory import parameter_value
+from grader.simulator.decode.module import Image
+from grader.simulator.decode.operands import Constant, OperandError
+from grader.simulator.ptx.model import Module, PtxError, Variable
+from grader.simulator.ptx.names import plain_name
+
+# Memory of one launch: buffers in global memory with their shadow, and the shared window.
+#
+# Every buffer has a slot of 64 GiB of addresses and lies in its middle; shared variables are fenced
+# by gaps. An address that strays is thus never another variable's, and says whose it was.
+
+GAP, WRITTEN = 1, 2
+FENCE = 256
+"""Bytes between shared variables; a multiple of all banks, so that bank numbers stay."""
+POISON = 0xA5
+RESERVED = "%reserved_smem"
+RESERVED_BYTES = 1024
+"""What the system keeps of a block's shared memory; cooperative groups work there."""
+UNINITIALISED, INITIALISED = 0, 2
+
+
+@dataclass
+class Buffer:
+    """One allocation: its bytes, and a shadow cell for each granule."""
+
+    name: str
+    data: NDArray[np.uint8]
+    initialised: bool
+    readonly: bool = False
+    argument: int | None = None
+    hot: NDArray[np.uint32] = field(init=False)
+    cell: NDArray[np.uint8] = field(init=False)
+
+    def shadow(self, shift: int) -> None:
+        granules = (self.data.nbytes >> shift) + 2
+        state = INITIALISED if self.initialised else UNINITIALISED
+        self.hot = np.full(granules, state, np.uint32) if state else np.zeros(granules, np.uint32)
+        self.cell = np.zeros(granules * CELL_BYTES, np.uint8)
+
+    def unwritten(self, shift: int) -> NDArray[np.bool_]:
+        """True for each byte that nothing ever wrote."""
+        granule = self.hot[: (self.data.nbytes >> shift) + 1] == UNINITIALISED
+        return np.repeat(granule, 1 << shift)[: self.data.nbytes]
+
+
+def address_of(number: int) -> int:
+    return GLOBAL_BASE + (number << SLOT_BITS) + SLOT_MIDDLE
+
+
+def table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
+    """The core's Buffer array."""
+    out = np.zeros(len(buffers) + 1, BUFFER)
+    for k, b in enumerate(buffers):
+        out[k] = (
+            address_of(k),
+            b.data.nbytes,
+            b.data.ctypes.data,
+            b.hot.ctypes.data,
+            b.cell.ctypes.data,
+            b.readonly,
+            0,
+        )
+    return out
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A shared variable and its offset in the window; of a `dynamic` one the launch gives the
+    bytes, perhaps none."""
+
+    name: str
+    offset: int
+    bytes: int
+    dynamic: bool = False
+
+
+@dataclass(frozen=True)
+class SharedWindow:
+    """`bytes` of window, gaps included; `used` is what the hardware would count."""
+
+    variables: tuple[Placed, ...]
+    bytes: int
+    used: int
+
+    def initial(self, shift: int) -> NDArray[np.uint32]:
+        """The stamp of each granule before the block starts: GAP or 0."""
+        out = np.full((self.bytes >> shift) + 1, GAP, np.uint32)
+        for v in self.variables:
+            state = WRITTEN if v.name == RESERVED else 0
+            out[v.offset >> shift : (v.offset + v.bytes + (1 << shift) - 1) >> shift] = state
+        return out
+
+    def offset(self, name: str) -> int | None:
+        return next((v.offset for v in self.variables if v.name == name), None)
+
+    def at(self, offset: int) -> Placed | None:
+        """The variable that holds this offset, the last one before it, or else the first one."""
+        held = [v for v in self.variables if v.bytes or v.dynamic]
+        before = [v for v in held if v.offset <= offset]
+        first = min(held, key=lambda v: v.offset, default=None)
+        return max(before, key=lambda v: v.offset, default=first)
+
+
+def shared_window(
+    static: Sequence[Variable], dynamic: Sequence[Variable], dynamic_bytes: int
+) -> SharedWindow:
+    """Static variables in turn with gaps, then the dynamic array that all extern names share."""
+    placed, end, used = [], FENCE, 0
+    for v in static:
+        end = _up(end, max(v.align, 16))
+        placed.append(Placed(v.name, end, v.bytes))
+        used = _up(used, v.align) + v.bytes
+        end = _up(end + v.bytes, FENCE) + FENCE
+    end = _up(end, max([16, *(v.align for v in dynamic)]))
+    placed += [Placed(v.name, end, dynamic_bytes, dynamic=True) for v in dynamic]
+    return SharedWindow(
+        tuple(placed), _up(end + dynamic_bytes, FENCE) + FENCE, _up(used, 16) + dynamic_bytes
+    )
+
+
+def _up(x: int, align: int) -> int:
+    return (x + align - 1) // align * align
+
+
+def module_buffer(v: Variable, content: bytes | None, resolve: Callable[[str], int]) -> Buffer:
+    """A `__device__` or `__constant__` variable as a buffer, with its initial bytes."""
+    data = np.zeros(max(v.bytes, 1), np.uint8)
+    start = v.init if content is None else content
+    data[: len(start)] = np.frombuffer(start, np.uint8)
+    if content is None:
+        for at, name, add in v.relocations:
+            pointer = (resolve(name) + add).to_bytes(8, "little")
+            if at + 8 > data.nbytes:
+                raise PtxError(f"the initialiser of {v.name} is longer than it")
+            data[at : at + 8] = np.frombuffer(pointer, np.uint8)
+    return Buffer(v.name, data, True, readonly=v.space == "const")
+
+
+NOWHERE = 1 << 31
+"""The number of a function that is not there: a call of it traps."""
+
+
+SHARED_MOST = 1 << 20
+"""Bytes: several times what a block can have on any device; a launch is held to its device's own
+limit before it comes here."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One launch's memory; `bank` is the constants with the launch's values in them."""
+
+    window: SharedWindow
+    buffers: list[Buffer]
+    params: bytes
+    bank: NDArray[np.uint8]
+
+    def again(self) -> Loaded:
+        """The same memory for one more run."""
+        return replace(self, buffers=[replace(b, data=b.data.copy()) for b in self.buffers])
+
+
+class Loader:
+    """Places the variables of a module, the same way for every launch."""
+
+    def __init__(self, module: Module, image: Image) -> None:
+        self.module, self.image = module, image
+        kernel = module.functions[image.functions[0].name]
+        inside = [v for f in module.functions.values() for v in f.variables if v.space == "shared"]
+        shared = [*(v for v in module.variables if v.space == "shared"), *inside]
+        self.static = [v for v in shared if not v.extern]
+        self.dynamic = [v for v in shared if v.extern]
+        if any(str(k[2]).startswith(RESERVED) for k in image.constants.places):
+            self.static.append(Variable(RESERVED, "shared", 16, RESERVED_BYTES))
+        self.globals = [v for v in module.variables if v.space in ("global", "const")]
+        self.globals += [
+            v
+            for f in module.functions.values()
+            for v in f.variables
+            if v.space in ("global", "const")
+        ]
+        self.kernel = kernel
+
+    def load(self, launch: Launch) -> Loaded:
+        """Raises PtxError when a constant has no value or no device has so much shared memory,
+        LabFault for globals that do not fit."""
+        window = shared_window(self.static, self.dynamic, launch.shared)
+        if window.used > SHARED_MOST:
+            raise PtxError(f"a block's shared memory of {window.used} bytes; no device has so much")
+        buffers, pointers = self._buffers(launch)
+        params = self._parameters(launch, pointers)
+        try:
+            bank = self.image.constants.fill(
+                lambda k: self._value(k, launch, window, buffers, params)
+            )
+        except OperandError as error:
+            raise PtxError(str(error)) from error
+        return Loaded(window, buffers, params, bank)
+
+    def _buffers(self, launch: Launch) -> tuple[list[Buffer], dict[int, int]]:
+        buffers: list[Buffer] = []
+        pointers: dict[int, int] = {}
+        for index, argument in enumerate(launch.args):
+            if isinstance(argument, Array):
+                pointers[index] = address_of(len(buffers))
+                buffers.append(_argument_buffer(index, argument))
+        numbers = {v.name: len(buffers) + k for k, v in enumerate(self.globals)}
+        given = {plain_name(v.name): v for v in self.globals}
+        for name in launch.globals:
+            if name not in given:
+                raise LabFault(
+                    f"the kernel's file has no __constant__ or __device__ variable `{name}`"
+                )
+        for v in self.globals:
+            content = launch.globals.get(plain_name(v.name))
+            if content is not None and content.nbytes != v.bytes:
+                raise LabFault(
+                    f"`{plain_name(v.name)}` has {v.bytes} bytes, "
+                    f"the array given for it {content.nbytes}"
+                )
+            data = None if content is None else np.ascontiguousarray(content).tobytes()
+            buffers.append(module_buffer(v, data, lambda name: self._symbol(name, numbers)))
+        return buffers, pointers
+
+    def _symbol(self, name: str, numbers: Mapping[str, int]) -> int:
+        if name in numbers:
+            return address_of(numbers[name])
+        for k, f in enumerate(self.image.functions):
+            if f.name == name:
+                return c.FUNCTION_BASE + k
+        if name in self.module.functions:
+            return c.FUNCTION_BASE + NOWHERE  # of a function that this kernel cannot reach
+        raise PtxError(f"no variable or function {name}")
+
+    def _parameters(self, launch: Launch, pointers: Mapping[int, int]) -> bytes:
+        out = bytearray()
+        for index, v in enumerate(self.kernel.parameters):
+            out += bytes(-len(out) % max(v.align, 1))
+            if index < len(launch.args) and index not in pointers:
+                argument = launch.args[index]
+                assert not isinstance(argument, Array)
+                data = np.array(argument.value, argument.dtype).tobytes()
+                out += data[: v.bytes].ljust(v.bytes, b"\0")
+            else:
+                out += pointers.get(index, 0).to_bytes(8, "little")[: v.bytes].ljust(v.bytes, b"\0")
+        return bytes(out)
+
+    def _value(
+        self,
+        k: Constant,
+        launch: Launch,
+        window: SharedWindow,
+        buffers: list[Buffer],
+        params: bytes,
+    ) -> int:
+        what, _, name, add = k
+        if what == "bits":
+            assert isinstance(name, int)
+            return name
+        if what == "launch":
+            return _special(str(name), launch, window)
+        if what.startswith("param"):
+            return parameter_value(params, what, add)
+        if (offset := window.offset(str(name))) is not None:
+            return offset + add
+        if str(name) in self.image.local_places:
+            return self.image.local_places[str(name)] + add
+        return (
+            self._symbol(
+                str(name), {b.name: n for n, b in enumerate(buffers) if b.argument is None}
+            )
+            + add
+        )
+
+
+def _special(name: str, launch: Launch, window: SharedWindow) -> int:
+    register, _, axis = name[1:].partition(".")
+    if axis:
+        sizes = launch.block if register == "ntid" else launch.grid
+        return sizes["xyz".index(axis)]
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    reserved = window.offset(RESERVED) or 0
+    values = {
+        "nwarpid": (threads + 31) // 32,
+        "nsmid": 1,
+        "dynamic_smem_size": launch.shared,
+        "total_smem_size": window.used,
+        "ARP_SZ": 32,
+        "cluster_nctarank": 1,
+        **{f"reserved_smem_offset_{k}": reserved for k in ("begin", "0", "1")},
+        "reserved_smem_offset_end": reserved + RESERVED_BYTES,
+        "reserved_smem_offset_cap": RESERVED_BYTES,
+    }
+    return values.get(register, 0)
+
+
+def _argument_buffer(index: int, argument: Array) -> Buffer:
+    if argument.data is None:
+        return Buffer(
+            argument.name, np.full(argument.nbytes, POISON, np.uint8), False, argument=index
+        )
+    data = np.ascontiguousarray(argument.data, argument.dtype).reshape(-1).view(np.uint8).copy()
+    return Buffer(argument.name, data, True, argument=index)

@@ -1,0 +1,310 @@
+"""Runs one decoded kernel with one launch on the C core: raw reports, counters and outputs."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.faults import MachineFault
+from grader.launch import Launch
+from grader.simulator.core import bindings as c
+from grader.simulator.core.memory import Buffer, Loaded, Loader, SharedWindow, table
+from grader.simulator.decode.control_flow import Block, Call
+from grader.simulator.decode.instructions import Code
+from grader.simulator.decode.memory import GLOBAL, SHARED
+from grader.simulator.decode.module import Image
+from grader.simulator.ptx.model import Module
+
+# An image as the core's flat arrays.
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """The image as the core's arrays."""
+
+    insns: NDArray[np.void]
+    blocks: NDArray[np.void]
+    functions: NDArray[np.void]
+    calls: NDArray[np.void]
+    copies: NDArray[np.void]
+    tables: NDArray[np.uint32]
+
+
+def flatten(image: Image, core: c.Core) -> Arrays:
+    """The arrays of an image, instructions bound to the core's functions."""
+    return _Flattening(image, core).arrays()
+
+
+class _Flattening:
+    def __init__(self, image: Image, core: c.Core) -> None:
+        self.core = core
+        self.insns: list[tuple[int, ...]] = []
+        self.blocks: list[tuple[int, ...]] = []
+        self.functions: list[tuple[int, ...]] = []
+        self.calls: list[tuple[int, ...]] = []
+        self.copies: list[tuple[int, int, int]] = []
+        self.tables: list[int] = []
+        self.numbers = {f.name: k for k, f in enumerate(image.functions)}
+        for f in image.functions:
+            sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
+            self.functions.append(sizes)
+            for block in f.blocks:
+                self.add(block)
+
+    def add(self, block: Block) -> None:
+        first, end, index = len(self.insns), block.end, 0
+        self.insns += [flattened(code, self.core) for code in block.codes]
+        if end.table:
+            index = len(self.tables)
+            self.tables += block.table
+        if end.call is not None:
+            index = self.call(end.call)
+        where = (first, len(self.insns), end.kind, block.next, block.target)
+        operands = (end.a, end.b, end.c, end.d)
+        guard = (end.guard, end.negate, max(end.pc, 0))
+        self.blocks.append((*where, *guard, *operands, index, end.flag, block.steps))
+
+    def call(self, call: Call) -> int:
+        """A call site's number."""
+        into = len(self.copies)
+        self.copies += call.inputs
+        back = len(self.copies)
+        self.copies += call.outputs
+        callee = 0 if call.callee is None else self.numbers[call.callee]
+        copies = (into, len(call.inputs), back, len(call.outputs))
+        self.calls.append((callee, call.callee is None, call.needs, *copies, call.quiet))
+        return len(self.calls) - 1
+
+    def arrays(self) -> Arrays:
+        return Arrays(
+            np.array(self.insns, c.INSN) if self.insns else np.zeros(1, c.INSN),
+            np.array(self.blocks, c.BLOCK),
+            np.array(self.functions, c.FUNCTION),
+            np.array([*self.calls, (0,) * 8], c.CALL),
+            np.array([*self.copies, (0, 0, 0)], c.COPY),
+            np.array([*self.tables, 0], np.uint32),
+        )
+
+
+def flattened(code: Code, core: c.Core) -> tuple[int, ...]:
+    """One instruction as the core's Insn, bound to its function. Raises MachineFault."""
+    imm = code.imm if not code.inner else core.address(code.inner) or 0
+    at = core.address(code.exec)
+    if at is None:
+        raise MachineFault(
+            f"{core.path.name} was built from other sources: it has no {code.exec}",
+            mend="run: make clean, then make demo",
+        )
+    return (
+        at,
+        code.d,
+        code.a,
+        code.b,
+        code.c,
+        code.e,
+        code.guard,
+        code.negate,
+        code.pc,
+        imm,
+        code.size,
+        code.count,
+        code.space,
+        code.width,
+        code.flag,
+        code.mode,
+    )
+
+
+LOCAL_LIMIT = 512 << 10
+"""Bytes of local memory a thread may have, the hardware's limit."""
+
+PRINTED = 64 << 10
+"""Bytes of a launch's printf text that are kept."""
+
+HEAP_LIMIT = 8 << 20
+"""Bytes that device malloc has to give: cudaLimitMallocHeapSize unless a program sets it."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`steps`: warp instructions a block may execute; `seconds`: wall clock of the launch;
+    `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down,
+    with `stores` of those to global memory alone; `blocks`: the numbers of those to run, none for
+    all; `first`: the first error ends it."""
+
+    steps: int = 400_000_000
+    seconds: float = 20.0
+    threads: int = 1
+    schedule: int = 0
+    trace: int = 0
+    stores: bool = False
+    blocks: tuple[int, ...] = ()
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What the core reported. `ended` is False when the launch was aborted."""
+
+    ended: bool
+    reports: NDArray[np.void]
+    lost: int
+    counters: NDArray[np.void] | None
+    visits: NDArray[np.uint64]
+    visit_lanes: NDArray[np.uint64]
+    buffers: tuple[Buffer, ...]
+    shared: SharedWindow
+    global_shift: int
+    steps: int
+    printed: str = ""
+    accesses: NDArray[np.void] | None = None
+    traced: int = 0
+
+
+class Results:
+    """The arrays that one run of the core fills in."""
+
+    def __init__(self, instructions: int, blocks: int, trace: int) -> None:
+        self.counters = np.zeros(instructions + 1, c.COUNTER)
+        self.visits = np.zeros((2, blocks + 1), np.uint64)
+        self.reports = np.zeros(c.REPORTS, c.REPORT)
+        self.accesses = np.zeros(trace, c.ACCESS)
+        self.printed = (ctypes.c_char * PRINTED)()
+
+
+class Machine:
+    """A module and one of its kernels, decoded once for any number of launches."""
+
+    def __init__(self, module: Module, image: Image) -> None:
+        self.image, self.core = image, c.core()
+        self.arrays = flatten(image, self.core)
+        self.loader = Loader(module, image)
+
+    def shift(self, space: int) -> int:
+        return {1: 0, 2: 1}.get(self.image.smallest.get(space, 4), 2)
+
+    def run(self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None = None) -> Raw:
+        """`memory` is what the loader made of the launch, for who runs it again and again. Raises
+        MachineFault when memory runs out, PtxError when the code cannot be launched."""
+        image = self.image
+        in_order = image.waits or image.finer or bool(image.runtime - {"__assertfail"})
+        in_order = in_order or bool(limits.schedule or limits.trace or limits.first)
+        raw = self._attempt(launch, limits, count, memory, ordered=in_order)
+        if raw is None:
+            raw = self._attempt(launch, limits, count, memory, ordered=True)
+        assert raw is not None
+        return raw
+
+    def _attempt(
+        self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None, *, ordered: bool
+    ) -> Raw | None:
+        loaded = memory.again() if memory else self.loader.load(launch)
+        for b in loaded.buffers:
+            b.shadow(self.shift(GLOBAL))
+        results = Results(len(self.image.ops), len(self.arrays.blocks), limits.trace)
+        held: list[NDArray[Any]] = [
+            table(loaded.buffers),
+            loaded.window.initial(self.shift(SHARED)),
+        ]
+        held.append(np.frombuffer(loaded.params + bytes(64), np.uint8))
+        held.append(np.array(limits.blocks, np.uint64))
+        n = self._asked(launch, limits, loaded, ordered)
+        self._point(n, loaded, results, held, count)
+        status = self.core.run(n)
+        if status == c.AGAIN:
+            return None
+        if status == c.NO_MEMORY:
+            raise MachineFault(
+                "the simulator ran out of memory", mend="use a smaller launch, or a larger machine"
+            )
+        return Raw(
+            status == c.ENDED,
+            results.reports[: n.nreports],
+            n.lost,
+            results.counters if count else None,
+            results.visits[0],
+            results.visits[1],
+            tuple(loaded.buffers),
+            loaded.window,
+            self.shift(GLOBAL),
+            n.steps,
+            _text(results.printed.raw, n.printed_bytes),
+            results.accesses[: n.traced] if limits.trace else None,
+            n.traced,
+        )
+
+    def _asked(self, launch: Launch, limits: Limits, loaded: Loaded, ordered: bool) -> c.CLaunch:
+        """The numbers of a launch."""
+        image, arrays = self.image, self.arrays
+        return c.CLaunch(
+            entry=0,
+            shared_bytes=loaded.window.bytes,
+            shared_shift=self.shift(SHARED),
+            global_shift=self.shift(GLOBAL),
+            threads=limits.threads,
+            schedule=limits.schedule,
+            trace_room=limits.trace,
+            ordered=ordered,
+            may_wait=image.waits,
+            exact=image.finer,
+            block_fences=image.block_fences,
+            stops_at_error=limits.first,
+            only_stores=limits.stores,
+            local_limit=LOCAL_LIMIT,
+            step_limit=limits.steps,
+            wall_limit=limits.seconds,
+            block_count=len(limits.blocks) or prod(launch.grid),
+            grid=(ctypes.c_uint32 * 3)(*launch.grid),
+            dim=(ctypes.c_uint32 * 3)(*launch.block),
+            insns=len(image.ops),
+            blocks=len(arrays.blocks),
+            functions=len(arrays.functions),
+            buffers=len(loaded.buffers),
+            param_bytes=len(loaded.params),
+            constant_bytes=loaded.bank.nbytes,
+            printed_room=PRINTED,
+            heap_limit=HEAP_LIMIT if {"malloc", "free"} & image.runtime else 0,
+        )
+
+    def _point(
+        self,
+        n: c.CLaunch,
+        loaded: Loaded,
+        results: Results,
+        held: list[NDArray[Any]],
+        count: bool,
+    ) -> None:
+        """The addresses of a launch; the caller keeps the arrays alive."""
+        arrays, (rows, initial, params, chosen) = self.arrays, held
+        for name, array in (
+            ("insn", arrays.insns),
+            ("block", arrays.blocks),
+            ("copy", arrays.copies),
+            ("function", arrays.functions),
+            ("call", arrays.calls),
+            ("params", params),
+            ("table", arrays.tables),
+            ("constants", loaded.bank),
+            ("buffer", rows),
+            ("shared_init", initial),
+            ("reports", results.reports),
+            ("visits", results.visits[0]),
+            ("visit_lanes", results.visits[1]),
+        ):
+            setattr(n, name, array.ctypes.data)
+        n.chosen = chosen.ctypes.data if chosen.size else None
+        n.counter = results.counters.ctypes.data if count else None
+        n.trace = results.accesses.ctypes.data if len(results.accesses) else None
+        n.printed = ctypes.addressof(results.printed)
+
+
+def _text(printed: bytes, size: int) -> str:
+    text = printed[: min(size, PRINTED)].decode(errors="replace")
+    if size <= PRINTED:
+        return text
+    return f"{text}\n[printf: only the first {PRINTED >> 10} KiB are kept]\n"

@@ -1,0 +1,127 @@
+"""Counters under Nsight Compute's names, for a launch and for each source line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from grader.launch import LineCounters
+from grader.simulator.core.run import Raw
+from grader.simulator.decode.memory import CONST, GENERIC, GLOBAL, SHARED, space_of
+from grader.simulator.decode.module import Image
+from grader.simulator.ptx.model import TYPE_BYTES
+
+_FLOPS = {"add": "add", "sub": "add", "mul": "mul", "fma": "fma", "mad": "fma"}
+REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+REQUESTED = "ptx__requested_bytes_mem_global_op_{}.sum"
+"""Ours: the bytes that active lanes ask for, one that several ask for counted for each."""
+
+BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
+RATIO = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
+SHARED_INSTRUCTIONS = "smsp__sass_inst_executed_op_shared_{}.sum"
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
+ATOMIC_INSTRUCTIONS = "smsp__inst_executed_op_{}_{}.sum"
+THREAD_ATOMICS = "ptx__thread_atomics_mem_{}.sum"
+"""Ours: atomic operations, one for each active lane, on "global" or "shared" memory."""
+
+THREAD_CONST_LOADS = "ptx__thread_loads_mem_const.sum"
+"""Ours: loads of `__constant__` variables, one for each active lane."""
+
+FLOPS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
+_MEMORY = (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
+
+
+def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
+    """All counters of the launch; those of this list are there even when 0."""
+    out = {name.format(op): 0.0 for op in ("ld", "st") for name in _MEMORY}
+    out |= {FLOPS.format(p + op): 0.0 for p in "fd" for op in ("add", "mul", "fma")}
+    for _, name, value in _values(image, raw):
+        out[name] = out.get(name, 0.0) + value
+    _ratios(out)
+    return out
+
+
+def line_counters(image: Image, raw: Raw, lines: list[int]) -> tuple[LineCounters, ...]:
+    """The same by source line, only what is not 0."""
+    by_line: dict[int, dict[str, float]] = {}
+    for pc, name, value in _values(image, raw):
+        held = by_line.setdefault(lines[pc], {})
+        held[name] = held.get(name, 0.0) + value
+    for held in by_line.values():
+        _ratios(held)
+    return tuple(LineCounters(line, by_line[line]) for line in sorted(by_line))
+
+
+def _ratios(held: dict[str, float]) -> None:
+    for op in ("ld", "st"):
+        if sectors := held.get(SECTORS.format(op)):
+            held[RATIO.format(op)] = held[BYTES.format(op)] / sectors
+
+
+def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:
+    counters = raw.counters
+    if counters is None:
+        return
+    lanes = thread_executions(image, raw)
+    for pc, op in enumerate(image.ops):
+        parts = op.split(".")
+        if parts[0] in ("ld", "st"):
+            yield from ((pc, name, value) for name, value in _memory(parts, counters[pc]) if value)
+            if space_of(parts) == CONST and lanes[pc]:
+                yield pc, THREAD_CONST_LOADS, float(lanes[pc])
+        elif parts[:2] == ["cp", "async"] and counters[pc]["sectors"]:
+            yield from ((pc, name, value) for name, value in _copied(counters[pc]))
+        elif parts[0] in ("atom", "red") and counters[pc]["requests"]:
+            yield from ((pc, name, value) for name, value in _atomic(parts, counters[pc]))
+        elif (kind := _FLOPS.get(parts[0])) and parts[-1] in ("f32", "f64") and lanes[pc]:
+            yield pc, FLOPS.format(("f" if parts[-1] == "f32" else "d") + kind), float(lanes[pc])
+
+
+def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
+    op, space = parts[0], space_of(parts)
+    if space == GLOBAL or (space == GENERIC and k["sectors"]):
+        yield REQUESTS.format(op), float(k["requests"])
+        yield SECTORS.format(op), float(k["sectors"])
+        yield REQUESTED.format(op), float(k["bytes"])
+        yield BYTES.format(op), float(k["moved"])
+    elif space in (SHARED, GENERIC):
+        yield SHARED_INSTRUCTIONS.format(op), float(k["requests"])
+        yield WAVEFRONTS.format(op), float(k["wavefronts"])
+        yield CONFLICTS.format(op), float(k["wavefronts"]) - float(k["ideal"])
+
+
+def _copied(k: Any) -> Iterator[tuple[str, float]]:
+    """cp.async loads from global memory by a pipe of its own (LDGSTS); the bytes that its lanes
+    ask for are loads like any other."""
+    yield REQUESTS.format("ldgsts"), float(k["requests"])
+    yield SECTORS.format("ldgsts"), float(k["sectors"])
+    yield REQUESTED.format("ld"), float(k["bytes"])
+
+
+def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
+    """`atom` and `red`, the latter also for an `atom` that nobody reads: see unread.py."""
+    op, space = parts[0], "global" if k["sectors"] else "shared"
+    yield ATOMIC_INSTRUCTIONS.format(space, op), float(k["requests"])
+    yield THREAD_ATOMICS.format(space), float(k["bytes"]) / TYPE_BYTES[parts[-1]]
+    if space == "global":
+        yield REQUESTS.format(op), float(k["requests"])
+        yield SECTORS.format(op), float(k["sectors"])
+
+
+def thread_executions(image: Image, raw: Raw) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """How often each instruction was executed, in threads whose predicate was true."""
+    out = np.zeros(len(image.ops) + 1, np.uint64)
+    number = 0
+    for function in image.functions:
+        for block in function.blocks:
+            for pc, guarded in {code.pc: bool(code.guard) for code in block.codes}.items():
+                if not guarded:
+                    out[pc] += raw.visit_lanes[number]
+                elif raw.counters is not None:
+                    out[pc] += raw.counters[pc]["lanes"]
+            number += 1
+    return out

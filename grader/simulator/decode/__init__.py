@@ -1,0 +1,1 @@
+"""simulator.decode.__init__."""

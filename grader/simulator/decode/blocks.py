@@ -1,0 +1,200 @@
+"""Basic blocks that always run one after the other become one.
+
+`-G` code is full of labels that nothing but the line above reaches: a block that only one other
+leads to, and that is all it leads to, needs no look at which lanes go where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grader.simulator.decode.control_flow import (
+    BRANCH,
+    CALL,
+    EXIT,
+    FALL,
+    RETURN,
+    TABLE,
+    TRAP,
+    Block,
+)
+
+# Basic blocks of a function, and the order in which a warp prefers them.
+#
+# The order is topological on the graph of loops: every loop is contiguous, its exits follow it, and
+# inside a loop the same holds with the edges back to its header taken away. A warp that always
+# runs the lowest block with lanes then meets again where its lanes' paths join.
+
+
+def preferred_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int]:
+    """The nodes reachable from `entry`, loops contiguous and exits after them."""
+    order: list[int] = []
+    work: list[tuple[list[int], int, frozenset[int]]] = [
+        (reachable(successors, entry), entry, frozenset())
+    ]
+    while work:
+        nodes, header, cut = work.pop()
+        if len(nodes) == 1:
+            order.append(nodes[0])
+            continue
+        inside = set(nodes)
+        components = _components(successors, nodes, header, inside, cut)
+        for component in components:  # sinks first, so the first of the order ends on top
+            if len(component) == 1:
+                work.append((component, component[0], cut))
+                continue
+            members = set(component)
+            head = header if header in members else _header(successors, inside - members, component)
+            work.append((_from(component, head), head, cut | {head}))
+    return order
+
+
+def reachable(successors: Sequence[Sequence[int]], entry: int) -> list[int]:
+    """The nodes that `entry` leads to, itself first."""
+    seen, stack = {entry: None}, [entry]
+    while stack:
+        for s in successors[stack.pop()]:
+            if s not in seen:
+                seen[s] = None
+                stack.append(s)
+    return list(seen)
+
+
+def _from(component: list[int], head: int) -> list[int]:
+    return [head, *(n for n in component if n != head)]
+
+
+def _header(
+    successors: Sequence[Sequence[int]], outside: Iterable[int], component: list[int]
+) -> int:
+    members = set(component)
+    for node in outside:
+        for s in successors[node]:
+            if s in members:
+                return s
+    return min(component)
+
+
+def _components(
+    successors: Sequence[Sequence[int]],
+    nodes: list[int],
+    entry: int,
+    inside: set[int],
+    cut: frozenset[int],
+) -> list[list[int]]:
+    """Strongly connected components without edges into `cut`, sinks first (Tarjan)."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    on_stack: set[int] = set()
+    out: list[list[int]] = []
+    for root in [entry, *nodes]:
+        if root in index:
+            continue
+        work: list[tuple[int, int]] = [(root, 0)]
+        while work:
+            node, at = work.pop()
+            if at == 0:
+                index[node] = low[node] = len(index)
+                stack.append(node)
+                on_stack.add(node)
+            for k, s in enumerate(successors[node][at:], at):
+                if s not in inside or s in cut:
+                    continue
+                if s not in index:
+                    work += [(node, k + 1), (s, 0)]
+                    break
+                if s in on_stack:
+                    low[node] = min(low[node], index[s])
+            else:
+                _close(node, work, index, low, stack, on_stack, out)
+    return out
+
+
+def _close(
+    node: int,
+    work: list[tuple[int, int]],
+    index: dict[int, int],
+    low: dict[int, int],
+    stack: list[int],
+    on_stack: set[int],
+    out: list[list[int]],
+) -> None:
+    if work:
+        parent = work[-1][0]
+        low[parent] = min(low[parent], low[node])
+    if low[node] != index[node]:
+        return
+    component = []
+    while True:
+        member = stack.pop()
+        on_stack.discard(member)
+        component.append(member)
+        if member == node:
+            break
+    out.append(component)
+
+
+_CLOCKS = ("mov_clock32", "mov_clock64")
+
+
+def straightened(blocks: list[Block]) -> list[Block]:
+    """A function's blocks with each such chain as one, in their order, renumbered; the first is
+    the entry. `steps` of the parts add up, so that a chain costs what its parts did."""
+    follow = _followers(blocks)
+    absorbed = set(follow.values())
+    kept = [n for n in range(len(blocks)) if n not in absorbed]
+    renumber: dict[int, int] = {}
+    out = []
+    for number, n in enumerate(kept):
+        chain = [n]
+        while chain[-1] in follow:
+            chain.append(follow[chain[-1]])
+        renumber[n] = number
+        out.append(_joined([blocks[k] for k in chain]))
+    for block in out:
+        block.next = renumber.get(block.next, 0)
+        block.target = renumber.get(block.target, 0)
+        block.table = [renumber[t] for t in block.table]
+    return out
+
+
+def successors(block: Block) -> list[int]:
+    """The blocks that lanes can go to from here; of a call, where they come back."""
+    kind = block.end.kind
+    out = [block.target] if kind == BRANCH else list(block.table) if kind == TABLE else []
+    if block.end.guard or kind not in (BRANCH, TABLE, RETURN, EXIT, TRAP):
+        out.append(block.next)
+    return out
+
+
+def _followers(blocks: list[Block]) -> dict[int, int]:
+    """Which block is absorbed by which. Chains that bite their tail keep the entry out."""
+    entered = [0] * len(blocks)
+    for block in blocks:
+        for s in successors(block):
+            entered[s] += 1
+    follow: dict[int, int] = {}
+    for n, block in enumerate(blocks):
+        if block.end.kind not in (FALL, BRANCH) or block.end.guard:
+            continue
+        (then,) = successors(block)
+        if then in (0, n) or entered[then] > 1 or _stands_alone(block, blocks[then]):
+            continue
+        follow[n] = then
+    return follow
+
+
+def _stands_alone(first: Block, then: Block) -> bool:
+    """An indirect call is executed again for its other targets, alone; two looks at a clock on
+    one step would see no time pass."""
+    if then.end.kind == CALL and then.end.call is not None and then.end.call.callee is None:
+        return True
+    return any(code.exec in _CLOCKS for code in (*first.codes, *then.codes))
+
+
+def _joined(chain: list[Block]) -> Block:
+    last = chain[-1]
+    codes = [code for block in chain for code in block.codes]
+    steps = sum(block.steps for block in chain)
+    return Block(codes, last.end, last.next, last.target, last.table, steps)

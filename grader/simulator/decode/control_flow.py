@@ -1,0 +1,254 @@
+"""Decoding control flow: what ends a basic block, and what lanes meet for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from grader.simulator.decode.instructions import Code, Known, NotSimulated
+from grader.simulator.decode.operands import Frame, OperandError, Operands
+from grader.simulator.ptx.model import Function, Instruction, Variable, variable
+
+FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL = range(9)
+SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR = range(5)
+ALIGNED, COUNTED, NEGATED = 8, 16, 32
+ORDERS = 1
+"""Flag of a meeting that orders memory accesses: bar.warp.sync does, shfl does not."""
+BUILTINS = {"vprintf": (2, 1), "malloc": (1, 1), "free": (1, 0), "__assertfail": (5, 0)}
+"""Functions that the hardware's runtime gives to every kernel: how many arguments and results."""
+WARP_MEETINGS = ("shfl", "vote", "match", "redux", "elect")
+"""Instructions that their member mask's lanes execute together."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A call site: callee's name or, indirect, None; argument and result copies
+    (caller's offset, callee's offset, bytes). `quiet`: a library calls."""
+
+    callee: str | None
+    inputs: list[tuple[int, int, int]]
+    outputs: list[tuple[int, int, int]]
+    needs: int
+    quiet: bool = False
+
+
+@dataclass(slots=True)
+class End:
+    """A basic block's terminator: fields of core.h's BasicBlock. `target` is a label."""
+
+    kind: int = FALL
+    target: str = ""
+    guard: int = 0
+    negate: int = 0
+    a: int = 0
+    b: int = 0
+    c: int = 0
+    d: int = 0
+    flag: int = 0
+    table: list[str] = field(default_factory=list)
+    call: Call | None = None
+    pc: int = 0
+
+
+@dataclass(slots=True)
+class Block:
+    """A basic block: its machine instructions, and its terminator with successors resolved to
+    block numbers of the same function."""
+
+    codes: list[Code]
+    end: End
+    next: int = 0
+    target: int = 0
+    table: list[int] = field(default_factory=list)
+    steps: int = 1
+    """What running it costs of the step budget."""
+
+
+def reached(functions: dict[str, Function], variables: list[Variable], kernel: str) -> list[str]:
+    """The kernel and the functions that it, or what it calls, names: by a call, by an address in
+    the code, or by one in a variable (a table of virtual functions)."""
+    callable_ = {n for n, f in functions.items() if not f.entry and f.has_body}
+    held = {name for v in variables for _, name, _ in v.relocations} & callable_
+    found, work = {kernel: None}, [kernel]
+    while work:
+        body = functions[work.pop()].body
+        named = {x for i in body for x in i.operands} & callable_
+        if any(i.op.startswith("call") for i in body):
+            named |= held
+        for name in sorted(named - found.keys()):
+            found[name] = None
+            work.append(name)
+    return [kernel, *(n for n in functions if n in found and n != kernel)]
+
+
+def terminator(
+    i: Instruction, f: Function, o: Operands, functions: dict[str, Function]
+) -> End | None:
+    """What ends a block at this instruction; None when it is an ordinary one."""
+    name = i.op.split(".")[0]
+    end: End | None = None
+    if name == "bra":
+        end = End(BRANCH, i.operands[0])
+    elif name == "brx":
+        table = f.tables.get(i.operands[1])
+        if not table:
+            raise OperandError(f"brx.idx without its targets {i.operands[1]}")
+        end = End(TABLE, a=o.source(i.operands[0], 4), b=len(table), table=table)
+    elif name == "ret":
+        end = End(RETURN)
+    elif name == "exit":
+        end = End(EXIT)
+    elif name in ("trap", "brkpt"):
+        end = End(TRAP)
+    elif name in ("bar", "barrier"):
+        end = _barrier(i, o)
+    elif name == "call" and builtin_of(i, functions) is None:
+        end = _call(i, f, o, functions)
+    if end is not None and i.guard is not None:
+        end.guard, end.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
+    return end
+
+
+def meeting(i: Instruction, o: Operands) -> End | None:
+    """The meeting of lanes that a .sync instruction starts with."""
+    parts = i.op.split(".")
+    if parts[0] not in WARP_MEETINGS or "sync" not in parts:
+        return None
+    return End(WARPSYNC, a=o.source(i.operands[-1], 4))
+
+
+def _barrier(i: Instruction, o: Operands) -> End | None:
+    parts = i.op.split(".")
+    if "warp" in parts:
+        return End(WARPSYNC, a=o.source(i.operands[0], 4), flag=ORDERS)
+    if "cluster" in parts or parts[0] == "barrier" and "cluster" in i.op:
+        raise NotSimulated(f"{i.op} (thread block clusters)")
+    aligned = ALIGNED if parts[0] == "bar" or "aligned" in parts else 0
+    if "red" in parts:
+        return _reduction(i, parts, aligned, o)
+    kind = ARRIVE if "arrive" in parts else SYNC
+    operands = i.operands or ["0"]
+    counted = COUNTED if len(operands) > 1 else 0
+    count = o.source(operands[1], 4) if counted else o.source("0", 4)
+    return End(BARRIER, a=o.source(operands[0], 4), b=count, flag=kind | aligned | counted)
+
+
+def _reduction(i: Instruction, parts: list[str], aligned: int, o: Operands) -> End:
+    kind = next(k for p, k in (("popc", RED_POPC), ("and", RED_AND), ("or", RED_OR)) if p in parts)
+    d, barrier, *count, p = i.operands
+    negated = NEGATED if p.startswith("!") else 0
+    target = o.register(d, 4) if kind == RED_POPC else o.predicate(d)
+    number = o.source(count[0], 4) if count else o.source("0", 4)
+    return End(
+        BARRIER,
+        a=o.source(barrier, 4),
+        b=number,
+        c=o.predicate(p.lstrip("! ")),
+        d=target,
+        flag=kind | aligned | negated | (COUNTED if count else 0),
+    )
+
+
+def builtin_of(i: Instruction, functions: dict[str, Function]) -> str | None:
+    """The function of CUDA's device runtime that a call without a body reaches."""
+    operands = [x for x in i.operands[:2] if not x.startswith("(")]
+    name = operands[0] if operands else ""
+    held = functions.get(name)
+    return name if name in BUILTINS and (held is None or not held.has_body) else None
+
+
+def _why_not(target: str) -> str:
+    if target.startswith("cuda"):
+        return f"a call of {target} (dynamic parallelism: the device-side CUDA runtime)"
+    return f"a call of {target}, which has no body here"
+
+
+def call_builtin(i: Instruction, o: Operands, name: str) -> Code:
+    """vprintf, malloc, free, __assertfail: run by the core in the caller's own parameter area."""
+    operands = list(i.operands)
+    results = _names(operands.pop(0)) if operands[0].startswith("(") else []
+    arguments = _names(operands[1]) if len(operands) > 1 else []
+    if (len(arguments), len(results)) != BUILTINS[name]:
+        raise OperandError(f"{name} with {len(arguments)} arguments")
+    if any(x not in o.frame.places for x in (*arguments, *results)):
+        raise OperandError(f"{name} with arguments that are not in .param variables")
+    places = [o.frame.places[x] for x in arguments]
+    if max([*places, *(o.frame.places[x] for x in results)]) + 8 > (o.frame.bytes + 15) // 16 * 16:
+        raise OperandError(f"{name} with arguments that are too small")
+    a, b, *_ = [*places, 0]
+    return Code(f"call_{name}", o.frame.places[results[0]] if results else 0, a, b)
+
+
+def _names(text: str) -> list[str]:
+    return [n.strip() for n in text.strip("() ").split(",") if n.strip()]
+
+
+def _call(i: Instruction, f: Function, o: Operands, functions: dict[str, Function]) -> End | None:
+    operands = list(i.operands)
+    results = _names(operands.pop(0)) if operands and operands[0].startswith("(") else []
+    target = operands.pop(0)
+    arguments = _names(operands.pop(0)) if operands and operands[0].startswith("(") else []
+    indirect = o.width(target) is not None
+    if indirect:
+        callee = _prototype(f, operands[-1] if operands else "")
+    elif target in functions:
+        callee = functions[target]
+        if not callee.has_body:
+            raise NotSimulated(_why_not(target))
+    else:
+        raise NotSimulated(_why_not(target))
+    frame = parameter_frame(callee)
+    inputs = _copies(o.frame, arguments, callee.parameters, frame)
+    outputs = [(b, a, n) for a, b, n in _copies(o.frame, results, callee.results, frame)]
+    call = Call(None if indirect else target, inputs, outputs, frame.bytes, i.library or f.library)
+    return End(CALL, a=o.register(target, 8) if indirect else 0, call=call)
+
+
+def _prototype(f: Function, label: str) -> Function:
+    text = f.prototypes.get(label, "")
+    match = re.match(r"\.callprototype\s*(?:\(([^)]*)\))?\s*_\s*(?:\(([^)]*)\))?", text)
+    if match is None:
+        raise OperandError(f"an indirect call without its prototype {label}")
+    return Function(label, False, _anonymous(match[2], "in"), _anonymous(match[1], "out"))
+
+
+def _anonymous(text: str | None, what: str) -> list[Variable]:
+    """The parameters or results of a prototype, with names of their own for each `_`."""
+    parts = [p.strip() for p in (text or "").split(",") if p.strip()]
+    return [
+        variable(re.sub(r"(?<![\w$])_(?![\w$])", f"_{what}{k}", part))
+        for k, part in enumerate(parts)
+    ]
+
+
+def parameter_frame(function: Function) -> Frame:
+    """Where a function's inputs, then results, lie; the same for all of one signature."""
+    frame = Frame()
+    for k, v in enumerate([*function.parameters, *function.results]):
+        if v.space != "param":
+            raise NotSimulated(f"parameters of {function.name} in registers")
+        frame.add(v.name or f"_{k}", v.bytes, max(v.align, 1))
+    return frame
+
+
+def _copies(
+    own: Frame, names: list[str], variables: list[Variable], frame: Frame
+) -> list[tuple[int, int, int]]:
+    if len(names) != len(variables):
+        raise OperandError(f"a call with {len(names)} values where {len(variables)} are declared")
+    out = []
+    for name, v in zip(names, variables, strict=True):
+        if name not in own.places:
+            raise NotSimulated("call arguments that are not in .param variables")
+        if own.sizes[name] != v.bytes:
+            raise OperandError(f"a call with {own.sizes[name]} bytes in {name} for {v.bytes}")
+        out.append((own.places[name], frame.places[v.name], v.bytes))
+    return out
+
+
+def without_effect(i: Instruction, known: Known) -> Code | None:
+    """Fences order nothing that this machine reorders; order.c is told of them by name."""
+    name = i.op.split(".")[0]
+    if name in ("membar", "fence"):
+        return Code("fence", flag=int("cta" in i.op.split("."))) if known("fence") else Code("nop")
+    return None

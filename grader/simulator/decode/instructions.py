@@ -1,0 +1,290 @@
+"""From a PTX instruction to what the core executes: arithmetic, comparison, moves, conversion.
+
+A family with rules of its own has a function `op_<family>` here or in access.py; every other
+instruction is looked up in the core by its name: `mul.hi.u32` is the C function
+`ptx_mul_hi_u32`. Roundings, .ftz and .sat wrap the plain instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from grader.simulator.decode.operands import OperandError, Operands
+from grader.simulator.ptx.model import TYPE_BYTES
+
+
+class NotSimulated(Exception):
+    """An instruction that this simulator does not execute; the text names it."""
+
+
+@dataclass(slots=True)
+class Code:
+    """One machine instruction: fields of core.h's Insn. `inner` is what `exec` wraps."""
+
+    exec: str
+    d: int = 0
+    a: int = 0
+    b: int = 0
+    c: int = 0
+    e: int = 0
+    imm: int = 0
+    size: int = 0
+    count: int = 0
+    space: int = 0
+    width: int = 0
+    flag: int = 0
+    mode: int = 0
+    inner: str = ""
+    guard: int = 0
+    negate: int = 0
+    pc: int = 0
+
+
+def coded(
+    name: str,
+    d: int,
+    sources: Iterable[int],
+    *,
+    imm: int = 0,
+    width: int = 0,
+    flag: int = 0,
+    mode: int = 0,
+    inner: str = "",
+) -> Code:
+    """A Code with its source operands in the order a, b, c, e."""
+    a, b, c, e = [*sources, 0, 0, 0, 0][:4]
+    return Code(name, d, a, b, c, e, imm, width=width, flag=flag, mode=mode, inner=inner)
+
+
+Known = Callable[[str], bool]
+ROUNDINGS = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
+FTZ, SAT = 1, 2
+COMPARISONS = (
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "equ",
+    "neu",
+    "ltu",
+    "leu",
+    "gtu",
+    "geu",
+    "num",
+    "nan",
+)
+_UNSIGNED_NAMES = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_BOOLEANS = {"and": 1, "or": 2, "xor": 3}
+_SHIFTS = {"shl", "shr"}
+SOURCES = (
+    dict.fromkeys(
+        [
+            "abs",
+            "neg",
+            "not",
+            "cnot",
+            "popc",
+            "clz",
+            "bfind",
+            "brev",
+            "rcp",
+            "sqrt",
+            "rsqrt",
+            "sin",
+            "cos",
+            "lg2",
+            "ex2",
+            "tanh",
+            "testp",
+        ],
+        1,
+    )
+    | dict.fromkeys(["mad", "fma", "madc", "mad24", "sad", "bfe", "dp4a", "dp2a", "shf", "fns"], 3)
+    | {"bfi": 4}
+)
+"""How many source operands a plain instruction has; 2 where it is not said."""
+_TYPELESS = {"mov", "selp", "slct", "set"}
+
+
+def symbol(op: str, known: Known) -> str | None:
+    """The core's function for a plain instruction; signs are dropped where it has only one."""
+    name = op.replace(".", "_")
+    if known(name):
+        return name
+    head, _, kind = name.rpartition("_")
+    if not head or kind not in TYPE_BYTES:
+        return None
+    tries = [f"u{kind[1:]}", f"b{kind[1:]}"] if kind[0] in "sub" and kind[1:].isdigit() else []
+    if op.split(".")[0] in _TYPELESS:
+        tries.append(f"b{8 * TYPE_BYTES[kind]}")
+    return next((f"{head}_{t}" for t in tries if known(f"{head}_{t}")), None)
+
+
+def types_of(op: str) -> list[str]:
+    return [p for p in op.split(".")[1:] if p in TYPE_BYTES]
+
+
+def _widths(op: str, kind: str, count: int) -> list[int]:
+    """Bytes of each source operand."""
+    width, parts = TYPE_BYTES[kind], op.split(".")
+    if parts[0] in _SHIFTS:
+        return [width, 4]
+    if parts[0] in ("mad", "madc") and "wide" in parts:
+        return [width, width, 2 * width]
+    if parts[0] in ("bfe", "bfi"):
+        return [width, 4, 4] if parts[0] == "bfe" else [width, width, 4, 4]
+    if parts[0] == "szext":
+        return [width, 4]
+    return [width] * count
+
+
+def _target(op: str, d: str, o: Operands, kinds: list[str]) -> int:
+    """The register or predicate that an instruction writes."""
+    width, parts = TYPE_BYTES[kinds[0]], op.split(".")
+    if parts[0] == "testp" or width == 0:
+        return o.predicate(d)
+    if parts[0] in ("popc", "clz", "bfind"):
+        width = 4
+    return o.register(d, 2 * width if "wide" in parts else width)
+
+
+def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    """d, a, b, c: by name."""
+    parts = op.split(".")
+    kinds = types_of(op)
+    if not kinds:
+        raise NotSimulated(op)
+    flag = (FTZ if "ftz" in parts else 0) | (
+        SAT if "sat" in parts and kinds[-1] in ("f32", "f64") else 0
+    )
+    mode = next((ROUNDINGS[p] for p in parts if p in ROUNDINGS), 0)
+    name = ".".join(p for p in parts if p not in ROUNDINGS)
+    found = symbol(name, known)
+    if found is None or (mode and kinds[-1] not in ("f32", "f64")):
+        name = ".".join(p for p in name.split(".") if p not in ("ftz", "sat"))
+        found = symbol(name, known) if flag or "ftz" in parts else found
+    else:
+        flag = 0 if "ftz" in found.split("_") or "sat" in found.split("_") else flag
+    if found is None:
+        raise NotSimulated(op)
+    width = TYPE_BYTES[kinds[0]]
+    d, *sources = operands
+    if len(sources) != (count := SOURCES.get(parts[0], 2)):
+        raise OperandError(f"{op} with {len(operands)} operands")
+    widths = _widths(op, kinds[-1], count)
+    refs = [o.source(s, w) for s, w in zip(sources, widths, strict=True)]
+    code = coded(found, _target(op, d, o, kinds), refs, width=width)
+    if mode or flag:
+        return [coded("modified", code.d, refs, width=width, flag=flag, mode=mode, inner=found)]
+    return [code]
+
+
+def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    if "BoolOp" in op or len(operands) != 5:
+        raise NotSimulated(op)
+    d, a, b, c, table = operands
+    return [
+        coded(
+            "lop3_b32",
+            o.register(d, 4),
+            [o.source(x, 4) for x in (a, b, c)],
+            imm=int(table, 0) & 255,
+        )
+    ]
+
+
+def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    modes = ("b32", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
+    mode = op.split(".")[-1]
+    d, a, b, c = operands
+    return [
+        coded(
+            "prmt_b32",
+            o.register(d, 4),
+            [o.source(x, 4) for x in (a, b, c)],
+            mode=modes.index(mode),
+        )
+    ]
+
+
+def op_slct(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    kinds = types_of(op)
+    found = f"slct_b{8 * TYPE_BYTES[kinds[0]]}_{kinds[1]}"
+    if not known(found):
+        raise NotSimulated(op)
+    width, (d, a, b, c) = TYPE_BYTES[kinds[0]], operands
+    flag = FTZ if "ftz" in op.split(".") else 0
+    refs = (o.register(d, width), o.source(a, width), o.source(b, width), o.source(c, 4))
+    return [Code("modified", *refs, flag=flag, inner=found)] if flag else [Code(found, *refs)]
+
+
+def op_selp(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    kind, (d, a, b, p) = op.split(".")[-1], operands
+    width = TYPE_BYTES[kind]
+    name = "selp_pred" if kind == "pred" else f"selp_b{8 * width}"
+    target = o.register(d, width) if width else o.predicate(d)
+    return [Code(name, target, o.source(a, width), o.source(b, width), o.predicate(p))]
+
+
+def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    parts = op.split(".")
+    kind = parts[-1]
+    comparison = _UNSIGNED_NAMES.get(parts[1], parts[1])
+    first, _, second = operands[0].partition("|")
+    width = TYPE_BYTES[kind]
+    code = Code(
+        "", o.predicate(first.strip()), o.source(operands[1], width), o.source(operands[2], width)
+    )
+    if second and second.strip() != "_":
+        code.e, code.flag = o.predicate(second.strip()), 1
+    boolean = next((p for p in parts[2:-1] if p in _BOOLEANS), None)
+    if boolean:
+        code.mode, code.imm = _BOOLEANS[boolean], int(operands[3].startswith("!"))
+        code.c = o.predicate(operands[3].lstrip("! "))
+    if kind in ("f16", "bf16", "f16x2", "bf16x2"):
+        code.exec, code.width = f"setp_{kind}", COMPARISONS.index(comparison)
+        return [code]
+    flushes = ".ftz" if "ftz" in parts and kind == "f32" else ""
+    found = symbol(f"setp.{comparison}{flushes}.{kind}", known)
+    if found is None:
+        raise NotSimulated(op)
+    code.exec = found
+    return [code]
+
+
+def op_set(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    parts = op.split(".")
+    if parts[-2] not in ("u32", "s32", "f32"):
+        raise NotSimulated(op)
+    test = ".".join(["setp", *parts[1:-2], parts[-1]])
+    scratch = o.registers.scratch
+    codes = op_setp(test, ["%scratch", *operands[1:]], _WithScratch(o), known)
+    one = 0x3F800000 if parts[-2] == "f32" else 0xFFFFFFFF
+    return [*codes, Code("set_b32", o.register(operands[0], 4), scratch, imm=one)]
+
+
+class _WithScratch(Operands):
+    def __init__(self, o: Operands) -> None:
+        super().__init__(o.registers, o.constants, o.entry, o.frame, o.local)
+
+    def predicate(self, text: str) -> int:
+        return self.registers.scratch if text == "%scratch" else super().predicate(text)
+
+
+def op_mad(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    if types_of(op)[-1] in ("f32", "f64"):
+        return plain(op.replace("mad", "fma", 1), operands, o, known)
+    return _with_carry(op, operands, o, known)
+
+
+def _with_carry(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    codes = plain(op, operands, o, known)
+    if "cc" in op.split(".") or op.split(".")[0] in ("addc", "subc", "madc"):
+        codes[0].e = o.registers.carry
+    return codes
+
+
+op_add = op_sub = op_addc = op_subc = op_madc = _with_carry

@@ -1,0 +1,268 @@
+"""Decoding asynchronous copies (cp.async and its groups) and the mbarriers that wait for them."""
+
+from __future__ import annotations
+
+import re
+
+from grader.simulator.decode.instructions import Code, Known, NotSimulated
+from grader.simulator.decode.operands import OperandError, Operands, address, integer, vector
+from grader.simulator.ptx.model import TYPE_BYTES
+
+# Decoding what touches memory: ld, st, parameters; and instructions without effect here.
+
+SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
+GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
+SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED, SCOPE_CTA = 1, 2, 4, 8, 16, 32
+_STRONG = {
+    "volatile": VOLATILE,
+    "relaxed": RELAXED,
+    "acquire": ACQUIRE,
+    "release": RELEASE,
+    "mmio": VOLATILE,
+}
+
+
+def space_of(parts: list[str]) -> int:
+    for part in parts[1:]:
+        space, _, scope = part.partition("::")
+        if space in SPACES:
+            if scope == "cluster":
+                raise NotSimulated(f"{'.'.join(parts)} (thread block clusters)")
+            return SPACES[space]
+    return GENERIC
+
+
+def scope_of(parts: list[str]) -> int:
+    """The flag of what orders nothing beyond its block."""
+    return SCOPE_CTA if "cta" in parts else 0
+
+
+def _shape(parts: list[str]) -> tuple[str, int]:
+    kind = parts[-1]
+    if kind not in TYPE_BYTES or kind == "pred":
+        raise OperandError(f"{'.'.join(parts)}: unknown type")
+    count = next((int(p[1:]) for p in parts if p in ("v2", "v4", "v8")), 1)
+    if count > 4 or kind == "b128":
+        raise NotSimulated(".".join(parts))
+    return kind, count
+
+
+def base_of(o: Operands, text: str, space: int) -> tuple[int, int, int]:
+    """Reference, displacement and width of an address."""
+    base, add = address(text)
+    if base == "":
+        return o.source("0", 8), add, 8
+    width = o.width(base)
+    if width is None:
+        return o.source(base, 8), add, 8
+    if width not in (4, 8):
+        raise OperandError(f"address in {base}")
+    return o.register(base, width), add, width
+
+
+def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int], int]:
+    """References of the elements and the bytes of their registers."""
+    names = vector(text)
+    if len(names) != count:
+        raise OperandError(f"{text} where {count} elements are moved")
+    widths = {w for n in names if (w := o.width(n)) is not None}
+    if len(widths) > 1 or widths & {0}:
+        raise OperandError(f"elements of different widths in {text}")
+    width = max(2, widths.pop() if widths else stores)
+    if width < stores:
+        raise OperandError(f"{text} is narrower than {stores} bytes")
+    refs = [o.source(n, width) if n != "_" else o.registers.sink for n in names]
+    return refs + [0] * (4 - len(refs)), width
+
+
+def op_ld(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return _move(op, operands[0], operands[1], o, "ld")
+
+
+def op_ldu(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return _move(op, operands[0], operands[1], o, "ld")
+
+
+def op_st(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return _move(op, operands[1], operands[0], o, "st")
+
+
+def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code]:
+    parts = op.split(".")
+    kind, count = _shape(parts)
+    size, space = TYPE_BYTES[kind], space_of(parts)
+    if what == "ld" and any(o.width(v) is None and v != "_" for v in vector(values)):
+        raise OperandError(f"{op} into {values}")
+    (d, b, c, e), width = _elements(o, values, count, size)
+    base, add = address(where)
+    signed = SIGN if kind[0] == "s" else 0
+    if space == PARAM and base in o.entry and what == "ld":
+        return _entry_parameter(
+            o, [d, b, c, e][:count], o.entry[base] + add, size, width, bool(signed)
+        )
+    if space == PARAM and base in o.frame.places:
+        at = o.frame.places[base] + add
+        if at < 0 or at + size * count > o.frame.bytes:
+            raise OperandError(f"{where} is outside its parameter")
+        return [
+            Code(
+                f"{what}_param",
+                d,
+                0,
+                b,
+                c,
+                e,
+                imm=at,
+                size=size,
+                count=count,
+                width=width,
+                flag=signed,
+            )
+        ]
+    a, add, mode = base_of(o, where, space)
+    strength = sum({_STRONG[p] for p in parts if p in _STRONG}) | scope_of(parts)
+    word = size == 4 and count == 1 and width == 4
+    return [
+        Code(
+            f"{what}_word" if word else what,
+            d,
+            a,
+            b,
+            c,
+            e,
+            imm=add,
+            size=size,
+            count=count,
+            space=space,
+            width=width,
+            flag=signed | strength,
+            mode=mode,
+        )
+    ]
+
+
+def _entry_parameter(
+    o: Operands, targets: list[int], at: int, size: int, width: int, signed: bool
+) -> list[Code]:
+    """A kernel's parameter at a fixed place is a constant of the launch."""
+    codes = []
+    for k, d in enumerate(targets):
+        what = f"param{'s' if signed else ''}{size}"
+        codes.append(
+            Code(f"mov_b{8 * width}", d, o.constants.place((what, width, "", at + k * size)))
+        )
+    return codes
+
+
+def parameter_value(data: bytes, what: str, at: int) -> int:
+    """The value that a ("param4", ...) or ("params2", ...) constant stands for."""
+    signed, size = what[5] == "s", int(re.sub(r"\D", "", what))
+    if at < 0 or at + size > len(data):
+        raise OperandError(f"a parameter is read at {at}, past their {len(data)} bytes")
+    return int.from_bytes(data[at : at + size], "little", signed=signed)
+
+
+def nothing(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    """Hints that change no result: prefetches, cache policies, sleeping."""
+    if "tensormap" in op:
+        raise NotSimulated(op)
+    return [Code("nop")]
+
+
+op_prefetch = op_prefetchu = op_applypriority = op_discard = op_nanosleep = op_pmevent = nothing
+op_createpolicy = nothing
+
+
+def op_isspacep(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    space = op.split(".")[1].partition("::")[0]
+    if space not in SPACES:
+        raise NotSimulated(op)
+    return [Code(f"isspacep_{space}", o.predicate(operands[0]), o.source(operands[1], 8))]
+
+
+def op_activemask(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return [Code("activemask_b32", o.register(operands[0], 4))]
+
+
+def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return [Code("nop")]
+
+
+_INIT, _INVALIDATE, _ARRIVE, _DROP, _TEST, _TEST_PARITY = range(6)
+_OPERATIONS = {"init": _INIT, "inval": _INVALIDATE, "arrive": _ARRIVE, "arrive_drop": _DROP}
+_SIZES = {"ca": (4, 8, 16), "cg": (16,)}
+
+
+def op_cp(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    """cp.async.{ca,cg}.shared.global, .commit_group, .wait_group, .wait_all."""
+    parts = op.split(".")
+    if parts[:4] == ["cp", "async", "mbarrier", "arrive"]:
+        code = _mbarrier(parts, operands[0], o, _ARRIVE)
+        zero = "noinc" not in parts
+        code.exec, code.flag, code.c = "cp_async_mbarrier_arrive", int(zero), o.source("0", 4)
+        return [code]
+    if parts[1] != "async" or {"bulk", "reduce"} & set(parts):
+        raise NotSimulated(op)
+    if parts[2] in ("commit_group", "wait_all"):
+        return [Code(f"cp_async_{parts[2]}")]
+    if parts[2] == "wait_group":
+        return [Code("cp_async_wait_group", imm=integer(operands[0]) & 0xFFFFFFFF)]
+    return [_copy(op, parts, operands, o)]
+
+
+def _copy(op: str, parts: list[str], operands: list[str], o: Operands) -> Code:
+    to, source, size, *more = operands
+    size_bytes = integer(size)
+    if parts[2] not in _SIZES or size_bytes not in _SIZES[parts[2]]:
+        raise OperandError(f"{op} of {size} bytes")
+    a, a_add, a_width = base_of(o, to, SHARED)
+    b, b_add, b_width = base_of(o, source, SHARED)
+    partial = bool(more) and not any(p.startswith("L2::cache_hint") for p in parts)
+    partial = partial or len(more) > 1
+    if partial and more[0] in o.registers.predicates:
+        raise NotSimulated(f"{op} with an ignore-src predicate")
+    return Code(
+        "cp_async",
+        a=a,
+        b=b,
+        c=o.source(more[0], 4) if partial else 0,
+        e=b_add & 0xFFFFFFFF,
+        imm=a_add,
+        size=size_bytes,
+        count=1,
+        space=SHARED,
+        flag=int(partial),
+        mode=a_width | b_width << 4,
+    )
+
+
+def op_mbarrier(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    """mbarrier.init, .inval, .arrive, .arrive_drop, .test_wait, .try_wait, .pending_count."""
+    parts = op.split(".")
+    if "expect_tx" in parts or "complete_tx" in parts:
+        raise NotSimulated(op)
+    if parts[1] == "pending_count":
+        return [
+            Code("mbarrier_pending_count", o.register(operands[0], 4), o.source(operands[1], 8))
+        ]
+    if parts[1] in ("test_wait", "try_wait"):
+        parity = "parity" in parts
+        code = _mbarrier(parts, operands[1], o, _TEST_PARITY if parity else _TEST)
+        code.d, code.b = o.predicate(operands[0]), o.source(operands[2], 4 if parity else 8)
+        return [code]
+    if parts[1] not in _OPERATIONS:
+        raise NotSimulated(op)
+    token = not operands[0].startswith("[")
+    where, *count = operands[1:] if token else operands
+    code = _mbarrier(parts, where, o, _OPERATIONS[parts[1]])
+    if token and operands[0] != "_":
+        code.d, code.count = o.register(operands[0], 8), 1
+    if count:
+        code.c, code.flag = o.source(count[0], 4), 1
+    return [code]
+
+
+def _mbarrier(parts: list[str], where: str, o: Operands, operation: int) -> Code:
+    space = space_of(parts)
+    a, add, width = base_of(o, where, space)
+    return Code("mbarrier", a=a, e=operation, imm=add, size=8, space=space, mode=width)

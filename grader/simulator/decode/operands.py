@@ -1,0 +1,255 @@
+"""Operands of decoded instructions: registers, special registers, and the constant bank.
+
+A reference is a byte offset (a multiple of 4) plus the bank in its two low bits. Constants are
+vectors of 32 equal lanes; those that depend on the launch (parameters, grid, addresses) are kept
+as descriptions until `ConstantBank.fill`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.simulator.ptx.model import TYPE_BYTES, Function, float_bits
+
+LANES = 32
+CONSTANTS, SPECIAL = 1, 2
+WARP_SPECIAL = {
+    "%tid.x": 0,
+    "%tid.y": 1,
+    "%tid.z": 2,
+    "%laneid": 3,
+    "%warpid": 4,
+    "%lanemask_eq": 5,
+    "%lanemask_lt": 6,
+    "%lanemask_le": 7,
+    "%lanemask_gt": 8,
+    "%lanemask_ge": 9,
+    "%ctaid.x": 10,
+    "%ctaid.y": 11,
+    "%ctaid.z": 12,
+}
+"""Slots of launch.c's special registers, which differ by thread or block."""
+
+LAUNCH_SPECIAL = frozenset(
+    f"%{name}{axis}" for name in ("ntid", "nctaid") for axis in (".x", ".y", ".z")
+) | {
+    "%nwarpid",
+    "%nsmid",
+    "%smid",
+    "%gridid",
+    "%dynamic_smem_size",
+    "%total_smem_size",
+    "%reserved_smem_offset_begin",
+    "%reserved_smem_offset_0",
+    "%reserved_smem_offset_1",
+    "%reserved_smem_offset_end",
+    "%reserved_smem_offset_cap",
+    "%envreg1",
+    "%envreg2",
+    "%is_explicit_cluster",
+    "%cluster_nctarank",
+    "%cluster_ctarank",
+    "WARP_SZ",
+}
+"""Special registers with one value for the whole launch."""
+
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
+_SYMBOL = re.compile(r"([$%A-Za-z_][$%\w@]*)\s*(?:([+-])\s*(\d+))?$")
+
+
+class OperandError(Exception):
+    """An operand that this machine cannot have; the decoder adds where."""
+
+
+Constant = tuple[str, int, str | int, int]
+"""(what, bytes of a lane, symbol or value, addend); `what` is bits, symbol, launch or param."""
+
+
+@dataclass
+class ConstantBank:
+    """Interned constants and where each lies in the bank."""
+
+    places: dict[Constant, int] = field(default_factory=dict)
+    bytes: int = 0
+
+    def place(self, constant: Constant) -> int:
+        at = self.places.get(constant)
+        if at is None:
+            at = self.places[constant] = self.bytes
+            self.bytes += max(constant[1], 2) * LANES
+        return at | CONSTANTS
+
+    def fill(self, value: Callable[[Constant], int]) -> NDArray[np.uint8]:
+        """The bank's bytes, every described constant given its value in all lanes."""
+        out = bytearray(self.bytes + 64)
+        for constant, at in self.places.items():
+            width = constant[1]
+            bits = value(constant) & ((1 << 8 * width) - 1)
+            out[at : at + width * LANES] = bits.to_bytes(width, "little") * LANES
+        return np.frombuffer(out, np.uint8)
+
+
+class RegisterFile:
+    """Where a function's registers lie; the widest first, so that all are aligned."""
+
+    def __init__(self, function: Function) -> None:
+        self.width: dict[str, int] = {}
+        self.at: dict[str, int] = {}
+        self.predicates: set[str] = set()
+        end = 0
+        by_width = sorted(function.registers.items(), key=lambda r: -TYPE_BYTES[r[1]])
+        for name, kind in by_width:
+            width = TYPE_BYTES[kind]
+            if width > 8:
+                raise OperandError(f"registers of type .{kind}")
+            if kind == "pred":
+                self.predicates.add(name)
+            self.width[name] = max(width, 2) if kind != "pred" else 0
+            self.at[name] = end
+            end += 4 if kind == "pred" else max(width, 2) * LANES
+        self.carry = end
+        self.scratch = end + 4
+        self.sink = (end + 8 + 31) // 32 * 32
+        self.bytes = self.sink + 8 * LANES
+        """The last 256 bytes are the sink `_`, unless more() was asked for."""
+
+    def more(self, size: int) -> int:
+        """The place of a further register of `size` bytes, which no name leads to."""
+        at, self.bytes = self.bytes, self.bytes + size
+        return at
+
+
+@dataclass
+class Frame:
+    """A device function's parameter area: offset of each `.param` variable in a lane's bytes."""
+
+    places: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    bytes: int = 0
+
+    def add(self, name: str, size: int, align: int) -> None:
+        self.bytes = (self.bytes + align - 1) // align * align
+        self.places[name] = self.bytes
+        self.sizes[name] = size
+        self.bytes += size
+
+
+class Operands:
+    """Resolves the operands of one function."""
+
+    def __init__(
+        self,
+        registers: RegisterFile,
+        constants: ConstantBank,
+        entry: Mapping[str, int],
+        frame: Frame,
+        local: Mapping[str, int] | None = None,
+    ) -> None:
+        self.registers = registers
+        self.constants = constants
+        self.entry = entry
+        """Offsets of the entry's parameters, by name; empty in a device function."""
+        self.frame = frame
+        self.local = local or {}
+        """Where a device function's `.local` variables lie in its stack frame."""
+
+    def width(self, text: str) -> int | None:
+        """Bytes of a register's lane; None when `text` is no register."""
+        return self.registers.width.get(text)
+
+    def register(self, text: str, width: int) -> int:
+        """A register whose lane is `width` bytes: what an instruction writes."""
+        at = self.registers.at.get(text)
+        if at is None:
+            raise OperandError(f"no register {text}")
+        if (have := self.registers.width[text]) != max(width, 2):
+            raise OperandError(f"{text} is {have} bytes wide where {width} are written")
+        return at
+
+    def predicate(self, text: str) -> int:
+        if text not in self.registers.predicates:
+            raise OperandError(f"{text} is no predicate")
+        return self.registers.at[text]
+
+    def source(self, text: str, width: int) -> int:
+        """A value of `width` bytes: a register of that width, a constant or an address."""
+        at = self.registers.at.get(text)
+        if at is not None:
+            have = self.registers.width[text]
+            if have != max(width, 2) and not (width == 0 and text in self.registers.predicates):
+                raise OperandError(f"{text} is {have} bytes wide where {width} are read")
+            return at
+        if text in WARP_SPECIAL:
+            if width != 4:
+                raise OperandError(f"{text} read as {width} bytes")
+            return WARP_SPECIAL[text] * 128 | SPECIAL
+        if width == 0:
+            if not _INTEGER.match(text):
+                raise OperandError(f"{text} is no predicate")
+            return self.constants.place(("bits", 4, 0xFFFFFFFF if integer(text) else 0, 0))
+        return self.constants.place(self.constant(text, width))
+
+    def constant(self, text: str, width: int) -> Constant:
+        if text in LAUNCH_SPECIAL:
+            return ("launch", width, text, 0)
+        if (bits := float_bits(text)) is not None:
+            return ("bits", width, bits, 0)
+        if _INTEGER.match(text):
+            return ("bits", width, integer(text) & ((1 << 8 * max(width, 1)) - 1), 0)
+        match = _SYMBOL.match(text)
+        if match is None or text[0] == "%" and text[:2] != "%_":
+            raise OperandError(f"operand {text[:40]!r}")
+        add = int(match[3] or 0) * (-1 if match[2] == "-" else 1)
+        if match[1] in self.local:
+            raise OperandError(f"{match[1]}: the address of a .local variable, but by mov")
+        if match[1] in self.entry:
+            return ("bits", width, self.entry[match[1]] + add, 0)
+        return ("symbol", width, match[1], add)
+
+
+def integer(text: str) -> int:
+    """A PTX integer constant; octal when it starts with 0."""
+    digits = text.rstrip("U")
+    sign, digits = (-1, digits[1:]) if digits[0] == "-" else (1, digits.lstrip("+"))
+    octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
+    return sign * int(digits, 8 if octal else 0)
+
+
+def address(text: str) -> tuple[str, int]:
+    """`[base+offset]` as (base, offset); the base is a register, a symbol or "" for a number."""
+    inside = text.strip()
+    if not (inside.startswith("[") and inside.endswith("]")):
+        raise OperandError(f"no address: {text[:40]!r}")
+    inside = inside[1:-1].strip()
+    match = re.match(r"([$%\w@.]+)\s*(?:\+\s*(-?\w+)|-\s*(\w+))?$", inside)
+    if match is None:
+        raise OperandError(f"address {text[:40]!r}")
+    if _INTEGER.match(match[1]):
+        return "", wrapped(integer(match[1]))
+    add = integer(match[2]) if match[2] else -integer(match[3]) if match[3] else 0
+    return match[1], wrapped(add)
+
+
+def place(text: str) -> tuple[str, int]:
+    """As `address`; nowhere for what is none, which the decoder tells of."""
+    try:
+        return address(text)
+    except (OperandError, ValueError):
+        return "", 0
+
+
+def wrapped(x: int) -> int:
+    """The 64-bit signed number that `x` is modulo 2^64: what address arithmetic makes of it."""
+    return (x + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def vector(text: str) -> list[str]:
+    """The elements of `{a, b}`, or the one operand that it is."""
+    if text.startswith("{"):
+        return [part.strip() for part in text[1:-1].split(",")]
+    return [text]

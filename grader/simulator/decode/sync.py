@@ -1,0 +1,144 @@
+"""Decoding atomics and what the lanes of a warp do together."""
+
+from __future__ import annotations
+
+from grader.simulator.decode.instructions import Code, Known, NotSimulated
+from grader.simulator.decode.memory import RELEASE, base_of, scope_of, space_of
+from grader.simulator.decode.operands import OperandError, Operands
+from grader.simulator.ptx.model import TYPE_BYTES
+
+ATOMICS = ("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
+SHUFFLES = ("up", "down", "bfly", "idx")
+_TYPES = {"u": 0, "b": 0, "s": 1, "f": 2}
+_FLOAT_TYPES = {"bf16": 3, "f16x2": 4, "bf16x2": 5}
+
+
+def op_atom(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    return _atomic(op, operands[0], operands[1:], o)
+
+
+def op_red(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    if "async" in op:
+        raise NotSimulated(op)
+    return _atomic(op, "_", operands, o)
+
+
+def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Code]:
+    parts = op.split(".")
+    kind = parts[-1]
+    what = next((p for p in parts[1:] if p in ATOMICS), None)
+    if (
+        what is None
+        or kind not in TYPE_BYTES
+        or any(p.startswith("v") for p in parts[1:-1] if p[1:].isdigit())
+    ):
+        raise NotSimulated(op)
+    if kind == "b128":
+        raise NotSimulated(op)
+    size = TYPE_BYTES[kind]
+    width = max(size, 2)
+    where, b, *rest = operands
+    ref, add, mode = base_of(o, where, space_of(parts))
+    kind_code = _FLOAT_TYPES.get(kind, _TYPES.get(kind[0], 0))
+    if kind_code >= 2 and what not in ("add", "exch"):
+        raise NotSimulated(op)
+    flag = (RELEASE if {"release", "acq_rel"} & set(parts) else 0) | scope_of(parts)
+    returns = target != "_"
+    d = o.register(target, width) if returns else 0
+    if returns and o.width(target) != width:
+        raise OperandError(f"{op} into {target}")
+    c = o.source(rest[0], width) if rest else 0
+    if what == "cas" and not rest:
+        raise OperandError("cas without a new value")
+    e = ATOMICS.index(what) | kind_code << 8 | int(returns) << 16
+    return [
+        Code(
+            "atom",
+            d,
+            ref,
+            o.source(b, width),
+            c,
+            e,
+            add,
+            size,
+            1,
+            space_of(parts),
+            width,
+            flag,
+            mode,
+        )
+    ]
+
+
+def op_shfl(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    parts = op.split(".")
+    mode = SHUFFLES.index(next(p for p in parts if p in SHUFFLES))
+    d, _, p = operands[0].partition("|")
+    a, b, c = (o.source(x, 4) for x in operands[1:4])
+    has = bool(p) and p.strip() != "_"
+    e = o.predicate(p.strip()) if has else 0
+    return [Code("shfl_b32", o.register(d.strip(), 4), a, b, c, e, flag=int(has), mode=mode)]
+
+
+def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    parts = op.split(".")
+    mode = ("all", "any", "uni", "ballot").index(
+        next(p for p in parts if p in ("all", "any", "uni", "ballot"))
+    )
+    d = o.register(operands[0], 4) if mode == 3 else o.predicate(operands[0])
+    source = operands[1]
+    member = o.source(operands[2], 4) if len(operands) > 2 else o.source("0xffffffff", 4)
+    return [
+        Code(
+            "vote",
+            d,
+            o.predicate(source.lstrip("! ")),
+            member,
+            imm=int(source.startswith("!")),
+            mode=mode,
+        )
+    ]
+
+
+def op_match(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    parts = op.split(".")
+    width = TYPE_BYTES[parts[-1]]
+    d, _, p = operands[0].partition("|")
+    has = bool(p) and p.strip() != "_"
+    e = o.predicate(p.strip()) if has else 0
+    a, member = o.source(operands[1], width), o.source(operands[2], 4)
+    return [
+        Code(
+            "match",
+            o.register(d.strip(), 4),
+            a,
+            member,
+            e=e,
+            width=width,
+            flag=int(has),
+            mode=int("all" in parts),
+        )
+    ]
+
+
+def op_redux(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    parts = op.split(".")
+    modes = ("add", "min", "max", "and", "or", "xor")
+    if parts[-1] not in ("u32", "s32", "b32"):
+        raise NotSimulated(op)
+    mode = modes.index(next(p for p in parts if p in modes))
+    a, member = o.source(operands[1], 4), o.source(operands[2], 4)
+    return [
+        Code(
+            "redux", o.register(operands[0], 4), a, member, flag=int(parts[-1] == "s32"), mode=mode
+        )
+    ]
+
+
+def op_elect(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+    d, _, p = operands[0].partition("|")
+    has = d.strip() != "_"
+    target = o.register(d.strip(), 4) if has else 0
+    return [
+        Code("elect", target, b=o.source(operands[1], 4), e=o.predicate(p.strip()), flag=int(has))
+    ]

@@ -1,0 +1,275 @@
+"""The PTX parser: text in, a Module of functions, variables and instructions out.
+
+PTX ISA, "Syntax", "Directives" and "Instructions"; only the grammar is known here, not what an
+instruction means. Anything else is a PtxError that names the statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grader.simulator.ptx.model import (
+    TYPE_BYTES,
+    Function,
+    Instruction,
+    Location,
+    Module,
+    PtxError,
+    Variable,
+    variable,
+)
+
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("[^"\n]*")', re.S)
+
+_TOP = re.compile(
+    r"\s*(?:(?P<section>\.section\b[^{]*\{)"
+    r"|(?P<line>\.(?:version|target|address_size|file)\b[^\n]*)"
+    r"|(?P<function>(?:\.(?:visible|weak|extern)\s+)*\.(?:entry|func)\b)"
+    r"|(?P<statement>[^;{}]*+(?:\{[^;{}]*+\})?+[^;{}]*+;))"
+)
+
+_STATEMENT = re.compile(
+    r"\s*(?:(?P<loc>\.loc\b[^\n;]*)"
+    r"|(?P<label>[$%A-Za-z_][\w$]*)[ \t]*:(?!:)"
+    r"|(?P<text>(?:[^;{}]|\{[^;{}]*\})*);"
+    r"|(?P<brace>[{}]))"
+)
+
+_REG = re.compile(r"\.reg\s+\.(\w+)\s+(.*)$", re.S)
+
+_RANGE = re.compile(r"([$%\w]+)<(\d+)>")
+
+_INSTRUCTION = re.compile(r"(?:@(!?)\s*([$%\w]+)\s+)?([a-z_][\w.:]*)\s*(.*)$", re.S)
+
+_OPERAND = re.compile(r"\s*(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
+
+_LOC = re.compile(
+    r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?function_name\s+([$\w]+)(?:\s*\+\s*\d+)?"
+    r"\s*,?\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
+)
+
+_FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
+
+_HEAD = re.compile(
+    r"\s*(?:\.(?:visible|weak|extern)\s+)*\.(?P<kind>entry|func)\s*(?:\.noreturn\s*)?"
+    r"(?:\((?P<results>[^()]*)\)\s*)?(?P<name>[$%\w]+)\s*(?:\((?P<parameters>[^()]*)\))?",
+    re.S,
+)
+
+_LIMIT = re.compile(
+    r"\.(maxntid|reqntid|minnctapersm|maxnreg|maxnctapersm|reqnctapercluster)\s+([\d,\s]+)"
+)
+
+MAX_TEXT = 32 << 20
+
+MAX_REGISTERS = 1 << 16
+
+SECTIONS = frozenset((".debug_info", ".debug_abbrev"))
+
+
+def parse(text: str) -> Module:
+    """The module that `text` is. Raises PtxError."""
+    if len(text) > MAX_TEXT:
+        raise PtxError(f"more than {MAX_TEXT >> 20} MiB of PTX")
+    try:
+        return _module(_COMMENT.sub(lambda m: m.group(1) or " ", text))
+    except (ValueError, IndexError, OverflowError) as error:
+        raise PtxError(f"not understood: {error}") from error
+
+
+def _module(text: str) -> Module:
+    module, at = Module(), 0
+    while True:
+        match = _TOP.match(text, at)
+        if match is None:
+            if text[at:].strip():
+                raise PtxError(f"not understood: {text[at:].strip()[:60]!r}")
+            return module
+        at = match.end()
+        if match["section"]:
+            start, at = at, _skip_section(text, at)
+            if (name := match["section"].split()[1]) in SECTIONS:
+                module.sections[name] = text[start : at - 1]
+        elif match["line"]:
+            _module_line(module, match["line"])
+        elif match["function"]:
+            at = _function(module, text, match.start("function"))
+        elif not match["statement"].lstrip().startswith((".alias", ".pragma", ".callprototype")):
+            module.variables.append(variable(match["statement"].rstrip(";").strip()))
+
+
+def _skip_section(text: str, at: int) -> int:
+    depth = 1
+    while depth:
+        opening, closing = text.find("{", at), text.find("}", at)
+        if closing < 0:
+            raise PtxError("a .section is not closed")
+        depth += 1 if 0 <= opening < closing else -1
+        at = (opening if 0 <= opening < closing else closing) + 1
+    return at
+
+
+def _module_line(module: Module, line: str) -> None:
+    if (match := _FILE.match(line)) is not None:
+        module.files[int(match[1])] = match[2]
+    elif line.startswith(".target"):
+        module.target = line.split()[1].rstrip(",")
+
+
+def _variables(text: str | None) -> list[Variable]:
+    return [variable(part) for part in (text or "").split(",") if part.strip()]
+
+
+def _function(module: Module, text: str, at: int) -> int:
+    head = _HEAD.match(text, at)
+    if head is None:
+        raise PtxError(f"not understood: {text[at : at + 60].strip()!r}")
+    function = Function(
+        head["name"],
+        head["kind"] == "entry",
+        _variables(head["parameters"]),
+        _variables(head["results"]),
+    )
+    at = head.end()
+    brace, semicolon = text.find("{", at), text.find(";", at)
+    if brace < 0 and semicolon < 0:
+        raise PtxError(f"{function.name} has no body and no end")
+    if brace < 0 or 0 <= semicolon < brace:
+        function.has_body = False
+        module.functions.setdefault(function.name, function)
+        return semicolon + 1
+    for name, numbers in _LIMIT.findall(text[at:brace]):
+        function.limits[name] = [int(n) for n in numbers.replace(",", " ").split()]
+    at = _Body(function).read(text, brace + 1)
+    module.functions[function.name] = function
+    return at
+
+
+class _Body:
+    """Reads a function's statements; scopes in braces rename what they declare."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.location = Location()
+        self.scopes: list[dict[str, str]] = [{}]
+        self.count = 0
+
+    def read(self, text: str, at: int) -> int:
+        match_at = _STATEMENT.match
+        while True:
+            match = match_at(text, at)
+            if match is None:
+                raise PtxError(
+                    f"not understood: {text[at : at + 60].strip()!r}", self.location.line
+                )
+            at = match.end()
+            kind = match.lastgroup
+            if kind == "text":
+                self.statement(match["text"].strip())
+            elif kind == "loc":
+                self.location = _location(match["loc"])
+                self.function.line = self.function.line or self.location.line
+            elif kind == "label":
+                self.label(text, match["label"], at)
+            elif match["brace"] == "{":
+                self.scopes.append({})
+                self.count += 1
+            else:
+                self.scopes.pop()
+                if not self.scopes:
+                    return at
+
+    def label(self, text: str, name: str, at: int) -> None:
+        self.function.labels[self.declare(name)] = len(self.function.body)
+
+    def declare(self, name: str) -> str:
+        """A name of an inner scope gets one that is unique in the function."""
+        if len(self.scopes) == 1:
+            return name
+        new = f"{name}@{self.count}"
+        self.scopes[-1][name] = new
+        return new
+
+    def resolve(self, operand: str) -> str:
+        if len(self.scopes) == 1:
+            return operand
+        names: dict[str, str] = {}
+        for scope in self.scopes:
+            names.update(scope)
+        if not names:
+            return operand
+        return re.sub(r"[$%A-Za-z_][$%\w]*", lambda m: names.get(m[0], m[0]), operand)
+
+    def statement(self, text: str) -> None:
+        if not text:
+            return
+        if text[0] == ".":
+            self.directive(text)
+            return
+        match = _INSTRUCTION.match(text)
+        if match is None:
+            raise PtxError(f"not understood: {text[:60]!r}", self.location.line)
+        negated, guard, op, rest = match.groups()
+        operands = list(operands_of(self.resolve(rest))) if rest else []
+        self.function.body.append(
+            Instruction(
+                op,
+                operands,
+                (self.resolve(guard), negated == "!") if guard else None,
+                self.location,
+            )
+        )
+
+    def directive(self, text: str) -> None:
+        function = self.function
+        if (match := _REG.match(text)) is not None:
+            self.registers(match[1], match[2])
+        elif text.startswith(".branchtargets"):
+            function.tables[self.last_label()] = [
+                self.resolve(t.strip()) for t in text[14:].split(",")
+            ]
+        elif text.startswith((".callprototype", ".calltargets")):
+            function.prototypes[self.last_label()] = text
+        elif not text.startswith((".pragma", ".callsites")):
+            var = variable(text)
+            var.name = self.declare(var.name)
+            function.variables.append(var)
+
+    def last_label(self) -> str:
+        if not self.function.labels:
+            raise PtxError("a table without a label", self.location.line)
+        return next(reversed(self.function.labels))
+
+    def registers(self, kind: str, names: str) -> None:
+        if kind not in TYPE_BYTES:
+            raise PtxError(f"unknown register type .{kind}", self.location.line)
+        for name in (n.strip() for n in names.split(",")):
+            if (ranged := _RANGE.match(name)) is not None:
+                if int(ranged[2]) > MAX_REGISTERS:
+                    raise PtxError(f"more than {MAX_REGISTERS} registers", self.location.line)
+                for k in range(int(ranged[2])):
+                    self.function.registers[self.declare(f"{ranged[1]}{k}")] = kind
+            else:
+                self.function.registers[self.declare(name)] = kind
+        if len(self.function.registers) > MAX_REGISTERS:
+            raise PtxError(f"more than {MAX_REGISTERS} registers", self.location.line)
+
+
+def operands_of(text: str) -> Iterator[str]:
+    """The operands between the commas; vectors, addresses and lists in brackets stay whole."""
+    at = 0
+    while at < len(text):
+        match = _OPERAND.match(text, at)
+        if match is None:
+            raise PtxError(f"operands not understood: {text[:60]!r}")
+        yield match[1].strip()
+        at = match.end()
+
+
+def _location(text: str) -> Location:
+    match = _LOC.match(text)
+    if match is None:
+        return Location()
+    inlined = Location(int(match[5]), int(match[6]), int(match[7])) if match[5] else None
+    return Location(int(match[1]), int(match[2]), int(match[3]), match[4] or "", inlined)

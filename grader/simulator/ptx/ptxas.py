@@ -1,0 +1,140 @@
+"""What ptxas makes of an atomic on global memory whose old value nobody reads: a RED.
+
+It counts as `..._op_red` then, on the hardware and here (read on a GPU: tests/counters). Shared
+memory has no RED. `exch` and `cas` have none either: PTX ISA, "red".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from grader.simulator.ptx.model import Function, Instruction, Module
+
+# The contraction that ptxas does: a product that sums alone use becomes part of an fma in each.
+#
+# PTX ISA, "mul" and "add" of floating point: without a rounding modifier they may be fused. What
+# ptxas makes of it was read on a GPU (tests/counters/contraction.cu): in f32 and f64, sums and
+# differences in the product's own block, and only when the product has no other use. Only the
+# optimised variant is contracted; `-G` code never is.
+
+_PRODUCTS = {
+    f"mul{ftz}.{kind}": (ftz, kind) for ftz, kind in (("", "f32"), (".ftz", "f32"), ("", "f64"))
+}
+_REGISTER = re.compile(r"%[\w$]+")
+_ENDS_BLOCK = ("bra", "brx", "ret", "exit", "trap", "call")
+
+
+def contract(module: Module) -> None:
+    """Fuse the products of every function of a module, in place."""
+    for function in module.functions.values():
+        _contract(function)
+
+
+def _contract(function: Function) -> None:
+    uses = Counter(r for i in function.body for o in i.operands for r in _REGISTER.findall(o))
+    fused: dict[int, list[Instruction]] = {}
+    for first, last in _blocks(function):
+        for at in range(first, last):
+            sums = _sums_of(function.body, at, last, uses)
+            if sums and not any(total in fused for total in sums):
+                for total in sums:
+                    fused[total] = _fma(function, function.body[at], function.body[total])
+                fused[at] = []
+    if fused:
+        _replace(function, fused)
+
+
+def _blocks(function: Function) -> Iterator[tuple[int, int]]:
+    """The index ranges of straight-line code."""
+    starts = set(function.labels.values())
+    first = 0
+    for at, instruction in enumerate(function.body):
+        if at in starts and at > first:
+            yield first, at
+            first = at
+        if instruction.op.split(".")[0] in _ENDS_BLOCK:
+            yield first, at + 1
+            first = at + 1
+    yield first, len(function.body)
+
+
+def _sums_of(body: list[Instruction], at: int, last: int, uses: Counter[str]) -> list[int]:
+    """The indices of all uses of the product at `at`, when every one can be fused with it."""
+    product = body[at]
+    if product.op not in _PRODUCTS or product.guard:
+        return []
+    target, *factors = product.operands
+    ftz, kind = _PRODUCTS[product.op]
+    sums: list[int] = []
+    for later in range(at + 1, last):
+        found = body[later]
+        if target in found.operands[1:]:
+            fits = found.op in (f"add{ftz}.{kind}", f"sub{ftz}.{kind}") and not found.guard
+            if not fits or found.operands.count(target) != 1:
+                return []
+            sums.append(later)
+        if len(sums) == uses[target] - 1:
+            return sums
+        if found.operands and found.operands[0] in factors:
+            return []  # a factor has another value by then
+    return []
+
+
+def _fma(function: Function, product: Instruction, total: Instruction) -> list[Instruction]:
+    """The fma in the place of the sum, after a negation where it is a difference."""
+    ftz, kind = _PRODUCTS[product.op]
+    target, a, b = product.operands
+    result, left, right = total.operands
+    other = right if left == target else left
+    made = []
+    if total.op.startswith("sub"):
+        negated = f"%negated{len(function.registers)}"
+        function.registers[negated] = kind
+        source = other if left == target else a
+        operands = [negated, source]
+        made.append(Instruction(f"neg{ftz}.{kind}", operands, None, total.location))
+        a, other = (a, negated) if left == target else (negated, other)
+    made.append(Instruction(f"fma.rn{ftz}.{kind}", [result, a, b, other], None, total.location))
+    return made
+
+
+def _replace(function: Function, fused: dict[int, list[Instruction]]) -> None:
+    """Put new instructions in the place of old ones, labels moved along."""
+    body: list[Instruction] = []
+    moved = []
+    for at, instruction in enumerate(function.body):
+        moved.append(len(body))
+        body += fused.get(at, [instruction])
+    moved.append(len(body))
+    function.body[:] = body
+    function.labels.update({name: moved[at] for name, at in function.labels.items()})
+
+
+_REDUCES = {"add", "min", "max", "inc", "dec", "and", "or", "xor"}
+_REGISTER = re.compile(r"%[\w$]+")
+
+
+def reduce_unread(module: Module) -> None:
+    """Turn each `atom.global` whose result no instruction uses into `red.global`, in place."""
+    for function in module.functions.values():
+        if any(i.op.startswith("atom.") for i in function.body):
+            _reduce(function)
+
+
+def _reduce(function: Function) -> None:
+    uses = Counter(r for i in function.body for o in i.operands for r in _REGISTER.findall(o))
+    uses.update(i.guard[0] for i in function.body if i.guard)
+    function.body[:] = [
+        replace(i, op=f"red{i.op[4:]}", operands=i.operands[1:]) if _is_unread(i, uses) else i
+        for i in function.body
+    ]
+
+
+def _is_unread(i: Instruction, uses: Counter[str]) -> bool:
+    parts = i.op.split(".")
+    if parts[0] != "atom" or "global" not in parts or not _REDUCES & set(parts):
+        return False
+    return i.operands[:1] == ["_"] or uses[i.operands[0]] == 1

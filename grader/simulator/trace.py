@@ -1,0 +1,82 @@
+"""The access table of a small launch: who touched which element, on which line, in which phase."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.compile.program import Parameter
+from grader.faults import LabFault
+from grader.launch import Launch
+from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decode.memory import CONST, GLOBAL, LOCAL, SHARED
+from grader.simulator.diagnose.findings import Explainer
+from grader.simulator.exchange import ROW
+
+MOST = 1 << 20
+"""Accesses of one launch; a larger one is no small launch."""
+
+_SPACES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local", CONST: "const"}
+_ACCESSES = {"ld": "read", "ldu": "read", "st": "write", "atom": "atomic", "red": "atomic"}
+
+
+def access_table(
+    machine: Machine,
+    launch: Launch,
+    limits: Limits,
+    source: str,
+    parameters: tuple[Parameter, ...],
+) -> NDArray[np.void]:
+    """The table of one launch of the variant that `machine` holds.
+
+    Raises LabFault when the launch makes more than MOST accesses.
+    """
+    raw = machine.run(launch, Limits(limits.steps, limits.seconds, trace=MOST), count=False)
+    if raw.traced > MOST or raw.accesses is None:
+        raise LabFault(
+            f"{raw.traced:,} accesses are too many to write down",
+            mend=f"trace a smaller launch: at most {MOST:,} accesses",
+        )
+    explainer = Explainer(machine.image, launch, raw, source, "", parameters)
+    return _rows(raw, launch, explainer)
+
+
+def _rows(raw: Raw, launch: Launch, explainer: Explainer) -> NDArray[np.void]:
+    held = raw.accesses
+    assert held is not None
+    rows = np.zeros(len(held), ROW)
+    for field, dims in (("block", launch.grid), ("thread", launch.block)):
+        number = held[field].astype(np.int64)
+        for axis, size in enumerate(dims):
+            rows[field][:, axis] = number % size
+            number //= size
+    rows["bytes"], rows["phase"] = held["bytes"], held["phase"]
+    pcs = held["pc"]
+    rows["line"] = np.array([*explainer.line_of, 0], np.int32)[pcs]
+    ops = [op.split(".")[0] for op in explainer.image.ops]
+    rows["access"] = np.array([_ACCESSES.get(op, "") for op in ops], "U6")[pcs]
+    rows["space"] = np.array([_SPACES.get(k, "") for k in range(max(_SPACES) + 1)], "U6")[
+        held["space"]
+    ]
+    places, where = np.unique(held[["space", "buffer", "at"]], return_inverse=True)
+    named = np.zeros(len(places), ROW)
+    for k, place in enumerate(places):
+        named[k] = _named(named[k], place, explainer)
+    for field in ("variable", "element", "offset"):
+        rows[field] = named[field][where]
+    return rows
+
+
+def _named(row: Any, place: Any, explainer: Explainer) -> Any:
+    space, at = int(place["space"]), int(place["at"])
+    if space == SHARED:
+        target = explainer.shared(at)
+    elif space in (GLOBAL, CONST):
+        target = explainer.buffer(int(place["buffer"]), at)
+    else:
+        row["offset"] = at
+        return row
+    row["variable"], row["element"], row["offset"] = target.name, target.element, target.offset
+    return row

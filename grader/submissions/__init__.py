@@ -1,0 +1,1 @@
+"""submissions.__init__."""

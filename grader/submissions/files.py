@@ -1,0 +1,120 @@
+"""A student's file, read once: what is graded is the bytes that were hashed."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.faults import LabFault, StudentFault, nearest
+from grader.launch import Finding
+
+MAX_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Submission:
+    """`name` is the file's own name, without folders; `data` its bytes; `sha256` their digest."""
+
+    name: str
+    data: bytes
+    sha256: str
+
+    @property
+    def text(self) -> str:
+        """The source text, without a byte order mark."""
+        return self.data.decode("utf-8-sig")
+
+
+def read_submission(path: Path) -> Submission:
+    """Read and check a submission; never more than MAX_BYTES + 1 bytes of it.
+
+    Raises LabFault when there is no such file to read, StudentFault when what it holds cannot be
+    CUDA C++ source: empty, too large, binary, or not UTF-8.
+    """
+    return submission_of(read_bytes(path), path.name)
+
+
+def submission_of(data: bytes, name: str) -> Submission:
+    """A submission out of bytes that were read before. Raises StudentFault likewise."""
+    _check_content(data, name)
+    return Submission(name, data, hashlib.sha256(data).hexdigest())
+
+
+def read_bytes(path: Path) -> bytes:
+    """The first MAX_BYTES + 1 bytes of a regular file. Raises LabFault for anything else.
+
+    A link is refused: where others' files are graded, it would have the compiler read out lines
+    of a file that only the grader may read, or hand in somebody else's kernel.
+    """
+    try:
+        # A FIFO without a writer would make a plain open wait for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    try:
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+            raise LabFault(f"this is {kind}", where=str(path), mend="name the .cu file itself")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    finally:
+        os.close(handle)
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
+    if isinstance(error, FileNotFoundError):
+        near = _nearest(path)
+        mend = f"did you mean {near}?" if near else "check the name and the folder"
+        return LabFault("there is no such file", where=str(path), mend=mend)
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        mend = "name the .cu file itself, or copy it here"
+        return LabFault("this is a symbolic link, not a file", where=str(path), mend=mend)
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return LabFault(f"cannot read the file: {reason}", where=str(path).replace("\0", "?"))
+
+
+def _nearest(path: Path) -> str:
+    """The .cu file in the same folder whose name comes closest, or nothing."""
+    try:
+        names = [name for name in os.listdir(path.parent) if name.endswith(".cu")]
+    except OSError:
+        return ""
+    near = nearest(path.name, names)
+    return str(path.parent / near) if near else ""
+
+
+def _check_content(data: bytes, name: str) -> None:
+    if not data.strip(b"\xef\xbb\xbf \t\r\n\f\v"):
+        raise _refused(name, 0, "the file is empty", "submit the .cu file with your kernel")
+    if len(data) > MAX_BYTES:
+        what = f"the file is larger than {MAX_BYTES // 1024} KiB"
+        raise _refused(name, 0, what, "submit the kernel's source alone, without data in it")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _refused(name, 1, "UTF-16 text, where UTF-8 is due", "save the file as UTF-8")
+    nul = data.find(b"\0")
+    if nul >= 0:
+        what = f"a binary file: byte {nul} is NUL"
+        raise _refused(name, _line(data, nul), what, "submit CUDA C++ source text")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        at, value = error.start, data[error.start]
+        what = f"not UTF-8 text: byte {at} is 0x{value:02x}"
+        raise _refused(name, _line(data, at), what, "save the file as UTF-8") from None
+
+
+def _line(data: bytes, offset: int) -> int:
+    return data.count(b"\n", 0, offset) + 1
+
+
+def _refused(name: str, line: int, what: str, mend: str) -> StudentFault:
+    finding = Finding("compile-error", "error", what, file=name, line=line, hint=mend)
+    where = f"{name}:{line}" if line else name
+    return StudentFault(what, where=where, mend=mend, findings=(finding,))

@@ -1,0 +1,47 @@
+"""`labs check` says which thresholds of speed were measured with files that have changed since."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.authoring.gate import lab_folder, thresholds_hold
+from grader.authoring.gate_lines import Fails, stale
+from grader.labs.model import Lab
+from grader.labs.reading import load_lab
+from grader.labs.thresholds import FILE, Measured, digest, thresholds_text
+
+NAME = "tiled-matmul"
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """A copy of the lab, with thresholds of two devices; only one says what it was measured of."""
+    source = load_lab(NAME)
+    shutil.copytree(source.folder, tmp_path / "labs" / NAME)
+    shutil.copytree(source.solution.parent, tmp_path / "solutions" / NAME)
+    of = {file.name: digest(file) for file in (source.baseline, source.solution)}
+    known = Measured(minimum=1.1, full=1.4, sha256=of)
+    text = thresholds_text(NAME, {"H100": known, "T4": Measured(minimum=2, full=3)})
+    (tmp_path / "labs" / NAME / FILE).write_text(text)
+    return load_lab(NAME, (tmp_path / "labs",))
+
+
+def test_thresholds_of_the_files_that_are_there_hold(lab: Lab) -> None:
+    assert thresholds_hold(lab_folder(lab)) == "measured on H100, T4"
+
+
+def test_another_baseline_makes_them_stale(lab: Lab) -> None:
+    lab.baseline.write_text("// another")
+    (said,) = stale(lab)
+    assert "H100" in said and f"calibrate {NAME} --write" in said
+    with pytest.raises(Fails, match="another baseline.cu"):
+        thresholds_hold(lab_folder(lab))
+
+
+def test_another_solution_is_told_and_fails_nothing(lab: Lab) -> None:
+    lab.solution.write_text("// another")
+    said = thresholds_hold(lab_folder(lab))
+    assert "; with another solution on H100" in said

@@ -1,0 +1,85 @@
+"""A page as HTML and as PDF: whole in one file, the same every time, nothing from outside."""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader
+
+from grader.authoring.handouts.build import draw_figure, figure_module, html, pdf
+from grader.authoring.handouts.page import Page
+from grader.faults import LabFault
+
+TEXT = """\
+# A "title" & more
+
+Text with $5 and `a < b`, see [the other](other-page.md) and
+[a part of it](other-page.md#part).
+
+| a | b |
+| --- | ---: |
+| `x` | 1 |
+
+![What is seen.](figures/occupancy_curves.svg){alt="Curves."}
+
+    if (i < n) { x[i] = 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    assert draw_figure("occupancy_curves", out) == figure_module("occupancy_curves").ALT
+    return out
+
+
+PAGE = Page("page", 'A "title" & more', TEXT, {"occupancy_curves": "Curves."})
+
+
+def test_html_is_whole(folder: Path) -> None:
+    made = html(PAGE, folder, '<nav><a href="other-page.html">Next</a></nav>')
+    assert made == html(PAGE, folder, '<nav><a href="other-page.html">Next</a></nav>')
+    assert "<script" not in made and '<link rel="stylesheet"' not in made
+    links = set(re.findall(r'(?:href|src)="([^"#d][^"]*)"', made))
+    assert links == {"other-page.html", "other-page.html#part"}
+    assert 'alt="Curves."' in made and "data:image/svg+xml" in made
+    assert "<nav>" in made and "if (i &lt; n)" in made and "$5" in made
+
+
+def test_pdf_is_the_same_every_time(folder: Path) -> None:
+    made = pdf(PAGE, folder)
+    assert made.startswith(b"%PDF-") and made == pdf(PAGE, folder)
+    assert b"CreationDate" not in made
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", made, re.DOTALL)
+    assert any(b"other-page.pdf" in part for part in (made, *map(_unpacked, streams)))
+
+
+def test_a_message_is_not_cut_by_the_end_of_a_page(folder: Path) -> None:
+    """Eight of eleven lines each: more than one page holds."""
+    blocks = ["".join(f"    block{n} row{row}\n" for row in range(11)) for n in range(8)]
+    made = pdf(Page("long", "Long", "# Long\n\n" + "\nText.\n\n".join(blocks)), folder)
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(made)).pages]
+    assert len(pages) > 1
+    for n in range(8):
+        assert [f"block{n} row0" in page for page in pages] == [
+            f"block{n} row10" in page for page in pages
+        ]
+
+
+def _unpacked(stream: bytes) -> bytes:
+    try:
+        return zlib.decompress(stream)
+    except zlib.error:  # a font or a picture, packed otherwise
+        return b""
+
+
+def test_a_figure_that_is_not_there_is_told(folder: Path) -> None:
+    lost = Page("page", "T", "# T\n\n![x](figures/lost.svg)\n")
+    with pytest.raises(LabFault, match="pandoc"):
+        html(lost, folder)
+    with pytest.raises(LabFault, match="typst"):
+        pdf(lost, folder)

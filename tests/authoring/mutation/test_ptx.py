@@ -1,0 +1,44 @@
+"""Which PTX texts are the same program."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.authoring.mutation.verdict import essence
+from grader.compile.source import compile_source
+
+KERNEL = """\
+extern "C" __global__ void f(float* a, int n)
+{
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i < n) {
+        a[i] = 2.0f * a[i];
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("int i", "\n\n    int i", True),  # other line numbers
+        ("2.0f * a[i]", "a[i] * 2.0f", True),
+        ("int i", "int j = 7; int i", True),
+        ("i < n", "n > i", True),
+        ("i < n", "i <= n", False),
+        ("2.0f", "3.0f", False),
+        ("* 32", "* 33", False),
+    ],
+)
+def test_the_same_to_the_gpu(old: str, new: str, same: bool) -> None:
+    programs = [
+        compile_source(text.encode(), "a.cu") for text in (KERNEL, KERNEL.replace(old, new))
+    ]
+    first, second = (essence(program.ptx) for program in programs)
+    assert (first == second) is same
+
+
+def test_only_the_program_is_left() -> None:
+    text = essence(compile_source(KERNEL.encode(), "a.cu").ptx)
+    assert ".entry f(" in text and "st.global" in text
+    assert ".loc" not in text and ".file" not in text and ".section" not in text

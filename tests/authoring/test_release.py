@@ -1,0 +1,245 @@
+"""The students' zip: opened, searched for secrets, unpacked and used."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from grader.authoring.handouts.build import pdf
+from grader.authoring.handouts.page import Page
+from grader.authoring.release import leaks, release_files, secret_lines, zipped
+from grader.faults import LabFault
+from grader.labs.model import Case, Lab
+from grader.labs.quiz import read_sheet
+from grader.labs.reading import list_labs, load_lab
+from tests.command import ROOT, grader
+
+
+def released(lab: Lab) -> Mapping[str, bytes]:
+    """What a zip of the lab holds, with the handout's source for its pages."""
+    page = f"{lab.name}.md"
+    return release_files(lab, {page: (ROOT / "handouts" / page).read_bytes()})
+
+
+def unpacked(lab: Lab, folder: Path) -> Path:
+    with zipfile.ZipFile(io.BytesIO(zipped(released(lab)))) as archive:
+        archive.extractall(folder)
+    return folder / lab.name
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_a_zip_tells_nothing_secret(name: str, tmp_path: Path) -> None:
+    lab = load_lab(name)
+    folder = unpacked(lab, tmp_path)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    whole = "\n".join(path.read_text() for path in files)
+    assert list(leaks(lab, lab.solution.read_text(), released(lab))) == []
+    hidden = [case for case in lab.cases if case.visibility == "hidden"]
+    assert hidden
+    assert not any(case.name in whole or case.size in whole.split("\n") for case in hidden)
+    assert not {path.name for path in files} & {"equivalent.yaml", "baseline.md"}
+    assert not any("solutions" in path.parts or "wrong" in path.parts for path in files)
+    baseline = folder / "labs" / name / "baseline.cu"
+    known = baseline.read_text() if baseline.is_file() else ""
+    lines = [line for line in secret_lines(lab.solution.read_text()) if line not in known]
+    assert lines and not [line for line in lines if line in whole.replace(known, "")]
+    assert "BEGIN SOLUTION" not in whole and "visibility: hidden" not in whole
+    quiz = (folder / "labs" / name / "lab.yaml").read_text().partition("\nquiz:")[2]
+    assert quiz and not re.search("answer:|when:|given:|hint:|tolerance:|case:", quiz)
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_what_is_unpacked_is_the_public_lab(name: str, tmp_path: Path) -> None:
+    lab = load_lab(name)
+    folder = unpacked(lab, tmp_path)
+    student = load_lab(name, [folder / "labs"])
+    public = tuple(case for case in lab.cases if case.visibility == "public")
+    assert student.cases == public
+    assert [c.name for c in student.checks] == [c.name for c in lab.checks]
+    assert (student.max_score, student.bands) == (lab.max_score, lab.bands)
+    assert student.derivations == lab.derivations
+    assert [q.name for q in student.quiz] == [q.name for q in lab.quiz]
+    assert not any(q.has_key or q.given or q.hint for q in student.quiz)
+    sheet = read_sheet(folder)
+    assert set(sheet.entries) == {q.name for q in lab.quiz}
+    assert not any(entry.text for entry in sheet.entries.values())
+    assert (folder / f"{name}.cu").read_text() == lab.skeleton.read_text()
+
+
+def test_the_same_lab_gives_the_same_bytes() -> None:
+    lab = load_lab("tiled-matmul")
+    first = zipped(released(lab))
+    again = zipped(dict(reversed(released(lab).items())))
+    assert first == again
+    with zipfile.ZipFile(io.BytesIO(first)) as archive:
+        assert archive.namelist() == sorted(archive.namelist())
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+@pytest.mark.parametrize("name", ["vector-add", "tiled-matmul"])
+def test_a_student_checks_in_the_unpacked_folder(name: str, tmp_path: Path) -> None:
+    """With and without a baseline beside it: the skeleton falls short, a right kernel does not."""
+    lab = load_lab(name)
+    folder = unpacked(lab, tmp_path)
+    begun = grader("check", name, f"{name}.cu", "--course", ".", "--on", "sim", cwd=folder)
+    assert begun.code == 1 and "Traceback" not in begun.err
+    shutil.copy(lab.solution, folder / f"{name}.cu")
+    done = grader("check", name, f"{name}.cu", "--course", ".", "--on", "sim", cwd=folder)
+    assert done.code == 0, done.out + done.err
+    assert f"{len(lab.quiz)} judged by your course" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("name", list_labs())
+def test_a_page_names_no_file_that_the_zip_lacks(name: str) -> None:
+    text = (ROOT / "handouts" / f"{name}.md").read_text("utf-8")
+    held = released(load_lab(name))
+    named = re.findall(rf"`((?:labs/)?[\w/-]*{name}(?:/[\w.-]+|\.cu))`", text)
+    assert named and [path for path in named if f"{name}/{path}" not in held] == []
+
+
+LEAKS: list[tuple[str, str, str, str]] = [
+    # what is told, the file that tells it, what is put into it, what is found
+    (
+        "a name",
+        "tiled-matmul.cu",
+        "// see hidden-random",
+        "the name of the hidden case hidden-random",
+    ),
+    ("a size", "tiled-matmul.md", "It must work for n = 80, too.", "the size of the hidden case"),
+    (
+        "a size in yaml",
+        "labs/tiled-matmul/lab.yaml",
+        "# dims: {n: 112}",
+        "hidden-whole-numbers: 112",
+    ),
+    (
+        "a line",
+        "labs/tiled-matmul/reference.py",
+        "# sum += As[ty][k] * Bs[k][tx];",
+        "a line of the",
+    ),
+    (
+        "a line on the page",
+        "tiled-matmul.html",
+        "<code>sum += <b>As[ty][k]</b> * Bs[k][tx];</code>",
+        "a line of the",
+    ),
+    ("another size", "tiled-matmul.md", "n = 81, n = 180, 80 bytes, in = 80", ""),
+    ("a longer name", "tiled-matmul.md", "hidden-randomly", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "found"), [row[1:] for row in LEAKS], ids=[row[0] for row in LEAKS]
+)
+def test_a_leak_is_seen(file: str, text: str, found: str) -> None:
+    lab = load_lab("tiled-matmul")
+    files = dict(released(lab))
+    name = f"tiled-matmul/{file}"
+    files[name] = files.get(name, b"") + f"\n{text}\n".encode()
+    told = list(leaks(lab, lab.solution.read_text(), files))
+    assert len(told) == bool(found) and all(found in line and file in line for line in told)
+
+
+@pytest.mark.parametrize(("added", "found"), [("", 0), ("\nIt is graded at n = 80, too.\n", 1)])
+def test_a_leak_on_a_page_of_the_pdf(added: str, found: int, tmp_path: Path) -> None:
+    page = f"# A page\n\nWhat a student reads.\n{added}"
+    made = pdf(Page("tiled-matmul", "A page", page), tmp_path)
+    told = list(leaks(load_lab("tiled-matmul"), "", {"tiled-matmul.pdf": made}))
+    assert len(told) == found and all("tiled-matmul.pdf has the size" in line for line in told)
+
+
+SIZES = [
+    ({"m": 67, "n": 43}, "67 x 43", True),
+    ({"m": 67, "n": 43}, "67x43x71", True),
+    ({"m": 67, "n": 43}, "m: 67, k: 1, n: 43", True),
+    ({"m": 67, "n": 43}, "m = 67 and n = 44", False),
+    ({"m": 67, "n": 43}, "167 x 43", False),
+    ({"m": 67, "n": 43}, "67 x 430", False),
+    ({"n": 37}, "37 x 37", False),
+    ({"n": 37}, "n == 37", True),
+    ({"n": 37}, "bin = 37", False),
+    ({"n": 16}, "n = 16", False),
+]
+
+
+@pytest.mark.parametrize(("dims", "text", "told"), SIZES)
+def test_sizes(dims: dict[str, int], text: str, told: bool) -> None:
+    cases = (Case("one", {"n": 16}), Case("two", dims, visibility="hidden"))
+    lab = replace(load_lab("tiled-matmul"), cases=cases)
+    assert bool(list(leaks(lab, "", {"x.md": text.encode()}))) is told
+
+
+def test_a_kind_that_only_hidden_cases_have() -> None:
+    cases = (Case("one", {"n": 16}), Case("two", {"n": 3}, "denormal", "hidden"))
+    lab = replace(load_lab("tiled-matmul"), cases=cases)
+    told = list(leaks(lab, "", {"reference.py": b'if kind == "denormal":'}))
+    assert told == ["reference.py has the kind of the hidden case two, which no public case has:"
+                    " denormal"]  # fmt: skip
+
+
+def spoilt(name: str, edit: Callable[[str], str]) -> Callable[[Path], None]:
+    """A course of vector-add alone with one of its files edited."""
+
+    def make(at: Path) -> None:
+        for folder in ("labs", "solutions"):
+            shutil.copytree(ROOT / folder / "vector-add", at / folder / "vector-add")
+        path = at / name
+        path.write_text(edit(path.read_text()))
+
+    return make
+
+
+def all_hidden(text: str) -> str:
+    spec = yaml.safe_load(text)
+    spec["cases"] = [case | {"visibility": "hidden"} for case in spec["cases"]]
+    spec.pop("quiz")
+    return yaml.safe_dump(spec)
+
+
+REFUSED: list[tuple[str, Callable[[Path], None], str]] = [
+    ("a leak", spoilt("labs/vector-add/vector-add.cu", lambda t: t + "// n = 5003\n"),
+     "vector-add.cu has the size of the hidden case hidden-ragged: 5003"),
+    ("no public case", spoilt("labs/vector-add/lab.yaml", all_hidden), "no case is public"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "said"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
+def test_nothing_is_written(tmp_path: Path, make: Callable[[Path], None], said: str) -> None:
+    make(tmp_path)
+    told = grader("labs", "release", "vector-add", "--course", tmp_path, "--out", tmp_path)
+    assert told.code == 2 and said in " ".join(told.err.split())
+    assert not list(tmp_path.glob("*.zip"))
+
+
+def test_a_lab_that_is_not_whole(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "labs" / "vector-add", tmp_path / "labs" / "vector-add")
+    (tmp_path / "labs" / "vector-add" / "reference.py").unlink()
+    with pytest.raises(LabFault, match="cannot read the file"):
+        release_files(load_lab("vector-add", [tmp_path / "labs"]), {})
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """The real one, with the handout built: nothing secret in its pages either."""
+    lab = load_lab("vector-add")
+    said = grader("labs", "release", "vector-add", "--out", tmp_path)
+    assert said.code == 0, said.err
+    assert f"wrote {tmp_path / 'vector-add.zip'}" in " ".join(said.err.split())
+    with zipfile.ZipFile(tmp_path / "vector-add.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    assert files["vector-add/vector-add.pdf"].startswith(b"%PDF")
+    page = files["vector-add/vector-add.html"].decode()
+    assert "<h1" in page and not re.search(r"<script|hidden-(short|ragged)", page)
+    assert list(leaks(lab, lab.solution.read_text(), files)) == []
+    nowhere = grader("labs", "release", "vector-add", "--out", tmp_path / "nowhere")
+    assert nowhere.code == 2 and "there is no such" in " ".join(nowhere.err.split())

@@ -1,0 +1,84 @@
+"""What is stored of a class before it is graded, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from grader.batch.intake import hand_in, repeated, strangers, untimed
+from grader.gradebook.book import Gradebook, open_gradebook
+from grader.gradebook.course import Course
+from grader.gradebook.policy import LabPolicy
+from grader.gradebook.roster import Student
+from grader.submissions.gather import gather
+
+LAB = "tiled"
+PAST = datetime(2001, 1, 1, tzinfo=UTC)
+COURSE = Course("c", "UTC", (), {LAB: LabPolicy(due=PAST, cut_off=PAST)}, b"", Path())
+UNTOLD = "time of 2 submissions not told: counted as in time"
+LATE = "marked late, by how much is not told, so nothing is taken off: 102"
+MEND = f"  to take points off: grader gradebook override {LAB} STUDENT POINTS ..."
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Gradebook]:
+    opened = open_gradebook(str(tmp_path / "course.db"))
+    yield opened
+    opened.close()
+
+
+def folder(tmp_path: Path, *names: str) -> Path:
+    made = tmp_path / "class"
+    made.mkdir(exist_ok=True)
+    for name in names:
+        (made / name).write_text(f"// {name}\n")
+    return made
+
+
+CANVAS = ("adalovelace_101_1_f.cu", "emmynoether_LATE_102_2_f.cu")
+
+
+@pytest.mark.parametrize(
+    ("names", "due", "said"),
+    [
+        (("ada.cu", "emmy.cu"), PAST, (UNTOLD, MEND)),
+        (("ada.cu", "emmy.cu"), None, ()),
+        (CANVAS, PAST, (LATE, UNTOLD, MEND)),
+        (CANVAS, None, (LATE, MEND)),
+    ],
+)
+def test_a_time_that_is_not_told_is_stored_so_and_said(
+    tmp_path: Path, book: Gradebook, names: tuple[str, ...], due: datetime | None,
+    said: tuple[str, ...],
+) -> None:  # fmt: skip
+    course = replace(COURSE, labs={LAB: LabPolicy(due=due, cut_off=due)})
+    handed = hand_in(LAB, gather(folder(tmp_path, *names), LAB), book, course)
+    assert untimed(handed, LAB, course) == said
+    entries = book.entries(LAB, course=course)
+    assert [(e.status, e.received) for e in entries] == [("waiting", None)] * 2
+    assert [e.student for e in entries if "marked late" in e.note] == ["102"] * (names == CANVAS)
+
+
+def test_the_same_bytes_again_are_no_new_submission(tmp_path: Path, book: Gradebook) -> None:
+    said = []
+    for text in ("A", "B", "B", "A"):
+        place = folder(tmp_path, "emmy.cu")
+        (place / "ada.cu").write_text(text)
+        said.append(repeated(hand_in(LAB, gather(place, LAB), book, None), LAB, book))
+    assert said[:3] == [(), (), ()]
+    (told,) = said[3]
+    assert told.startswith("ada: handed this in before")
+    (counted, _) = book.entries(LAB)
+    assert (counted.number, counted.attempts) == (2, 2)
+
+
+def test_who_is_not_in_the_roster_is_told_by_name(book: Gradebook, tmp_path: Path) -> None:
+    names = (f"{who}_assignsubmission_file_k.cu" for who in ("Zoë O'Brien_1", "Ivan Ito_2"))
+    course = replace(COURSE, students=(Student("77", "O'Brien, Zoë"),))
+    handed = hand_in(LAB, gather(folder(tmp_path, *names), LAB), book, course)
+    assert sorted(one.student for one in handed) == ["2", "77"]
+    assert strangers(handed, course) == ("2 (Ivan Ito)",)

@@ -1,0 +1,203 @@
+"""Real grades made again from their records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.batch.replay import Replay, Sources, is_redacted, replay
+from grader.checks.result import Result
+from grader.faults import LabFault, StudentFault
+from grader.grading.cases import How
+from grader.grading.pipeline import grade, refusal
+from grader.grading.record import Grade, grade_from_json, total
+from grader.labs.reading import load_lab
+from grader.reports.json import dumps
+from grader.reports.redact import redact
+from grader.submissions.files import read_submission, submission_of
+from tests.checks.test_speed import H100, a_timing
+from tests.made import RACE
+
+LAB = load_lab("vector-add")
+TIMED = load_lab("tiled-matmul")
+SEED = b"of the course"
+HOW = How("sim", threads=1)
+RIGHT = TIMED.solution
+WRONG = LAB.solution.parent / "wrong" / "invalid-access-no-guard.cu"
+
+
+def recorded(grade: Grade) -> Grade:
+    """As it comes back from its file."""
+    return grade_from_json(json.loads(dumps(grade.to_json())))
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Grade:
+    """A submission that falls short, on all cases of the course."""
+    made = grade(LAB, read_submission(WRONG), visibility="all", seed=SEED, threads=1)
+    return recorded(made)
+
+
+@pytest.fixture(scope="module")
+def timed() -> Grade:
+    """A right and fast one; the measurement is made up, and so is the device that it is of."""
+    first, last = a_timing(2.0, seed=7), a_timing(1.3, sigma=0.03, device=H100)
+    made = grade(TIMED, read_submission(RIGHT), threads=1, recorded=[first, last])
+    return recorded(replace(made, provenance=replace(made.provenance, device=H100)))
+
+
+def again(record: Grade, file: Path, seed: bytes = b"") -> Replay:
+    lab = TIMED if record.lab == TIMED.name else LAB
+    return replay(lab, record, Sources(file.read_bytes(), seed=seed), HOW)
+
+
+def whats(seen: Replay) -> list[str]:
+    return [difference.what for difference in seen.verdict]
+
+
+def test_the_same_again(wrong: Grade) -> None:
+    seen = again(wrong, WRONG, SEED)
+    assert (seen.unlike, seen.verdict, seen.notes) == ((), (), ())
+    assert seen.is_same and seen.made is not None
+    assert seen.made.checks == wrong.checks
+    assert seen.made.lines == wrong.lines != ()
+
+
+def test_more_threads_change_nothing(wrong: Grade) -> None:
+    data = Sources(WRONG.read_bytes(), seed=SEED)
+    assert replay(LAB, wrong, data, How("sim", threads=4)).is_same
+
+
+def test_another_source_is_not_graded_at_all(wrong: Grade, tmp_path: Path) -> None:
+    other = tmp_path / WRONG.name
+    other.write_bytes(WRONG.read_bytes() + b"\n")
+    seen = again(wrong, other, SEED)
+    assert seen.made is None and not seen.is_same
+    assert [difference.what for difference in seen.unlike] == ["source (SHA-256)"]
+
+
+@pytest.mark.parametrize("seed", [b"", b"another"])
+def test_another_seed_is_not_graded_at_all(seed: bytes, wrong: Grade) -> None:
+    seen = again(wrong, WRONG, seed)
+    assert seen.made is None and not seen.is_same
+    assert [difference.what for difference in seen.unlike] == ["seed (an identifier)"]
+    assert SEED.hex() not in str(seen.unlike[0])
+
+
+def test_edited_points_and_another_version_are_found(wrong: Grade) -> None:
+    checks = tuple(
+        replace(c, points=c.max_points) if c.name == "memory" else c for c in wrong.checks
+    )
+    made = replace(wrong.provenance, grader_version="0.0.1")
+    seen = again(replace(wrong, checks=checks, provenance=made), WRONG, SEED)
+    assert whats(seen) == ["checks.memory.points"]
+    assert [str(u) for u in seen.unlike] == ["grader version: 0.0.1 in the record, 0.1.0 now"]
+    assert not seen.is_same
+
+
+def test_a_students_copy_can_be_replayed(wrong: Grade) -> None:
+    copy = recorded(redact(wrong))
+    assert is_redacted(copy) and not is_redacted(wrong)
+    assert again(copy, WRONG, SEED).is_same
+    forged = replace(copy, score=replace(copy.score, points=85.0))
+    assert whats(again(forged, WRONG, SEED)) == ["score.points"]
+
+
+def test_speed_is_judged_by_the_recorded_times(timed: Grade) -> None:
+    """Here without a GPU: the device is another, the interval and the points are the same."""
+    seen = again(timed, RIGHT)
+    assert seen.verdict == ()
+    assert [difference.what for difference in seen.unlike] == ["device"]
+    assert seen.made is not None
+    made, due = speed_of(seen.made), speed_of(timed)
+    assert (made.status, made.points, made.summary) == (due.status, due.points, due.summary)
+    unknown = set(due.measurements) - set(made.measurements)
+    assert all(name.startswith("percent_of") for name in unknown), "the device's own peaks"
+    assert {n: due.measurements[n] for n in made.measurements} == made.measurements
+    assert speed_of(timed).measurements["speedup"] == pytest.approx(1.3, rel=0.01)
+    assert seen.made.provenance.samples == timed.provenance.samples
+
+
+def speed_of(grade: Grade) -> Result:
+    return next(check for check in grade.checks if check.name == "speed")
+
+
+BASE = "speed.2.baseline"
+Spoil = Callable[[dict[str, tuple[float, ...]]], Any]
+SPOILT: list[tuple[str, Spoil]] = [
+    ("twice as fast", lambda s: s.update({BASE: tuple(v / 2 for v in s[BASE])})),
+    ("one measurement less", lambda s: [s.pop(name) for name in list(s) if ".2." in name]),
+]
+
+
+@pytest.mark.parametrize("spoil", [spoil for _, spoil in SPOILT], ids=[name for name, _ in SPOILT])
+def test_an_edited_sample_is_found(spoil: Spoil, timed: Grade) -> None:
+    samples = dict(timed.provenance.samples)
+    spoil(samples)
+    seen = again(replace(timed, provenance=replace(timed.provenance, samples=samples)), RIGHT)
+    found = whats(seen)
+    assert "checks.speed.measurements.speedup_low" in found
+    assert all(what.startswith(("checks.speed", "score.")) for what in found)
+
+
+def test_an_edited_interval_is_found(timed: Grade) -> None:
+    speed = speed_of(timed)
+    forged = replace(speed, points=15.0, measurements={**speed.measurements, "speedup": 1.9})
+    checks = tuple(forged if check.name == "speed" else check for check in timed.checks)
+    seen = again(replace(timed, checks=checks), RIGHT)
+    assert whats(seen) == ["checks.speed.points", "checks.speed.measurements.speedup"]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda s: s.update({"speed.1.baseline": ()}),
+        lambda s: s.update({"speed.1.submission": (0.0, *s["speed.1.submission"][1:])}),
+        lambda s: s.pop("speed.2.throttled"),
+    ],
+)
+def test_samples_that_are_no_times_are_refused(spoil: Spoil, timed: Grade) -> None:
+    samples = dict(timed.provenance.samples)
+    spoil(samples)
+    with pytest.raises(LabFault, match="not pairs of times"):
+        again(replace(timed, provenance=replace(timed.provenance, samples=samples)), RIGHT)
+
+
+def test_what_a_timed_launch_did_is_taken_from_the_record_but_earns_nothing(timed: Grade) -> None:
+    speed = speed_of(timed)
+    cheat = replace(RACE, kind="cheat", message="a result kept from an earlier launch")
+    failed = replace(speed, status="fail", points=0.0, findings=(cheat,), summary="cheat")
+    honest = with_speed(timed, failed)
+    seen = again(honest, RIGHT)
+    assert seen.verdict == ()
+    assert seen.notes == ("speed is as recorded: cheat in a timed launch",)
+    forged = with_speed(timed, replace(failed, points=15.0))
+    assert whats(again(forged, RIGHT)) == ["score.points", "checks.speed.points"]
+
+
+def with_speed(record: Grade, speed: Result) -> Grade:
+    checks = tuple(speed if check.name == "speed" else check for check in record.checks)
+    return replace(record, checks=checks, score=total(checks))
+
+
+def test_an_incomplete_grade_has_no_verdict_to_replay(wrong: Grade) -> None:
+    failed = replace(wrong, score=replace(wrong.score, status="incomplete"))
+    with pytest.raises(LabFault, match="incomplete"):
+        again(failed, WRONG, SEED)
+
+
+def test_what_does_not_compile_and_what_is_no_text_come_out_the_same(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.cu"
+    broken.write_bytes(WRONG.read_bytes() + b"oops")
+    record = recorded(grade(LAB, read_submission(broken), threads=1))
+    assert record.checks[0].status == "fail" and again(record, broken).is_same
+    binary = tmp_path / "binary.cu"
+    binary.write_bytes(b"\0\xff")
+    with pytest.raises(StudentFault) as fault:
+        submission_of(binary.read_bytes(), binary.name)
+    assert again(recorded(refusal(LAB, binary.name, fault.value)), binary).is_same

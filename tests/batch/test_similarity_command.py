@@ -1,0 +1,86 @@
+"""`grader similar` as it is called."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader.batch.similarity import prints
+from grader.faults import MachineFault
+from tests.batch.disguise import renamed
+from tests.command import ROOT, grader
+
+CLASS = ROOT / "tests" / "classes" / "tiled-matmul"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The sample class, a renamed copy in it, a binary file and a file far too large."""
+    submissions = tmp_path / "class"
+    submissions.mkdir()
+    for path in CLASS.glob("*.cu"):
+        shutil.copy(path, submissions)
+    (submissions / "z-copy.cu").write_text(renamed((CLASS / "s08.cu").read_text()))
+    (submissions / "binary.cu").write_bytes(b"\x7fELF\0")
+    (submissions / "large.cu").write_text("// x\n" * 20_000)
+    return submissions
+
+
+def test_table_json_and_pages(folder: Path, tmp_path: Path) -> None:
+    html, said = tmp_path / "html", tmp_path / "said.json"
+    done = grader("similar", "tiled-matmul", folder, "--html", html, "--json", said)
+    assert done.code == 0, done.err
+    assert done.out.startswith("1 pair is unusually alike, of 13 submissions")
+    assert "left out: binary: a binary file" in done.err
+    assert "left out: large: the file is larger than 64 KiB" in done.err
+    told = json.loads(said.read_text())
+    assert [(p["first"], p["second"], p["reasons"]) for p in told["pairs"]] == [
+        ("s08", "z-copy", ["structure"])
+    ]
+    assert sorted(path.name for path in html.iterdir()) == ["index.html", "pair-1.html"]
+
+
+def test_json_to_stdout_is_all_there_is(folder: Path) -> None:
+    done = grader("similar", "tiled-matmul", folder, "--json", "-")
+    assert json.loads(done.out)["submissions"] == 13
+
+
+def test_code_that_everybody_had_does_not_count(folder: Path) -> None:
+    done = grader("similar", "tiled-matmul", folder, "--known", CLASS / "s08.cu")
+    assert done.code == 0 and done.out.startswith("no two of 13")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tiled-matmul", "nowhere"], "there is no such folder or zip"),
+        (["tiled-matmull", "class"], "did you mean tiled-matmul?"),
+        (["tiled-matmul", "class", "--known", "none.cu"], "cannot read the file"),
+        (["tiled-matmul", "class", "--html", "no/where"], "cannot make the folder"),
+    ],
+)
+def test_wrong_use(folder: Path, words: list[str], said: str) -> None:
+    done = grader("similar", *words, cwd=folder.parent)
+    assert done.code == 2 and said in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+
+
+def test_without_copydetect_the_mend_is_for_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "copydetect", None)
+    monkeypatch.setattr(sys, "executable", "/opt/a b/python")
+    with pytest.raises(MachineFault, match="no Python package copydetect") as told:
+        prints("int x;", "structure")
+    assert told.value.mend.startswith("'/opt/a b/python' -m pip install ")
+    assert "similar" in told.value.mend or "copydetect" in told.value.mend
+
+
+def test_make_sets_up_what_the_readme_runs() -> None:
+    setup = (ROOT / "Makefile").read_text().partition("$(VENV)/run:")[2].partition("touch")[0]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert ".[pytest,similar]" in setup
+    assert {"pytest", "similar"} <= set(extras["optional-dependencies"])

@@ -1,0 +1,287 @@
+"""The command line's contract: exit codes, what goes to stdout and what to stderr, files named."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from grader import __version__
+from grader.cli.app import run as run_command
+from grader.cli.terminal import say
+from tests.command import ROOT, grader
+
+LAB = "vector-add"
+SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
+WRONG = sorted((ROOT / "solutions" / LAB / "wrong").glob("*.cu"))[0]
+CLASS = ROOT / "tests" / "classes" / "tiled-matmul"
+GRADE_KEYS = {
+    "schema", "lab", "title", "file", "student", "submission_sha256", "backend", "status",
+    "score", "judged_max", "max_score", "checks", "cases", "provenance", "lines", "lines_on",
+}  # fmt: skip
+RUN_KEYS = {
+    "backend", "verdict", "findings", "counters", "lines", "resources", "outputs", "seconds",
+    "toolchain",
+}  # fmt: skip
+
+
+def test_version() -> None:
+    assert grader("--version").out == f"grader {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["check", "--help"], ["labs", "--help"], ["-h"]])
+def test_help(words: list[str]) -> None:
+    said = grader(*words)
+    assert (said.code, said.err) == (0, "")
+    assert "Usage: grader" in said.out
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """What makes `grader --help` and a check's start quick."""
+    listed = "import sys, grader.cli.app; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", listed], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "grader.cli.check" in loaded
+    assert loaded.isdisjoint(
+        {"numpy", "pydantic", "yaml", "rich.console", "grader.grading.pipeline"}
+    )
+
+
+def test_a_right_file() -> None:
+    said = grader("check", "tiled-matmul", ROOT / "solutions/tiled-matmul/tiled-matmul.cu")
+    assert (said.code, said.err) == (0, "")
+    assert "judged so far; speed (" in " ".join(said.out.split())
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_a_wrong_file_from_another_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.cu").write_text(WRONG.read_text())
+    said = grader("check", LAB, "mine.cu", cwd=tmp_path)
+    assert said.code == 1
+    assert "mine.cu:" in said.out
+
+
+def test_json_on_stdout_is_alone() -> None:
+    said = grader("check", LAB, WRONG, "--json", "-")
+    grade = json.loads(said.out)
+    assert (said.code, said.err) == (1, "")
+    assert set(grade) == GRADE_KEYS
+    assert (grade["schema"], grade["lab"], grade["backend"]) == (1, LAB, "sim")
+    assert grade["status"] == "graded"
+
+
+def test_a_json_file_is_named(tmp_path: Path) -> None:
+    said = grader("check", LAB, SOLUTION, "--json", "grade.json", cwd=tmp_path)
+    assert said.err == "wrote grade.json\n"
+    assert said.out.startswith(LAB)
+    assert json.loads((tmp_path / "grade.json").read_text())["score"] == 100
+    assert [path.name for path in tmp_path.iterdir()] == ["grade.json"]
+
+
+def test_the_json_of_a_file_that_cannot_be_read_as_source(tmp_path: Path) -> None:
+    (tmp_path / "x.cu").write_bytes(b"\0")
+    said = grader("check", LAB, "x.cu", "--json", "-", cwd=tmp_path)
+    grade = json.loads(said.out)
+    assert (said.code, grade["score"], grade["status"]) == (1, 0, "graded")
+    assert grade["checks"][0]["findings"][0]["kind"] == "compile-error"
+
+
+def test_a_reader_that_goes_away_changes_no_verdict() -> None:
+    command = f"{sys.executable} -m grader check {LAB} {SOLUTION}; echo code $? >&2"
+    done = subprocess.run(
+        ["sh", "-c", f"({command}) | true"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.stderr == "code 0\n"
+
+
+LAUNCH = {
+    "grid": [1],
+    "block": [32],
+    "args": [
+        {"in": "x.npy"},
+        {"out": {"dtype": "float32", "shape": [32]}, "save": "y.npy"},
+        {"value": 32, "dtype": "int32"},
+    ],
+}
+SCALE = """\
+extern "C" __global__ void scale(const float* x, float* y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+"""
+
+
+def launched(folder: Path, source: str = SCALE) -> Path:
+    np.save(folder / "x.npy", np.arange(32, dtype=np.float32))
+    (folder / "launch.yaml").write_text(yaml.safe_dump(LAUNCH))
+    (folder / "scale.cu").write_text(source)
+    return folder / "launch.yaml"
+
+
+def test_run_saves_where_it_is_told(tmp_path: Path) -> None:
+    launched(tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    said = grader(
+        "run", tmp_path / "scale.cu", tmp_path / "launch.yaml", "--out", out, "--json", "-"
+    )
+    told = json.loads(said.out)
+    assert said.code == 0
+    assert set(told) == RUN_KEYS
+    assert (told["verdict"], told["outputs"]) == ("clean", {"1": "y.npy"})
+    assert set(told["seconds"]) >= {"compile", "run"}
+    assert told["counters"]
+    saved = np.load(out / "y.npy")
+    assert np.array_equal(saved, 2 * np.arange(32, dtype=np.float32))
+    assert said.err.split() == ["wrote", str(tmp_path / "out" / "y.npy")]
+    assert not (tmp_path / "y.npy").exists()
+
+
+def test_run_says_what_it_found(tmp_path: Path) -> None:
+    launched(tmp_path, SCALE.replace("if (i < n) y[i]", "y[i + 1]"))
+    said = grader("run", tmp_path / "scale.cu", tmp_path / "launch.yaml", "--json", "-")
+    told = json.loads(said.out)
+    (finding,) = [f for f in told["findings"] if f["severity"] == "error"]
+    assert (said.code, told["verdict"]) == (1, "findings")
+    assert (finding["kind"], finding["line"]) == ("invalid-access", 4)
+    text = grader("run", tmp_path / "scale.cu", tmp_path / "launch.yaml")
+    assert text.code == 1
+    assert "invalid-access" in text.out and "scale.cu:4" in text.out
+
+
+@pytest.mark.parametrize(
+    ("break_it", "code", "verdict", "kind"),
+    [
+        (lambda at: (at / "scale.cu").write_text("nonsense"), 1, "findings", "compile-error"),
+        (lambda at: (at / "x.npy").unlink(), 2, "error", "launch-failure"),
+        (lambda at: (at / "scale.cu").unlink(), 2, "error", "launch-failure"),
+    ],
+    ids=["compile error", "no array", "no file"],
+)
+def test_run_gives_json_whatever_happens(
+    tmp_path: Path, break_it: object, code: int, verdict: str, kind: str
+) -> None:
+    launched(tmp_path)
+    assert callable(break_it)
+    break_it(tmp_path)
+    said = grader("run", "scale.cu", "launch.yaml", "--json", "-", cwd=tmp_path)
+    told = json.loads(said.out)
+    assert set(told) == RUN_KEYS
+    assert (said.code, told["verdict"], told["findings"][0]["kind"]) == (code, verdict, kind)
+
+
+def test_labs_list() -> None:
+    said = grader("labs", "list")
+    assert (said.code, said.err) == (0, "")
+    rows = said.out.splitlines()
+    assert [row.split()[0] for row in rows if not row.startswith(" ")] == sorted(
+        path.parent.name for path in ROOT.glob("labs/*/lab.yaml")
+    )
+    assert max(map(len, rows)) <= 80
+
+
+def test_a_message_of_many_words_fits_80_columns() -> None:
+    said = grader("check", "vectr-add", "mine.cu")
+    assert said.code == 2
+    assert "did you mean vector-add?" in said.err
+    assert "tiled-matmul" in said.err
+    assert max(map(len, said.err.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said"), [("utf-8", "\u0141ukasz: late"), ("ascii", "\\u0141ukasz: late")]
+)
+def test_a_message_has_what_its_encoding_can_hold(
+    encoding: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stderr", stream)
+    say("\u0141ukasz: late\r\x1b[2J\u2028[1/1] eve")
+    stream.flush()
+    assert stream.buffer.getvalue().decode(encoding) == (  # type: ignore[attr-defined]
+        f"{said}\\x0d\\x1b[2J\\u2028[1/1] eve\n"
+    )
+
+
+def test_labs_skeleton_is_the_one_in_the_tree() -> None:
+    said = grader("labs", "skeleton", LAB, "--stdout")
+    assert said.out == (ROOT / "labs" / LAB / f"{LAB}.cu").read_text()
+    assert "up to date" in grader("labs", "skeleton", LAB).err
+
+
+def test_an_unforeseen_error_is_a_fault_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def explode(*_: object) -> None:
+        raise ZeroDivisionError("in the middle\x1b[31m")
+
+    monkeypatch.setattr("grader.labs.reading.load_lab", explode)
+    assert run_command(["check", LAB, str(SOLUTION)]) == 3
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError: in the middle\\x1b[31m" in said
+    assert "--debug" in said and "Traceback" not in said
+    assert run_command(["check", LAB, str(SOLUTION), "--debug"]) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
+    endless = SCALE.replace("if (i", "for (;; i += 0) if (i")
+    launched(tmp_path, endless)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader", "run", "scale.cu", "launch.yaml", "--limit", "60"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell's background jobs are started deaf to it, and so would be their children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    time.sleep(1.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert said == "stopped\n"
+
+
+def test_colour_on_a_terminal_only() -> None:
+    assert "\x1b[" not in grader("check", LAB, WRONG).out
+    assert "\x1b[" in on_a_terminal("check", LAB, str(WRONG))
+    assert "\x1b[3" not in on_a_terminal("check", LAB, str(WRONG), NO_COLOR="1")
+
+
+def on_a_terminal(*words: str, **env: str) -> str:
+    """What the command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    around = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+    around |= {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", **env}
+    with subprocess.Popen(
+        [sys.executable, "-m", "grader", *words], cwd=ROOT, stdout=theirs, stderr=theirs, env=around
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            seen += piece
+        process.wait(10)
+    os.close(ours)
+    return seen.decode()

@@ -1,0 +1,136 @@
+"""`grader doctor`: what it says about a sound machine, and about one that lacks something."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.cli import doctor
+from grader.cli.doctor import Sign, signs
+from grader.faults import MachineFault
+from grader.gpu import devices as device
+from grader.gpu import devices as lock
+from grader.gpu import tools as tool
+from grader.gpu.devices import Device, quarantine
+from tests.command import grader
+
+
+def by_name() -> dict[str, Sign]:
+    return {sign.what: sign for sign in signs()}
+
+
+def test_this_machine_can_grade() -> None:
+    said = grader("doctor")
+    assert said.code == 0, said.out
+    assert said.out.splitlines()[-1] == "this machine can grade"
+    assert max(map(len, said.out.splitlines())) < 160
+
+
+def test_json() -> None:
+    told = json.loads(grader("doctor", "--json", "-").out)
+    assert told["can_grade"] is True
+    assert {sign["what"] for sign in told["signs"]} >= {"python", "compiler", "simulator", "probe"}
+    assert all(sign["state"] in ("ok", "note") for sign in told["signs"])
+
+
+def test_every_sign_that_is_not_ok_says_how_to_mend() -> None:
+    for sign in signs():
+        assert sign.seen
+        assert sign.state == "ok" or sign.mend or sign.what == "gpu"
+
+
+def test_a_missing_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "doctor.py"))
+    sign = by_name()["simulator"]
+    assert (sign.state, "no C core" in sign.seen, "C compiler" in sign.mend) == ("bad", True, True)
+
+
+def test_a_broken_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "sim" / "_core.so").write_bytes(b"no library")
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "doctor.py"))
+    assert by_name()["simulator"].state == "bad"
+
+
+def test_a_probe_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MachineFault("no memory", mend="close something")
+
+    monkeypatch.setattr("grader.grading.run.run_all", fail)
+    sign = by_name()["probe"]
+    assert (sign.state, sign.seen, sign.mend) == ("bad", "no memory", "close something")
+
+
+def test_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert doctor.cache().state == "note"
+
+
+def test_no_labs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARPGRADE_LABS", str(tmp_path))
+    assert doctor.labs().state == "note"
+
+
+@pytest.fixture
+def a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with a GPU's device node, and nothing else that a GPU needs."""
+    (tmp_path / "nvidia0").touch()
+    monkeypatch.setattr(device, "DEVICES", tmp_path)
+    monkeypatch.setattr(device, "DRIVER", tmp_path / "driver")
+    monkeypatch.setattr(lock, "FOLDER", tmp_path)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(tool, "toolkit", lambda: None)
+    monkeypatch.setattr(device, "toolkit", lambda: None)
+    return tmp_path
+
+
+def test_each_thing_that_a_gpu_needs_is_looked_at(a_gpu: Path) -> None:
+    seen = by_name()
+    assert {"gpu", "pycuda", "nvcc", "nvml", "sanitizer", "ncu", "launch"} <= set(seen)
+    assert (seen["gpu"].state, seen["gpu"].seen) == ("ok", "NVIDIA GPU (nvidia0), driver unknown")
+    for name, mend in (("nvcc", "cuda-nvcc"), ("sanitizer", "cuda-sanitizer"), ("ncu", "nsight")):
+        assert (seen[name].state, mend in seen[name].mend) == ("note", True)
+    assert seen["launch"].state == "note" and seen["launch"].mend
+
+
+def test_a_gpu_in_quarantine(a_gpu: Path) -> None:
+    quarantine(Device(a_gpu / "nvidia0", "", "NVIDIA GPU"), "a known kernel gives wrong numbers")
+    sign = doctor.gpu()
+    assert sign.state == "note" and "nvidia0 is in quarantine: a known kernel" in sign.seen
+    assert f"rm {a_gpu}/warpgrade-nvidia0.lock" in sign.mend
+
+
+def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool, "tool_path", lambda name: a_gpu / name)
+    assert doctor.ncu().state == "ok"
+    (a_gpu / "driver").mkdir()
+    (a_gpu / "driver" / "params").write_text("A: 0\nRmProfilingAdminOnly: 1\n")
+    assert "NVreg_RestrictProfilingToAdminUsers=0" in doctor.ncu().mend
+
+
+def test_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names what forbids it and the command that mends it, and what is refused until then."""
+    monkeypatch.setattr(
+        "grader.sandbox.call.find", lambda: "bwrap: setting up uid map: Permission denied"
+    )
+    monkeypatch.setattr(
+        "grader.sandbox.bubblewrap.remedy", lambda installed: f"mend it: {installed}"
+    )
+    sign = by_name()["sandbox"]
+    assert (sign.state, "uid map" in sign.seen, "batch refuses" in sign.seen) == (
+        "note",
+        True,
+        True,
+    )
+    assert sign.mend.startswith("mend it: True")
+
+
+def test_a_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.sandbox.cgroup.place", lambda: Path("/sys/fs/cgroup/ours"))
+    assert by_name()["bounds"].seen.endswith("in /sys/fs/cgroup/ours")
+    monkeypatch.setattr("grader.sandbox.cgroup.place", lambda: "none is ours")
+    sign = by_name()["bounds"]
+    assert (sign.state, "none is ours" in sign.seen, bool(sign.mend)) == ("note", True, True)

@@ -1,0 +1,182 @@
+"""The grade object: exactly the keys and types of the contract, for every status."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from grader.checks.result import Result
+from grader.grading.record import CaseLine, Grade, Provenance
+from grader.launch import Finding, Other
+from grader.reports.json import dumps
+from tests.made import RACE, a_grade, a_result
+
+
+class Contract(BaseModel):
+    """No key more and no key less than the contract names, and no type coerced."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class OtherObject(Contract):
+    line: int
+    thread: list[int]
+
+
+class FindingObject(Contract):
+    kind: str
+    severity: Literal["error", "warning", "info"]
+    message: str
+    file: str
+    line: int
+    count: int
+    space: Literal["global", "shared", "local"] | None
+    hazard: Literal["RAW", "WAR", "WAW"] | None
+    block: list[int] | None
+    thread: list[int] | None
+    other: OtherObject | None
+    hint: str
+
+
+class OriginObject(Contract):
+    name: str
+    line: int
+
+
+class WholeOtherObject(OtherObject):
+    block: list[int]
+    access: Literal["read", "write", "atomic", "wait"]
+    text: str
+
+
+class GradeFinding(FindingObject):
+    other: WholeOtherObject | None
+    column: int
+    text: str
+    access: str
+    variable: str
+    detail: str
+    cases: list[str]
+    origins: list[OriginObject]
+
+
+class CheckObject(Contract):
+    name: str
+    status: Literal["pass", "fail", "blocked", "unjudged", "error"]
+    points: float
+    max_points: float
+    summary: str
+    findings: list[GradeFinding]
+    measurements: dict[str, float]
+    visibility: Literal["public", "hidden"]
+    cases: dict[str, str]
+    measured_on: str
+
+
+class CaseObject(Contract):
+    name: str
+    size: str
+    visibility: Literal["public", "hidden"]
+    status: str
+
+
+class ProvenanceObject(Contract):
+    seed: str
+    toolchain: dict[str, str]
+    device: str | None
+    driver: str | None
+    clocks: dict[str, Any] | None
+    grader_version: str
+    started: str
+    seconds: float
+    samples: dict[str, list[float]]
+    lab_sha256: str
+
+
+class LineObject(Contract):
+    line: int
+    counters: dict[str, float]
+
+
+class GradeObject(Contract):
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+    schema_: Literal[1]
+    lab: str
+    title: str
+    file: str
+    student: str
+    submission_sha256: str
+    backend: Literal["sim", "gpu"]
+    status: Literal["graded", "incomplete"]
+    score: float
+    judged_max: float
+    max_score: float
+    checks: list[CheckObject]
+    cases: list[CaseObject]
+    provenance: ProvenanceObject
+    lines: list[LineObject]
+    lines_on: str
+
+
+def held(grade: Grade) -> GradeObject:
+    """The grade's JSON text, read back and held against the contract."""
+    text = dumps(grade.to_json()).replace('"schema"', '"schema_"', 1)
+    return GradeObject.model_validate_json(text)
+
+
+@pytest.mark.parametrize("status", ["pass", "fail", "blocked", "unjudged", "error"])
+def test_the_contract_holds_for_every_status(status: str) -> None:
+    warning = Finding("compile-warning", "warning", "unused variable", "t.cu", 3, 7, "int x;")
+    grade = a_grade(
+        a_result("compile", "pass", 0, 0, findings=(warning,)),
+        a_result("sync", status, findings=(RACE,), measurements={"ratio": 0.5, "count": 3}),
+        cases=[CaseLine("square", "4 x 4", "public", "pass")],
+    )
+    read = held(grade)
+    assert read.checks[1].status == status
+    assert read.checks[0].findings[0].column == 7
+    assert read.checks[1].findings[0].other == WholeOtherObject(
+        line=6, thread=[1, 1, 0], block=[0, 0, 0], access="write", text=RACE.other.text
+    )
+    assert read.status == ("incomplete" if status == "error" else "graded")
+
+
+def test_numbers_that_json_lacks_become_null() -> None:
+    grade = a_grade(a_result("traffic", "fail", measurements={"ratio": float("inf")}))
+    assert '"ratio": null' in dumps(grade.to_json())
+
+
+EXITS = [
+    (["pass"], 0),
+    (["pass", "unjudged"], 0),
+    (["pass", "fail"], 1),
+    (["pass", "blocked"], 1),
+    (["fail", "error"], 3),
+]
+
+
+@pytest.mark.parametrize(("statuses", "code"), EXITS)
+def test_exit_codes(statuses: list[str], code: int) -> None:
+    assert a_grade(*(a_result("c", status) for status in statuses)).exit_code == code
+
+
+def test_no_field_is_forgotten() -> None:
+    """A field that a later version adds has to be written too, or it would be lost."""
+    grade = a_grade(a_result("sync", "fail", findings=(RACE,)))
+    told = grade.to_json()
+    (check,) = told["checks"]
+    assert names(Finding) == set(check["findings"][0])
+    assert names(Other) == set(check["findings"][0]["other"])
+    assert names(Result) == set(check)
+    assert names(Provenance) == set(told["provenance"])
+    own = {"schema", "status", "judged_max", "max_score"}
+    shown_only = {"printed"}
+    assert (names(Grade) - shown_only) | own == set(told)
+    assert names(CaseLine) == {"name", "size", "visibility", "status"}
+
+
+def names(kind: type) -> set[str]:
+    return {field.name for field in fields(kind)}

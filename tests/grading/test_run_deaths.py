@@ -1,0 +1,72 @@
+"""A simulator's process that dies: what the kernel did to it is the kernel's, the rest is ours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.compile.source import compile_source
+from grader.faults import MachineFault
+from grader.grading.run import run_all
+from grader.launch import Array, Launch, Trace
+from grader.sandbox.call import BoxDeath
+from grader.sandbox.outcome import Reason
+from grader.simulator.exchange import MAX_STATIC, static_bytes
+
+STATIC = "__device__ int table[{count}];\n__global__ void k(int* x) {{ x[0] = table[x[1]]; }}"
+
+
+def trace(source: str = STATIC.format(count=8)) -> Trace:
+    x = Array("x", (4,), "int32", np.zeros(4, "i4"), read_back=True)
+    program = compile_source(source.encode(), "k.cu")
+    return run_all(program, [Launch("k", (1, 1, 1), (1, 1, 1), (x,))], threads=1)[0]
+
+
+def test_more_memory_than_is_granted_is_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real death: its process gets too little for what it is given."""
+    monkeypatch.setattr("grader.grading.run._memory", lambda launches, ptx="": 400 << 20)
+    ended = trace(STATIC.format(count=6 << 20))
+    assert [(f.kind, "more memory" in f.message) for f in ended.errors] == [
+        ("launch-failure", True)
+    ]
+    assert not ended.ended
+
+
+def test_what_is_granted_suffices_for_the_largest_variables() -> None:
+    assert trace(STATIC.format(count=MAX_STATIC // 4)).verdict == "clean"
+
+
+@pytest.mark.parametrize("extra", [1, 1 << 20, 1 << 28])
+def test_larger_ones_are_refused_before_they_take_any(extra: int) -> None:
+    (found,) = trace(STATIC.format(count=MAX_STATIC // 4 + extra)).errors
+    assert found.kind == "launch-failure" and "too much to simulate" in found.message
+
+
+@pytest.mark.parametrize(
+    ("declared", "size"),
+    [
+        (".global .align 4 .b8 a[1024];", 1024),
+        (".visible .global .align 8 .f64 a[4];", 32),
+        (".const .align 4 .b8 a[8] = {1, 2};", 8),
+        (".shared .align 4 .b8 a[64];", 0),
+        (".global .align 4 .u32 one;", 0),
+        ("// .global .align 4 .b8 a[64];", 0),
+        (".global .align 4 .b8 a[16];\n.global .align 4 .b8 b[16];", 32),
+    ],
+)
+def test_the_bytes_of_variables(declared: str, size: int) -> None:
+    assert static_bytes(f".version 9.0\n{declared}\n") == size
+
+
+@pytest.mark.parametrize(
+    ("reason", "own"), [("memory", False), ("crash", True), ("protocol", True), ("output", True)]
+)
+def test_the_rest_is_the_machines(
+    reason: Reason, own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def died(*_: object, **__: object) -> None:
+        raise BoxDeath(reason, "it died", own=own)
+
+    monkeypatch.setattr("grader.grading.run.call", died)
+    with pytest.raises(MachineFault, match=f"process died: {reason}"):
+        trace()

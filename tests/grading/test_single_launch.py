@@ -1,0 +1,100 @@
+"""`grader run` on a GPU machine: what the simulator says stands beside what the GPU did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.faults import LabFault, MachineFault
+from grader.grading import single_launch as onelaunch
+from grader.grading.cases import How
+from grader.grading.single_launch import beside, run_once
+from grader.launch import Finding, Trace
+from grader.submissions.files import read_submission
+from grader.submissions.launchfile import read_launch
+
+RACE = Finding("race", "error", "write-after-write hazard", line=4)
+OUTSIDE = Finding("invalid-access", "error", "out-of-bounds write of 4 bytes", line=4)
+GUARDS = Finding("invalid-access", "error", "28 elements beside b changed", line=1)
+DIFFERS = Finding("race", "info", "b differs between two runs of the same launch", line=1)
+LATE = Finding("timeout", "error", "the launch did not end in 20 s")
+
+
+def gpu(*findings: Finding, ended: bool = True) -> Trace:
+    return Trace("gpu", findings, outputs={1: np.ones(3)}, ended=ended)
+
+
+def sim(*findings: Finding, ended: bool = True) -> Trace:
+    return Trace("sim", findings, counters={"requests": 4.0}, ended=ended)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "due"),
+    [
+        (gpu(), sim(), []),
+        (gpu(), sim(RACE), [RACE]),
+        (gpu(GUARDS), sim(), [GUARDS]),
+        (gpu(GUARDS), sim(OUTSIDE), [OUTSIDE]),
+        (gpu(GUARDS, DIFFERS), sim(RACE), [GUARDS, RACE]),
+        (gpu(LATE, ended=False), sim(LATE, ended=False), [LATE]),
+    ],
+)
+def test_each_finding_is_told_once_by_who_knows_more(
+    one: Trace, other: Trace, due: list[Finding]
+) -> None:
+    made = beside(one, lambda: (other,))
+    assert list(made.findings) == due
+    assert (made.backend, made.ended, made.counters) == ("gpu", one.ended, {"requests": 4.0})
+    assert made.outputs[1].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "fault", [LabFault("the arrays take too much memory"), MachineFault("the sandbox is gone")]
+)
+def test_a_launch_that_cannot_be_simulated_is_still_run(fault: Exception) -> None:
+    def fails() -> tuple[Trace, ...]:
+        raise fault
+
+    made = beside(gpu(GUARDS), fails)
+    assert [f.severity for f in made.findings] == ["error", "info"]
+    assert str(fault) in made.findings[1].message and made.findings[1].hint
+
+
+def test_a_simulation_that_is_too_slow_accuses_nobody() -> None:
+    made = beside(gpu(), lambda: (sim(LATE, ended=False),))
+    assert made.verdict == "clean" and not made.errors
+    assert "--limit" in made.findings[0].message
+
+
+KERNEL = """extern "C" __global__ void k(float *a)
+{
+    __shared__ float s[64];
+    s[threadIdx.x] = threadIdx.x;
+    a[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+LAUNCH = "grid: [1]\nblock: [64]\nargs:\n  - {out: {dtype: float32, shape: [64]}}\n"
+
+
+@pytest.mark.parametrize(("watched", "kinds"), [(True, ["race"]), (False, [])])
+def test_only_who_asks_for_no_backend_gets_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: bool, kinds: list[str]
+) -> None:
+    real = onelaunch.run_all
+
+    def run_all(program: Any, launches: Sequence[Any], *, on: str = "sim", **more: Any) -> Any:
+        return (gpu(),) if on == "gpu" else real(program, launches, **more)
+
+    monkeypatch.setattr(onelaunch, "run_all", run_all)
+    monkeypatch.setattr(onelaunch, "built_for", lambda on, program: program)
+    (tmp_path / "k.cu").write_text(KERNEL)
+    (tmp_path / "launch.yaml").write_text(LAUNCH)
+    asked = read_launch(tmp_path / "launch.yaml")
+    file = read_submission(tmp_path / "k.cu")
+    made = run_once(file, asked, How("gpu", threads=1), tmp_path, watched=watched)
+    assert [f.kind for f in made.trace.errors] == kinds
+    assert made.trace.backend == "gpu"

@@ -1,0 +1,11 @@
+"""A hidden case beside a public one, and what would tell a student its name, size or values."""
+
+from __future__ import annotations
+
+from grader.grading.record import CaseLine
+
+SECRETS = ("ragged-4711", "4711", "1931", "0.8151")
+CASES = (
+    CaseLine("square", "16 x 16", "public", "pass"),
+    CaseLine("ragged-4711", "4711 x 1931", "hidden", "fail"),
+)

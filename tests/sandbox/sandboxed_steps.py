@@ -1,0 +1,196 @@
+"""What the children of test_box.py are told to do: answers, and every way to die."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from grader.faults import LabFault, StudentFault
+
+Step = tuple[Any, dict[str, Any]]
+
+
+def echo(request: Any, arrays: dict[str, Any]) -> Step:
+    return request, arrays
+
+
+def modules(request: Any, arrays: dict[str, Any]) -> Step:
+    return sorted(sys.modules), {}
+
+
+def student(request: Any, arrays: dict[str, Any]) -> Step:
+    from grader.launch import Finding, Other
+
+    other = Other(14, (0, 1, 0), (0, 0, 0), "read", "x = y;")
+    found = Finding("race", "error", "hazard", line=9, thread=(1, 1, 0), other=other, cases=("a",))
+    raise StudentFault("it races", where="a.cu:9", mend="add a barrier", findings=(found,))
+
+
+def lab(request: Any, arrays: dict[str, Any]) -> Step:
+    raise LabFault("bad lab", where="lab.yaml:3", mend="mend it")
+
+
+def defect(request: Any, arrays: dict[str, Any]) -> Step:
+    return {}["missing"], {}
+
+
+def sleep(request: Any, arrays: dict[str, Any]) -> Step:
+    time.sleep(60)
+    return None, {}
+
+
+def family(request: Any, arrays: dict[str, Any]) -> Step:
+    """A tree of sleepers that share a mark, among them one that left the group."""
+    for detached in (False, True) if request["detach"] else (False,):
+        mark = ["/bin/sh", "-c", f"sleep 60; : {request['mark']}"]
+        subprocess.Popen(mark, start_new_session=detached)
+    if request["wait"]:
+        time.sleep(60)
+    return "started", {}
+
+
+def sleeps_as(request: Any, arrays: dict[str, Any]) -> Step:
+    """Leave this process's number in a file of that name, and stay."""
+    Path(f"/tmp/{request}.new").write_text(str(os.getpid()))
+    os.rename(f"/tmp/{request}.new", f"/tmp/{request}")
+    time.sleep(60)
+    return None, {}
+
+
+def spin(request: Any, arrays: dict[str, Any]) -> Step:
+    while True:
+        pass
+
+
+def memory(request: Any, arrays: dict[str, Any]) -> Step:
+    return len(bytes(1 << 40)), {}
+
+
+def native_memory(request: Any, arrays: dict[str, Any]) -> Step:
+    sys.stderr.write("terminate called after throwing an instance of 'std::bad_alloc'\n")
+    sys.stderr.flush()
+    os.abort()
+
+
+def killed(request: Any, arrays: dict[str, Any]) -> Step:
+    os.kill(os.getpid(), 9)
+    return None, {}
+
+
+def segfault(request: Any, arrays: dict[str, Any]) -> Step:
+    ctypes.string_at(0)
+    return None, {}
+
+
+def leave(request: Any, arrays: dict[str, Any]) -> Step:
+    os._exit(request)
+
+
+def long_reply(request: Any, arrays: dict[str, Any]) -> Step:
+    return "x" * request, {}
+
+
+def big_file(request: Any, arrays: dict[str, Any]) -> Step:
+    with open("/tmp/warpgrade-big", "wb") as file:
+        os.unlink("/tmp/warpgrade-big")
+        file.write(bytes(request))
+    return None, {}
+
+
+def not_json(request: Any, arrays: dict[str, Any]) -> Step:
+    return object(), {}
+
+
+def objects(request: Any, arrays: dict[str, Any]) -> Step:
+    import numpy as np
+
+    return None, {"x": np.array([object()])}
+
+
+def forged(request: Any, arrays: dict[str, Any]) -> Step:
+    """Write a reply without knowing the nonce, as native code that got loose would, and leave."""
+    order = json.loads(sys.argv[1])
+    body = json.dumps({"nonce": request, "value": {"value": "pass"}, "arrays": []}).encode()
+    os.pwrite(order["reply"], len(body).to_bytes(8, "little") + body, 0)
+    os._exit(0)
+
+
+def garbage(request: Any, arrays: dict[str, Any]) -> Step:
+    os.pwrite(json.loads(sys.argv[1])["reply"], bytes.fromhex(request), 0)
+    os._exit(0)
+
+
+def open_reply(request: Any, arrays: dict[str, Any]) -> Step:
+    """Grow the reply beyond what was granted."""
+    os.ftruncate(json.loads(sys.argv[1])["reply"], 1 << 40)
+    return None, {}
+
+
+def look(request: Any, arrays: dict[str, Any]) -> Step:
+    """The file's text, or why it cannot be had."""
+    try:
+        return Path(request).read_text(), {}
+    except OSError as error:
+        return type(error).__name__, {}
+
+
+def deface(request: Any, arrays: dict[str, Any]) -> Step:
+    try:
+        with open(request, "a") as file:
+            file.write("x")
+    except OSError as error:
+        return type(error).__name__, {}
+    return "written", {}
+
+
+def identity(request: Any, arrays: dict[str, Any]) -> Step:
+    table = Path("/proc/net/dev").read_text().splitlines()
+    interfaces = sorted(line.split(":")[0].strip() for line in table if ":" in line)
+    processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    own = {"uid": os.geteuid(), "environment": dict(os.environ), "interfaces": interfaces}
+    return own | {"processes": len(processes)}, {}
+
+
+def forks(request: Any, arrays: dict[str, Any]) -> Step:
+    """How many children could be had at one time, up to the number asked."""
+    children = []
+    try:
+        for _ in range(request):
+            child = os.fork()
+            if not child:
+                time.sleep(60)
+                os._exit(0)
+            children.append(child)
+    except BlockingIOError:
+        pass  # the limit that is being looked for
+    return len(children), {}
+
+
+def threads(request: Any, arrays: dict[str, Any]) -> Step:
+    import numpy as np
+
+    arrays["x"] *= 2
+    return int(np.sum(arrays["x"])), {"x": arrays["x"][::2], "y": arrays["x"] > 4}
+
+
+def groups(request: Any, arrays: dict[str, Any]) -> Step:
+    """The control group of version 2 that this process says it is in."""
+    rows = Path("/proc/self/cgroup").read_text().splitlines()
+    return next(row for row in rows if row.startswith("0::")), {}
+
+
+def hoard(request: Any, arrays: dict[str, Any]) -> Step:
+    """Processes that each fill so many bytes and hold them; how many lived to say so."""
+    reading, writing = os.pipe()
+    for _ in range(request["processes"]):
+        if not os.fork():
+            held = bytearray(b"\1") * request["bytes"]
+            os.write(writing, held[-1:])
+            time.sleep(60)
+    return sum(len(os.read(reading, 1)) for _ in range(request["processes"])), {}

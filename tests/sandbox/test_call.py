@@ -1,0 +1,230 @@
+"""The box: what it passes on, how a dead child is told, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.faults import LabFault, MachineFault, StudentFault
+from grader.sandbox.call import BoxDeath, Limits, call
+from grader.sandbox.process import spawn
+from tests.attacks.traces import left, traces
+
+MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
+SHORT = Limits(wall=5.0)
+
+
+@pytest.fixture(autouse=True)
+def steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "box"))
+
+
+def step(name: str) -> str:
+    return f"boxed_steps:{name}"
+
+
+def marked(mark: str) -> list[str]:
+    """The command lines of this machine's processes that carry the mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes()
+            except OSError:  # it ended while we looked
+                continue
+            if mark.encode() in line:
+                found.append(line.decode())
+    return found
+
+
+def gone(mark: str) -> bool:
+    """Whether all marked processes end within two seconds: the kernel's kill is asynchronous."""
+    deadline = time.monotonic() + 2
+    while marked(mark) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not marked(mark)
+
+
+@pytest.mark.parametrize("confine", MODES)
+@pytest.mark.parametrize("value", [None, 7, "text é", [1, [2.5, None]], {"a": {"b": True}}])
+def test_a_value_comes_back(value: Any, confine: bool) -> None:
+    reply = call(step("echo"), value, confine=confine)
+    assert reply.value == value
+    assert dict(reply.arrays) == {}
+
+
+@pytest.mark.parametrize("confine", MODES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint64", "bool"])
+def test_arrays_come_back(dtype: str, confine: bool) -> None:
+    given = {
+        "strided": np.arange(24).astype(dtype).reshape(4, 6)[::2, ::-1],
+        "empty": np.zeros((0, 3), dtype),
+        "point": np.array(1, dtype),
+    }
+    reply = call(step("echo"), None, given, confine=confine)
+    assert list(reply.arrays) == list(given)
+    for name, array in given.items():
+        np.testing.assert_array_equal(reply.arrays[name], array)
+        assert reply.arrays[name].dtype == array.dtype
+        assert reply.arrays[name].shape == array.shape
+
+
+def test_arrays_belong_to_who_has_them() -> None:
+    given = np.arange(6.0)
+    reply = call(step("threads"), None, {"x": given})
+    assert reply.value == 30
+    np.testing.assert_array_equal(given, np.arange(6.0))
+    np.testing.assert_array_equal(reply.arrays["x"], [0, 4, 8])
+    reply.arrays["x"][0] = 5  # the caller may write
+    assert reply.arrays["y"].dtype == bool
+
+
+def test_a_child_without_arrays_does_not_load_numpy() -> None:
+    assert not [name for name in call(step("modules"), None).value if name.startswith("numpy")]
+    with_arrays = call(step("modules"), None, {"x": np.zeros(1)}).value
+    assert "numpy" in with_arrays
+
+
+@pytest.mark.parametrize("confine", MODES)
+def test_a_students_fault_comes_out_whole(confine: bool) -> None:
+    with pytest.raises(StudentFault) as caught:
+        call(step("student"), None, confine=confine)
+    fault = caught.value
+    assert (fault.what, fault.where, fault.mend) == ("it races", "a.cu:9", "add a barrier")
+    (finding,) = fault.findings
+    assert (finding.kind, finding.line, finding.thread, finding.cases) == (
+        "race",
+        9,
+        (1, 1, 0),
+        ("a",),
+    )
+    assert finding.other is not None
+    assert finding.other.thread == (0, 1, 0)
+
+
+def test_a_labs_fault_keeps_its_type() -> None:
+    with pytest.raises(LabFault) as caught:
+        call(step("lab"), None)
+    assert str(caught.value) == "lab.yaml:3: bad lab\n  mend it"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("defect", "KeyError: 'missing'"),
+        ("not_json", "not JSON serializable"),
+        ("objects", "an array of object"),
+        ("no_such_step", "no_such_step"),
+    ],
+)
+def test_our_own_defect_is_the_machines_fault(name: str, says: str) -> None:
+    with pytest.raises(MachineFault, match=says) as caught:
+        call(step(name), None)
+    assert caught.value.where
+    assert "Traceback" not in str(caught.value)
+
+
+def test_an_unknown_module_is_named() -> None:
+    with pytest.raises(MachineFault, match="no_such_module"):
+        call("no_such_module:f", None)
+
+
+DEATHS: list[tuple[str, Any, Limits, str, str]] = [
+    ("sleep", None, Limits(wall=0.3), "timeout", "more than 0.3 s"),
+    ("spin", None, Limits(wall=9, cpu=1), "timeout", "1 s of processor time"),
+    ("memory", None, SHORT, "memory", "allocation"),
+    ("native_memory", None, SHORT, "memory", "allocation"),
+    ("killed", None, SHORT, "memory", "killed"),
+    ("segfault", None, SHORT, "crash", "SIGSEGV"),
+    ("leave", 3, SHORT, "crash", "status 3"),
+    ("leave", 0, SHORT, "protocol", "nothing was written"),
+    ("long_reply", 2 << 20, Limits(output=1 << 20), "output", "at most 1048576"),
+    ("big_file", 2 << 20, Limits(output=1 << 20), "output", "disk"),
+    ("forged", "0" * 32, SHORT, "protocol", "nonce"),
+    ("garbage", "ffffffffffffffff", SHORT, "protocol", "nothing was written"),
+    ("garbage", "0400000000000000" + b"{{{{".hex(), SHORT, "protocol", "not JSON"),
+    ("garbage", "0200000000000000" + b"{}".hex(), SHORT, "protocol", "key"),
+]
+
+
+@pytest.mark.parametrize("confine", MODES)
+@pytest.mark.parametrize(("name", "request_", "limits", "reason", "says"), DEATHS)
+def test_a_dead_child_is_an_answer(
+    name: str, request_: Any, limits: Limits, reason: str, says: str, confine: bool
+) -> None:
+    with pytest.raises(BoxDeath) as caught:
+        call(step(name), request_, limits=limits, confine=confine)
+    assert caught.value.reason == reason
+    assert says in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("name", "limits", "own"),
+    [
+        ("sleep", Limits(wall=0.3, cpu=1), True),
+        ("sleep", Limits(wall=0.3, cpu=0.2), False),  # who computes would have ended before
+        ("spin", Limits(wall=9, cpu=1), True),
+        ("memory", SHORT, True),
+        ("killed", SHORT, False),
+        ("segfault", SHORT, True),
+    ],
+)
+def test_whose_doing_a_death_is(name: str, limits: Limits, own: bool) -> None:
+    with pytest.raises(BoxDeath) as caught:
+        call(step(name), None, limits=limits)
+    assert caught.value.own is own
+
+
+def test_the_reply_cannot_be_grown() -> None:
+    with pytest.raises((MachineFault, BoxDeath), match=r"PermissionError|output"):
+        call(step("open_reply"), None)
+
+
+@pytest.mark.parametrize("wait", [True, False], ids=["timeout", "answered"])
+@pytest.mark.parametrize("confine", MODES)
+def test_no_process_stays_behind(wait: bool, confine: bool) -> None:
+    mark = f"warpgrade-mark-{os.getpid()}-{time.monotonic_ns()}"
+    request = {"mark": mark, "wait": wait, "detach": confine}
+    limits = Limits(wall=0.7)
+    if wait:
+        with pytest.raises(BoxDeath, match="timeout"):
+            call(step("family"), request, limits=limits, confine=confine)
+    else:
+        assert call(step("family"), request, confine=confine).value == "started"
+    assert gone(mark)
+
+
+@pytest.mark.parametrize("confine", MODES)
+def test_no_file_and_no_descriptor_stays_behind(
+    confine: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    call(step("echo"), None, confine=confine)  # first use loads what stays loaded
+    before = traces(tmp_path)
+    call(step("echo"), None, {"x": np.zeros(1000)}, confine=confine)
+    for name in ("segfault", "defect"):
+        with pytest.raises((BoxDeath, MachineFault)):
+            call(step(name), None, confine=confine)
+    assert left(before, tmp_path) == []
+
+
+def test_a_child_whose_caller_has_gone_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its start and the tie to its caller nothing would end it; so it looks."""
+
+    def left_alone(*args: Any) -> subprocess.Popen[bytes]:
+        process = spawn(*args)
+        assert process.stdin is not None
+        process.stdin.close()
+        return process
+
+    monkeypatch.setattr("grader.sandbox.call.spawn", left_alone)
+    for confine in (True, False):
+        with pytest.raises(BoxDeath, match="status 1"):
+            call(step("echo"), 1, confine=confine)

@@ -1,0 +1,169 @@
+"""Control groups: which one is ours to divide, and that nothing of a group outlives its box."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grader.sandbox.call import BoxDeath, Limits, call
+from grader.sandbox.cgroup import Group, _enterable, delegated, group, place
+
+MOUNT = "30 24 0:26 / {root} rw,nosuid - cgroup2 cgroup2 rw\n"
+
+
+def tree(root: Path, handed_down: dict[str, str]) -> str:
+    """A group tree below `root`: {group: its cgroup.subtree_control}; the mount table of it."""
+    for name, controllers in handed_down.items():
+        folder = root / name.lstrip("/")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cgroup.subtree_control").write_text(controllers)
+        (folder / "cgroup.procs").touch()
+    return MOUNT.format(root=root)
+
+
+@pytest.fixture
+def user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+
+APP = "/user.slice/user@1000.service/app.slice"
+
+
+@pytest.mark.usefixtures("user")
+@pytest.mark.parametrize(
+    ("groups", "own", "found"),
+    [
+        ({APP: "cpu memory pids", f"{APP}/run-1.scope": ""}, f"{APP}/run-1.scope", APP),
+        ({APP: "memory", f"{APP}/run-1.scope": ""}, f"{APP}/run-1.scope", None),
+        ({"/": "", APP: "memory pids"}, "/", None),
+        ({"/": "memory pids"}, "/", "/"),
+        ({"/a": "memory pids", "/a/b": "memory pids", "/a/b/c": ""}, "/a/b/c", "/a/b"),
+    ],
+)
+def test_the_nearest_group_that_hands_both_down(
+    tmp_path: Path, groups: dict[str, str], own: str, found: str | None
+) -> None:
+    told = delegated(tree(tmp_path, groups), f"1:cpu:/elsewhere\n0::{own}\n")
+    if found is None:
+        assert isinstance(told, str) and "delegated" in told
+    else:
+        assert told == tmp_path / found.lstrip("/")
+
+
+def test_root_needs_a_mark_of_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may write into groups that are not its to divide."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    mounts = tree(tmp_path, {APP: "memory pids", f"{APP}/x": ""})
+    own = f"0::{APP}/x\n"
+    assert isinstance(delegated(mounts, own), str)
+    marked = str(tmp_path / "user.slice" / "user@1000.service")
+    monkeypatch.setattr(
+        os, "getxattr", lambda path, name: b"1" if str(path) == marked else b"0", raising=True
+    )
+    assert delegated(mounts, own) == tmp_path / APP.lstrip("/")
+
+
+@pytest.mark.parametrize("mounts", ["", "30 24 0:26 / /sys/fs/cgroup rw - cgroup cgroup rw\n"])
+def test_a_machine_without_version_2(mounts: str) -> None:
+    assert "not mounted" in str(delegated(mounts, "0::/\n"))
+
+
+def test_limits_are_written(tmp_path: Path) -> None:
+    """Into the files that the kernel makes; here a folder stands for it, so they are made first."""
+    limits = ("pids.max", "memory.max", "memory.swap.max", "memory.oom.group")
+
+    class Kernel(type(tmp_path)):  # type: ignore[misc]
+        """A folder in which new folders have the files of a group, and go with them."""
+
+        def mkdir(self, *args: object, **kwargs: object) -> None:
+            super().mkdir()
+            for name in limits:
+                (self / name).touch()
+
+        def rmdir(self) -> None:
+            for name in os.listdir(self):
+                os.unlink(self / name)
+            super().rmdir()
+
+    with group(Kernel(tmp_path), 1 << 30, 20) as made:
+        written = [(made.folder / name).read_text() for name in limits]
+    assert written == ["20", str(1 << 30), "0", "1"]
+    with group(Kernel(tmp_path), 0, 20) as made:
+        assert [(made.folder / name).read_text() for name in limits] == ["20", "", "", ""]
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_group_that_cannot_be_entered_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by trying: a box that could not enter its group would not start, and be blamed."""
+    monkeypatch.setattr("grader.sandbox.cgroup.delegated", lambda mounts, own: tmp_path)
+    monkeypatch.setattr(Group, "entering", lambda self, command: ["/bin/false"])
+    assert "can be entered" in str(place.__wrapped__())
+    assert "no group can be made" in str(_enterable(tmp_path / "none"))
+
+
+def test_a_group_that_can_be_entered() -> None:
+    parent = mounted()
+    assert parent is None or _enterable(parent) == parent
+
+
+@pytest.mark.parametrize(("events", "starved"), [("oom_kill 0", False), ("oom_kill 2", True)])
+def test_want_of_memory_is_told(tmp_path: Path, events: str, starved: bool) -> None:
+    (tmp_path / "memory.events").write_text(f"low 0\noom 3\n{events}\n")
+    assert Group(tmp_path).starved() is starved
+    assert Group(tmp_path / "none").starved() is False
+
+
+def mounted() -> Path | None:
+    """Where this machine shows groups of version 2 that we may make, with whatever controllers."""
+    told = delegated(
+        Path("/proc/self/mountinfo").read_text(),
+        Path("/proc/self/cgroup").read_text(),
+        frozenset(),
+    )
+    return told if isinstance(told, Path) else None
+
+
+def test_a_whole_tree_is_in_its_group_and_ends_with_it() -> None:
+    """Where no group can be made at all, what is asked is that boxes stand without."""
+    parent = mounted()
+    if parent is None:
+        assert isinstance(place(), str)
+        return
+    family = ["/bin/sh", "-c", "setsid sleep 60 & setsid sleep 60 & wait"]
+    with group(parent, 0, 20) as made, subprocess.Popen(made.entering(family)) as process:
+        listed = made.folder / "cgroup.procs"
+        while len(listed.read_text().split()) < 3:
+            assert process.poll() is None
+        tree = [int(pid) for pid in listed.read_text().split()]
+        made.kill()
+    assert not made.folder.exists()
+    assert process.returncode == -9
+    assert not [pid for pid in tree if running(pid)]
+
+
+def running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_a_box_in_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers, its death is told the same, and the group is gone."""
+    parent = mounted()
+    if parent is None:
+        assert isinstance(place(), str)
+        return
+    monkeypatch.setattr("grader.sandbox.process.place", lambda: parent)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "box"))
+    for confine in (True, False):
+        assert call("boxed_steps:groups", None, confine=confine).value.startswith("0::/")
+        with pytest.raises(BoxDeath, match="timeout"):
+            call("boxed_steps:sleep", None, limits=Limits(wall=0.5), confine=confine)
+    assert not list(parent.glob(f"warpgrade-{os.getpid()}-*"))

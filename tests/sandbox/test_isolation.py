@@ -1,0 +1,114 @@
+"""The box: what its child sees of the machine and may take of it, and what stands where no sandbox
+works."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.faults import MachineFault
+from grader.sandbox.call import (
+    BoxDeath,
+    Limits,
+    call,
+    confinement,
+    refuse_unconfined,
+    why_unconfined,
+)
+from grader.sandbox.cgroup import place
+
+
+@pytest.fixture(autouse=True)
+def steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "box"))
+
+
+@pytest.fixture
+def canary() -> Iterator[Path]:
+    """A secret that anybody on this machine could read."""
+    folder = Path(tempfile.mkdtemp(prefix="warpgrade-test-"))
+    folder.chmod(0o755)
+    (folder / "answer.txt").write_text("the secret answer")
+    (folder / "answer.txt").chmod(0o644)
+    yield folder / "answer.txt"
+    shutil.rmtree(folder)
+
+
+def test_a_secret_is_hidden_and_the_control_shows_it(canary: Path) -> None:
+    secret = str(canary)
+    assert call("boxed_steps:look", secret, confine=True).value == "FileNotFoundError"
+    assert call("boxed_steps:look", secret, confine=False).value == "the secret answer"
+    shown = call("boxed_steps:look", secret, confine=True, readable=(canary.parent,))
+    assert shown.value == "the secret answer"
+
+
+def test_what_is_shown_cannot_be_written(canary: Path) -> None:
+    reply = call("boxed_steps:deface", str(canary), confine=True, readable=(canary.parent,))
+    assert reply.value in ("OSError", "PermissionError")  # a read-only file system, or its owner
+    assert canary.read_text() == "the secret answer"
+
+
+@pytest.mark.parametrize("place", ["/etc/passwd", str(Path.home()), str(Path(__file__))])
+def test_the_rest_of_the_machine_is_not_there(place: str) -> None:
+    assert os.path.exists(place)
+    inside = call("boxed_steps:look", place, confine=True).value
+    assert inside in ("FileNotFoundError", "IsADirectoryError")  # at most an empty parent
+
+
+def test_who_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_SECRET", "do not tell")
+    inside = call("boxed_steps:identity", None, confine=True).value
+    assert inside["interfaces"] == ["lo"]
+    assert inside["processes"] <= 3
+    assert inside["uid"] != 0
+    assert "COURSE_SECRET" not in inside["environment"]
+
+
+def test_a_fork_bomb_is_bounded() -> None:
+    assert call("boxed_steps:forks", 100, limits=Limits(processes=20), confine=True).value <= 20
+    assert call("boxed_steps:forks", 10, limits=Limits(processes=20), confine=True).value == 10
+
+
+def test_the_sandbox_says_what_it_is() -> None:
+    assert confinement().startswith("bubblewrap ")
+    assert why_unconfined() == ""
+
+
+def test_confinement_that_is_asked_for_and_not_there_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "grader.sandbox.call.find", lambda: "bwrap: No permissions to create a namespace"
+    )
+    assert confinement() == ""
+    assert "No permissions" in why_unconfined()
+    with pytest.raises(MachineFault, match="No permissions"):
+        call("boxed_steps:echo", 1, confine=True)
+    assert call("boxed_steps:echo", 1).value == 1
+
+
+def test_other_peoples_work_needs_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_unconfined()
+    monkeypatch.setattr(
+        "grader.sandbox.call.find", lambda: "bwrap: No permissions to create a namespace"
+    )
+    with pytest.raises(MachineFault, match="No permissions") as caught:
+        refuse_unconfined()
+    assert "--unsafe-no-sandbox" in caught.value.mend
+    refuse_unconfined(unsafe=True)
+
+
+def test_a_whole_box_takes_no_more_memory_than_its_limit() -> None:
+    """Three processes, each below its own limit; only a control group counts them together."""
+    limits = Limits(wall=10.0, memory=300 << 20, output=1 << 20)
+    request = {"processes": 3, "bytes": 150 << 20}
+    if isinstance(place(), str):
+        assert call("boxed_steps:hoard", request, limits=limits).value == 3
+        return
+    with pytest.raises(BoxDeath, match="memory: all of it needed more than 300 MB"):
+        call("boxed_steps:hoard", request, limits=limits)

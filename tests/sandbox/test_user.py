@@ -1,0 +1,175 @@
+"""Another user as the only wall: what it cannot read, and that what it leaves is swept away."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.faults import MachineFault
+from grader.sandbox import user as module
+from grader.sandbox.call import Limits, call, exposed, hide
+from grader.sandbox.user import close, reachable, stranger, sweep
+
+AS_ROOT = os.geteuid() == 0
+USERS = range(61000, 61180)
+"""Of nobody else: who looks for what boxes leave may do so while one is to leave something here."""
+
+
+@pytest.fixture(autouse=True)
+def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container without namespaces, whose interpreter anybody may read: once it runs, a step
+    of ours needs nothing more of it."""
+    monkeypatch.setattr(module, "DYNAMIC_USERS", USERS)
+    monkeypatch.setattr("grader.sandbox.call.find", lambda: "no namespaces here")
+    monkeypatch.setattr("grader.sandbox.process.reachable", lambda paths: True)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "box"))
+
+
+@pytest.fixture
+def lab() -> Iterator[Path]:
+    """A folder with answers that anybody on this machine could read."""
+    folder = Path(tempfile.mkdtemp(prefix="warpgrade-test-"))
+    folder.chmod(0o755)
+    (folder / "solutions").mkdir(mode=0o755)
+    (folder / "solutions" / "answer.cu").write_text("the canary")
+    (folder / "solutions" / "answer.cu").chmod(0o644)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_the_answers_are_hidden_from_another_user(lab: Path) -> None:
+    answer = lab / "solutions" / "answer.cu"
+    assert exposed([lab, answer]) == (lab, answer)
+    if not AS_ROOT:
+        with pytest.raises(MachineFault, match=r"could read .*\n  run the grader as root"):
+            hide([lab, answer])
+        return
+    assert call("boxed_steps:look", str(answer)).value == "the canary"
+    hide([lab, answer])
+    assert exposed([lab, answer]) == ()
+    assert call("boxed_steps:look", str(answer)).value == "PermissionError"
+    assert answer.read_text() == "the canary"
+
+
+def test_what_cannot_be_hidden_is_told(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.sandbox.call.close", lambda path: None)
+    with pytest.raises(MachineFault, match="could read"):
+        hide([lab])
+
+
+def test_a_closed_folder_is_its_owners(lab: Path) -> None:
+    close(lab)
+    assert lab.stat().st_mode & 0o777 == 0o700
+    assert not reachable([lab / "solutions"])
+
+
+def stays_who_we_are() -> bool:
+    """Only root can become somebody else; who is not stays the one that reads the answers."""
+    if not AS_ROOT:
+        assert call("boxed_steps:identity", None).value["uid"] == os.geteuid()
+    return not AS_ROOT
+
+
+def test_a_step_is_somebody_else_each_time() -> None:
+    if stays_who_we_are():
+        return
+    users = {call("boxed_steps:identity", None).value["uid"] for _ in range(3)}
+    assert users <= set(USERS)
+
+
+def test_what_it_leaves_is_swept_away() -> None:
+    if stays_who_we_are():
+        return
+    mark = f"warpgrade-daemon-{time.monotonic_ns()}"
+    assert call("hostile_steps:daemon", mark).value == "started"
+    assert not running(mark)
+    assert call("hostile_steps:leaves_a_note", 0).value == "stayed"
+    assert not Path("/tmp/warpgrade-hostile").exists()
+    assert not Path("/dev/shm/warpgrade-hostile").exists()
+
+
+def test_without_the_sweep_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control."""
+    if stays_who_we_are():
+        return
+    users = []
+    monkeypatch.setattr("grader.sandbox.process.sweep", users.append)
+    mark = f"warpgrade-daemon-{time.monotonic_ns()}"
+    call("hostile_steps:daemon", mark)
+    call("hostile_steps:leaves_a_note", 0)
+    assert Path("/tmp/warpgrade-hostile").exists()
+    deadline = time.monotonic() + 5
+    while not running(mark) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert running(mark)
+    for uid in users:
+        sweep(uid)
+    assert not running(mark) and not Path("/tmp/warpgrade-hostile").exists()
+
+
+def test_it_gains_nothing_by_a_program_with_more_rights() -> None:
+    if stays_who_we_are():
+        return
+    assert call("hostile_steps:powers", None).value["no_new_privileges"] == "1"
+    assert call("hostile_steps:powers", None).value["capabilities"] == [0, 0, 0]
+
+
+def test_it_ends_with_its_caller() -> None:
+    """The kernel unties a process that becomes another user, so it is tied again."""
+    if stays_who_we_are():
+        return
+    mark = f"warpgrade-caller-{time.monotonic_ns()}"
+    text = (
+        "import sys; sys.path[:0] = sys.argv[1:3]; import grader.sandbox.call, grader.sandbox.process as child; "
+        "grader.sandbox.call.find = lambda: 'none'; child.reachable = lambda paths: True; "
+        "print('here', flush=True); grader.sandbox.call.call('boxed_steps:sleeps_as', sys.argv[3])"
+    )
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", text, str(root), str(root / "tests" / "box"), mark]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
+        assert caller.stdout is not None and caller.stdout.readline() == b"here\n"
+        deadline = time.monotonic() + 20
+        while not Path(f"/tmp/{mark}").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        child = int(Path(f"/tmp/{mark}").read_text())
+        caller.kill()
+    Path(f"/tmp/{mark}").unlink()
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_a_fork_bomb_is_bounded() -> None:
+    if stays_who_we_are():
+        return
+    assert call("boxed_steps:forks", 100, limits=Limits(processes=20)).value <= 20
+
+
+def test_no_two_boxes_have_the_same_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DYNAMIC_USERS", range(61180, 61182))
+    with stranger() as one, stranger() as other:
+        assert {one, other} == {61180, 61181}
+        with pytest.raises(MachineFault, match="no user id is free"), stranger():
+            pass
+    with stranger() as again:
+        assert again in (61180, 61181)
+
+
+def running(mark: str) -> bool:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if mark.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
+                    return True
+            except OSError:  # it ended while we looked
+                continue
+    return False

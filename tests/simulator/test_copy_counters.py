@@ -1,0 +1,50 @@
+"""cp.async: the bytes it loads are requested like any other load's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grader.compile.source import compile_source
+from grader.launch import Array, Launch, Trace
+from grader.simulator.simulate import simulate
+
+COPY = b"""\
+extern "C" __global__ void copy(const float* a, float* out) {
+    __shared__ float held[256];
+    unsigned to = (unsigned)__cvta_generic_to_shared(&held[threadIdx.x * 4]);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to), "l"(a + threadIdx.x * 4));
+    asm volatile("cp.async.commit_group;");
+    asm volatile("cp.async.wait_group 0;");
+    __syncthreads();
+    out[threadIdx.x] = held[threadIdx.x];
+}
+"""
+PLAIN = b"""\
+extern "C" __global__ void copy(const float* a, float* out) {
+    __shared__ float4 held[64];
+    held[threadIdx.x] = ((const float4*)a)[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = ((float*)held)[threadIdx.x];
+}
+"""
+
+
+def trace(source: bytes) -> Trace:
+    a = np.arange(256, dtype=np.float32)
+    args = (Array("a", (256,), "float32", a), Array("out", (64,), "float32", None, True))
+    (out,) = simulate(
+        compile_source(source, "copy.cu"), [Launch("copy", (1, 1, 1), (64, 1, 1), args)]
+    )
+    assert out.ended and not out.errors
+    assert np.array_equal(out.outputs[1], a[:64])
+    return out
+
+
+def test_asynchronous_copies_are_counted() -> None:
+    copied, plain = trace(COPY).counters, trace(PLAIN).counters
+    requested = [name for name in plain if "requested" in name and "_ld" in name]
+    assert len(requested) == 1 and plain[requested[0]] == 1024
+    assert copied[requested[0]] == 1024
+    assert copied["l1tex__t_requests_pipe_lsu_mem_global_op_ldgsts.sum"] == 2
+    assert copied["l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"] == 32
+    assert copied["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] == 0

@@ -1,0 +1,121 @@
+"""Which instructions may reach local memory, and what is added beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.compile.source import compile_source
+from grader.simulator.core.bindings import core
+from grader.simulator.decode.dataflow import Depot, has_local
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.model import Function
+from grader.simulator.ptx.names import attributed
+from grader.simulator.ptx.parser import parse
+
+HEAD = """\
+.version 9.0
+.target sm_90, debug
+.address_size 64
+"""
+BODY = """
+{
+.local .align 8 .b8 __local_depot0[16];
+.reg .b64 %SP; .reg .b64 %SPL; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+mov.u64 %SPL, __local_depot0;
+cvta.local.u64 %SP, %SPL;
+ld.param.u64 %rd1, [a];
+"""
+ENTRY = HEAD + ".visible .entry k(.param .u64 a)" + BODY
+CALLEE = HEAD + ".func k(.param .b64 a)" + BODY
+
+ACCESSES = {
+    "its own": (ENTRY, "ld.u32 %r1, [%SP+4];", True),
+    "its own, made": (ENTRY, "add.u64 %rd2, %SP, 4; st.u32 [%rd2], %r1;", True),
+    "at an index": (
+        ENTRY,
+        "add.u64 %rd2, %SP, 4; add.s64 %rd3, %rd2, %rd4; ld.u32 %r1, [%rd3];",
+        True,
+    ),
+    "in its space": (ENTRY, "st.local.u32 [%SPL], %r1;", True),
+    "a kernel's argument": (ENTRY, "add.s64 %rd2, %rd1, 4; ld.u32 %r1, [%rd2];", False),
+    "an argument of a callee": (CALLEE, "add.s64 %rd2, %rd1, 4; ld.u32 %r1, [%rd2];", True),
+    "a pointer in memory": (ENTRY, "ld.u64 %rd2, [%rd1]; st.u32 [%rd2], %r1;", True),
+    "one of two": (ENTRY, "selp.b64 %rd2, %rd1, %SP, %p1; ld.u32 %r1, [%rd2];", True),
+    "later in a loop": (ENTRY, "mov.u64 %rd2, %rd3; ld.u32 %r1, [%rd2]; mov.u64 %rd3, %SP;", True),
+    "global space": (ENTRY, "ld.global.u32 %r1, [%rd1];", False),
+    "an argument itself": (CALLEE, "ld.param.u32 %r1, [a];", False),
+}
+
+
+def function(head: str, body: str) -> Function:
+    return parse(f"{head}{body}\nret;\n}}\n").functions["k"]
+
+
+@pytest.mark.parametrize("head, body, reached", ACCESSES.values(), ids=ACCESSES)
+def test_accesses(head: str, body: str, reached: bool) -> None:
+    f = function(head, body)
+    depot = Depot(f)
+    ends = [i for i in f.body if i.op.endswith("u32")]
+    assert [id(i) in depot.accesses for i in ends] == [reached]
+
+
+FIXED = {
+    "a constant beside it": ("add.u64 %rd2, %SP, 4;", True),
+    "a copy": ("add.u64 %rd3, %SP, 4; mov.b64 %rd2, %rd3;", True),
+    "an index": ("add.s64 %rd2, %SP, %rd1;", False),
+    "written twice": ("mov.b64 %rd2, %SP; mov.b64 %rd2, %rd1;", False),
+}
+
+
+@pytest.mark.parametrize("body, fixed", FIXED.values(), ids=FIXED)
+def test_one_address_for_all_lanes(body: str, fixed: bool) -> None:
+    assert ("%rd2" in Depot(function(ENTRY, body)).fixed) == fixed
+
+
+def test_a_bit_field_is_put_in() -> None:
+    text = "ld.u32 %r1, [%SP]; and.b32 %r2, %r1, -8; or.b32 %r3, %r2, 1; and.b32 %r4, %r1, 7;"
+    f = function(ENTRY, text)
+    packs = Depot(f).packs
+    assert [i.operands[0] for i in f.body if id(i) in packs] == ["%r2", "%r3"]
+
+
+def execs(source: bytes) -> list[str]:
+    module = parse(compile_source(source, "k.cu").debug_ptx)
+    image = decode(module, "k", core().known, definedness=True)
+    return [code.exec for f in image.functions for block in f.blocks for code in block.codes]
+
+
+PLAIN = b'extern "C" __global__ void k(float *out) { float x = out[1]; out[0] = x; }\n'
+ARRAY = (
+    b'extern "C" __global__ void k(float *out, int n) { float x[2]; x[n] = 1; out[0] = x[1]; }\n'
+)
+
+
+def test_a_kernel_without_local_memory_costs_nothing() -> None:
+    """Not even where another function of the file has some."""
+    other = b"__device__ float unused(int n) { float x[2]; x[n] = 1; return x[1]; }\n"
+    assert not [name for name in execs(other + PLAIN) if name.startswith("shadow_")]
+    assert {"shadow_load", "shadow_store"} <= set(execs(ARRAY))
+    functions = parse(compile_source(other + PLAIN, "k.cu").debug_ptx).functions
+    assert has_local(functions.values()) and not has_local([functions["k"]])
+
+
+def test_whose_code_is_a_librarys() -> None:
+    """Cooperative groups compute for themselves; a half's operators stand for instructions."""
+    text = b"""#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+extern "C" __global__ void k(__half *out) {
+  auto block = cooperative_groups::this_thread_block();
+  __half x = out[0];
+  x += x;
+  out[block.thread_rank()] = x;
+}
+"""
+    functions = attributed(parse(compile_source(text, "k.cu").debug_ptx), "k")
+    halves = [f for name, f in functions.items() if "half" in name and f.has_body]
+    assert halves and not any(f.library or any(i.library for i in f.body) for f in halves)
+    assert {i.library for i in functions["k"].body} == {True, False}
+    ours = [
+        i.location.line for i in functions["k"].body if i.op.startswith("st.") and not i.library
+    ]
+    assert text.decode().count("\n", 0, text.decode().index("out[block")) + 1 in ours

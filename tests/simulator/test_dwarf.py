@@ -1,0 +1,76 @@
+"""Local variables by name, type and place, as real debug PTX has them; and what is no such PTX."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.compile.source import compile_source
+from grader.simulator.diagnose.variables import LocalVariables
+from grader.simulator.ptx.parser import parse
+
+SOURCE = b"""\
+struct Inner { short a; double b[2]; };
+struct Outer { char tag; Inner in[3]; };
+union Word { float f; int i; };
+__device__ void use(void *a, void *, void *, void *, void *, void *) { *(float *)a = 1; }
+extern "C" __global__ void k(float *out) {
+  float plain, acc[2][3];
+  Outer nest;
+  Word word;
+  volatile const unsigned counts[4] = {1, 2, 3, 4};
+  float *pointers[2];
+  use(&plain, acc, &nest, &word, (void *)counts, pointers);
+  out[0] = plain;
+}
+"""
+
+ELEMENTS = {
+    "plain": ("float", "", 4, {0: "plain"}),
+    "acc": (
+        "float",
+        "[2][3]",
+        24,
+        {0: "acc[0][0]", 4: "acc[0][1]", 12: "acc[1][0]", 23: "acc[1][2]"},
+    ),
+    "nest": ("Outer", "", 80, {0: "nest.tag", 8: "nest.in[0].a", 48: "nest.in[1].b[1]"}),
+    "word": ("Word", "", 4, {0: "word", 3: "word"}),
+    "counts": ("unsigned int", "[4]", 16, {8: "counts[2]"}),
+    "pointers": ("float *", "[2]", 16, {8: "pointers[1]"}),
+}
+
+
+@pytest.fixture(scope="module")
+def sections() -> dict[str, str]:
+    return parse(compile_source(SOURCE, "k.cu").debug_ptx).sections
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_names(sections: dict[str, str], name: str) -> None:
+    found = LocalVariables(sections)
+    (v,) = [v for v in found.variables if v.name == name]
+    kind, extent, size, elements = ELEMENTS[name]
+    assert (v.kind, v.extent, v.bytes) == (kind, extent, size)
+    assert SOURCE.decode().split("\n")[v.line - 1].count(name)
+    assert {at: found.element(v, v.offset + at) for at in elements} == elements
+    assert found.at(v.depot, v.offset + size - 1) == v
+    assert found.at(v.depot, v.offset + size) != v
+
+
+def test_a_byte_of_no_variable(sections: dict[str, str]) -> None:
+    found = LocalVariables(sections)
+    assert found.at("__local_depot99", 0) is None
+    assert found.at(found.variables[0].depot, 10_000) is None
+
+
+@pytest.mark.parametrize("part", [".debug_info", ".debug_abbrev"])
+def test_what_is_cut_or_changed_gives_no_wrong_names(sections: dict[str, str], part: str) -> None:
+    """Any text is taken: the student's own assembly may stand there."""
+    names = {v.name for v in LocalVariables(sections).variables}
+    whole = sections[part]
+    for cut in range(0, len(whole), 97):
+        held = LocalVariables(sections | {part: whole[:cut]})
+        assert {v.name for v in held.variables} <= names
+        other = LocalVariables(sections | {part: whole[:cut] + "\n.b8 255\n" + whole[cut:]})
+        for v in other.variables:
+            other.element(v, v.offset)
+    assert LocalVariables({}).variables == []

@@ -1,0 +1,140 @@
+"""What has a limit: printed text, shared memory, the sizes of copies and of a call's parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.compile.source import compile_source
+from grader.launch import Array, Launch, Trace
+from grader.simulator.core.bindings import core
+from grader.simulator.core.run import PRINTED, Limits, Machine
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.model import PtxError
+from grader.simulator.ptx.parser import parse
+from grader.simulator.simulate import simulate
+
+
+def ran(source: str, launch: Launch) -> Trace:
+    (trace,) = simulate(compile_source(source.encode(), "k.cu"), [launch])
+    assert trace.ended and not trace.errors, trace.findings
+    return trace
+
+
+PRINTS = """#include <cstdio>
+extern "C" __global__ void k(int *x) {
+  for (int i = 0; i < x[0]; ++i) printf("%015d", i);
+}
+"""
+
+
+@pytest.mark.parametrize(("count", "cut"), [(PRINTED // 15, False), (PRINTED // 15 + 1, True)])
+def test_printed_text_is_kept_up_to_its_limit(count: int, cut: bool) -> None:
+    x = Array("x", (1,), "int32", np.array([count], "i4"))
+    text = ran(PRINTS, Launch("k", (1, 1, 1), (1, 1, 1), (x,))).printed
+    whole = "".join(f"{i:015d}" for i in range(count))
+    assert text.startswith(whole[:PRINTED])
+    assert ("[printf: only the first 64 KiB are kept]" in text) == cut
+    assert len(text) <= PRINTED + 60
+
+
+COPIES = """
+extern "C" __global__ void k(const char *in, char *out) {{
+  __shared__ __align__(16) char s[32 * {size}];
+  unsigned at = __cvta_generic_to_shared(s + threadIdx.x * {size});
+  const char *from = in + (31 - threadIdx.x) * {size};
+  asm volatile("cp.async.{how}.shared.global [%0], [%1], {size};" :: "r"(at), "l"(from) : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+  for (int i = 0; i < {size}; ++i) out[threadIdx.x * {size} + i] = s[threadIdx.x * {size} + i];
+}}
+"""
+
+
+@pytest.mark.parametrize(("how", "size"), [("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)])
+def test_asynchronous_copies_of_each_size(how: str, size: int) -> None:
+    data = np.arange(32 * size, dtype="int8")
+    args = (Array("in", data.shape, "int8", data), Array("out", data.shape, "int8", None, True))
+    trace = ran(COPIES.format(how=how, size=size), Launch("k", (1, 1, 1), (32, 1, 1), args))
+    assert np.array_equal(trace.outputs[1], data.reshape(32, size)[::-1].reshape(-1))
+
+
+TILE = """
+extern "C" __global__ void k(const float *in, float *out) {
+  extern __shared__ float tile[];
+  for (int i = threadIdx.x; i < 12288; i += blockDim.x) tile[i] = in[i];
+  __syncthreads();
+  for (int i = threadIdx.x; i < 12288; i += blockDim.x) out[i] = tile[12287 - i];
+}
+"""
+
+
+def tiled(shared: int) -> tuple[np.ndarray, Launch]:
+    data = np.arange(12288, dtype="f4")
+    args = (Array("in", (12288,), "float32", data), Array("out", (12288,), "float32", None, True))
+    return data, Launch("k", (1, 1, 1), (256, 1, 1), args, shared)
+
+
+def test_a_tile_of_all_48_kib() -> None:
+    data, launch = tiled(48 << 10)
+    assert np.array_equal(ran(TILE, launch).outputs[1], data[::-1])
+
+
+def test_a_tile_of_more_is_refused_and_one_of_less_overrun() -> None:
+    program = compile_source(TILE.encode(), "k.cu")
+    (more,) = simulate(program, [tiled((48 << 10) + 4)[1]])
+    assert [f.kind for f in more.errors] == ["launch-failure"]
+    (less,) = simulate(program, [tiled((48 << 10) - 4)[1]])
+    assert {f.kind for f in less.errors} == {"invalid-access"}
+
+
+CALLS = """.version 8.3
+.target sm_90
+.address_size 64
+.func (.param .{result} r) f(.param .{takes} p)
+{{
+  .reg .b32 %v;
+  ld.param.u32 %v, [p];
+  st.param.b32 [r], %v;
+  ret;
+}}
+.visible .entry k(.param .u64 x)
+{{
+  .reg .b32 %a;
+  .param .{gives} q;
+  .param .{wants} w;
+  mov.u32 %a, 7;
+  st.param.b32 [q], %a;
+  call.uni (w), f, (q);
+  ld.param.b32 %a, [w];
+  ret;
+}}
+"""
+SAME = {"takes": "b32", "gives": "b32", "result": "b32", "wants": "b32"}
+
+
+@pytest.mark.parametrize("change", ["takes", "gives", "result", "wants"])
+def test_a_call_whose_parameters_differ_in_size_is_refused(change: str) -> None:
+    decode(parse(CALLS.format(**SAME)), "k", core().known)
+    with pytest.raises(PtxError, match="a call with [48] bytes in [qw] for [48]"):
+        decode(parse(CALLS.format(**SAME | {change: "b64"})), "k", core().known)
+
+
+@pytest.mark.parametrize("declared", [".shared .align 4 .b8 a[{}];", ".extern .shared .b8 a[{}];"])
+@pytest.mark.parametrize(("size", "refused"), [(1 << 10, False), (1 << 30, True)])
+def test_more_shared_memory_than_any_device_has_is_refused(
+    declared: str, size: int, refused: bool
+) -> None:
+    text = (
+        ".version 9.0\n.target sm_90\n.address_size 64\n"
+        + declared.format(size)
+        + "\n.visible .entry k()\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, a;\nret;\n}\n"
+    )
+    module = parse(text)
+    machine = Machine(module, decode(module, "k", core().known))
+    launch = Launch("k", (1, 1, 1), (1, 1, 1), ())
+    if refused:
+        with pytest.raises(PtxError, match="no device has so much"):
+            machine.run(launch, Limits(), count=False)
+    else:
+        assert machine.run(launch, Limits(), count=False).ended

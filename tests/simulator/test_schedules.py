@@ -1,0 +1,65 @@
+"""`--schedules`: what depends on the order of blocks and warps is said, and nothing else is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.compile.source import compile_source
+from grader.launch import Array, Finding, Launch
+from grader.simulator.simulate import simulate
+
+LAST_ONE_WINS = b"""\
+extern "C" __global__ void last(int* out) { atomicExch(&out[0], (int)blockIdx.x); }
+"""
+TICKETS = b"""\
+__device__ int next;
+extern "C" __global__ void last(int* out) {
+    if (threadIdx.x == 0) out[atomicAdd(&next, 1)] = blockIdx.x;
+}
+"""
+WARPS = b"""\
+extern "C" __global__ void last(int* out) {
+    if (threadIdx.x % 32 == 0) atomicExch(&out[blockIdx.x], (int)threadIdx.x);
+}
+"""
+EVERY_BLOCK = b"""\
+extern "C" __global__ void last(int* out) {
+    if (threadIdx.x == 0) atomicAdd(&out[0], (int)blockIdx.x);
+}
+"""
+OWN_ELEMENT = b"""\
+extern "C" __global__ void last(int* out) { if (threadIdx.x == 0) out[blockIdx.x] = blockIdx.x; }
+"""
+ROUNDING = b"""\
+extern "C" __global__ void last(float* out) {
+    if (threadIdx.x == 0) atomicAdd(&out[0], 0.1f * (blockIdx.x + 1));
+}
+"""
+
+
+def findings(source: bytes, dtype: str = "int32", schedules: int = 6) -> tuple[Finding, ...]:
+    out = Array("out", (16,), dtype, np.zeros(16, dtype), True)
+    launch = Launch("last", (16, 1, 1), (128, 1, 1), (out,))
+    (trace,) = simulate(compile_source(source, "last.cu"), [launch], schedules=schedules)
+    return tuple(f for f in trace.findings if "order of blocks" in f.message)
+
+
+@pytest.mark.parametrize("source", [LAST_ONE_WINS, TICKETS, WARPS])
+def test_a_result_that_depends_on_the_order(source: bytes) -> None:
+    (found,) = findings(source)
+    assert (found.kind, found.severity, found.variable) == ("race", "warning", "out")
+
+
+@pytest.mark.parametrize("source", [EVERY_BLOCK, OWN_ELEMENT])
+def test_a_result_that_does_not(source: bytes) -> None:
+    assert findings(source) == ()
+
+
+def test_atomic_rounding_is_only_an_info() -> None:
+    (found,) = findings(ROUNDING, "float32", schedules=12)
+    assert found.severity == "info"
+
+
+def test_not_tried_unless_asked() -> None:
+    assert findings(LAST_ONE_WINS, schedules=0) == ()

@@ -1,0 +1,76 @@
+"""Outputs, findings and counters are the same for any number of threads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grader.compile.program import Program
+from grader.compile.source import compile_source
+from grader.launch import Trace
+from grader.simulator.simulate import simulate
+from tests.fuzz.corpus import KERNELS, Spec, read
+from tests.simulator.test_watch import KERNELS as WATCHED
+
+NAMES = sorted(path.stem for path in KERNELS.glob("*.cu"))
+
+
+@cache
+def program(name: str) -> Program:
+    path = KERNELS / f"{name}.cu"
+    return compile_source(path.read_bytes(), path.name)
+
+
+def facts(trace: Trace) -> dict[str, object]:
+    """What must not depend on the threads; arrays as bytes."""
+    return {
+        "findings": trace.findings,
+        "outputs": {k: np.asarray(v).tobytes() for k, v in trace.outputs.items()},
+        "unwritten": {k: np.asarray(v).tobytes() for k, v in trace.unwritten.items()},
+        "counters": dict(trace.counters),
+        "lines": trace.lines,
+        "ended": trace.ended,
+    }
+
+
+def run(name: str, spec: Spec, threads: int, seed: int) -> dict[str, object]:
+    return facts(simulate(program(name), [spec.launch(seed)], threads=threads, steps=200_000)[0])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(
+    name=st.sampled_from(NAMES),
+    blocks=st.integers(1, 9),
+    width=st.sampled_from([8, 16, 31, 32, 33, 64, 96]),
+    threads=st.integers(2, 5),
+    seed=st.integers(0, 99),
+)
+def test_any_launch(name: str, blocks: int, width: int, threads: int, seed: int) -> None:
+    spec = read((KERNELS / f"{name}.cu").read_text())
+    block = (width, 1, 1) if spec.block[1] == 1 else spec.block
+    spec = replace(spec, grid=(blocks, spec.grid[1], 1), block=block)
+    assert run(name, spec, threads, seed) == run(name, spec, 1, seed)
+
+
+@pytest.mark.parametrize("path", WATCHED, ids=[f"{p.parent.name}/{p.stem}" for p in WATCHED])
+def test_every_finding(path: Path) -> None:
+    text = path.read_text()
+    spec = read(text)
+    if spec.grid == (1, 1, 1):
+        spec = replace(spec, grid=(3, 1, 1))
+    compiled = compile_source(text.encode(), path.name)
+    one, three = (
+        facts(simulate(compiled, [spec.launch()], threads=t, steps=100_000)[0]) for t in (1, 3)
+    )
+    assert one == three
+
+
+def test_a_difference_would_show() -> None:
+    spec = read((KERNELS / "matmul.cu").read_text())
+    assert run("matmul", spec, 1, 0) != run("matmul", spec, 1, 1)

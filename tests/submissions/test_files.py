@@ -1,0 +1,130 @@
+"""Submissions are read once; what cannot be source text is refused with one clear message."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from grader.faults import LabFault, StudentFault
+from grader.submissions.files import MAX_BYTES, read_submission
+
+SOURCE = b'extern "C" __global__ void k(int* p)\n{\n    *p = 1;\n}\n'
+
+
+def test_reads_the_bytes_that_it_hashes(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cu"
+    path.write_bytes(SOURCE)
+    submission = read_submission(path)
+    assert submission.name == "kernel.cu"
+    assert submission.data == SOURCE
+    assert submission.sha256 == hashlib.sha256(SOURCE).hexdigest()
+    assert submission.text == SOURCE.decode()
+
+
+ACCEPTED = [
+    b"\xef\xbb\xbf" + SOURCE,
+    SOURCE.replace(b"\n", b"\r\n"),
+    "// größe\n".encode() + SOURCE,
+    SOURCE.ljust(MAX_BYTES),
+]
+
+
+@pytest.mark.parametrize("data", ACCEPTED, ids=["bom", "crlf", "utf-8", "largest"])
+def test_accepted(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "kernel.cu"
+    path.write_bytes(data)
+    assert read_submission(path).data == data
+    assert not read_submission(path).text.startswith("\ufeff")
+
+
+REFUSED = [
+    ("empty", b"", 0, "the file is empty"),
+    ("blank", b" \n\t\r\n", 0, "the file is empty"),
+    ("bom-only", b"\xef\xbb\xbf\n", 0, "the file is empty"),
+    ("too-large", SOURCE.ljust(MAX_BYTES + 1), 0, "larger than 256 KiB"),
+    ("ten-megabytes", b"/" * 10_000_000, 0, "larger than 256 KiB"),
+    ("binary", b"line\nline\n\x7fELF\0\0", 3, "byte 14 is NUL"),
+    ("utf-16", "k\n".encode("utf-16"), 1, "UTF-16"),
+    ("latin-1", b"// a\n// gr\xfc\xdf\n", 2, "byte 10 is 0xfc"),
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "what"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
+)
+def test_refused_content(tmp_path: Path, data: bytes, line: int, what: str) -> None:
+    path = tmp_path / "kernel.cu"
+    path.write_bytes(data)
+    with pytest.raises(StudentFault) as caught:
+        read_submission(path)
+    fault = caught.value
+    assert what in fault.what
+    assert fault.where == (f"kernel.cu:{line}" if line else "kernel.cu")
+    assert fault.mend
+    assert [(f.severity, f.line, f.file) for f in fault.findings] == [("error", line, "kernel.cu")]
+
+
+def test_missing_file_names_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "tiled.cu").write_bytes(SOURCE)
+    with pytest.raises(LabFault, match="no such file") as caught:
+        read_submission(tmp_path / "tilde.cu")
+    assert caught.value.mend == f"did you mean {tmp_path / 'tiled.cu'}?"
+
+
+def test_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(LabFault, match="no such file"):
+        read_submission(tmp_path / "nowhere" / "kernel.cu")
+
+
+def test_folder(tmp_path: Path) -> None:
+    with pytest.raises(LabFault, match="this is a folder"):
+        read_submission(tmp_path)
+
+
+def test_fifo_is_refused_without_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cu"
+    os.mkfifo(path)
+    with pytest.raises(LabFault, match="not a regular file"):
+        read_submission(path)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_device(device: str) -> None:
+    with pytest.raises(LabFault, match="not a regular file"):
+        read_submission(Path(device))
+
+
+@pytest.mark.parametrize("leads_to", ["kernel.cu", "link.cu", "/etc/passwd", "nowhere"])
+def test_a_link_is_refused_wherever_it_leads(leads_to: str, tmp_path: Path) -> None:
+    (tmp_path / "kernel.cu").write_bytes(SOURCE)
+    (tmp_path / "link.cu").symlink_to(leads_to)
+    with pytest.raises(LabFault, match="symbolic link") as caught:
+        read_submission(tmp_path / "link.cu")
+    assert "the .cu file itself" in caught.value.mend
+
+
+def test_a_folder_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "kernel.cu").write_bytes(SOURCE)
+    (tmp_path / "here").symlink_to("own")
+    assert read_submission(tmp_path / "here" / "kernel.cu").data == SOURCE
+
+
+def test_impossible_names() -> None:
+    for name in ("a\0b.cu", "x" * 5000):
+        with pytest.raises(LabFault, match="cannot read the file"):
+            read_submission(Path(name))
+
+
+def test_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cu"
+    path.write_bytes(SOURCE)
+    path.chmod(0)
+    if os.geteuid() == 0:
+        assert read_submission(path).data == SOURCE  # root reads every file
+        return
+    with pytest.raises(LabFault, match="Permission denied"):
+        read_submission(path)

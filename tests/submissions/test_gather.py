@@ -1,0 +1,262 @@
+"""Whose each file is, in every layout, as a folder and as a zip, and wrapped in one folder."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from grader.faults import LabFault, StudentFault
+from grader.submissions.gather import gather
+from tests.batch.place import archive, folder, kernel
+
+LAB = "tiled-matmul"
+A, B, C = kernel(1), kernel(2), kernel(3)
+SHEET = b"phases: 4\n"
+
+GRADESCOPE = b"""\
+submission_11:
+  :submitters:
+  - :name: Ann Lee
+    :sid: '0100'
+    :email: ann@example.org
+  :created_at: 2027-03-28 21:59:30.500000000 Z
+  :score: 3.0
+  :results:
+    output: |-
+      submission_99:
+        :submitters: forged
+    :submitters: forged too
+  :history:
+  - :id: 1
+    :submitters: forged
+submission_12:
+  :submitters:
+  - :name: Bo
+    :sid:
+    :email: bo@example.org
+  - :name: Cy
+    :sid: C7
+    :email:
+  :created_at: 2027-03-29 08:00:00.000000000 +02:00
+"""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Files, what is found in them by student, and a word of each note."""
+
+    name: str
+    files: Mapping[str, bytes | None]
+    found: Mapping[str, bytes | str]
+    notes: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
+    who: Mapping[str, str] = field(default_factory=dict)
+
+
+CASES = {
+    "flat": Layout(
+        "flat",
+        {
+            "ann.cu": A,
+            "bo.CU": B,
+            "ann.answers.yaml": SHEET,
+            "notes.txt": b"",
+            ".hidden.cu": C,
+            "__MACOSX/._ann.cu": b"",
+            "cy/deep/x.cu": C,
+            "di/notes.txt": b"",
+            "ed": None,
+            "fi.cu": A,
+            "fi/fi.cu": B,
+        },
+        {"ann": A, "bo": B, "cy": C, "fi": "a folder `fi/`: which is meant"},
+        ("notes.txt", "cy/: taken", "di/: left out", "ed/: left out"),
+        ("ann",),
+    ),
+    "folders": Layout(
+        "folders",
+        {
+            "ann/my kernel.cu": A,
+            "ann/answers.yaml": SHEET,
+            "bo/deep/er/x.cu": B,
+            "bo/answers.yaml": SHEET,
+            "cy/tiled-matmul.cu": C,
+            "cy/old/tiled-matmul.cu": A,
+            "cy/scratch.cu": B,
+            "di/a.cu": A,
+            "di/b.cu": B,
+            "ed": None,
+            "fi/report.pdf": b"%PDF",
+            "readme.md": b"",
+        },
+        {
+            "ann": A,
+            "bo": B,
+            "cy": C,
+            "di": "2 .cu files",
+            "ed": "no .cu file was handed in",
+            "fi": "no .cu file was handed in among 1 file\n",
+        },
+        ("readme.md",),
+        ("ann", "bo"),
+    ),
+    "canvas": Layout(
+        "canvas",
+        {
+            "leeann_4711_900_tiled-matmul.cu": A,
+            "leeann_4711_901_answers.yaml": SHEET,
+            "mullerbo_LATE_4712_902_tiled-matmul-2.cu": B,
+            "mullerbo_LATE_4712_903_notes.txt": b"",
+            "cyd_4713_904_x.cu": C,
+            "solution.cu": C,
+        },
+        {"4711": A, "4712": B, "4713": C},
+        ("solution.cu",),
+        ("4711",),
+        {"4711": "leeann", "4712": "mullerbo"},
+    ),
+    "moodle": Layout(
+        "moodle",
+        {
+            "Ann Lee_1001_assignsubmission_file_/tiled-matmul.cu": A,
+            "Ann Lee_1001_assignsubmission_file_/answers.yaml": SHEET,
+            "Jo_hn O'Bo_1002_assignsubmission_file_/sub/x.cu": B,
+            "Ann Lee_1001_assignsubmission_onlinetext_/onlinetext.html": b"",
+        },
+        {"1001": A, "1002": B},
+        ("typed text into Moodle",),
+        ("1001",),
+        {"1001": "Ann Lee", "1002": "Jo_hn O'Bo"},
+    ),
+    "moodle without folders": Layout(
+        "moodle",
+        {
+            "Ann Lee_1001_assignsubmission_file_tiled-matmul.cu": A,
+            "Bo_1002_assignsubmission_file_x.cu": B,
+        },
+        {"1001": A, "1002": B},
+        who={"1001": "Ann Lee"},
+    ),
+    "gradescope": Layout(
+        "gradescope",
+        {
+            "submission_metadata.yml": GRADESCOPE,
+            "submission_11/tiled-matmul.cu": A,
+            "submission_11/answers.yaml": SHEET,
+            "submission_12/x.cu": B,
+            "submission_13/y.cu": C,
+        },
+        {"0100": A, "bo@example.org": B, "C7": B},
+        ("submission_13",),
+        ("0100",),
+        {"0100": "Ann Lee", "C7": "Cy"},
+    ),
+}
+
+
+def made(kind: str, place: Path, files: Mapping[str, bytes | None]) -> Path:
+    if "wrapped" in kind:
+        files = {f"assignment 3/{name}": data for name, data in files.items()}
+    if "zip" in kind:
+        return archive(place / "class.zip", files)
+    return folder(place / "class", files)
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "wrapped folder", "wrapped zip"])
+@pytest.mark.parametrize("name", CASES)
+def test_whose_each_is(name: str, kind: str, tmp_path: Path) -> None:
+    layout = CASES[name]
+    gathered = gather(made(kind, tmp_path, layout.files), LAB)
+    assert gathered.layout == layout.name
+    got = {one.student: one for one in gathered.found}
+    assert list(got) == sorted(layout.found)
+    for student, due in layout.found.items():
+        if isinstance(due, bytes):
+            assert got[student].read() == due
+        else:
+            with pytest.raises((StudentFault, LabFault), match=due):
+                got[student].read()
+    with_sheet = {s for s, one in got.items() if one.answers() is not None}
+    assert with_sheet == set(layout.sheets)
+    assert {s: got[s].who for s in layout.who} == dict(layout.who)
+    assert len(gathered.notes) == len(layout.notes)
+    for note, word in zip(sorted(gathered.notes), sorted(layout.notes), strict=True):
+        assert word in note
+
+
+def test_gradescope_tells_when(tmp_path: Path) -> None:
+    found = gather(folder(tmp_path / "g", CASES["gradescope"].files), LAB).found
+    assert {one.student: one.received for one in found} == {
+        "0100": datetime(2027, 3, 28, 21, 59, 30, 500000, tzinfo=UTC),
+        "C7": datetime(2027, 3, 29, 6, 0, tzinfo=UTC),
+        "bo@example.org": datetime(2027, 3, 29, 6, 0, tzinfo=UTC),
+    }
+
+
+def test_canvas_tells_late_and_no_time(tmp_path: Path) -> None:
+    found = gather(folder(tmp_path / "c", CASES["canvas"].files), LAB).found
+    assert [one.student for one in found if one.late] == ["4712"]
+    assert {one.received for one in found} == {None}
+
+
+def test_one_student_alone_is_not_a_wrapper(tmp_path: Path) -> None:
+    files = {"ann/tiled-matmul.cu": A, "ann/scratch.cu": B}
+    (one,) = gather(folder(tmp_path / "class", files), LAB).found
+    assert (one.student, one.read()) == ("ann", A)
+
+
+def test_a_decomposed_name_is_the_same_student(tmp_path: Path) -> None:
+    name = unicodedata.normalize("NFD", "Zoë")
+    (one,) = gather(folder(tmp_path / "class", {f"{name}.cu": A}), LAB).found
+    assert one.student == "Zoë"
+
+
+def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    folder(tmp_path / "class", {"ok.cu": B})
+    (tmp_path / "class" / "caf\udce9.cu").write_bytes(A)
+    found = {one.student: one.read() for one in gather(tmp_path / "class", LAB).found}
+    assert found == {"caf\\xe9": A, "ok": B}
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+@pytest.mark.parametrize(
+    ("mark", "said"), [("\n", "\\n"), ("\r", "\\r"), ("\u2028", "\\u2028"), ("\x1b", "\\x1b")]
+)
+def test_a_name_is_one_line(mark: str, said: str, kind: str, tmp_path: Path) -> None:
+    files = {f"bo{mark}1 of 1.cu": A, f"no{mark}tes.txt": b""}
+    gathered = gather(made(kind, tmp_path, files), LAB)
+    assert [one.student for one in gathered.found] == [f"bo{said}1 of 1"]
+    assert gathered.notes[0].startswith(f"no{said}tes.txt: left out")
+
+
+@pytest.mark.parametrize(
+    ("files", "what"),
+    [
+        ({}, "there are no submissions"),
+        ({"notes.txt": b"", "b.py": b""}, "there are no submissions"),
+        ({"submission_metadata.yml": b"- [", "submission_1/x.cu": A}, "Gradescope"),
+        (
+            {"submission_metadata.yml": b"submission_1:\n  :submitters: [", "a/x.cu": A},
+            "Gradescope",
+        ),
+    ],
+)
+def test_what_is_no_class(files: Mapping[str, bytes], what: str, tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    with pytest.raises(LabFault, match=what):
+        gather(folder(tmp_path / "class", files), LAB)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("x.cu", "neither a folder nor a zip"), ("no", "no such")]
+)
+def test_what_is_no_folder(name: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "x.cu").write_bytes(A)
+    with pytest.raises(LabFault, match=what) as raised:
+        gather(tmp_path / name, LAB)
+    assert raised.value.mend

@@ -1,0 +1,225 @@
+"""LAUNCH.yaml: what it gives, and every mistake in it said with file, line and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.compile.program import Kernel, Parameter
+from grader.faults import LabFault
+from grader.grading.single_launch import match
+from grader.launch import Array, Scalar
+from grader.submissions.launchfile import element_type, fits, read_array, read_launch
+
+GOOD = """\
+kernel: matmul
+grid: [4, 4]
+block: [16, 16]
+shared: 64
+args:
+  - {in: a.npy}
+  - {inout: b.npy, save: b_after.npy}
+  - {out: {dtype: float32, shape: [2, 3]}, save: c.npy}
+  - {value: 64, dtype: int32}
+globals: {mask: a.npy}
+"""
+
+
+def write(folder: Path, text: str = GOOD) -> Path:
+    """A launch file with its arrays, and files that only look like arrays."""
+    np.save(folder / "a.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
+    np.save(folder / "b.npy", np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3)))
+    np.save(folder / "pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
+    np.save(folder / "complex.npy", np.zeros(2, np.complex64))
+    np.savez(folder / "zipped.npy.npz", np.zeros(2))
+    (folder / "zipped.npy.npz").rename(folder / "zipped.npy")
+    (folder / "text.npy").write_text("1 2 3\n")
+    (folder / "empty.npy").write_bytes(b"")
+    (folder / "short.npy").write_bytes((folder / "a.npy").read_bytes()[:-4])
+    huge = b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 9999), }"
+    head = b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + huge.ljust(117) + b"\n"
+    (folder / "huge.npy").write_bytes(head)
+    path = folder / "LAUNCH.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_everything_is_read(tmp_path: Path) -> None:
+    asked = read_launch(write(tmp_path))
+    launch = asked.launch("matmul", ("A", "B", "C", "n"))
+    assert (launch.grid, launch.block, launch.shared) == ((4, 4, 1), (16, 16, 1), 64)
+    a, b, c, n = launch.args
+    assert isinstance(a, Array)
+    assert a.data is not None and not a.read_back
+    assert isinstance(b, Array) and b.data is not None
+    assert (b.dtype, b.data.dtype.byteorder, b.data.flags.c_contiguous) == ("int32", "=", True)
+    assert b.data.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert c == Array("C", (2, 3), "float32", None, read_back=True)
+    assert n == Scalar("n", 64, "int32")
+    assert asked.saves == {1: "b_after.npy", 2: "c.npy"}
+    assert launch.globals["mask"].shape == (2, 3)
+
+
+def test_the_shortest_one(tmp_path: Path) -> None:
+    asked = read_launch(write(tmp_path, "grid: [1]\nblock: [2, 3]\n"))
+    assert (asked.grid, asked.block, asked.kernel) == ((1, 1, 1), (2, 3, 1), None)
+    assert asked.arguments == ()
+
+
+BROKEN = [
+    # what, old, new, where, said, mend
+    ("misspelt key", "grid:", "gird:", "2: gird", "unknown key `gird`", "did you mean `grid`?"),
+    ("key in an argument", "inout:", "inuot:", "7: args.1.inuot", "unknown key", "`inout`"),
+    ("key in out", "dtype: float32, s", "type: float32, s", "8: args.2.out.type", "unknown",
+     "dtype"),
+    ("key missing", "block: [16, 16]\n", "", "LAUNCH.yaml:1", "`block` is missing", "keys: "),
+    ("key twice", "shared: 64", "grid: [1]", "LAUNCH.yaml:4", "`grid` stands here twice", ""),
+    ("no number", "shared: 64", "shared: many", "4: shared", "integer", ""),
+    ("negative", "[4, 4]", "[4, -4]", "2: grid.1", "greater than or equal to 0", ""),
+    ("four axes", "[4, 4]", "[4, 4, 4, 4]", "2: grid", "1 to 3", ""),
+    ("two roles", "{in: a.npy}", "{in: a.npy, inout: a.npy}", "6: args.0", "exactly one of", ""),
+    ("no role", "{in: a.npy}", "{save: a.npy}", "6: args.0", "exactly one of", ""),
+    ("no dtype", ", dtype: int32}", "}", "9: args.3", "a `value` needs a `dtype`", ""),
+    ("a value saved", "dtype: int32}", "dtype: int32, save: n.npy}", "9: args.3", "cannot be saved",
+     ""),
+    ("a bare number", "{value: 64, dtype: int32}", "64", "9: args.3", "keys with values, not `64`",
+     "keys: in, inout, out, value"),
+    ("dtype of a file", "{in: a.npy}", "{in: a.npy, dtype: int8}", "6: args.0", "only a `value`",
+     ""),
+    ("unknown dtype", "dtype: int32", "dtype: int33", "9: args.3.dtype", "'int32'", ""),
+    ("value beyond its dtype", "value: 64, dtype: int32", "value: 200, dtype: int8",
+     "9: args.3.value", "whole number from -128 to 127", ""),
+    ("fraction as int", "value: 64", "value: 6.5", "9: args.3.value", "6.5 is no int32", ""),
+    ("missing array", "a.npy}\n  - {inout", "none.npy}\n  - {inout", "6: args.0.in",
+     "there is no file", "relative to"),
+    ("folder as array", "{in: a.npy}", "{in: .}", "6: args.0.in", "is a folder", ""),
+    ("not an array", "{in: a.npy}", "{in: text.npy}", "6: args.0.in", "not a .npy", "numpy.save"),
+    ("empty file", "{in: a.npy}", "{in: empty.npy}", "6: args.0.in", "not a .npy file", ""),
+    ("npz", "{in: a.npy}", "{in: zipped.npy}", "6: args.0.in", "not a .npy file", ""),
+    ("pickled", "{in: a.npy}", "{in: pickled.npy}", "6: args.0.in", "never loaded", "plain"),
+    ("complex", "{in: a.npy}", "{in: complex.npy}", "6: args.0.in", "dtype complex64", "float32"),
+    ("cut short", "{in: a.npy}", "{in: short.npy}", "6: args.0.in", "not a sound .npy", ""),
+    ("huge file", "{in: a.npy}", "{in: huge.npy}", "6: args.0.in", "more than 1024 MiB", ""),
+    ("huge out", "[2, 3]", "[200000, 300000]", "8: args.2.out.shape", "more than 1024 MiB", ""),
+    ("saved outside", "save: c.npy", "save: ../c.npy", "8: args.2.save", "ends in .npy", ""),
+    ("saved twice", "save: c.npy", "save: b_after.npy", "8: args.2.save", "two arguments", ""),
+    ("global missing", "mask: a.npy", "mask: no.npy", "10: globals.mask", "there is no file", ""),
+    ("not yaml", "grid: [4, 4]", "grid: [4, 4", "LAUNCH.yaml:", "not valid YAML", ""),
+    ("empty", GOOD, "", "LAUNCH.yaml:1", "the file is empty", "`key: value`"),
+    ("a list", GOOD, "- 1\n", "LAUNCH.yaml:1", "`key: value`", "keys: kernel, grid"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "said", "mend"),
+    [row[1:] for row in BROKEN],
+    ids=[row[0] for row in BROKEN],
+)
+def test_broken(tmp_path: Path, old: str, new: str, where: str, said: str, mend: str) -> None:
+    assert GOOD.count(old) == 1
+    path = write(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(LabFault) as caught:
+        read_launch(path)
+    assert caught.value.where.startswith(str(path))
+    assert where in caught.value.where
+    assert said in caught.value.what
+    assert mend in caught.value.mend
+    assert "\n" not in caught.value.what
+
+
+def test_no_launch_file(tmp_path: Path) -> None:
+    for path in (tmp_path / "no.yaml", tmp_path):
+        with pytest.raises(LabFault, match="(cannot read|not a regular)"):
+            read_launch(path)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 4)])
+def test_any_shape_is_read(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    np.save(tmp_path / "x.npy", np.ones(shape, np.float16))
+    array = read_array(tmp_path / "x.npy", 1 << 20)
+    assert (array.shape, array.dtype.name) == (shape, "float16")
+
+
+@pytest.mark.parametrize(
+    ("c_type", "dtype"),
+    [
+        ("const float*", "float32"),
+        ("float * __restrict__", "float32"),
+        ("unsigned", "uint32"),
+        ("unsigned char*", "uint8"),
+        ("const unsigned long long int*", "uint64"),
+        ("short int", "int16"),
+        ("signed char", "int8"),
+        ("uint8_t*", "uint8"),
+        ("size_t", "uint64"),
+        ("bool", "bool"),
+        ("float4*", None),
+        ("struct Point*", None),
+        ("void*", None),
+    ],
+)
+def test_element_types(c_type: str, dtype: str | None) -> None:
+    assert element_type(c_type) == dtype
+
+
+@pytest.mark.parametrize(
+    ("c_type", "dtype", "good"),
+    [
+        ("int*", "int32", True),
+        ("int*", "uint32", True),
+        ("int*", "int64", False),
+        ("int*", "float32", False),
+        ("float*", "float64", False),
+        ("float4*", "float32", True),
+    ],
+)
+def test_what_fits(c_type: str, dtype: str, good: bool) -> None:
+    assert fits(c_type, dtype) is good
+
+
+KERNEL = Kernel(
+    "matmul",
+    "matmul",
+    3,
+    (
+        Parameter("const float*", "A", 8),
+        Parameter("int*", "B", 8),
+        Parameter("float*", "C", 8),
+        Parameter("int", "n", 4),
+    ),
+)
+MISMATCHES = [
+    # what, old, new, where, said, mend before the signature
+    ("too few", "  - {value: 64, dtype: int32}\n", "", "LAUNCH.yaml:5: args", "takes 4 arguments",
+     ""),
+    ("array for a number", "{value: 64, dtype: int32}", "{in: a.npy}", "9: args.3", "no pointer",
+     ""),
+    ("number for an array", "{in: a.npy}", "{value: 1, dtype: int64}", "6: args.0", "a pointer",
+     ""),
+    ("wrong dtype", "{in: a.npy}", "{in: b.npy}", "6: args.0", "takes float32; this array is int32",
+     "save it as float32: numpy.save(FILE, array.astype('float32'))\n"),
+    ("wrong value", "dtype: int32}", "dtype: int64}", "9: args.3", "this value is int64",
+     "write dtype: int32\n"),
+]  # fmt: skip
+
+
+def test_a_launch_that_fits(tmp_path: Path) -> None:
+    match(KERNEL, read_launch(write(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "said", "mend"),
+    [row[1:] for row in MISMATCHES],
+    ids=[row[0] for row in MISMATCHES],
+)
+def test_a_launch_that_does_not_fit(
+    tmp_path: Path, old: str, new: str, where: str, said: str, mend: str
+) -> None:
+    assert GOOD.count(old) == 1
+    with pytest.raises(LabFault) as caught:
+        match(KERNEL, read_launch(write(tmp_path, GOOD.replace(old, new))))
+    assert where in caught.value.where
+    assert said in caught.value.what
+    assert caught.value.mend == mend + KERNEL.signature
