@@ -8,7 +8,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
-LIBRARY := grader/sim/_core.so
+LIBRARY := grader/simulator/_core.so
 PROCESSES ?= $(shell nproc)
 CORE := $(wildcard grader/simulator/core/*.c grader/simulator/core/*.h)
 GPU_SITE := build/gpu/site-packages
@@ -86,7 +86,7 @@ bench: bytecode
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -f grader/sim/_core*.so grader/sim/_core*.part
+	rm -f grader/simulator/_core*.so grader/simulator/_core*.part
 
 # -- setting up ----------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-CORE = Path("grader/sim/core")
+CORE = Path("grader/simulator/core")
 FLAGS = shlex.split("-O3 -std=c11 -fPIC -ffp-contract=off -fno-strict-aliasing -pthread")
 AVX2 = shlex.split("-mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mf16c")
 NO_COMPILER = """\

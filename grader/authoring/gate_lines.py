@@ -15,7 +15,8 @@ from grader.grading.quiz import open_paper, quiz_key
 from grader.labs.model import Lab, Question
 from grader.labs.quiz import FILE, LETTERS, AnswerSheet, Entry, Paper, Right, read_sheet
 from grader.labs.reference import Endless
-from grader.labs.thresholds import FILE, outdated, read_thresholds
+from grader.labs.thresholds import FILE as THRESHOLDS_FILE
+from grader.labs.thresholds import outdated, read_thresholds
 
 # One line of the author's gate: what a lab has to hold, whether it does, and what was seen.
 
@@ -82,7 +83,7 @@ def stale(lab: Lab) -> Iterator[str]:
     Raises LabFault for a file that cannot be read."""
     for device in outdated(read_thresholds(lab.folder), lab.baseline):
         yield (
-            f"{FILE}: those of {device} were measured beside another {lab.baseline.name} and are "
+            f"{THRESHOLDS_FILE}: those of {device} were measured beside another {lab.baseline.name} and are "
             f"not used: run `grader labs calibrate {lab.name} --write` there, or remove them"
         )
 

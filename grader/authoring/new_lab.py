@@ -115,7 +115,7 @@ def _filled(text: str, held: Mapping[str, str]) -> str:
 
 def _templates() -> dict[str, str]:
     """The templates' texts by their path below the folder, without the suffix."""
-    return dict(_below(files("grader.newlab") / "template", ""))
+    return dict(_below(files("grader.authoring") / "template", ""))
 
 
 def _below(folder: Traversable, path: str) -> list[tuple[str, str]]:

@@ -161,9 +161,9 @@ def _environment() -> tuple[Environment, str]:
     """The class report's base and style, and what is ours."""
     base = report_pages()
     environment = base.environment.overlay(
-        loader=ChoiceLoader([PackageLoader("grader.similar"), PackageLoader("grader.reports.page")])
+        loader=ChoiceLoader([PackageLoader("grader.batch"), PackageLoader("grader.reports.page")])
     )
-    own = (files("grader.similar") / "templates" / "alike.css").read_text("utf-8")
+    own = (files("grader.batch") / "templates" / "alike.css").read_text("utf-8")
     return environment, base.style + own
 
 

@@ -91,7 +91,7 @@ def compiler() -> Sign:
 
 def simulator() -> Sign:
     """The C core that was built with the package."""
-    folder = Path(__file__).parent / "sim"
+    folder = Path(__file__).parents[1] / "simulator"
     cores = sorted(path.name for path in folder.glob("_core*.so"))
     if not cores:
         mend = "install a C compiler, then: pip install . (or make demo in a checkout)"
@@ -249,7 +249,7 @@ def _tool(what: str, name: str, package: str) -> Sign:
 def launch() -> Sign:
     """Whether a GPU runs a known kernel, asked of each in a child."""
     from grader.gpu.devices import devices, lacking
-    from grader.gpu.launches import healthy
+    from grader.gpu.process import healthy
 
     missing = lacking()
     if missing is not None:

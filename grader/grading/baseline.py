@@ -78,9 +78,11 @@ def _digest(lab: Lab, case: Case, how: How, program: Program) -> str:
 
 def simulator_stamp() -> str:
     """Changes when the simulator does: the package's version, its files' sizes and times."""
-    folder = Path(grader.__file__).parent / "sim"
+    folder = Path(grader.__file__).parent / "simulator"
     stats = [
-        (f.name, s.st_size, s.st_mtime_ns) for f in sorted(folder.iterdir()) for s in [f.stat()]
+        (f.name, s.st_size, s.st_mtime_ns)
+        for f in sorted((*folder.rglob("*.py"), *folder.rglob("*.so")))
+        for s in [f.stat()]
     ]
     return f"{grader.__version__} {stats}"
 

@@ -110,7 +110,7 @@ def test_what_is_in_the_zip(archive: bytes) -> None:
     solutions = {Path(name).name for name in names if name.startswith("course/solutions")}
     assert solutions == needed and not [n for n in names if n.startswith("course") and "wrong" in n]
     assert not any(name.endswith((".so", ".pyc")) or "__pycache__" in name for name in names)
-    c_core = {p.name for p in (ROOT / "grader/sim/core").glob("*.[ch]")}
+    c_core = {p.name for p in (ROOT / "grader/simulator/core").glob("*.[ch]")}
     assert c_core == {
         Path(n).name for n in names if n.startswith("warpgrade/grader/simulator/core/")
     }

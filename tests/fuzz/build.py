@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-CORE = Path(__file__).parents[2] / "grader" / "sim" / "core"
+CORE = Path(__file__).parents[2] / "grader" / "simulator" / "core"
 BASE = ("-std=gnu11", "-g", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-strict-aliasing")
 SANITISE = (
     "-O1",

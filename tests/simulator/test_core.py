@@ -15,7 +15,7 @@ from grader.simulator.core.bindings import Core, core
 from grader.simulator.core.sources import digest
 from tests.command import ROOT
 
-SOURCES = ROOT / "grader" / "sim" / "core"
+SOURCES = ROOT / "grader" / "simulator" / "core"
 
 
 def built(monkeypatch: pytest.MonkeyPatch, told: str | None) -> Path:
@@ -67,6 +67,8 @@ def test_one_changed_letter_or_name_is_another_digest(tmp_path: Path) -> None:
 
 
 def test_setup_tells_the_compiler_the_same() -> None:
-    told = runpy.run_path(str(ROOT / "grader" / "sim" / "sources.py"))["digest"](SOURCES)
+    told = runpy.run_path(str(ROOT / "grader" / "simulator" / "core" / "sources.py"))["digest"](
+        SOURCES
+    )
     assert told == digest(SOURCES)
     assert "-DCORE_SOURCES=" in (ROOT / "setup.py").read_text()

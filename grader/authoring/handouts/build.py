@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html as markup
+import pkgutil
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from types import ModuleType
 import pypandoc
 import typst
 
+from grader.authoring.handouts import figures
 from grader.authoring.handouts.canvas import svg
 from grader.authoring.handouts.figures.tiles import phase_table
 from grader.authoring.handouts.page import Page, Sources, expand
@@ -138,23 +140,27 @@ def page_order() -> tuple[str, ...]:
 
 
 def draw_figure(name: str, out: Path) -> str | None:
-    """Write figures/NAME.svg below `out`; its alt text, None when it has no data. Raises
-    LabFault."""
+    """Write figures/NAME.svg below `out`.
+
+    Returns its alternative text, None when the figure has no data. Raises LabFault for a name that
+    no figure has.
+    """
     module = figure_module(name)
-    figure = module.draw()
+    figure = getattr(module, f"draw_{name}")()
     if figure is None:
         return None
     (out / "figures").mkdir(parents=True, exist_ok=True)
     write_whole(out / "figures" / f"{name}.svg", svg(figure))
-    return str(module.ALT)
+    return str(getattr(module, f"{name.upper()}_ALT"))
 
 
 def figure_module(name: str) -> ModuleType:
-    """The module that draws the figure. Raises LabFault."""
-    try:
-        return import_module(f"grader.authoring.handouts.figures.{name}")
-    except ModuleNotFoundError:
-        raise LabFault(f"there is no figure `{name}`") from None
+    """The module of the folder `figures` that has the function `draw_<name>`. Raises LabFault."""
+    for info in pkgutil.iter_modules(figures.__path__):
+        module = import_module(f"{figures.__name__}.{info.name}")
+        if hasattr(module, f"draw_{name}"):
+            return module
+    raise LabFault(f"there is no figure `{name}`")
 
 
 def navigation(name: str, order: Sequence[str]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
 from tree_sitter import Node
 
-from grader.authoring.mutation import operators
+from grader.authoring.mutation import operators as folder
 from grader.authoring.mutation.syntax import line_of, parse, text
 
 # What a mutant is: one edit of a source text, the rest of it byte for byte the same.
@@ -59,17 +59,20 @@ def applied(source: bytes, edit: Edit) -> bytes:
     return source[: edit.start] + edit.new.encode() + source[edit.end :]
 
 
-def operator_names() -> tuple[str, ...]:
-    """Every operator there is, by looking into the folder: `barrier_moved` is `barrier-moved`."""
-    names = (module.name for module in pkgutil.iter_modules(operators.__path__))
-    return tuple(sorted(name.replace("_", "-") for name in names))
+_SUFFIX = "_edits"
 
 
-def operator(name: str) -> Operator:
-    """The operator of that name."""
-    module = import_module(f"{operators.__name__}.{name.replace('-', '_')}")
-    found: Operator = module.edits
-    return found
+def operators() -> Mapping[str, Operator]:
+    """Find every mutation operator by its name, `barrier-moved` for `barrier_moved_edits`.
+
+    An operator is a function whose name ends in `_edits`, in any module of the folder `operators`.
+    """
+    return {
+        name.removesuffix(_SUFFIX).replace("_", "-"): function
+        for info in pkgutil.iter_modules(folder.__path__)
+        for name, function in vars(import_module(f"{folder.__name__}.{info.name}")).items()
+        if name.endswith(_SUFFIX)
+    }
 
 
 def make_mutants(source: str) -> tuple[Mutant, ...]:
@@ -77,8 +80,8 @@ def make_mutants(source: str) -> tuple[Mutant, ...]:
     data, lines = source.encode(), source.splitlines()
     tree = parse(data)
     offered = sorted(
-        ((edit.line, edit.start, name, edit) for name in operator_names()
-         for edit in operator(name)(tree)),
+        ((edit.line, edit.start, name, edit) for name, edits in operators().items()
+         for edit in edits(tree)),
         key=lambda row: row[:3],
     )  # fmt: skip
     return tuple(_named(data, lines, ((name, edit) for _, _, name, edit in offered)))

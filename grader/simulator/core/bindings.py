@@ -255,7 +255,7 @@ class Core:
 @cache
 def core() -> Core:
     """The core built for this processor. Raises MachineFault when it is not built."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     plain, fast = here / "_core.so", here / "_core_v3.so"
     if not plain.exists():
         raise MachineFault(

@@ -1,1 +1,1 @@
-"""One file an operator: `edits(tree)` offers the edits of one kind of mistake."""
+"""Mutation operators: each function `<name>_edits(tree)` offers the edits of one kind of mistake."""
