@@ -30,7 +30,8 @@ SAMPLE = 0.1
 
 def made_class(folder: Path, count: int) -> list[Path]:
     """`count` submissions that all differ: every second the solution, the others its wrong twins
-    in turn, each with a line of its own at its end."""
+    in turn, each with a line of its own at its end.
+    """
     right, wrong = ANSWERS / f"{LAB}.cu", sorted((ANSWERS / "wrong").glob("*.cu"))
     files = []
     for number in range(count):

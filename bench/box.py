@@ -1,5 +1,6 @@
 """python -m bench.box: what a box costs, from the call to the step's first instruction and to its
-answer, beside a bare start of the interpreter. Milliseconds of wall clock, the best of some."""
+answer, beside a bare start of the interpreter. Milliseconds of wall clock, the best of some.
+"""
 
 from __future__ import annotations
 

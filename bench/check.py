@@ -66,7 +66,8 @@ def tree(root: int) -> list[int]:
 
 def proportional(pid: int) -> int:
     """KiB of a process, shared pages divided among those that share them; its whole resident size
-    where that may not be read; 0 when it is gone."""
+    where that may not be read; 0 when it is gone.
+    """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

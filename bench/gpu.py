@@ -257,7 +257,7 @@ def check() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         print(f"grader check: {time.perf_counter() - begun:.2f} s, exit {done.returncode}")
     print(done.stdout[-3000:], done.stderr[-2000:])
-    from grader.grading.pipeline import grade
+    from grader.feedback.grade import grade
     from grader.submissions.files import read_submission
 
     spans: list[float] = []

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.authoring.gate import lab_folder
-from grader.grading.pipeline import grade
+from grader.feedback.grade import grade
 from grader.labs.model import Lab
 from grader.labs.reading import list_labs, load_lab
 from grader.submissions.files import read_submission

@@ -2,9 +2,9 @@
 
 Each rung of solutions/sgemm-ladder/rungs, the solution as rung 5, and cuBLAS in float32 without
 tensor cores make the same n x n x n product, n from 128 to 4096; every product is verified. The
-handouts' figures are made of what it writes to handouts/data/ladder.json: grader.authoring.handouts.runs
-has the format. What a launch of each lab's solution takes is in it too. `--quick` is the largest
-size alone, for the rungs from the fourth on; it writes the same format, if FILE is named.
+handouts' figures are made of what it writes to handouts/data/ladder.json;
+grader.authoring.handouts.runs has the format. What a launch of each lab's solution takes is in it
+too. `--quick` is the largest size alone, for the rungs from the fourth on; it writes the same format, if FILE is named.
 
 A time is that of launches back to back between two events, all enqueued before the GPU comes to
 them, with whatever the launch before left in the caches. The rivals take turns, round after round.
@@ -40,7 +40,7 @@ from grader.gpu.session import allocated, context
 from grader.gpu.timing import own_kernels
 from grader.grading.run import time_kernel
 from grader.grading.timing import verifier
-from grader.labs.expressions import evaluate
+from grader.labs.expressions import evaluate_expression
 from grader.labs.reading import list_labs, load_lab
 from grader.labs.tolerance import product_differs, whole_factors
 
@@ -176,7 +176,8 @@ def _launch(function: Any, memory: Sequence[Any], n: int) -> Callable[[], object
 
 def measured(sizes: Sequence[int], chosen: Sequence[Rung], labs: Sequence[str]) -> Measured:
     """The rungs at these sizes and the labs, on the first GPU that is free. Raises MachineFault and
-    StudentFault."""
+    StudentFault.
+    """
     if (missing := lacking()) is not None:
         raise missing
     ctypes.CDLL(f"{library_folder()}/libcuda.so.1")  # where the linker itself may not look
@@ -217,7 +218,7 @@ def raced(
     paths = [str(path) for path in libraries(tools)] if tools else []
     with context(cuda):
         if not paths or (opened := cublas(paths)) is None:
-            raise MachineFault("cuBLAS does not work here", mend="install the toolkit's libraries")
+            raise MachineFault("cuBLAS does not work here", fix="install the toolkit's libraries")
         modules = {rung: cuda.module_from_buffer(cubin) for rung, cubin in cubins.items()}
         kernels = {
             rung.name: module.get_function("sgemm").prepare("PPPiii")
@@ -233,7 +234,8 @@ def worked(labs: Sequence[str]) -> Iterator[tuple[str, Work]]:
     for name in labs:
         of = subject(name)
         flop, moved = (
-            float(evaluate(text, of.options.dims)) for text in (of.options.flop, of.options.bytes)
+            float(evaluate_expression(text, of.options.dims))
+            for text in (of.options.flop, of.options.bytes)
         )
         timing = time_kernel(of.evidence.program, of.plan, verifier(of.lab, of.case))
         if timing.pairs and flop and moved:

@@ -25,7 +25,7 @@ from statistics import median
 from unittest.mock import patch
 
 from grader.checks.result import Evidence, Verdict
-from grader.checks.speed import TIMED, Options, judge
+from grader.checks.speed import TIMED, Options, evaluate
 from grader.checks.suite import plan as checks_of
 from grader.compile.source import compile_source
 from grader.gpu import timing as measure
@@ -104,7 +104,7 @@ def gradings(of: Subject, made: Sequence[Timing], due: Band) -> Iterator[Verdict
         tried = parts[first : first + 1]
         while len(tried) < ATTEMPTS and is_doubtful(tried[-1], due):
             tried.append(parts[first + len(tried)])
-        yield judge(of.options, replace(of.evidence, lab=lab, timings=tuple(tried)))
+        yield evaluate(of.options, replace(of.evidence, lab=lab, timings=tuple(tried)))
 
 
 def row(name: str, seen: Sequence[Verdict]) -> str:

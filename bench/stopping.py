@@ -53,7 +53,8 @@ def normal(sigma: float) -> Noise:
 
 def heavy(sigma: float) -> Noise:
     """As wide in its middle, but one pair in forty is off by more than 5 sigma (Student's t with
-    2 degrees of freedom, whose quartiles lie at 0.8165)."""
+    2 degrees of freedom, whose quartiles lie at 0.8165).
+    """
 
     def draw(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
         drawn: NDArray[np.float64] = rng.standard_t(2, count)
@@ -64,7 +65,8 @@ def heavy(sigma: float) -> Noise:
 
 def skewed(sigma: float) -> Noise:
     """One pair in ten has its submission's launch disturbed, and is far too slow; the others lie
-    higher by what keeps the median at 0 (0.1397: the quantile of 5/9)."""
+    higher by what keeps the median at 0 (0.1397: the quantile of 5/9).
+    """
 
     def draw(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
         slow = rng.random(count) < 0.1
@@ -107,7 +109,8 @@ class Regrade:
 
 def until_settled(ratios: Sequence[float], minimum: float, full: float) -> int:
     """How many of the ratios are looked at: `settled` asked at every look, in a tenth of the time,
-    since the ratios stay sorted."""
+    since the ratios stay sorted.
+    """
     ordered: list[float] = []
     for count, ratio in enumerate(ratios, start=1):
         insort(ordered, ratio)

@@ -26,10 +26,10 @@ from statistics import median
 from typing import Any
 from unittest.mock import patch
 
+from grader.feedback.grade import grade
 from grader.gpu import launches as attempt
 from grader.gpu import timing as measure
 from grader.gpu.devices import Device, devices, held, lacking
-from grader.grading.pipeline import grade
 from grader.labs.reading import load_lab
 from grader.submissions.files import read_submission
 

@@ -29,15 +29,15 @@ class Fault(Exception):
 
     exit_code = 3
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
-        self.mend = mend
+        self.fix = fix
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{head}\n  {self.mend}" if self.mend else head
+        return f"{head}\n  {self.fix}" if self.fix else head
 
 
 class StudentFault(Fault):
@@ -49,9 +49,9 @@ class StudentFault(Fault):
     exit_code = 1
 
     def __init__(
-        self, what: str, *, where: str = "", mend: str = "", findings: tuple[Finding, ...] = ()
+        self, what: str, *, where: str = "", fix: str = "", findings: tuple[Finding, ...] = ()
     ) -> None:
-        super().__init__(what, where=where, mend=mend)
+        super().__init__(what, where=where, fix=fix)
         self.findings = findings
 
 
@@ -72,7 +72,8 @@ class MachineFault(Fault):
 
 def nearest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
     """Of `names` the one most like `name`, or "" when none reaches `likeness`, from 0 to 1:
-    difflib's ratio of the letters that match."""
+    difflib's ratio of the letters that match.
+    """
     return next(iter(difflib.get_close_matches(name, list(names), 1, likeness)), "")
 
 
@@ -89,7 +90,8 @@ _OF_EXTRA = re.compile(r"^(?P<needed>[^;]+);.*\bextra == [\"'](?P<extra>[\w-]+)[
 
 def install(extra: str) -> str:
     """The command that installs what `extra` needs. It names the packages themselves: `pip` alone
-    may be another Python's, and the package index has none of our name."""
+    may be another Python's, and the package index has none of our name.
+    """
     try:
         rows = [_OF_EXTRA.match(row) for row in requires("warpgrade") or ()]
     except PackageNotFoundError:

@@ -112,7 +112,8 @@ class Other:
 class Origin:
     """A line that decides what happens on another: it sets or defines `name`, or is the condition
     (`name` is then "if", "for", ...) that the other line stands under. `name` is empty for a line
-    of which a small change alone makes every case right."""
+    of which a small change alone makes every case right.
+    """
 
     name: str
     line: int
@@ -160,10 +161,11 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Blame:
+class Localization:
     """What further runs of wrong launches showed. By launch, of each of the `lines` a small change
     alone makes that launch and all others of its kernel right; `stored`, by launch and argument,
-    is what stored the first wrong element."""
+    is what stored the first wrong element.
+    """
 
     lines: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _EMPTY)
     stored: Mapping[tuple[str, int], Stored] = field(default_factory=lambda: _EMPTY)
@@ -180,7 +182,8 @@ class LineCounters:
 @dataclass(frozen=True)
 class Resources:
     """What the compiled kernel takes: a thread's registers, a block's static shared bytes, a
-    thread's local bytes; theoretical occupancy is a ratio from 0 to 1, None when not known."""
+    thread's local bytes; theoretical occupancy is a ratio from 0 to 1, None when not known.
+    """
 
     registers: int | None = None
     static_shared_bytes: int | None = None

@@ -103,9 +103,9 @@ class LabFile(pytest.File):
         if self._grade is None:
             from grader.cli.check import graded
             from grader.cli.options import Backend, resolved
-            from grader.grading.cases import How
+            from grader.grading.cases import RunOptions
 
-            how = How(resolved(Backend(self.config.getoption("lab_on"))))
+            how = RunOptions(resolved(Backend(self.config.getoption("lab_on"))))
             self._grade = graded(self.lab, self.path, how, quiet=True)
         return self._grade
 

@@ -46,7 +46,8 @@ def grader(
 def descendants(standing: Set[int] = frozenset()) -> set[int]:
     """The living processes that came from this one, however deep; but none of `standing`, nor what
     came from those: a server or a browser that other tests share starts processes when it likes.
-    One that has ended and waits to be reaped is none."""
+    One that has ended and waits to be reaped is none.
+    """
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,9 +1,13 @@
-"""The package's shape: floors, no cycles, lengths, names. A new module says here where it lives."""
+"""The structure of the package: floors, no cycles, sizes, names.
+
+A package of `grader/` imports from lower floors only. A new package is entered in FLOORS.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -13,24 +17,30 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "grader"
 
-FLOORS = {
-    0: "__init__ elementtype extra fault launch nearest occupancy wholefile",
-    1: "abreast arrayfile box expression lab labfile launchfile oracle packing prepare quiz"
-    " skeleton submission tolerance walls within yamlfile",
-    2: "compile course refusal speed",
-    3: "sim gpu",
-    4: "run",
-    5: "check",
-    6: "ahead baseline blame cases grade mutation onelaunch quizkey record score timed",
-    7: "calibrate crosscheck report export doctor explain gate handout newlab release similar",
-    8: "gradebook replay",
-    9: "batch",
-    10: "__main__ cli pytest_plugin web",
-}
-APART = (frozenset({"sim", "gpu"}),)
-"""Pairs on one floor of which neither may know the other: backends meet in `run` only."""
+FLOORS = (
+    "__init__ faults launch",
+    "labs sandbox submissions",
+    "compile",
+    "simulator gpu",
+    "checks",
+    "grading",
+    "feedback reports",
+    "gradebook",
+    "authoring batch export",
+    "__main__ cli pytest_plugin",
+)
+"""Packages and loose modules, the lowest floor first."""
 
-FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
+APART = (frozenset({"simulator", "gpu"}), frozenset({"batch", "export"}))
+"""Pairs on one floor that must not import each other: the backends meet in `grading` only."""
+
+SIMULATOR = ("ptx", "decode", "core", "diagnose")
+"""The folders of the simulator, the lowest first."""
+
+MOST_PACKAGES, MOST_LOOSE, MOST_FILES, MOST_IN_A_FOLDER = 15, 4, 229, 25
+MOST_LINES, MOST_C_LINES = 400, 600
+
+FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names.split()}
 FORBIDDEN = re.compile(r"(^|_)(utils?|helpers?|common|managers?|misc)(_|$)", re.IGNORECASE)
 
 Imports = Mapping[str, frozenset[str]]
@@ -83,7 +93,8 @@ def wrong_floors(graph: Imports) -> list[str]:
 
 def cycle(graph: Imports) -> list[str]:
     """One import cycle, or nothing. A type that is only named makes no cycle at run time, but
-    shows a wrong cut all the same."""
+    shows a wrong cut all the same.
+    """
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -99,25 +110,41 @@ def test_no_cycles() -> None:
     assert cycle(imports(modules())) == []
 
 
+def test_folders_of_the_simulator_import_downward() -> None:
+    floor = {f"simulator.{name}": number for number, name in enumerate(SIMULATOR)}
+    folder = {m: ".".join(m.split(".")[:2]) for m in modules()}
+    wrong = [
+        f"{module} imports {target}"
+        for module, targets in imports(modules()).items()
+        for target in targets
+        if folder[module] in floor
+        and folder.get(target, "").startswith("simulator.")
+        and floor.get(folder[target], len(floor)) > floor[folder[module]]
+    ]
+    assert wrong == []
+
+
 @pytest.mark.parametrize(
     ("module", "target", "good"),
     [
-        ("check.sync", "lab", True),
-        ("check.sync", "check.result", True),
-        ("lab", "check.sync", False),
-        ("sim.step", "report.text", False),
-        ("gpu.attempt", "sim.exchange", False),
-        ("sim.simulate", "gpu.device", False),
-        ("gpu.attempt", "gpu.device", True),
-        ("run", "sim.exchange", True),
-        ("newcomer", "fault", False),
+        ("checks.sync", "labs.model", True),
+        ("checks.sync", "checks.result", True),
+        ("labs.model", "checks.sync", False),
+        ("simulator.simulate", "reports.text", False),
+        ("gpu.launches", "simulator.exchange", False),
+        ("simulator.simulate", "gpu.devices", False),
+        ("gpu.launches", "gpu.devices", True),
+        ("grading.run", "simulator.exchange", True),
+        ("feedback.grade", "grading.pipeline", True),
+        ("grading.pipeline", "feedback.grade", False),
+        ("newcomer", "faults", False),
     ],
 )
-def test_a_wrong_floor_is_seen(module: str, target: str, good: bool) -> None:
+def test_a_wrong_floor_is_detected(module: str, target: str, good: bool) -> None:
     assert (wrong_floors({module: frozenset({target})}) == []) is good
 
 
-def test_a_cycle_is_seen() -> None:
+def test_a_cycle_is_detected() -> None:
     assert cycle({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset("a")})
     assert not cycle({"a": frozenset("bc"), "b": frozenset("c"), "c": frozenset()})
 
@@ -129,13 +156,33 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield node.name, node.end_lineno - node.lineno + 1
 
 
-def test_files_are_short() -> None:
-    lengths = {path: len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
-    assert median(n for n in lengths.values() if n > 5) <= 120
-    assert [f"{path}: {n}" for path, n in lengths.items() if n > 300] == []
-    core = {path: len(path.read_text().splitlines()) for path in PACKAGE.glob("sim/core/*.[ch]")}
-    assert core, "there is no C core"
-    assert [f"{path}: {n}" for path, n in core.items() if n > 400] == []
+def lengths(pattern: str) -> dict[str, int]:
+    """Lines of each file of the package that matches, by its path."""
+    found = {
+        str(path.relative_to(PACKAGE)): len(path.read_text().splitlines())
+        for path in PACKAGE.rglob(pattern)
+    }
+    assert found
+    return found
+
+
+def test_files_are_no_longer_than_a_reader_can_hold() -> None:
+    assert {path: n for path, n in lengths("*.py").items() if n > MOST_LINES} == {}
+    core = lengths("simulator/core/**/*.[ch]")
+    assert {path: n for path, n in core.items() if n > MOST_C_LINES} == {}
+
+
+def test_there_are_few_packages_and_fewer_loose_modules() -> None:
+    packages = [path for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
+    loose = [path for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
+    assert len(packages) <= MOST_PACKAGES
+    assert len(loose) <= MOST_LOOSE
+    assert len(lengths("*.py")) <= MOST_FILES
+
+
+def test_no_folder_holds_too_many_files() -> None:
+    count = Counter(path.parent for path in PACKAGE.rglob("*.py"))
+    assert {str(folder): n for folder, n in count.items() if n > MOST_IN_A_FOLDER} == {}
 
 
 def test_functions_are_short() -> None:
@@ -162,7 +209,7 @@ def test_names_say_what_things_are() -> None:
 
 
 @pytest.mark.parametrize("name", ["utils", "path_utils", "helper", "common_types", "Manager"])
-def test_a_forbidden_name_is_seen(name: str) -> None:
+def test_a_forbidden_name_is_detected(name: str) -> None:
     assert FORBIDDEN.search(name)
 
 
@@ -178,6 +225,6 @@ def test_no_module_state() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.name)
-def test_every_module_says_what_it_is_for(path: Path) -> None:
+def test_every_module_has_a_docstring(path: Path) -> None:
     if path.read_text().strip():
         assert ast.get_docstring(ast.parse(path.read_text()))

@@ -32,7 +32,8 @@ BUDGET = 10.0
 @dataclass(frozen=True)
 class Rung:
     """One file that was timed: its speedup, and seconds a launch. One that `fails` must earn no
-    points; `problem` is why it has no speedup at all."""
+    points; `problem` is why it has no speedup at all.
+    """
 
     name: str
     fails: bool
@@ -44,7 +45,8 @@ class Rung:
 @dataclass(frozen=True)
 class Calibration:
     """A lab on one device: what was timed, the thresholds in force and those proposed, if any;
-    `dims` and `kind` of the launch; `sha256` of the baseline's file and the solution's, by name."""
+    `dims` and `kind` of the launch; `sha256` of the baseline's file and the solution's, by name.
+    """
 
     lab: str
     device: str
@@ -70,14 +72,15 @@ class Calibration:
 
 def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> Calibration | None:
     """The lab timed on the first GPU that is free; None for a lab that does not judge speed.
-    `announce` is told what comes next. Raises LabFault and MachineFault."""
+    `announce` is told what comes next. Raises LabFault and MachineFault.
+    """
     check = next((c for c in checks_of(lab) if isinstance(c.options, Options)), None)
     if check is None or not isinstance(check.options, Options):
         return None
     options = check.options
     if not options.dims:
-        mend = "give the speed check dims, such as {n: 1024}"
-        raise LabFault("the lab does not say which size is timed", where=check.where, mend=mend)
+        fix = "give the speed check dims, such as {n: 1024}"
+        raise LabFault("the lab does not say which size is timed", where=check.where, fix=fix)
     case = Case(TIMED, options.dims, options.kind)
     lab_band = Band(options.minimum, options.full)
     base = replace(

@@ -31,9 +31,10 @@ from grader.authoring.mutation.study import Begun, begin, finish, submission_of
 from grader.authoring.mutation.verdict import Tried, told
 from grader.authoring.new_lab import make_skeleton
 from grader.faults import LabFault, MachineFault, StudentFault
-from grader.grading.cases import How
-from grader.grading.pipeline import Grade, grade, refusal
-from grader.grading.prefetch import abreast
+from grader.feedback.grade import grade
+from grader.grading.cases import RunOptions
+from grader.grading.pipeline import Grade, grade_unreadable
+from grader.grading.prefetch import map_parallel
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots
 from grader.labs.thresholds import FILE as THRESHOLDS
@@ -77,19 +78,20 @@ def lab_folder(lab: Lab) -> Folder:
 
 def check_lab(
     folder: Folder,
-    how: How,
+    how: RunOptions,
     announce: Callable[[str], None] = lambda what: None,
     *,
     mutants: bool = True,
 ) -> Iterator[Line]:
     """Every line of the gate, as it is worked out; `announce` is told what comes next; `mutants`
-    asks for those too. A fault of the lab is a line that does not hold; MachineFault is raised."""
+    asks for those too. A fault of the lab is a line that does not hold; MachineFault is raised.
+    """
     name = folder.lab.name
     announce(f"{name}: skeleton, solution, quiz and wrong twins")
     alone = replace(how, threads=1)  # of the simulator, because others run beside it
     with ThreadPoolExecutor(max_workers=1) as beside:
         begun = beside.submit(begin, folder.lab, folder.solution, how) if mutants else None
-        for ask, line in abreast(partial(held, name), asks(folder, alone), how.at_a_time):
+        for ask, line in map_parallel(partial(held, name), asks(folder, alone), how.at_a_time):
             announce(f"{name}: {ask.what}")
             yield line
             if line.last:
@@ -99,7 +101,7 @@ def check_lab(
         yield from mutants_fall(folder, begun.result, how, announce)
 
 
-def asks(folder: Folder, how: How) -> Iterator[Ask]:
+def asks(folder: Folder, how: RunOptions) -> Iterator[Ask]:
     """What the files of a lab and of its solutions have to hold, each for itself."""
     yield Ask("skeleton is the solution's", lambda: skeleton_matches(folder))
     yield Ask("skeleton falls short", lambda: skeleton_falls_short(folder, how))
@@ -114,7 +116,8 @@ def asks(folder: Folder, how: How) -> Iterator[Ask]:
 
 def wrong_twin_kind(name: str) -> str:
     """The finding that a wrong twin is named by: the longest of KINDS that its name starts with.
-    Raises Fails when there is none."""
+    Raises Fails when there is none.
+    """
     kinds = [kind for kind in KINDS if name.startswith(f"{kind}-")]
     if not kinds:
         raise Fails("its name starts with no kind of finding")
@@ -131,7 +134,7 @@ def skeleton_matches(folder: Folder) -> str:
     return f"{due.count('TODO')} TODO"
 
 
-def skeleton_falls_short(folder: Folder, how: How) -> str:
+def skeleton_falls_short(folder: Folder, how: RunOptions) -> str:
     """The skeleton is told why it is not yet right, and full marks are out of reach."""
     made = _graded(folder.lab, folder.skeleton, how)
     errors = _errors(made)
@@ -140,7 +143,7 @@ def skeleton_falls_short(folder: Folder, how: How) -> str:
     return f"{_score(made)}, told {errors[0].kind}"
 
 
-def solution_passes(folder: Folder, how: How) -> str:
+def solution_passes(folder: Folder, how: RunOptions) -> str:
     """The solution passes everything that is judged, and nothing is found in it."""
     made = _graded(folder.lab, folder.solution, how)
     bad = [f"{c.name}: {c.summary}" for c in made.checks if c.status in ("fail", "blocked")]
@@ -180,7 +183,7 @@ def enough_twins(folder: Folder) -> str:
     return f"{len(folder.twins)}"
 
 
-def twin_draws(folder: Folder, twin: Path, how: How) -> str | Drawn:
+def twin_draws(folder: Folder, twin: Path, how: RunOptions) -> str | Drawn:
     """A wrong twin draws the finding that it is named by, and loses points."""
     kind = wrong_twin_kind(twin.stem)
     if kind == "too-slow" and how.on != "gpu":
@@ -197,7 +200,7 @@ def twin_draws(folder: Folder, twin: Path, how: How) -> str | Drawn:
     return Drawn(f"{_score(made)}, line {finding.line}{missed}", said)
 
 
-def quiz_is_sound(folder: Folder, how: How) -> str:
+def quiz_is_sound(folder: Folder, how: RunOptions) -> str:
     """Every answer works out, the right sheet beside the solution passes, wrong ones do not."""
     problems = list(quiz_problems(folder.lab, folder.solutions, how))
     if problems:
@@ -206,10 +209,11 @@ def quiz_is_sound(folder: Folder, how: How) -> str:
 
 
 def mutants_fall(
-    folder: Folder, begun: Callable[[], Begun], how: How, announce: Callable[[str], None]
+    folder: Folder, begun: Callable[[], Begun], how: RunOptions, announce: Callable[[str], None]
 ) -> Iterator[Line]:
     """Mutants of the solution are caught, or there is a reason; on a GPU, those that only `speed`
-    can see lose points for it."""
+    can see lose points for it.
+    """
     name = folder.lab.name
     try:
         reasoned = finish(begun(), how, announce)
@@ -226,7 +230,7 @@ def mutants_fall(
             yield held(name, Ask(what, partial(speed_tells, folder, one, how)))
 
 
-def speed_tells(folder: Folder, one: Tried, how: How) -> str:
+def speed_tells(folder: Folder, one: Tried, how: RunOptions) -> str:
     """A mutant that is right but slower loses points for its speed."""
     made = _marked(folder.lab, submission_of(folder.lab, one.mutant.source), how)
     speed = next((check for check in made.checks if check.name == "speed"), None)
@@ -244,16 +248,16 @@ def _text(path: Path) -> str:
         raise Fails(f"cannot read {path}: {error}") from None
 
 
-def _graded(lab: Lab, file: Path, how: How) -> Grade:
+def _graded(lab: Lab, file: Path, how: RunOptions) -> Grade:
     """The grade on all cases. Raises MachineFault when the machine could not tell."""
     try:
         submission = read_submission(file)
     except StudentFault as fault:
-        return refusal(lab, file.name, fault)
+        return grade_unreadable(lab, file.name, fault)
     return _marked(lab, submission, how)
 
 
-def _marked(lab: Lab, submission: Submission, how: How) -> Grade:
+def _marked(lab: Lab, submission: Submission, how: RunOptions) -> Grade:
     made = grade(
         lab, submission, on=how.on, visibility="all", seed=how.seed,
         threads=how.threads, limit=how.limit,

@@ -10,7 +10,7 @@ from pathlib import Path
 from grader.authoring.mutation.verdict import Told, Tried
 from grader.checks.quiz import mark
 from grader.faults import LabFault
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.quiz import open_paper, quiz_key
 from grader.labs.model import Lab, Question
 from grader.labs.quiz import FILE, LETTERS, AnswerSheet, Entry, Paper, Right, read_sheet
@@ -25,7 +25,8 @@ from grader.labs.thresholds import outdated, read_thresholds
 class Line:
     """One thing that a lab has to hold: what, whether it does, and what was seen; `tried` are the
     mutants that it sums up, `told` is whether a wrong twin's report names the wrong line; after a
-    `last` one nothing else of the lab can be worked out."""
+    `last` one nothing else of the lab can be worked out.
+    """
 
     lab: str
     what: str
@@ -71,7 +72,7 @@ def held(lab: str, ask: Ask) -> Line:
 def faulty(lab: str, what: str, fault: LabFault) -> Line:
     """The line that a fault of the lab leaves: what, where and how to mend it."""
     said = f"{fault.where}: {fault.what}" if fault.where else fault.what
-    said += f": {fault.mend}" if fault.mend else ""
+    said += f": {fault.fix}" if fault.fix else ""
     return Line(lab, what, False, said, last=isinstance(fault, Endless))
 
 
@@ -80,11 +81,13 @@ def faulty(lab: str, what: str, fault: LabFault) -> Line:
 
 def stale(lab: Lab) -> Iterator[str]:
     """Why thresholds do not hold any more, one line a device: the baseline is another one now.
-    Raises LabFault for a file that cannot be read."""
+    Raises LabFault for a file that cannot be read.
+    """
     for device in outdated(read_thresholds(lab.folder), lab.baseline):
         yield (
-            f"{THRESHOLDS_FILE}: those of {device} were measured beside another {lab.baseline.name} and are "
-            f"not used: run `grader labs calibrate {lab.name} --write` there, or remove them"
+            f"{THRESHOLDS_FILE}: those of {device} were measured beside another "
+            f"{lab.baseline.name} and are not used: run "
+            f"`grader labs calibrate {lab.name} --write` there, or remove them"
         )
 
 
@@ -101,7 +104,7 @@ def thresholds_seen(lab: Lab) -> str:
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def quiz_seen(lab: Lab, how: How) -> str:
+def quiz_seen(lab: Lab, how: RunOptions) -> str:
     """What a sound quiz is summed up as. Raises LabFault."""
     tried = sum(
         1 for name, right in quiz_key(lab, how).items() for _ in wrong(_of(lab, name), right)
@@ -110,9 +113,10 @@ def quiz_seen(lab: Lab, how: How) -> str:
     return f"{len(lab.quiz)} questions, {measured} simulated, {tried} wrong answers refused"
 
 
-def quiz_problems(lab: Lab, solutions: Path, how: How) -> Iterator[str]:
+def quiz_problems(lab: Lab, solutions: Path, how: RunOptions) -> Iterator[str]:
     """What is wrong with the quiz, in one line each. `solutions` is the folder with the right
-    answers. Raises LabFault: an answer does not work out."""
+    answers. Raises LabFault: an answer does not work out.
+    """
     if not lab.quiz:
         yield "the lab asks no question"
         return
@@ -144,7 +148,8 @@ def _slips(question: Question, right: Right, paper: Paper) -> Iterator[str]:
 
 def wrong(question: Question, right: Right) -> tuple[str, ...]:
     """Answers that must not count: the other choices; numbers beside the right one, twice as far
-    off as the tolerance allows, and off by a factor of 2, 8 or 1000."""
+    off as the tolerance allows, and off by a factor of 2, 8 or 1000.
+    """
     if isinstance(right, str):
         return tuple(letter for letter in LETTERS[: len(question.choices)] if letter != right)
     step = 2 * question.tolerance * abs(right) or 1

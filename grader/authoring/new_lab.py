@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from grader.faults import LabFault
-from grader.labs.files import write_whole
+from grader.labs.files import write_atomically
 from grader.labs.reading import json_schema
 
 # A lab's skeleton, made from its solution.
@@ -25,7 +25,8 @@ LINE = "// SKELETON:"
 
 def make_skeleton(solution: str, file: str = "solution") -> str:
     """The text that students start from. Raises LabFault with file and line for marks that do
-    not pair up, and for a block that leaves the student no text."""
+    not pair up, and for a block that leaves the student no text.
+    """
     kept: list[str] = []
     begun, left = 0, False
     for number, line in enumerate(solution.splitlines(), start=1):
@@ -57,7 +58,7 @@ def _unpaired(file: str, line: int, mark: str) -> LabFault:
     return LabFault(
         f"`{mark}` without its partner",
         where=f"{file}:{line}",
-        mend=f"each `{BEGIN}` is closed by one `{END}`, and blocks do not nest",
+        fix=f"each `{BEGIN}` is closed by one `{END}`, and blocks do not nest",
     )
 
 
@@ -65,7 +66,7 @@ def _empty(file: str, line: int) -> LabFault:
     return LabFault(
         "this block leaves the student nothing to go on",
         where=f"{file}:{line}",
-        mend=f"put a line `{LINE} // TODO: ...` inside it",
+        fix=f"put a line `{LINE} // TODO: ...` inside it",
     )
 
 
@@ -83,8 +84,8 @@ def check_name(name: str) -> None:
         return
     near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")[:LONGEST].strip("-")
     known = "small letters, digits and single dashes, a letter first, such as tiled-matmul"
-    mend = f"`{near}` would do: {known}" if near else f"it takes {known}"
-    raise LabFault(f"`{name[:LONGEST]}` is no name for a lab", mend=mend)
+    fix = f"`{near}` would do: {known}" if near else f"it takes {known}"
+    raise LabFault(f"`{name[:LONGEST]}` is no name for a lab", fix=fix)
 
 
 def new_files(name: str, title: str) -> Mapping[str, str]:
@@ -141,11 +142,11 @@ def write_new(course: Path, name: str, title: str = "") -> Iterator[Path]:
     title = title.strip() or name.replace("-", " ").capitalize()
     if len(title) > 80 or not title.isprintable() or any(c in title for c in "@\"'#{}[]:"):
         what = "a title is up to 80 characters of plain words, without quotes, colons and brackets"
-        raise LabFault(what, where="--title", mend="lab.yaml may have any, quoted")
+        raise LabFault(what, where="--title", fix="lab.yaml may have any, quoted")
     taken = [path for path in _owned(course, name) if path.exists() or path.is_symlink()]
     if taken:
-        mend = "nothing was written; take another name, or move that away"
-        raise LabFault("there is such a lab already", where=str(taken[0]), mend=mend)
+        fix = "nothing was written; take another name, or move that away"
+        raise LabFault("there is such a lab already", where=str(taken[0]), fix=fix)
     texts = dict(new_files(name, title))
     if not (course / SCHEMA).exists():
         texts[SCHEMA] = json.dumps(json_schema(), indent=2) + "\n"
@@ -165,6 +166,6 @@ def _write(course: Path, texts: dict[str, str]) -> Iterator[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             what = f"cannot make the folder: {error.strerror}"
-            raise LabFault(what, where=str(path.parent), mend="check its rights") from None
-        write_whole(path, text.encode())
+            raise LabFault(what, where=str(path.parent), fix="check its rights") from None
+        write_atomically(path, text.encode())
         yield path

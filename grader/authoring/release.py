@@ -37,7 +37,8 @@ _TAG = re.compile(r"<[^>]*>")
 
 def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
     """Every secret that some file tells, in one line each; `solution` is the text of the answer,
-    empty where there is none."""
+    empty where there is none.
+    """
     texts = {name: _text(name, data) for name, data in files.items()}
     public = [case for case in lab.cases if case.visibility == "public"]
     for case in (case for case in lab.cases if case.visibility == "hidden"):
@@ -94,7 +95,8 @@ def _of_case(case: Case, public: list[Case], name: str, text: str) -> Iterator[s
 
 def _tells_size(case: Case, public: list[Case], text: str) -> bool:
     """Whether all dims are there as `m = 67`, `m: 67`, or all numbers as `67 x 43`. A size that a
-    public case has is no secret."""
+    public case has is no secret.
+    """
     if any(dict(case.dims) == dict(other.dims) for other in public) or not case.dims:
         return False
     sides = r"\s*[x*×]\s*".join(str(value) for value in case.dims.values())
@@ -152,8 +154,8 @@ def public_spec(lab: Lab) -> str:
     hidden = {case.name for case in lab.cases if case.visibility == "hidden"}
     spec["cases"] = [case for case in spec["cases"] if case["name"] not in hidden]
     if not spec["cases"]:
-        mend = "make those public that teach the most"
-        raise LabFault("no case is public", where=str(file), mend=mend)
+        fix = "make those public that teach the most"
+        raise LabFault("no case is public", where=str(file), fix=fix)
     if lab.derivations:
         answers = spec["derive"]["answers"]
         spec["derive"]["answers"] = {n: a for n, a in answers.items() if n not in _unseen(lab)}
@@ -166,7 +168,8 @@ def public_spec(lab: Lab) -> str:
 
 def zipped(files: Mapping[str, bytes], executable: Collection[str] = ()) -> bytes:
     """The zip with these files, in the order of their names; the same files give the same bytes.
-    Those named in `executable` can be run where they are unpacked."""
+    Those named in `executable` can be run where they are unpacked.
+    """
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
@@ -225,4 +228,4 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         what = f"cannot read the file: {error.strerror}"
-        raise LabFault(what, where=str(path), mend="the lab is not whole") from None
+        raise LabFault(what, where=str(path), fix="the lab is not whole") from None

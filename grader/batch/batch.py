@@ -30,7 +30,8 @@ another machine that has died does; one of this machine they know to be dead at 
 
 class Leases:
     """A thread that renews every claim it was given, thrice a lease. A database that fails
-    meanwhile stops nothing: what is late is told when the grade is to be kept."""
+    meanwhile stops nothing: what is late is told when the grade is to be kept.
+    """
 
     def __init__(self, book: Gradebook, lease: float = LEASE) -> None:
         self._book, self._lease = book, lease
@@ -81,7 +82,8 @@ class Leases:
 @dataclass(frozen=True)
 class Plan:
     """`tasks` are to be graded. The others, by number: `graded` before; `outdated`, those of
-    them graded with another lab text, seed or toolchain."""
+    them graded with another lab text, seed or toolchain.
+    """
 
     tasks: tuple[Task, ...]
     graded: tuple[int, ...]
@@ -95,7 +97,8 @@ def plan(
     key: str,
 ) -> Plan:
     """A submission that has a grade is never graded again by itself, whatever the key: that is a
-    regrade, which has to be asked for and looked at."""
+    regrade, which has to be asked for and looked at.
+    """
     tasks = {one.task.number: one.task for one in handed if one.task is not None}
     held = [number for number in tasks if number in grades]
     new = [number for number in tasks if number not in grades]
@@ -108,7 +111,8 @@ def plan(
 
 def proposal_name(key: str, audit: Iterable[Event]) -> str:
     """The name of the regrade under that key: the same until it is adopted, so that one that was
-    stopped goes on; then a new one."""
+    stopped goes on; then a new one.
+    """
     stem = f"regrade-{key[:8]}"
     adopted = {event.action for event in audit if event.action.startswith(f"adopt {stem}-")}
     return f"{stem}-{len(adopted) + 1}"
@@ -124,7 +128,8 @@ POLL = 0.5
 @dataclass(frozen=True)
 class Step:
     """One submission dealt with: `done` of `total` are. `again` when the machine failed and it is
-    to be tried once more."""
+    to be tried once more.
+    """
 
     task: Task
     answer: Answer
@@ -233,5 +238,5 @@ class _Batch:
 
 def _broken(answer: Answer) -> MachineFault:
     what = f"the machine fails at one submission after the other: {answer.reason}"
-    mend = "`grader doctor` looks at it; when it is mended, the same command goes on"
-    return MachineFault(what, mend=mend)
+    fix = "`grader doctor` looks at it; when it is mended, the same command goes on"
+    return MachineFault(what, fix=fix)

@@ -42,7 +42,8 @@ class PackedLab:
 
 def pack(lab: Lab) -> PackedLab:
     """All that grading needs of a lab: its folder, and what its quiz measures of the solutions;
-    never the solution itself otherwise. Raises LabFault."""
+    never the solution itself otherwise. Raises LabFault.
+    """
     try:
         files = [
             (f"labs/{lab.name}/{path.relative_to(lab.folder).as_posix()}", path.read_bytes())
@@ -68,7 +69,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def unpack(packed: PackedLab, folder: Path) -> Lab:
     """The lab, its files written below an empty folder. Raises LabFault when it is not the same
-    there."""
+    there.
+    """
     for name, data in packed.files:
         path = folder / PurePosixPath(name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +102,8 @@ _POLL = 0.2
 
 class LabPlugin(WorkerPlugin):
     """What a worker needs to grade: the lab, unpacked where the worker keeps its own files, and
-    the terms; `problem` says why this worker cannot."""
+    the terms; `problem` says why this worker cannot.
+    """
 
     lab: Lab
 
@@ -134,7 +137,8 @@ def perform_there(name: str, task: Task) -> Answer:
 
 class DaskRunner:
     """Tasks go to a scheduler, one for each thread of its workers at a time: none waits behind
-    another on the same worker, so that one that kills its worker kills nobody else's chances."""
+    another on the same worker, so that one that kills its worker kills nobody else's chances.
+    """
 
     def __init__(self, client: Client, lab: Lab, terms: Terms) -> None:
         self._client = client
@@ -212,8 +216,8 @@ class DaskRunner:
         """Raises MachineFault when the scheduler is gone: nothing will ever come again."""
         if self._client.status not in ("running", "connecting"):
             what = "the connection to the cluster's scheduler is lost"
-            mend = "start it again and run the same command: what is graded is kept"
-            raise MachineFault(what, where=self._where, mend=mend)
+            fix = "start it again and run the same command: what is graded is kept"
+            raise MachineFault(what, where=self._where, fix=fix)
 
     def _count(self) -> int:
         if self._client.status != "running":
@@ -247,13 +251,13 @@ class DaskRunner:
             sleep(_POLL)
 
     def _nobody(self, what: str, more: str) -> MachineFault:
-        mend = f"start one: dask worker {self._where} --nthreads 1{more}"
-        return MachineFault(what, where=self._where, mend=mend)
+        fix = f"start one: dask worker {self._where} --nthreads 1{more}"
+        return MachineFault(what, where=self._where, fix=fix)
 
 
 def connect(address: str) -> Client:
     """A client of the scheduler at that address. Raises LabFault and MachineFault."""
-    mend = "an address is such as tcp://10.0.0.1:8786; `dask scheduler` starts one"
+    fix = "an address is such as tcp://10.0.0.1:8786; `dask scheduler` starts one"
     try:
         scheme, host = parse_address(address)
         get_backend(scheme).get_connector()
@@ -261,26 +265,27 @@ def connect(address: str) -> Client:
             raise ValueError("there is no host in it")
     except ValueError as error:
         what = f"not the address of a scheduler: {error}"
-        raise LabFault(what, where=address, mend=mend) from None
+        raise LabFault(what, where=address, fix=fix) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told as a fault
     try:
         return Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, TimeoutError) as error:
         what = f"no scheduler answers: {error}"
-        raise MachineFault(what, where=address, mend=mend) from None
+        raise MachineFault(what, where=address, fix=fix) from None
 
 
 def start_on_slurm(jobs: int) -> Client:
     """A client of a cluster of so many Slurm jobs of one worker each, which end with it. Queue,
-    account, memory and time are as the site's jobqueue.yaml says. Raises MachineFault."""
+    account, memory and time are as the site's jobqueue.yaml says. Raises MachineFault.
+    """
     from dask import config
     from dask_jobqueue.slurm import SLURMCluster
 
-    mend = "dask-jobqueue's configuration, ~/.config/dask/jobqueue.yaml, has a section `slurm`"
+    fix = "dask-jobqueue's configuration, ~/.config/dask/jobqueue.yaml, has a section `slurm`"
     memory = config.get("jobqueue.slurm.memory", None) or MEMORY
     try:
         cluster = SLURMCluster(cores=1, processes=1, memory=memory)
         cluster.scale(jobs=jobs)
         return Client(cluster, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
-        raise MachineFault(f"no cluster on Slurm: {error}", mend=mend) from None
+        raise MachineFault(f"no cluster on Slurm: {error}", fix=fix) from None

@@ -16,7 +16,8 @@ from grader.submissions.gather import Found, Gathered
 @dataclass(frozen=True)
 class HandedIn:
     """One found submission under the name that the gradebook has for the student: as it is
-    `stored`, or the `problem` why its bytes could not be had."""
+    `stored`, or the `problem` why its bytes could not be had.
+    """
 
     found: Found
     student: str
@@ -83,7 +84,8 @@ def _answers(found: Found) -> bytes | None:
 
 def enrolled(found: Found, course: Course | None) -> str:
     """The student's identifier in the roster; what the download calls them when that, their e-mail
-    address and their name are no student's there, or more than one's."""
+    address and their name are no student's there, or more than one's.
+    """
     if course is None:
         return found.student
     words = (found.student, found.email, found.who)

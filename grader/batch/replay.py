@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 from grader.checks.result import Result
 from grader.faults import LabFault, MachineFault, StudentFault
-from grader.grading.cases import How
-from grader.grading.pipeline import Progress, grade, refusal, seed_id
+from grader.feedback.grade import grade
+from grader.grading.cases import RunOptions
+from grader.grading.pipeline import Progress, grade_unreadable, seed_id
 from grader.grading.record import Grade, Provenance, check_json, total
 from grader.grading.timing import from_samples
 from grader.labs.model import Lab
@@ -71,7 +72,8 @@ def conditions(record: Provenance, made: Provenance) -> Iterator[Difference]:
 
 def differences(record: Grade, made: Grade, *, timed_again: bool = False) -> Iterator[Difference]:
     """What the grades themselves say differently, in score, checks and cases. Of a speed that was
-    measured anew, only the verdict has to be the same."""
+    measured anew, only the verdict has to be the same.
+    """
     yield from _walk("", _told(record, timed_again), _told(made, timed_again))
 
 
@@ -143,7 +145,8 @@ _ALIAS = re.compile(r"hidden-\d+")
 @dataclass(frozen=True)
 class Sources:
     """What a grade is made again of: the submission's bytes, the answers handed in beside them,
-    and the seed that the inputs are drawn from."""
+    and the seed that the inputs are drawn from.
+    """
 
     data: bytes
     answers: AnswerSheet | None = None
@@ -154,7 +157,8 @@ class Sources:
 class Replay:
     """What came of it. `unlike` are conditions of the grade that are not met here: where the
     source or the seed is another, nothing was graded and `made` is None. `verdict` is what the
-    grades say differently; `notes` tell what was taken from the record as it is."""
+    grades say differently; `notes` tell what was taken from the record as it is.
+    """
 
     unlike: tuple[Difference, ...] = ()
     verdict: tuple[Difference, ...] = ()
@@ -171,7 +175,7 @@ def replay(
     lab: Lab,
     record: Grade,
     given: Sources,
-    how: How,
+    how: RunOptions,
     *,
     again: bool = False,
     progress: Progress = lambda step, number, steps: None,
@@ -184,7 +188,7 @@ def replay(
     """
     if record.score.status == "incomplete":
         what = "the grade is incomplete: the machine had failed, there is no verdict to replay"
-        raise LabFault(what, mend="grade the submission again")
+        raise LabFault(what, fix="grade the submission again")
     if unlike := tuple(_other_inputs(record, given)):
         return Replay(unlike)
     made = _graded(lab, record, given, how, again=again, progress=progress)
@@ -192,7 +196,7 @@ def replay(
     made = _with(made, trusted)
     if made.score.status == "incomplete":
         why = next((check.summary for check in made.checks if check.status == "error"), "")
-        raise MachineFault(f"the grade could not be made again: {why}", mend="try it again")
+        raise MachineFault(f"the grade could not be made again: {why}", fix="try it again")
     notes = tuple(f"{check.name} is as recorded: {_why(check)}" for check in trusted)
     seen = redact(made) if is_redacted(record) else made
     return Replay(
@@ -219,13 +223,13 @@ def _other_inputs(record: Grade, given: Sources) -> Iterator[Difference]:
 
 
 def _graded(
-    lab: Lab, record: Grade, given: Sources, how: How, *, again: bool, progress: Progress
+    lab: Lab, record: Grade, given: Sources, how: RunOptions, *, again: bool, progress: Progress
 ) -> Grade:
     on: Literal["sim", "gpu"] = "gpu" if record.backend == "gpu" else "sim"
     try:
         submission = submission_of(given.data, record.file)
     except StudentFault as fault:
-        return refusal(lab, record.file, fault, on=on, answers=given.answers)
+        return grade_unreadable(lab, record.file, fault, on=on, answers=given.answers)
     device = record.provenance.device or ""
     judged = on == "gpu" and not again
     return grade(
@@ -244,7 +248,8 @@ def _graded(
 
 def _trusted(record: Grade, *, again: bool) -> Iterator[Result]:
     """The recorded checks that no replay can make again: what went wrong in a timed launch, and
-    what the toolkit's own tools said. They are worth nothing."""
+    what the toolkit's own tools said. They are worth nothing.
+    """
     for check in record.checks:
         if check.name in OUTSIDE:
             yield replace(check, points=0.0, max_points=0.0)

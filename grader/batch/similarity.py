@@ -39,7 +39,8 @@ VIEWS: tuple[View, ...] = ("structure", "wording")
 @dataclass(frozen=True)
 class Prints:
     """One text in one view. `places` maps a fingerprint to where it begins in the filtered text;
-    `lines` has the source line, from 1, of each filtered character."""
+    `lines` has the source line, from 1, of each filtered character.
+    """
 
     places: Mapping[int, tuple[int, ...]]
     lines: tuple[int, ...]
@@ -63,7 +64,8 @@ class Prints:
 def prints(text: str, view: View) -> Prints:
     """The fingerprints of a source text. Raises MachineFault: copydetect is not installed.
 
-    Raw strings are read as plain ones: the lexer looks for the end of each in all of the text."""
+    Raw strings are read as plain ones: the lexer looks for the end of each in all of the text.
+    """
     kept = text.replace('R"', ' "') if view == "structure" else "".join(text.split())
     found = _fingerprint(kept, view)
     positions = _origins(found.offsets, len(found.filtered_code), len(text))
@@ -82,7 +84,7 @@ def _fingerprint(text: str, view: View) -> Any:
     except ModuleNotFoundError as missing:
         raise MachineFault(
             f"submissions cannot be compared: there is no Python package {missing.name}",
-            mend=install("similar"),
+            fix=install("similar"),
         ) from None
     return CodeFingerprint(
         "submission.cu",
@@ -96,7 +98,8 @@ def _fingerprint(text: str, view: View) -> Any:
 
 def _origins(offsets: Any, length: int, most: int) -> list[int]:
     """Where in the text each filtered character comes from: copydetect tells how many characters
-    were dropped before each place where it dropped some."""
+    were dropped before each place where it dropped some.
+    """
     if not len(offsets):
         return list(range(length))
     dropped = offsets[np.clip(np.searchsorted(offsets[:, 0], range(length)), 0, len(offsets) - 1)]
@@ -124,7 +127,8 @@ same names. There only texts are told of which one is wholly in the other."""
 @dataclass(frozen=True)
 class Match:
     """What two submissions share in one view: characters of evidence, the part of the evidence of
-    the one who has more of it in common, and the source lines on either side."""
+    the one who has more of it in common, and the source lines on either side.
+    """
 
     shared: int = 0
     share: float = 0.0
@@ -135,7 +139,8 @@ class Match:
 @dataclass(frozen=True)
 class Pair:
     """Two submissions by their names, in alphabetical order, what they share by view, and the
-    views that are the `reasons` why a person should look at the two."""
+    views that are the `reasons` why a person should look at the two.
+    """
 
     first: str
     second: str
@@ -152,7 +157,8 @@ class Pair:
 @dataclass(frozen=True)
 class Likeness:
     """What was found in a class. `pairs` are those to look at, the most alike first; `thin` names
-    the submissions that have too little of their own to say anything about."""
+    the submissions that have too little of their own to say anything about.
+    """
 
     submissions: int
     pairs: tuple[Pair, ...]
@@ -161,7 +167,8 @@ class Likeness:
 
 def compare(texts: Mapping[str, str], known: Iterable[str]) -> Likeness:
     """The pairs of the class's `texts`, by name, to look at; `known` are texts that all of them had
-    or were led to. Raises MachineFault: copydetect is not installed."""
+    or were led to. Raises MachineFault: copydetect is not installed.
+    """
     led = tuple(known)
     own = {view: _own(texts, led, view) for view in VIEWS}
     alike = ALIKE if len(texts) >= SMALL else WHOLE

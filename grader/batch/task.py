@@ -12,10 +12,11 @@ from grader import __version__
 from grader.compile.cache import key_of
 from grader.compile.source import toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
+from grader.feedback.grade import grade
 from grader.gpu.devices import alike, toolkit
 from grader.gpu.nvcc import release
 from grader.grading.cases import Backend
-from grader.grading.pipeline import grade, refusal, seed_id
+from grader.grading.pipeline import grade_unreadable, seed_id
 from grader.grading.record import Grade
 from grader.labs.model import Lab
 from grader.labs.quiz import AnswerSheet, sheet_of
@@ -30,14 +31,16 @@ from grader.submissions.files import submission_of
 
 def batch_key(lab: Lab, on: Backend, seed: bytes, tools: Mapping[str, str]) -> str:
     """SHA-256 over the lab's files, the seed, and what compiles and runs the submissions there.
-    Raises LabFault."""
+    Raises LabFault.
+    """
     files = [hashlib.sha256(path.read_bytes()).hexdigest() for path in quiz_files(lab)]
     return key_of(lab_digest(lab), files, seed_id(seed), on, dict(tools))
 
 
 def tools_here(on: Backend) -> Mapping[str, str]:
     """The grader's version, the compilers' and on a GPU its model: where they are the same, the
-    same submission gets the same grade. Raises MachineFault."""
+    same submission gets the same grade. Raises MachineFault.
+    """
     tools = {"grader": __version__, **toolchain()}
     if on == "gpu":
         nvcc = toolkit()
@@ -57,7 +60,8 @@ def quiz_files(lab: Lab) -> Iterator[Path]:
 @dataclass(frozen=True)
 class Terms:
     """What all submissions of a batch are graded by. `threads` is the simulator's for each of
-    them, `limit` in seconds a launch; `confined` refuses to grade without a sandbox."""
+    them, `limit` in seconds a launch; `confined` refuses to grade without a sandbox.
+    """
 
     on: Backend = "sim"
     seed: bytes = b""
@@ -69,7 +73,8 @@ class Terms:
 @dataclass(frozen=True)
 class Task:
     """`number` is the submission's in the gradebook. `refused` says why there is nothing to
-    grade: what was handed in is no file."""
+    grade: what was handed in is no file.
+    """
 
     number: int
     student: str
@@ -82,7 +87,8 @@ class Task:
 @dataclass(frozen=True)
 class Answer:
     """What came of a task: its grade's JSON, or the failure that there is none for. A failure is
-    the machine's, to be tried again unless it `is_final`, or the lab's own."""
+    the machine's, to be tried again unless it `is_final`, or the lab's own.
+    """
 
     number: int
     grade: Mapping[str, Any] | None = None
@@ -105,7 +111,8 @@ class Answer:
 
 def perform(lab: Lab, task: Task, terms: Terms) -> Answer:
     """Grade one submission on all cases. Whatever goes wrong is in the answer: one submission
-    never stops the others."""
+    never stops the others.
+    """
     try:
         refuse_unconfined(unsafe=not terms.confined)
         return Answer(task.number, _graded(lab, task, terms).to_json())
@@ -127,7 +134,9 @@ def _graded(lab: Lab, task: Task, terms: Terms) -> Grade:
             raise StudentFault(task.refused.message, findings=(task.refused,))
         submission = submission_of(task.data, task.name)
     except StudentFault as fault:
-        return refusal(lab, task.name, fault, on=terms.on, student=task.student, answers=answers)
+        return grade_unreadable(
+            lab, task.name, fault, on=terms.on, student=task.student, answers=answers
+        )
     return grade(
         lab, submission, on=terms.on, visibility="all", seed=terms.seed, threads=terms.threads,
         limit=terms.limit, student=task.student, answers=answers,

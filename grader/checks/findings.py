@@ -63,7 +63,8 @@ def fold_apart(
     key: Callable[[Finding], Key] = place,
 ) -> tuple[Finding, ...]:
     """The findings `of` every case, each with the names of its cases. Public and hidden cases
-    fold apart, so that nothing of a hidden case stands in a finding that a student may read."""
+    fold apart, so that nothing of a hidden case stands in a finding that a student may read.
+    """
     seen: dict[str, list[Finding]] = {"public": [], "hidden": []}
     for run in runs:
         seen[run.case.visibility] += [replace(f, cases=(run.case.name,)) for f in of(run)]
@@ -119,7 +120,8 @@ def with_origins(
 ) -> tuple[Result, ...]:
     """The results, each error of a traced kind with its origins in the source: the lines `at_fault`
     where trials told them of one of its cases, else what its place depends on, with a size first
-    that is one off a block's `extents`."""
+    that is one off a block's `extents`.
+    """
     if not any(_is_traced(finding) for result in results for finding in result.findings):
         return tuple(results)
     flow = read_flow(program.source)
@@ -135,7 +137,8 @@ def with_origins(
 
 def _at_fault(finding: Finding, lines: Sequence[int], flow: Flow, program: Program) -> Finding:
     """The finding with the lines of which a change alone makes every public case right, and the
-    sizes that stand on them."""
+    sizes that stand on them.
+    """
     if len(lines) == 1:
         text = program.text(lines[0])
         shown = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
@@ -159,7 +162,8 @@ def _is_traced(finding: Finding) -> bool:
 
 def _traced(finding: Finding, flow: Flow, extents: Collection[int]) -> Finding:
     """Of a hazard both places count; neither is told as the other's origin. What strays from an
-    array, or finds it empty, may be the fault of its declaration."""
+    array, or finds it empty, may be the fault of its declaration.
+    """
     if not _is_traced(finding):
         return finding
     places = {finding.line, finding.other.line if finding.other else finding.line} - {0}

@@ -13,6 +13,6 @@ class Options(CheckOptions):
     """The memory check takes no options."""
 
 
-def judge(options: Options, evidence: Evidence) -> Verdict:
+def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """Every access stays inside its buffer, and nothing is read before it is written."""
     return watched(evidence, KINDS, "no access out of bounds, no uninitialized read")

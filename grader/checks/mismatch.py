@@ -26,7 +26,8 @@ Floats = NDArray[np.float64]
 class Mismatch:
     """One output that is wrong somewhere. `wrong` is True where the error exceeds the bound (NaN
     included), `unwritten` where the buffer was never written; all arrays have one shape.
-    `block` is the launch's, from which tile edges are guessed."""
+    `block` is the launch's, from which tile edges are guessed.
+    """
 
     name: str
     actual: Floats
@@ -44,7 +45,8 @@ class Mismatch:
 
     def agrees(self, candidate: Floats) -> bool:
         """Whether the actual array is `candidate` within the bounds, wherever it was written;
-        of an array that is mostly unwritten nobody knows."""
+        of an array that is mostly unwritten nobody knows.
+        """
         with np.errstate(all="ignore"):
             near = np.abs(self.actual - candidate) <= np.maximum(self.bound, self.bound.max())
         return bool(np.all(near | self.unwritten)) and 2 * int(self.unwritten.sum()) <= near.size
@@ -262,7 +264,8 @@ def element(name: str, index: tuple[int, ...]) -> str:
 
 def number(value: float, whole: bool = False) -> str:
     """At most 9 characters or so: enough digits to see the difference in float32. Of an integer
-    type's values, all digits."""
+    type's values, all digits.
+    """
     return f"{value:.0f}" if whole else f"{value:.7g}"
 
 

@@ -21,7 +21,7 @@ from grader.checks.mismatch import (
 from grader.checks.result import CaseRun, CheckOptions, Dependency, Evidence, Status, Verdict
 from grader.compile.program import Program
 from grader.faults import MachineFault
-from grader.launch import Blame, Finding, Stored
+from grader.launch import Finding, Localization, Stored
 
 STORES = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 
@@ -33,13 +33,13 @@ class Options(CheckOptions):
 DEPENDS: Dependency | None = None
 
 
-def judge(options: Options, evidence: Evidence) -> Verdict:
+def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """Every case gives the right result, to the last element.
 
     A case is right or it is not; each counts the same share of the points.
     """
-    blame, program = evidence.blame, evidence.program
-    found = {run.case.name: examine(run, program, blame) for run in evidence.runs}
+    localization, program = evidence.localization, evidence.program
+    found = {run.case.name: examine(run, program, localization) for run in evidence.runs}
     cases: Mapping[str, Status] = {n: "fail" if found[n] else "pass" for n in found}
     right = sum(status == "pass" for status in cases.values())
     if right and _only_integers_fail(evidence, cases):
@@ -53,9 +53,10 @@ def judge(options: Options, evidence: Evidence) -> Verdict:
     )
 
 
-def examine(run: CaseRun, program: Program, blame: Blame) -> tuple[Finding, ...]:
+def examine(run: CaseRun, program: Program, localization: Localization) -> tuple[Finding, ...]:
     """What is wrong with one case, placed where its first wrong element was stored as far as that
-    is known; nothing when it is right."""
+    is known; nothing when it is right.
+    """
     trace = run.computed
     if not trace.ended or run.prepared is None:
         kernel = run.prepared.launch.kernel if run.prepared else "the kernel"
@@ -71,7 +72,7 @@ def examine(run: CaseRun, program: Program, blame: Blame) -> tuple[Finding, ...]
         blank = trace.unwritten.get(index)
         mismatch = compare(name, actual, right, blank, launch.block)
         if mismatch is not None:
-            who = blame.stored.get((run.case.name, index))
+            who = localization.stored.get((run.case.name, index))
             findings.append(placed(describe(mismatch), mismatch, who, program, line))
     return tuple(findings)
 
@@ -80,7 +81,8 @@ def placed(
     finding: Finding, m: Mismatch, who: Stored | None, program: Program, line: int
 ) -> Finding:
     """The finding at the store of the mismatch's first wrong element, with its thread and block;
-    at `line` where nobody knows who stored it, or it was another element on another backend."""
+    at `line` where nobody knows who stored it, or it was another element on another backend.
+    """
     index = first_wrong(m, 1)[0]
     if who is None or who.line == 0 or who.element != np.ravel_multi_index(index, m.wrong.shape):
         return program.at(finding, line)

@@ -18,14 +18,15 @@ class Options(CheckOptions):
     """The quiz check takes no options: the questions are the lab's."""
 
 
-def judge(options: Options, evidence: Evidence) -> Verdict:
+def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """The questions about the lab are answered right."""
     return mark(evidence.paper)
 
 
 def mark(paper: Paper | None) -> Verdict:
     """The verdict on a paper; each question with a known answer counts the same share. What a
-    person has to read, and what this copy of the lab has no answer to, counts for nothing."""
+    person has to read, and what this copy of the lab has no answer to, counts for nothing.
+    """
     if paper is None or paper.sheet is None:
         return Verdict("unjudged", NOBODY)
     if not paper.sheet.found:
@@ -55,17 +56,17 @@ def mark(paper: Paper | None) -> Verdict:
 
 def _missing(paper: Paper) -> Verdict:
     """No sheet: a quiz that is worth something is then not done, any other was not asked for."""
-    mend = f"`grader labs quiz {paper.lab}` writes one to fill in"
+    fix = f"`grader labs quiz {paper.lab}` writes one to fill in"
     what = f"there is no {FILE} beside the file"
     if not paper.points:
-        return Verdict("unjudged", f"{what}: {mend}")
-    finding = Finding("wrong-answer", "error", what, file=FILE, hint=mend)
+        return Verdict("unjudged", f"{what}: {fix}")
+    finding = Finding("wrong-answer", "error", what, file=FILE, hint=fix)
     return Verdict("fail", what, findings=(finding,))
 
 
 def _unreadable(sheet: AnswerSheet) -> Finding:
     return Finding(
-        "wrong-answer", "error", sheet.problem, file=FILE, line=sheet.line, hint=sheet.mend
+        "wrong-answer", "error", sheet.problem, file=FILE, line=sheet.line, hint=sheet.fix
     )
 
 

@@ -30,7 +30,8 @@ class Options(CheckOptions):
     """`shared` is the shared memory that the kernel must really access ("none": must not, "any":
     either sort; absent: not judged). `constant`: a `__constant__` variable must really be read.
     The limits are registers a thread and bytes a block; `min_occupancy` is the resident warps of
-    a multiprocessor over its most, 0 to 1, at the block size of the largest case."""
+    a multiprocessor over its most, 0 to 1, at the block size of the largest case.
+    """
 
     shared: Shared | None = None
     max_registers: int | None = Field(None, gt=0)
@@ -40,7 +41,7 @@ class Options(CheckOptions):
     min_occupancy: float | None = Field(None, gt=0, le=1)
 
 
-def judge(options: Options, evidence: Evidence) -> Verdict:
+def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """The kernel uses the resources that the lab asks for, and no more."""
     run = evidence.largest
     if run is None or run.prepared is None:
@@ -157,7 +158,8 @@ def _local_line(run: CaseRun, program: Program) -> int:
 
 def _spills(unwanted: bool, taken: Resources, used: int) -> Finding | None:
     """`used` is the line of an access to local memory. Without one only the assembler put
-    anything there: registers that it had no room for."""
+    anything there: registers that it had no room for.
+    """
     if not unwanted or not taken.local_bytes:
         return None
     what, cure = (

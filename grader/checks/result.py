@@ -13,7 +13,7 @@ from grader.compile.program import Program
 from grader.gpu.speedup import Timing
 from grader.labs.model import Case, Lab, Prepared, Visibility
 from grader.labs.quiz import Paper
-from grader.launch import Blame, Finding, Trace
+from grader.launch import Finding, Localization, Trace
 
 Status = Literal["pass", "fail", "blocked", "unjudged", "error"]
 
@@ -67,7 +67,8 @@ class CaseRun:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What both saw; of the GPU's only the kinds that the simulator, which names lines and
-        threads, did not see."""
+        threads, did not see.
+        """
         seen = {f.kind for f in self.trace.findings}
         told = self.device.findings if self.device else ()
         return self.trace.findings + tuple(f for f in told if f.kind not in seen)
@@ -133,7 +134,7 @@ class Evidence:
     untimed: str = ""
     sampled: tuple[CaseRun, ...] = ()
     paper: Paper | None = None
-    blame: Blame = Blame()
+    localization: Localization = Localization()
 
     @property
     def watched(self) -> tuple[CaseRun, ...]:
@@ -149,7 +150,8 @@ class Evidence:
     @property
     def largest(self) -> CaseRun | None:
         """The case that measurements are taken on: the public one with the most array elements,
-        the first of equals; a hidden one only when no case is public."""
+        the first of equals; a hidden one only when no case is public.
+        """
         return largest(self.runs, self.lab.kernels[0].name)
 
     @property

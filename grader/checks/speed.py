@@ -1,7 +1,8 @@
 """The speed check: how much faster than the lab's baseline kernel, on a GPU.
 
-Timing itself is done before the checks (grader/grading/timing.py); here its numbers become a verdict. A
-kernel fails when the whole interval of its speedup lies below the minimum: noise fails nobody.
+Timing itself is done before the checks (grader/grading/timing.py); here its numbers become a
+verdict. A kernel fails when the whole interval of its speedup lies below the minimum, so that noise
+fails no kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pydantic import Field, model_validator
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
 from grader.faults import LabFault
 from grader.gpu.speedup import Estimate, Timing, counted, estimate, share
-from grader.labs.expressions import evaluate
+from grader.labs.expressions import evaluate_expression
 from grader.labs.model import Band, Case
 from grader.launch import Finding
 
@@ -34,7 +35,8 @@ class Options(CheckOptions):
     `fixed` names arrays that every launch gets unchanged, since the kernel needs their order.
     `flop` and `bytes` say what one launch has to do, as expressions over `dims`, to report GFLOP/s
     and GB/s. `cublas` has a product timed with cuBLAS too; its dims are m, n and k, of which a
-    missing one equals n."""
+    missing one equals n.
+    """
 
     minimum: float = Field(gt=0, allow_inf_nan=False)
     full: float = Field(gt=0, allow_inf_nan=False)
@@ -55,9 +57,9 @@ class Options(CheckOptions):
             raise ValueError("cublas needs dims with n (m and k are n unless they are given)")
         for text in (self.flop, self.bytes) if self.dims else ():
             try:
-                evaluate(text, self.dims)
+                evaluate_expression(text, self.dims)
             except LabFault as fault:
-                raise ValueError(f"{fault.what}; {fault.mend}".rstrip("; ")) from None
+                raise ValueError(f"{fault.what}; {fault.fix}".rstrip("; ")) from None
         return self
 
     @property
@@ -80,7 +82,7 @@ def timed_case(options: Options, evidence: Evidence) -> Case | None:
     return replace(largest.case, name=TIMED) if largest else None
 
 
-def judge(options: Options, evidence: Evidence) -> Verdict:
+def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """The kernel is faster than the baseline."""
     if not evidence.timings:
         return Verdict("error", evidence.untimed or "it was not timed")
@@ -209,8 +211,8 @@ def _measured(
 ) -> Mapping[str, float]:
     baseline, own = _seconds(timing)
     m, n, k = options.product or (0, 0, 0)
-    flop = float(evaluate(options.flop, dims)) or 2.0 * m * n * k
-    volume = float(evaluate(options.bytes, dims))
+    flop = float(evaluate_expression(options.flop, dims)) or 2.0 * m * n * k
+    volume = float(evaluate_expression(options.bytes, dims))
     peaks = timing.peaks
     rates = {
         "gflop_per_second": flop / own / 1e9,

@@ -17,19 +17,20 @@ from grader.checks.result import CheckOptions, Dependency, Evidence, Result, Ver
 from grader.faults import LabFault, did_you_mean
 from grader.labs.model import CheckSpec, Lab
 
-Judge = Callable[[CheckOptions, Evidence], Verdict]
+Evaluate = Callable[[CheckOptions, Evidence], Verdict]
 
 
 @dataclass(frozen=True)
 class Check:
     """One check of one lab, ready to judge. `title` is the line that the student reads, `where`
-    the lab file's line."""
+    the lab file's line.
+    """
 
     name: str
     points: float
     options: CheckOptions
     depends: Dependency | None
-    judge: Judge
+    evaluate: Evaluate
     title: str
     where: str = ""
     only_on: str = ""
@@ -54,7 +55,8 @@ def check_names() -> tuple[str, ...]:
 @dataclass(frozen=True)
 class Known:
     """What is known of a check whatever the lab: the line that the student reads, and what must
-    hold before it."""
+    hold before it.
+    """
 
     title: str
     depends: Dependency | None
@@ -67,7 +69,7 @@ def known_check(name: str) -> Known | None:
 
 
 def _known(module: ModuleType) -> Known:
-    return Known((module.judge.__doc__ or "").strip().splitlines()[0], module.DEPENDS)
+    return Known((module.evaluate.__doc__ or "").strip().splitlines()[0], module.DEPENDS)
 
 
 def find_check(spec: CheckSpec) -> Check:
@@ -80,7 +82,7 @@ def find_check(spec: CheckSpec) -> Check:
         raise LabFault(
             f"there is no check `{spec.name}`",
             where=_where(spec),
-            mend=_mend(spec.name, check_names(), "check"),
+            fix=_fix(spec.name, check_names(), "check"),
         )
     known = _known(module)
     options = read_options(spec, module.Options)
@@ -89,7 +91,7 @@ def find_check(spec: CheckSpec) -> Check:
         points=spec.points,
         options=options,
         depends=known.depends,
-        judge=module.judge,
+        evaluate=module.evaluate,
         title=known.title,
         where=_where(spec),
         only_on=getattr(module, "ONLY_ON", ""),
@@ -110,12 +112,13 @@ def _module(name: str) -> ModuleType | None:
     if not name.isidentifier() or find_spec(path) is None:
         return None
     module = import_module(path)
-    return module if hasattr(module, "judge") else None
+    return module if hasattr(module, "evaluate") else None
 
 
 def read_options(spec: CheckSpec, model: type[CheckOptions]) -> CheckOptions:
     """The options of one check, validated. Raises LabFault that names the key and the nearest
-    valid one."""
+    valid one.
+    """
     try:
         return model.model_validate(dict(spec.options))
     except ValidationError as invalid:
@@ -123,14 +126,14 @@ def read_options(spec: CheckSpec, model: type[CheckOptions]) -> CheckOptions:
         option = ".".join(str(part) for part in error["loc"])
         where = _where(spec, option)
         if error["type"] == "extra_forbidden":
-            mend = _mend(option, tuple(model.model_fields), "option")
-            raise LabFault(f"unknown option `{option}`", where=where, mend=mend) from None
+            fix = _fix(option, tuple(model.model_fields), "option")
+            raise LabFault(f"unknown option `{option}`", where=where, fix=fix) from None
         message = str(error["msg"]).removeprefix("Value error, ")
         got = f" (got {error['input']!r})" if option and error["type"] != "missing" else ""
         raise LabFault(f"{message[0].lower()}{message[1:]}{got}", where=where) from None
 
 
-def _mend(name: str, names: Sequence[str], what: str) -> str:
+def _fix(name: str, names: Sequence[str], what: str) -> str:
     """How to mend a name that is not among `names`."""
     if not names:
         return f"it takes no {what}s"
@@ -142,7 +145,7 @@ def plan(lab: Lab) -> tuple[Check, ...]:
     return tuple(find_check(spec) for spec in lab.checks)
 
 
-def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]:
+def evaluate_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]:
     """Judge every check, those first that others depend on; results in the order of `checks`."""
     by_name = {check.name: check for check in checks}
     verdicts: dict[str, Verdict] = {}
@@ -151,16 +154,17 @@ def judge_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]
         if check.name not in verdicts:
             first = by_name.get(check.depends.on) if check.depends else None
             settled = {first.name: settle(first)} if first else {}
-            verdicts[check.name] = judge_one(check, replace(evidence, settled=settled))
+            verdicts[check.name] = evaluate_one(check, replace(evidence, settled=settled))
         return verdicts[check.name]
 
     results = _with_unclaimed(tuple(award(check, settle(check)) for check in checks), evidence)
-    return with_origins(results, evidence.program, evidence.blame.lines, evidence.extents)
+    return with_origins(results, evidence.program, evidence.localization.lines, evidence.extents)
 
 
 def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Result, ...]:
     """Errors of kinds that no check of this lab looks for are told all the same, beside the
-    output that they spoil."""
+    output that they spoil.
+    """
     told = {finding.kind for result in results for finding in result.findings}
     rest = fold_apart(evidence.watched, lambda run: [f for f in run.errors if f.kind not in told])
     place = next((k for k, result in enumerate(results) if result.name == "output"), 0)
@@ -170,7 +174,7 @@ def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Re
     return (*results[:place], whole, *results[place + 1 :])
 
 
-def judge_one(check: Check, evidence: Evidence) -> Verdict:
+def evaluate_one(check: Check, evidence: Evidence) -> Verdict:
     """One check's verdict, its dependency (in `evidence.settled`) taken into account."""
     if not check.is_judged_on(evidence.backend):
         return check.unjudged
@@ -178,9 +182,9 @@ def judge_one(check: Check, evidence: Evidence) -> Verdict:
     if reason and check.depends and not check.depends.runs_anyway:
         return Verdict("blocked", reason)
     try:
-        verdict = check.judge(check.options, evidence)
+        verdict = check.evaluate(check.options, evidence)
     except LabFault as fault:
-        raise LabFault(fault.what, where=fault.where or check.where, mend=fault.mend) from None
+        raise LabFault(fault.what, where=fault.where or check.where, fix=fault.fix) from None
     if reason and verdict.status == "pass":
         return replace(verdict, status="blocked", share=0.0, summary=reason)
     return verdict

@@ -13,6 +13,6 @@ class Options(CheckOptions):
     """The sync check takes no options."""
 
 
-def judge(options: Options, evidence: Evidence) -> Verdict:
+def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """Every access to shared data is ordered, and every barrier is reached by all threads."""
     return watched(evidence, KINDS, "no race, no divergent barrier")

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from grader.checks.result import CaseRun, CheckOptions, Dependency, Evidence, Verdict
 from grader.compile.program import Program
-from grader.labs.expressions import evaluate
+from grader.labs.expressions import evaluate_expression
 from grader.launch import Finding, LineCounters, Severity, Trace
 
 # Which source lines waste memory transactions: uncoalesced accesses and bank conflicts.
@@ -83,7 +83,8 @@ class Options(CheckOptions):
     `min_bytes_per_sector`: bytes used of each sector of 32, loads and stores each; a lone thread
     that does a warp's work uses 4, although each of its accesses touches one sector only.
     `max_global_atomics`: atomic operations of single threads on global memory, a number or an
-    expression over the case's dims."""
+    expression over the case's dims.
+    """
 
     max_global_bytes_ratio: float | str | None = None
     max_sectors_per_request: float | None = Field(None, gt=0)
@@ -95,7 +96,7 @@ class Options(CheckOptions):
         return self.max_global_bytes_ratio is not None
 
 
-def judge(options: Options, evidence: Evidence) -> Verdict:
+def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """The kernel loads no more from global memory than it must, in coalesced accesses.
 
     Judged on the largest public case, and only when its output is right: a kernel that skips
@@ -140,7 +141,7 @@ def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> Part | N
     base = evidence.baseline.get(run.case.name)
     if options.max_global_bytes_ratio is None or base is None:
         return None
-    most = float(evaluate(options.max_global_bytes_ratio, run.case.dims))
+    most = float(evaluate_expression(options.max_global_bytes_ratio, run.case.dims))
     loaded, naive = run.trace.counters[LOAD_BYTES], base.counters.get(LOAD_BYTES, 0)
     ratio = loaded / naive if naive else float("inf")
     measured = {
@@ -223,7 +224,7 @@ def _bytes_per_sector(options: Options, run: CaseRun) -> Part | None:
 def _atomics(options: Options, run: CaseRun) -> Part | None:
     if options.max_global_atomics is None:
         return None
-    most = float(evaluate(options.max_global_atomics, run.case.dims))
+    most = float(evaluate_expression(options.max_global_atomics, run.case.dims))
     made = run.trace.counters.get(ATOMICS, 0.0)
     measured = {"global_atomics": made, "max_global_atomics": most}
     summary = f"{made:,.0f} atomics on global memory, at most {most:,.0f}"
@@ -250,7 +251,8 @@ def sectors_per_request(trace: Trace, op: str) -> float:
 
 def bytes_per_sector(trace: Trace, op: str) -> float:
     """Mean bytes used of each 32-byte sector of global memory, 32 when there is no access; `op` is
-    "ld" or "st"."""
+    "ld" or "st".
+    """
     sectors = trace.counters.get(SECTORS.format(op), 0)
     return trace.counters.get(DATA_BYTES.format(op), 0) / sectors if sectors else 32.0
 

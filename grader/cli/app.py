@@ -69,7 +69,8 @@ def grader(
 
 def run(arguments: Sequence[str]) -> int:
     """One command, from its words to its exit code. No traceback reaches the user, unless
-    `--debug` stands somewhere among the words."""
+    `--debug` stands somewhere among the words.
+    """
     words = [word for word in arguments if word != "--debug"]
     debug = len(words) < len(arguments)
     try:

@@ -262,8 +262,8 @@ class Session:
         known = {one.student for one in self.book.submissions(self.lab.name)}
         for name in who or ():
             if name not in known:
-                mend = did_you_mean(name, known) or f"there are {', '.join(sorted(known)[:SHOWN])}"
-                raise LabFault(f"there is no submission of `{name}`", mend=mend)
+                fix = did_you_mean(name, known) or f"there are {', '.join(sorted(known)[:SHOWN])}"
+                raise LabFault(f"there is no submission of `{name}`", fix=fix)
         return [task_of(one, refused.get(one.id)) for one in stored]
 
     def _enrolled(self, word: str) -> str:
@@ -288,8 +288,8 @@ def _accept(book: Gradebook, run: str) -> int:
 
     changes = book.changes(run)
     if not changes:
-        mend = "--regrade says the name of the regrade when it has ended"
-        raise LabFault(f"no regrade `{run}` waits to be accepted", mend=mend)
+        fix = "--regrade says the name of the regrade when it has ended"
+        raise LabFault(f"no regrade `{run}` waits to be accepted", fix=fix)
     show(changes_text(changes))
     count = book.adopt(run, author())
     say(f"{counted(count, 'grade')} of {run} {'counts' if count == 1 else 'count'} now")

@@ -58,7 +58,7 @@ def clustered(lab: Lab, terms: Terms, jobs: int | None, address: str) -> Runner:
         from grader.batch.cluster import DaskRunner, connect, start_on_slurm
     except ModuleNotFoundError as missing:
         what = f"a cluster needs the Python package {missing.name}"
-        raise MachineFault(what, mend=install("cluster")) from None
+        raise MachineFault(what, fix=install("cluster")) from None
     client = connect(address) if address else start_on_slurm(jobs or 1)
     doing("waiting for the cluster's workers")
     return DaskRunner(client, lab, terms)
@@ -156,7 +156,8 @@ def _said(step: Step) -> str:
 @dataclass(frozen=True)
 class Row:
     """One submission of the class with its grade, an incomplete one when the machine failed; or
-    why there is none at all."""
+    why there is none at all.
+    """
 
     handed: HandedIn
     grade: Grade | None

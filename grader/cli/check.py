@@ -31,7 +31,7 @@ from grader.cli.terminal import (
 from grader.faults import LabFault, StudentFault
 
 if TYPE_CHECKING:
-    from grader.grading.cases import How
+    from grader.grading.cases import RunOptions
     from grader.grading.pipeline import Progress
     from grader.grading.record import Grade
     from grader.labs.model import Lab
@@ -59,14 +59,14 @@ def check(
     profile: Profile = False,
 ) -> int:
     """Grade FILE.cu on the public cases of LAB, and say what to mend."""
-    from grader.grading.cases import How
+    from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, load_lab
 
-    how = How(resolved(on), threads=threads, limit=limit)
+    how = RunOptions(resolved(on), threads=threads, limit=limit)
     check_writable(json)
     check_writable(html, "--html")
     if lab.endswith(".cu"):
-        raise LabFault("the lab comes first", where=lab, mend="grader check LAB FILE.cu")
+        raise LabFault("the lab comes first", where=lab, fix="grader check LAB FILE.cu")
     held = load_lab(lab, lab_roots(course))
     if sanitizer or profile:
         from grader.grading.crosscheck import ready_for
@@ -100,10 +100,12 @@ def write_page(grade: Grade, file: Path, html: str) -> None:
     write_file(Path(html), student_page(ReportRow("", grade, source)))
 
 
-def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:
+def graded(lab: Lab, file: Path, how: RunOptions, *, quiet: bool = False) -> Grade:
     """The file's grade, with the answers to the quiz that lie beside it; one that holds no source
-    text at all has a grade too."""
-    from grader.grading.pipeline import grade, refusal
+    text at all has a grade too.
+    """
+    from grader.feedback.grade import grade
+    from grader.grading.pipeline import grade_unreadable
     from grader.labs.quiz import read_sheet
     from grader.submissions.files import read_submission
 
@@ -111,7 +113,7 @@ def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:
     try:
         submission = read_submission(file)
     except StudentFault as fault:
-        return refusal(lab, file.name, fault, on=how.on, answers=answers)
+        return grade_unreadable(lab, file.name, fault, on=how.on, answers=answers)
     told: Progress = (lambda step, number, steps: None) if quiet else progress
     return grade(
         lab, submission, on=how.on, threads=how.threads, limit=how.limit, answers=answers,
@@ -120,7 +122,7 @@ def graded(lab: Lab, file: Path, how: How, *, quiet: bool = False) -> Grade:
 
 
 def crossed(
-    lab: Lab, file: Path, how: How, grade: Grade, *, sanitizer: bool, profile: bool
+    lab: Lab, file: Path, how: RunOptions, grade: Grade, *, sanitizer: bool, profile: bool
 ) -> Grade:
     """The grade with what the toolkit's tools say of the same file, which is worth no points."""
     from dataclasses import replace
@@ -155,7 +157,7 @@ def explain(
     limit: Limit = 20.0,
 ) -> int:
     """Draw FILE.cu: which thread touches which element between barriers, and what lines cost."""
-    from grader.grading.cases import How
+    from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, load_lab
     from grader.reports.explain.page import explain_page
     from grader.reports.explain.story import explain as explained
@@ -164,10 +166,10 @@ def explain(
     place = html or f"explain-{file.stem}.html"
     check_writable(place)
     if lab.endswith(".cu"):
-        raise LabFault("the lab comes first", where=lab, mend="grader explain LAB FILE.cu")
+        raise LabFault("the lab comes first", where=lab, fix="grader explain LAB FILE.cu")
     held = load_lab(lab, lab_roots(course))
     try:
-        how = How("sim", threads=threads, limit=limit)
+        how = RunOptions("sim", threads=threads, limit=limit)
         story = explained(held, read_submission(file), how, case, progress)
     except Fault as fault:
         finished()

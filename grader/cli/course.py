@@ -34,15 +34,15 @@ def quiz(
 
     held = load_lab(lab, lab_roots(course))
     if not held.quiz:
-        raise LabFault(f"{lab} has no quiz", mend="there is nothing to answer")
+        raise LabFault(f"{lab} has no quiz", fix="there is nothing to answer")
     text = form(held)
     path = out or Path(FILE)
     if to_stdout:
         typer.echo(text, nl=False)
         return 0
     if path.exists() or path.is_symlink():
-        mend = "it may have answers in it: move it away, or name another file with --out"
-        raise LabFault("there is such a file already", where=str(path), mend=mend)
+        fix = "it may have answers in it: move it away, or name another file with --out"
+        raise LabFault("there is such a file already", where=str(path), fix=fix)
     write_file(path, text.encode())
     say(f"answer the {len(held.quiz)} questions, then: grader check {lab} {lab}.cu")
     return 0
@@ -87,13 +87,13 @@ def release(
 
     held = load_lab(lab, lab_roots(course))
     if not out.is_dir():
-        raise LabFault("there is no such folder", where=str(out), mend="make it first")
+        raise LabFault("there is no such folder", where=str(out), fix="make it first")
     files = release_files(held, handout(held))
     solution = held.solution.read_text("utf-8") if held.solution.is_file() else ""
     told = list(leaks(held, solution, files))
     if told:
         more = f", and {len(told) - 1} more" if told[1:] else ""
-        raise LabFault(f"{told[0]}{more}", where=lab, mend="nothing was written: take it out first")
+        raise LabFault(f"{told[0]}{more}", where=lab, fix="nothing was written: take it out first")
     for name in files:
         say(f"  {name}")
     write_file(out / f"{lab}.zip", zipped(files))
@@ -102,7 +102,8 @@ def release(
 
 def handout(lab: Lab) -> dict[str, bytes]:
     """The lab's page as HTML and PDF; nothing when it has none. Raises MachineFault when what
-    builds pages is not installed."""
+    builds pages is not installed.
+    """
     import tempfile
 
     try:
@@ -112,7 +113,7 @@ def handout(lab: Lab) -> dict[str, bytes]:
             raise
         raise MachineFault(
             f"pages cannot be built: there is no Python package {missing.name}",
-            mend=install("handouts"),
+            fix=install("handouts"),
         ) from None
     if not handout_of(lab).is_file():
         say(f"there is no {handout_of(lab)}: the zip has no handout")

@@ -38,7 +38,7 @@ class Sign:
     what: str
     state: State
     seen: str
-    mend: str = ""
+    fix: str = ""
 
 
 def signs() -> Iterator[Sign]:
@@ -60,7 +60,7 @@ def signs() -> Iterator[Sign]:
         try:
             yield look()
         except Fault as fault:
-            yield Sign(what, "bad", fault.what, fault.mend)
+            yield Sign(what, "bad", fault.what, fault.fix)
         except (ImportError, OSError) as error:
             yield Sign(what, "bad", f"{type(error).__name__}: {error}", "install grader again")
 
@@ -85,8 +85,8 @@ def compiler() -> Sign:
     try:
         return Sign("compiler", "ok", f"NVRTC {version('nvidia-cuda-nvrtc')}")
     except PackageNotFoundError:
-        mend = "pip install 'nvidia-cuda-nvrtc==13.0.*'"
-        return Sign("compiler", "bad", "the package nvidia-cuda-nvrtc is not installed", mend)
+        fix = "pip install 'nvidia-cuda-nvrtc==13.0.*'"
+        return Sign("compiler", "bad", "the package nvidia-cuda-nvrtc is not installed", fix)
 
 
 def simulator() -> Sign:
@@ -94,8 +94,8 @@ def simulator() -> Sign:
     folder = Path(__file__).parents[1] / "simulator"
     cores = sorted(path.name for path in folder.glob("_core*.so"))
     if not cores:
-        mend = "install a C compiler, then: pip install . (or make demo in a checkout)"
-        return Sign("simulator", "bad", f"there is no C core in {folder}", mend)
+        fix = "install a C compiler, then: pip install . (or make demo in a checkout)"
+        return Sign("simulator", "bad", f"there is no C core in {folder}", fix)
     for name in cores:
         ctypes.CDLL(str(folder / name))
     return Sign("simulator", "ok", ", ".join(cores))
@@ -124,8 +124,8 @@ def sandbox() -> Sign:
 
     if walls := confinement():
         return Sign("sandbox", "ok", walls)
-    mend = f"{remedy(bool(programs()))}; until then grade only files that you trust"
-    return Sign("sandbox", "note", f"{why_unconfined()}: grader batch refuses to grade", mend)
+    fix = f"{remedy(bool(programs()))}; until then grade only files that you trust"
+    return Sign("sandbox", "note", f"{why_unconfined()}: grader batch refuses to grade", fix)
 
 
 def bounds() -> Sign:
@@ -136,22 +136,22 @@ def bounds() -> Sign:
     if isinstance(found, Path):
         return Sign("bounds", "ok", f"a control group for each box, in {found}")
     seen = f"memory is bounded for each process of a box alone: {found}"
-    mend = "where systemd runs, as a user: systemd-run --user --scope grader batch ..."
-    return Sign("bounds", "note", seen, mend)
+    fix = "where systemd runs, as a user: systemd-run --user --scope grader batch ..."
+    return Sign("bounds", "note", seen, fix)
 
 
 def cache() -> Sign:
     """The folder that remembers compiled files; grading works without, only slower."""
     root = os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME")
     if not root:
-        mend = "set HOME or XDG_CACHE_HOME to make a second check of a file quicker"
-        return Sign("cache", "note", "no home folder: nothing is remembered", mend)
+        fix = "set HOME or XDG_CACHE_HOME to make a second check of a file quicker"
+        return Sign("cache", "note", "no home folder: nothing is remembered", fix)
     base = Path(root) if os.environ.get("XDG_CACHE_HOME") else Path(root) / ".cache"
     folder = base / "warpgrade"
     nearest = next(place for place in (folder, *folder.parents) if place.exists())
     if not os.access(nearest, os.W_OK):
-        mend = "make it writable, or point XDG_CACHE_HOME elsewhere"
-        return Sign("cache", "note", f"{nearest} cannot be written", mend)
+        fix = "make it writable, or point XDG_CACHE_HOME elsewhere"
+        return Sign("cache", "note", f"{nearest} cannot be written", fix)
     return Sign("cache", "ok", str(folder))
 
 
@@ -161,8 +161,8 @@ def labs() -> Sign:
 
     names, roots = list_labs(), ", ".join(map(str, lab_roots()))
     if not names:
-        mend = "set WARPGRADE_LABS to a labs folder, or use --course DIR"
-        return Sign("labs", "note", f"none in {roots}", mend)
+        fix = "set WARPGRADE_LABS to a labs folder, or use --course DIR"
+        return Sign("labs", "note", f"none in {roots}", fix)
     return Sign("labs", "ok", f"{len(names)} in {roots}")
 
 
@@ -180,8 +180,8 @@ def gpu() -> Sign:
         return Sign("gpu", "ok", seen)
     reasons = "; ".join(f"{device.node.name} is in quarantine: {why}" for device, why in sick)
     files = " ".join(str(lock_file(device)) for device, _ in sick)
-    mend = f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {files}"
-    return Sign("gpu", "note", f"{seen}; {reasons}", mend)
+    fix = f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {files}"
+    return Sign("gpu", "note", f"{seen}; {reasons}", fix)
 
 
 def pycuda() -> Sign:
@@ -199,8 +199,8 @@ def nvcc() -> Sign:
 
     found = toolkit()
     if found is None:
-        mend = "sudo apt-get install cuda-nvcc-13-0 (NVIDIA's packages); put nvcc on the PATH"
-        return Sign("nvcc", "note", "nvcc is not installed", mend)
+        fix = "sudo apt-get install cuda-nvcc-13-0 (NVIDIA's packages); put nvcc on the PATH"
+        return Sign("nvcc", "note", "nvcc is not installed", fix)
     return Sign("nvcc", "ok", f"nvcc {release(found)} ({found.nvcc})")
 
 
@@ -228,11 +228,11 @@ def ncu() -> Sign:
 
     sign = _tool("ncu", "ncu", "cuda-nsight-compute-13-0")
     if sign.state == "ok" and counters_are_closed():
-        mend = (
+        fix = (
             "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | "
             "sudo tee /etc/modprobe.d/nvidia-profiling.conf, then restart the machine"
         )
-        return Sign("ncu", "note", f"{sign.seen}, but the counters are for root only", mend)
+        return Sign("ncu", "note", f"{sign.seen}, but the counters are for root only", fix)
     return sign
 
 
@@ -241,8 +241,8 @@ def _tool(what: str, name: str, package: str) -> Sign:
 
     path = tool_path(name)
     if path is None:
-        mend = f"sudo apt-get install {package} (NVIDIA's packages), or leave the option out"
-        return Sign(what, "note", f"{name} is not installed", mend)
+        fix = f"sudo apt-get install {package} (NVIDIA's packages), or leave the option out"
+        return Sign(what, "note", f"{name} is not installed", fix)
     return Sign(what, "ok", str(path))
 
 
@@ -253,11 +253,11 @@ def launch() -> Sign:
 
     missing = lacking()
     if missing is not None:
-        return Sign("launch", "note", missing.what, missing.mend)
+        return Sign("launch", "note", missing.what, missing.fix)
     problems = [f"{d.node.name}: {p}" for d in devices() if (p := healthy(d))]
     if problems:
-        mend = "see nvidia-smi; reset the GPU or restart the machine"
-        return Sign("launch", "note", "; ".join(problems), mend)
+        fix = "see nvidia-smi; reset the GPU or restart the machine"
+        return Sign("launch", "note", "; ".join(problems), fix)
     return Sign("launch", "ok", "a known kernel ran on every GPU and is right")
 
 
@@ -266,7 +266,6 @@ MARKS = {"ok": "ok  ", "note": "note", "bad": "FAIL"}
 
 def doctor(json: Json = None) -> int:
     """Look at what grading needs on this machine. The exit code is 3 when it cannot grade."""
-    from dataclasses import asdict
 
     from grader import __version__
 
@@ -277,11 +276,13 @@ def doctor(json: Json = None) -> int:
         if json == "-":
             continue
         show_line(f"{MARKS[sign.state]} {sign.what:<10} {sign.seen}", good=sign.state != "bad")
-        if sign.mend:
-            show_line(f"     {'':<10} {sign.mend}", good=True)
+        if sign.fix:
+            show_line(f"     {'':<10} {sign.fix}", good=True)
     bad = sum(sign.state == "bad" for sign in seen)
     if json:
-        signs_json = [asdict(sign) for sign in seen]
+        signs_json = [
+            {"what": s.what, "state": s.state, "seen": s.seen, "mend": s.fix} for s in seen
+        ]
         write_json({"version": __version__, "can_grade": not bad, "signs": signs_json}, json)
     if json != "-":
         verdict = f"this machine cannot grade: {bad} to mend" if bad else "this machine can grade"

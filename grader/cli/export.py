@@ -14,7 +14,7 @@ import typer
 from grader.cli.options import Course
 from grader.cli.terminal import STDOUT, say, write_file
 from grader.faults import LabFault, MachineFault
-from grader.labs.files import write_whole
+from grader.labs.files import write_atomically
 
 if TYPE_CHECKING:
     from grader.export.formats import ExportRow, Format, LeftOut, Options
@@ -101,12 +101,12 @@ def _autograder(words: Sequence[str], course: Path | None, out: str, wheel: Path
     from grader.labs.reading import lab_roots, load_lab
 
     if len(words) != 1:
-        raise LabFault("name one lab", mend=f"grader export {AUTOGRADER} LAB")
+        raise LabFault("name one lab", fix=f"grader export {AUTOGRADER} LAB")
     lab = load_lab(words[0], lab_roots(course if course and (course / "labs").is_dir() else None))
     held = course is not None and _has_gradebook(course)
     seed = read_course(course).seed(lab.name) if course and held else secrets.token_bytes(32)
     path = Path(out or f"{lab.name}-autograder.zip")
-    write_whole(path, autograder_zip(lab, seed, wheel=wheel), private=True)
+    write_atomically(path, autograder_zip(lab, seed, wheel=wheel), private=True)
     say(f"wrote {path}, with the hidden cases in it: you alone can read it here")
     judged = sum(check.points for check in plan(lab) if check.is_judged_on("sim"))
     say(f"upload it to Gradescope; the assignment is worth {judged:g} points there")
@@ -125,11 +125,11 @@ def _from_gradebook(words: Sequence[str], db: str, folder: Path | None) -> list[
     if not db and any(word.endswith(".json") or word == STDOUT for word in words):
         return None
     if len(words) != 1:
-        raise LabFault("name the lab whose grades are meant", mend="grader export FORMAT LAB --db")
+        raise LabFault("name the lab whose grades are meant", fix="grader export FORMAT LAB --db")
     course = read_course(folder) if folder and _has_gradebook(folder) else None
     url = db or (course.gradebook if course else "")
     if "://" not in url and not Path(url).is_file():  # opening one would make it
-        raise LabFault("there is no such gradebook", where=url, mend="`grader batch` makes one")
+        raise LabFault("there is no such gradebook", where=url, fix="`grader batch` makes one")
     book = open_gradebook(url)
     try:
         entries = book.entries(words[0], course=course)
@@ -172,7 +172,7 @@ def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow
 
     course: CourseFile | None = read_course(folder) if _has_gradebook(folder) and folder else None
     if not words:
-        raise LabFault("there are no grades to export", mend="name GRADE.json files, or use --db")
+        raise LabFault("there are no grades to export", fix="name GRADE.json files, or use --db")
     for word in words:
         for value in _objects(word):
             grade = grade_from_json(value)
@@ -188,8 +188,8 @@ def _objects(word: str) -> list[Any]:
     except OSError as error:
         raise LabFault(f"cannot read the file: {error.strerror}", where=word) from None
     except ValueError as error:
-        mend = "give what `grader check --json` or `grader batch --json` wrote"
-        raise LabFault(f"not JSON: {error}", where=word, mend=mend) from None
+        fix = "give what `grader check --json` or `grader batch --json` wrote"
+        raise LabFault(f"not JSON: {error}", where=word, fix=fix) from None
     several = value.get("grades") if isinstance(value, dict) else None
     return list(several) if isinstance(several, list) else [value]
 
@@ -211,15 +211,15 @@ def _write(chosen: Format, rows: Sequence[ExportRow], options: Options, out: str
 
 def _folder(chosen: Format, rows: Sequence[ExportRow], out: str) -> Path:
     """The folder of --out, made where it is missing. Raises LabFault."""
-    mend = "name a folder with --out"
+    fix = "name a folder with --out"
     if out in ("", STDOUT):
         what = f"{chosen.name} has a file for each of {len(rows)} submissions"
-        raise LabFault(what, where=out, mend=mend)
+        raise LabFault(what, where=out, fix=fix)
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         what = f"cannot make the folder: {error.strerror}"
-        raise LabFault(what, where=out, mend=mend) from None
+        raise LabFault(what, where=out, fix=fix) from None
     return Path(out)
 
 

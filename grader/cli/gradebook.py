@@ -53,12 +53,13 @@ class Opened(NamedTuple):
 
     def lab(self, word: str) -> str:
         """The lab that is meant. Raises LabFault: neither the course nor, without one, the
-        gradebook has it."""
+        gradebook has it.
+        """
         if self.course:
             self.course.policy(word)
         elif word not in (known := self.book.labs()):
-            mend = did_you_mean(word, known) or f"there is: {', '.join(known) or 'nothing yet'}"
-            raise LabFault(f"there is nothing of a lab `{word}`", where=self.book.name, mend=mend)
+            fix = did_you_mean(word, known) or f"there is: {', '.join(known) or 'nothing yet'}"
+            raise LabFault(f"there is nothing of a lab `{word}`", where=self.book.name, fix=fix)
         return word
 
     def student(self, word: str) -> str:
@@ -67,15 +68,16 @@ class Opened(NamedTuple):
         known = self.book.students()
         if found or word in known:
             return found.id if found else word
-        mend = did_you_mean(word, known) or "`grader gradebook show LAB` lists them"
-        raise LabFault(f"there is no student `{word}`", where=self.book.name, mend=mend)
+        fix = did_you_mean(word, known) or "`grader gradebook show LAB` lists them"
+        raise LabFault(f"there is no student `{word}`", where=self.book.name, fix=fix)
 
 
 @contextmanager
 def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Opened]:
     """The gradebook that is meant: `--db`, else that of `--course`; the course is by default that
     of a course.yaml here. Raises LabFault: none is named, or there is none yet and `create` is not
-    set."""
+    set.
+    """
     from grader.gradebook.book import open_gradebook
     from grader.gradebook.course import read_course
 
@@ -83,7 +85,7 @@ def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Op
     course = read_course(folder or Path()) if folder is not None or here else None
     if not db and course is None:
         what = "no gradebook is named, and there is no course.yaml here"
-        raise LabFault(what, mend="name one: --course DIR, or --db FILE or URL")
+        raise LabFault(what, fix="name one: --course DIR, or --db FILE or URL")
     book = open_gradebook(db or (course.gradebook if course else ""), create=create)
     try:
         yield Opened(book, course)
@@ -98,7 +100,7 @@ def _author(author: str) -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        raise LabFault("this user has no name", mend="say who does it: --author NAME") from None
+        raise LabFault("this user has no name", fix="say who does it: --author NAME") from None
 
 
 @gradebook.command("show", short_help="What counts for each student of a lab.")
@@ -135,7 +137,7 @@ def override(
     if remove == (points is not None):
         raise LabFault("give either POINTS or --remove")
     if not reason.strip():
-        raise LabFault("an override needs a reason", mend="--reason TEXT says why")
+        raise LabFault("an override needs a reason", fix="--reason TEXT says why")
     if points is not None and points != points:
         raise LabFault("`nan` is no number of POINTS")
     with opened(db, course) as held:
@@ -199,7 +201,7 @@ def roster(
         listed = held.course.students if held.course else ()
         students = read_roster(file) if file else listed
         if not students:
-            raise LabFault("there is no roster", mend="name FILE.csv, or `roster:` in course.yaml")
+            raise LabFault("there is no roster", fix="name FILE.csv, or `roster:` in course.yaml")
         for line in held.book.enroll(students, _author(author)):
             say(line)
         count = "1 student is" if len(students) == 1 else f"{len(students)} students are"
@@ -210,7 +212,8 @@ def roster(
 @gradebook.command("secret", short_help="Make the course's secret.")
 def secret(course: CourseFolder = None) -> int:
     """Make the file of the course's secret, from which hidden inputs are drawn; only you may read
-    it. One that is there is kept."""
+    it. One that is there is kept.
+    """
     from grader.gradebook.course import make_secret, secret_file
 
     path = secret_file(course or Path())

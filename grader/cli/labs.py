@@ -51,7 +51,8 @@ def _unheard(line: str, *, good: bool) -> None:
 
 def rows(line: Line, *, mutants: bool = False) -> list[str]:
     """A line of the gate in rows of 80 columns, below its lab's name; with its mutants below it
-    when they are asked for."""
+    when they are asked for.
+    """
     from grader.authoring.mutation.demands import table
     from grader.reports.clean import clean, wrap
 
@@ -67,7 +68,8 @@ def rows(line: Line, *, mutants: bool = False) -> list[str]:
 
 def unrepeated(line: Line, earlier: Sequence[Line]) -> Line:
     """The line as it is shown below earlier ones of its lab: one fault of lab.yaml or reference.py
-    fails every line that needs it, and is told once."""
+    fails every line that needs it, and is told once.
+    """
     above = {one.seen for one in earlier if one.lab == line.lab and not one.holds}
     told = line.seen in above and len(line.seen) > len(AGAIN)
     return replace(line, seen=AGAIN) if told and not line.holds else line
@@ -91,14 +93,16 @@ def verdict(lines: Sequence[Line]) -> str:
 
 def placed(lines: Sequence[Line]) -> tuple[int, int]:
     """Of the wrong twins and mutants that draw an error: how many are told the wrong line or the
-    one next to it, and how many there are."""
+    one next to it, and how many there are.
+    """
     every = _told(lines)
     return sum(named for _, named, _ in every), len(every)
 
 
 def placing(lines: Sequence[Line]) -> list[str]:
     """How often a report names the wrong line or its neighbour, by how many lines it names, and
-    which reports do not."""
+    which reports do not.
+    """
     every = _told(lines)
     if not every:
         return ["no wrong twin or mutant draws an error"]
@@ -114,7 +118,8 @@ def placing(lines: Sequence[Line]) -> list[str]:
 
 def _told(lines: Sequence[Line]) -> list[tuple[str, bool, int]]:
     """Each wrong twin and mutant that draws an error: its name, whether the line is named, and how
-    many lines are told."""
+    many lines are told.
+    """
     twins = [
         (f"{line.lab} {line.what}", line.told.named, len(line.told.lines))
         for line in lines
@@ -206,7 +211,7 @@ def _public(lab: Lab) -> int:
 
 def _none(roots: Sequence[Path]) -> LabFault:
     places = ", ".join(map(str, roots))
-    return LabFault(f"there are no labs in {places}", mend="name a course: --course DIR")
+    return LabFault(f"there are no labs in {places}", fix="name a course: --course DIR")
 
 
 @labs.command("check", short_help="Prove labs sound, mutants and all.")
@@ -228,12 +233,12 @@ def check(
     The exit code is 2 when a lab does not hold.
     """
     from grader.authoring.gate import check_lab, lab_folder
-    from grader.grading.cases import How
+    from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, list_labs, load_lab
 
     check_writable(json)
     roots = lab_roots(course)
-    how = How(resolved(on), threads=threads, limit=limit)
+    how = RunOptions(resolved(on), threads=threads, limit=limit)
     told = heard(json)
     lines: list[Line] = []
     for lab in [load_lab(name, roots) for name in names or list_labs(roots)]:
@@ -292,8 +297,8 @@ def _needs_gpu() -> None:
     try:
         resolved(Backend.gpu)
     except MachineFault as fault:
-        mend = "run this on the GPU machine that grades; `grader doctor` says what it lacks"
-        raise MachineFault(fault.what, where=fault.where, mend=mend) from None
+        fix = "run this on the GPU machine that grades; `grader doctor` says what it lacks"
+        raise MachineFault(fault.what, where=fault.where, fix=fix) from None
 
 
 def _write_thresholds(lab: Lab, made: Calibration) -> None:

@@ -53,7 +53,8 @@ Source = Annotated[Path, typer.Argument(metavar="FILE.cu", help="The file with t
 
 def resolved(on: Backend) -> Literal["sim", "gpu"]:
     """The backend that is meant: `auto` is a GPU where one can be used, and says why a GPU that is
-    there cannot. Raises MachineFault when `gpu` is asked for and something is missing."""
+    there cannot. Raises MachineFault when `gpu` is asked for and something is missing.
+    """
     from grader.gpu.devices import alike, devices, lacking, quarantined
 
     if on is Backend.sim:

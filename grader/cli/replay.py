@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from grader.batch.replay import Sources
     from grader.gradebook.book import Gradebook
     from grader.gradebook.course import Course as CourseFile
-    from grader.grading.cases import How
+    from grader.grading.cases import RunOptions
     from grader.grading.record import Grade
 
 # What a replay says: a verdict a grade, and what differs.
@@ -156,7 +156,7 @@ def replay(
     records = grades_of(grade, _enrolled(student, course))
     if source is not None and len(records) > 1:
         what = f"{len(records)} grades here, and one --source"
-        raise LabFault(what, where=str(grade), mend="choose one with --student ID, or use --db")
+        raise LabFault(what, where=str(grade), fix="choose one with --student ID, or use --db")
     refuse_unconfined(unsafe=unsafe)
     tellings = []
     with given_by(source, db, course) as given:
@@ -201,13 +201,15 @@ def _one(record: Grade, given: Given, asked: Asked, several: bool) -> Telling:
     return Telling(record, seen)
 
 
-def _how(record: Grade, again: bool, threads: int | None, limit: float) -> How:
+def _how(record: Grade, again: bool, threads: int | None, limit: float) -> RunOptions:
     """As it was graded: on a GPU where there is one, if it had one."""
-    from grader.grading.cases import How
+    from grader.grading.cases import RunOptions
 
     if record.backend == "sim":
-        return How("sim", threads=threads, limit=limit)
-    return How(resolved(Backend.gpu if again else Backend.auto), threads=threads, limit=limit)
+        return RunOptions("sim", threads=threads, limit=limit)
+    return RunOptions(
+        resolved(Backend.gpu if again else Backend.auto), threads=threads, limit=limit
+    )
 
 
 def _course_in(folder: Path | None) -> CourseFile | None:
@@ -234,20 +236,20 @@ def grades_of(file: Path, student: str) -> list[Grade]:
         held = json.loads(file.read_text("utf-8"))
     except OSError as error:
         what = f"cannot read the file: {error.strerror}"
-        raise LabFault(what, where=str(file), mend="check the name and the folder") from None
+        raise LabFault(what, where=str(file), fix="check the name and the folder") from None
     except (ValueError, RecursionError) as error:
-        mend = "give what `grader check --json` wrote"
-        raise LabFault(f"this is no JSON: {error}", where=str(file), mend=mend) from None
+        fix = "give what `grader check --json` wrote"
+        raise LabFault(f"this is no JSON: {error}", where=str(file), fix=fix) from None
     every = held["grades"] if isinstance(held, dict) and "grades" in held else [held]
     try:
         grades = [grade_from_json(one) for one in every]
     except LabFault as fault:
         where = f"{file}: {fault.where}" if fault.where else str(file)
-        raise LabFault(fault.what, where=where, mend=fault.mend) from None
+        raise LabFault(fault.what, where=where, fix=fault.fix) from None
     named = [grade for grade in grades if student in ("", grade.student)]
     if not named:
-        mend = did_you_mean(student, [g.student for g in grades]) or "leave --student out: all"
-        raise LabFault(f"no grade here is {student or 'any'}'s", where=str(file), mend=mend)
+        fix = did_you_mean(student, [g.student for g in grades]) or "leave --student out: all"
+        raise LabFault(f"no grade here is {student or 'any'}'s", where=str(file), fix=fix)
     return named
 
 
@@ -269,18 +271,18 @@ class Given:
         seeded = record.provenance.seed != seed_id(b"")  # `grader check` uses no seed
         if seeded and self.course is None:
             what = "its hidden inputs were drawn from the secret of a course"
-            raise LabFault(what, mend="add --course DIR, the folder with that course.yaml")
+            raise LabFault(what, fix="add --course DIR, the folder with that course.yaml")
         seed = self.course.seed(record.lab) if self.course and seeded else b""
         if self.file is not None:
             return Sources(read_bytes(self.file), read_sheet(self.file.parent), seed)
         if self.book is None:
-            mend = "name it with --source FILE.cu, or the gradebook that has it with --db"
-            raise LabFault(f"{record.file} is needed, which was graded", mend=mend)
+            fix = "name it with --source FILE.cu, or the gradebook that has it with --db"
+            raise LabFault(f"{record.file} is needed, which was graded", fix=fix)
         stored = self.book.source(record.submission_sha256)
         if stored is None:
             what = f"no submission there has the SHA-256 {record.submission_sha256}"
-            mend = "name the file itself with --source FILE.cu"
-            raise LabFault(what, where=self.book.name, mend=mend)
+            fix = "name the file itself with --source FILE.cu"
+            raise LabFault(what, where=self.book.name, fix=fix)
         answers = stored.answers
         sheet = AnswerSheet(found=False) if answers is None else sheet_of(answers)
         return Sources(stored.data, sheet, seed)

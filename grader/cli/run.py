@@ -24,7 +24,7 @@ from grader.faults import Fault, LabFault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from grader.grading.cases import How
+    from grader.grading.cases import RunOptions
     from grader.grading.single_launch import Ran
 
 LaunchFile = Annotated[
@@ -63,12 +63,12 @@ def run(
     profile: Profile = False,
 ) -> int:
     """Launch a kernel of FILE.cu as LAUNCH.yaml says, and report what it did wrong."""
-    from grader.grading.cases import How
+    from grader.grading.cases import RunOptions
     from grader.reports.json import fault_json, run_json
 
     check_writable(json)
     try:
-        how = How(resolved(on), threads=threads, limit=limit)
+        how = RunOptions(resolved(on), threads=threads, limit=limit)
         if sanitizer or profile:
             from grader.grading.crosscheck import ready_for
 
@@ -102,7 +102,7 @@ def run(
 def launched(
     file: Path,
     launch: Path,
-    how: How,
+    how: RunOptions,
     out: Path | None,
     schedules: int,
     table: Path | None,
@@ -115,13 +115,13 @@ def launched(
     from grader.submissions.launchfile import read_launch
 
     if launch.suffix == ".cu" and file.suffix in (".yaml", ".yml"):
-        mend = "grader run FILE.cu LAUNCH.yaml"
-        raise LabFault("the .cu file comes first", where=str(file), mend=mend)
+        fix = "grader run FILE.cu LAUNCH.yaml"
+        raise LabFault("the .cu file comes first", where=str(file), fix=fix)
     if out is not None and not out.is_dir():
-        raise LabFault("there is no such folder", where=str(out), mend="make it before --out")
+        raise LabFault("there is no such folder", where=str(out), fix="make it before --out")
     submission = read_submission(file)
     if table is not None and not table.parent.is_dir():
-        raise LabFault("there is no such folder", where=str(table.parent), mend="make it first")
+        raise LabFault("there is no such folder", where=str(table.parent), fix="make it first")
     asked = read_launch(launch)
     place = out or launch.parent
     ran = run_once(
@@ -133,7 +133,7 @@ def launched(
 
 
 def crossed(
-    file: Path, launch: Path, how: How, ran: Ran, *, sanitizer: bool, profile: bool
+    file: Path, launch: Path, how: RunOptions, ran: Ran, *, sanitizer: bool, profile: bool
 ) -> tuple[Ran, Mapping[str, Mapping[str, float]]]:
     """What ran with compute-sanitizer's findings, and both backends' counters by metric."""
     if not (sanitizer or profile):

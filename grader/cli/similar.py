@@ -90,7 +90,7 @@ def _text(path: Path) -> str:
         return path.read_text("utf-8-sig", "replace")
     except OSError as error:
         what = f"cannot read the file: {error.strerror}"
-        raise LabFault(what, where=str(path), mend="name a source file with --known") from None
+        raise LabFault(what, where=str(path), fix="name a source file with --known") from None
 
 
 def _make(folder: Path) -> None:
@@ -99,4 +99,4 @@ def _make(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         what = f"cannot make the folder: {error.strerror}"
-        raise LabFault(what, where=str(folder), mend="name another one with --html") from None
+        raise LabFault(what, where=str(folder), fix="name another one with --html") from None

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from grader.faults import LabFault
-from grader.labs.files import write_whole
+from grader.labs.files import write_atomically
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -66,7 +66,8 @@ def silence() -> None:
 
 def say(text: str) -> None:
     """A message on stderr: control characters written out, and whatever its encoding cannot
-    hold. Only a line feed ends a line."""
+    hold. Only a line feed ends a line.
+    """
     from grader.reports.clean import clean
 
     lines = (part for line in text.split("\n") for part in _wrapped(clean(line)))
@@ -107,10 +108,10 @@ def check_writable(file: str | None, option: str = "--json") -> None:
         return
     path = Path(file)
     if path.is_dir():
-        raise LabFault("this is a folder", where=file, mend=f"name a file for {option}")
+        raise LabFault("this is a folder", where=file, fix=f"name a file for {option}")
     if not path.absolute().parent.is_dir():
         what = "there is no folder to write this file in"
-        raise LabFault(what, where=file, mend=f"make {path.absolute().parent} first")
+        raise LabFault(what, where=file, fix=f"make {path.absolute().parent} first")
 
 
 def write_json(value: Mapping[str, Any], file: str) -> None:
@@ -125,5 +126,5 @@ def write_json(value: Mapping[str, Any], file: str) -> None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, and say so."""
-    write_whole(path, data)
+    write_atomically(path, data)
     say(f"wrote {path}")

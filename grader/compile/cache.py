@@ -52,7 +52,8 @@ def load(folder: Path | None, key: str) -> Any:
 
 def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES) -> None:
     """Keep a JSON value under `key`, whole or not at all, and drop the longest unused entries
-    above `max_bytes`."""
+    above `max_bytes`.
+    """
     if folder is None:
         return
     body = json.dumps(value).encode()

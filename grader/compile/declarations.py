@@ -36,7 +36,8 @@ class Declaration:
 
 def declarations(bare: str) -> tuple[Declaration, ...]:
     """The kernels that a source declares; `bare` is `lexical.code` of it. Definitions first, so
-    that the first of a name is the one to show."""
+    that the first of a name is the one to show.
+    """
     found = [d for at in _GLOBAL.finditer(bare) if (d := _declaration(bare, at.end()))]
     return tuple(sorted(found, key=lambda d: not d.defined))
 

@@ -77,7 +77,8 @@ def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ..
     most MAX_WARNINGS): a log may have 20,000, and each asks for its line of the source.
 
     `file` is the name that the source was compiled under, `text` the source, `ptx` what the
-    assembler was given: its errors point there."""
+    assembler was given: its errors point there.
+    """
     errors: dict[Finding, None] = {}
     warnings: dict[Finding, None] = {}
     for entry in _entries(log):
@@ -129,7 +130,7 @@ def fault(found: tuple[Finding, ...], what: str) -> StudentFault:
     """The StudentFault that shows these findings, at the first one's place."""
     first = next(f for f in found if f.severity == "error")
     where = f"{first.file}:{first.line}" if first.line else first.file
-    return StudentFault(what, where=where, mend=first.hint, findings=found)
+    return StudentFault(what, where=where, fix=first.hint, findings=found)
 
 
 def _entries(log: str) -> Iterator[_Entry]:
@@ -213,7 +214,8 @@ def _used_at(context: list[str], file: str) -> int:
 
 def _only_include(message: str, text: str) -> int:
     """The student's line that a header which is not there was reached from: that of the only
-    #include; 0 when there are more, or another thing is wrong."""
+    #include; 0 when there are more, or another thing is wrong.
+    """
     if not _MISSING_HEADER.search(message):
         return 0
     lines = [n for n, row in enumerate(text.split("\n"), 1) if _INCLUDE.match(row)]
@@ -257,7 +259,8 @@ def _told(message: str, letter: str) -> tuple[str, str]:
 
 def _left_open(error: Finding, rows: list[str]) -> Finding:
     """The error with where to look when the compiler noticed only later, in lines without
-    comments, that something is missing."""
+    comments, that something is missing.
+    """
     if error.message == 'expected a "}"':
         return replace(error, hint="a { further up is never closed")
     before = rows[: error.line]

@@ -20,7 +20,8 @@ _ACCESS = re.compile(r"\s*(?:@!?%\w+\s+)?(?:ld|st)\.(?:volatile\.)?local\b")
 
 def local_line(ptx: str, symbol: str, file: str) -> int:
     """The line of `file` with most loads and stores of local memory in the kernel of that symbol,
-    the first of equals; 0 when it has none, as when the assembler alone put registers there."""
+    the first of equals; 0 when it has none, as when the assembler alone put registers there.
+    """
     body = re.search(rf"\.entry\s+{re.escape(symbol)}\b.*?\n\}}", ptx, re.S)
     own = {number for number, name in _FILE.findall(ptx) if name.rpartition("/")[2] == file}
     place, seen = ("", 0), Counter[int]()
@@ -51,7 +52,8 @@ def kernels(
     """The kernels of a PTX text in its order.
 
     `names` maps a mangled symbol to its C++ name as a demangler writes it, `declared` is what the
-    source says, `log` the assembler's verbose report."""
+    source says, `log` the assembler's verbose report.
+    """
     used = resources(log)
     found = []
     for entry in _ENTRY.finditer(ptx):

@@ -25,9 +25,10 @@ class Beyond:
     limit: str
 
 
-def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
+def launch_error(launch: Launch, kernel: Kernel) -> Finding | None:
     """Why CUDA refuses this launch on every GPU, with its own error's name; None when it does
-    not."""
+    not.
+    """
     found = beyond(launch, kernel)
     if found is not None:
         return refused(found.what, found.limit)
@@ -36,7 +37,8 @@ def refusal(launch: Launch, kernel: Kernel) -> Finding | None:
 
 def beyond(launch: Launch, kernel: Kernel) -> Beyond | None:
     """Which of the launch's own numbers is wrong for every kernel like this one, None when all are
-    right. Limits: CUDA C++ Programming Guide, technical specifications per compute capability."""
+    right. Limits: CUDA C++ Programming Guide, technical specifications per compute capability.
+    """
     threads = prod(launch.block)
     static = kernel.resources.static_shared_bytes or 0
     if (
@@ -72,9 +74,10 @@ def beyond(launch: Launch, kernel: Kernel) -> Beyond | None:
     return None
 
 
-def bound_refusal(launch: Launch, limits: Mapping[str, list[int]]) -> Finding | None:
+def bounds_error(launch: Launch, limits: Mapping[str, list[int]]) -> Finding | None:
     """A block that breaks the kernel's own `__launch_bounds__` (the PTX directives .maxntid and
-    .reqntid, in `limits`); None when it does not."""
+    .reqntid, in `limits`); None when it does not.
+    """
     threads = prod(launch.block)
     most = prod(limits.get("maxntid", [MAX_THREADS]))
     if threads > most:
@@ -93,7 +96,8 @@ def bound_refusal(launch: Launch, limits: Mapping[str, list[int]]) -> Finding | 
 
 def _registers(launch: Launch, each: int) -> Finding | None:
     """A block that needs more registers than a multiprocessor has. A warp's are given out in
-    units of 256: CUDA occupancy calculator, compute capability 7.0 and up."""
+    units of 256: CUDA occupancy calculator, compute capability 7.0 and up.
+    """
     warps = -(-prod(launch.block) // 32)
     needed = warps * (-(-each * 32 // 256) * 256)
     if needed <= REGISTERS:

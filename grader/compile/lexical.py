@@ -42,7 +42,8 @@ class Directive:
 
 def without_comments(source: str) -> str:
     """The source with its spliced lines joined, and its comments and raw literals, which may
-    span lines, blanked; other literals stay."""
+    span lines, blanked; other literals stay.
+    """
     return _HIDING.sub(
         lambda m: _blank(m[0]) if m["comment"] or m["raw"] else m[0], _joined(source)
     )
@@ -69,7 +70,8 @@ def directives(source: str) -> Iterator[Directive]:
 
 def line_of(text: str, line: int) -> str:
     """The text of a 1-based line without its end, cut to LONGEST_LINE letters; empty when there is
-    no such line. Lines are the compiler's: a form feed ends none."""
+    no such line. Lines are the compiler's: a form feed ends none.
+    """
     lines = text.split("\n")
     return lines[line - 1].rstrip()[:LONGEST_LINE] if 0 < line <= len(lines) else ""
 
@@ -81,7 +83,8 @@ def line_at(text: str, position: int) -> int:
 
 def closing(text: str, opening: int, within: int = sys.maxsize) -> int:
     """The position of the bracket that closes the one at `opening`; the text's length if none
-    does within that many letters."""
+    does within that many letters.
+    """
     bracket, depth = text[opening], 0
     for found in _BRACKETS[bracket].finditer(text, opening, min(opening + within, len(text))):
         depth += 1 if found[0] == bracket else -1
@@ -104,7 +107,8 @@ def split(text: str) -> list[str]:
 
 def _joined(source: str) -> str:
     """Spliced lines as one, followed by the line ends that they lost, so that the lines after
-    them keep their numbers."""
+    them keep their numbers.
+    """
     first, *rest = _SPLICE.split(source)
     parts, lost = [first], 0
     for part in rest:

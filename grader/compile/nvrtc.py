@@ -43,7 +43,8 @@ class Compiled:
 @dataclass(frozen=True)
 class Installation:
     """Where the wheels put the compiler: its libraries, its release "13.0.88", and the toolkit's
-    own headers for device code, none when their wheels are not installed."""
+    own headers for device code, none when their wheels are not installed.
+    """
 
     libraries: Path
     release: str
@@ -57,7 +58,7 @@ def installation() -> Installation:
         root = Path(folder) / f"cu{RELEASE.partition('.')[0]}"
         if (root / "lib" / _library()).exists():
             return Installation(root / "lib", _release(Path(folder).parent), _headers(root))
-    raise MachineFault(f"NVRTC {RELEASE}, the CUDA compiler, is not installed", mend=MISSING)
+    raise MachineFault(f"NVRTC {RELEASE}, the CUDA compiler, is not installed", fix=MISSING)
 
 
 class Nvrtc:
@@ -70,7 +71,7 @@ class Nvrtc:
             ctypes.CDLL(str(builtins), ctypes.RTLD_GLOBAL)  # NVRTC looks for it by name only
             self._library = ctypes.CDLL(str(folder / _library()))
         except OSError as error:
-            raise MachineFault(f"NVRTC cannot be loaded: {error}", mend=MISSING) from error
+            raise MachineFault(f"NVRTC cannot be loaded: {error}", fix=MISSING) from error
 
     def compile(self, source: bytes, name: str, options: list[str]) -> Compiled:
         """Compile CUDA C++ that messages call `name`."""
@@ -127,7 +128,8 @@ _FILE = re.compile(r'^(\s*\.file\s+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
 
 def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     """Compile `request["source"]` with each list of options in `request["variants"]` until one
-    fails: {variant: {"code", "log", "ptx"}} and {"names": {symbol: C++ name}}."""
+    fails: {variant: {"code", "log", "ptx"}} and {"names": {symbol: C++ name}}.
+    """
     os.chdir(request["folder"])  # where a quoted #include looks first: our headers
     nvrtc = Nvrtc(Path(request["libraries"]))
     source = request["source"].encode()
@@ -154,7 +156,8 @@ def entry_names(texts: Iterable[str]) -> dict[str, str]:
 
 def _short(log: str) -> str:
     """The log with its lines cut, since it repeats the source's and those may be endless, and
-    without times, so that the same source gives the same log."""
+    without times, so that the same source gives the same log.
+    """
     lines = (line[:MAX_LOG_LINE] for line in log.split("\n")[:MAX_LOG_LINES])
     return "\n".join(line for line in lines if "Compile time =" not in line)
 
@@ -170,7 +173,8 @@ def architectures(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
 
 def _demangled(symbols: list[str]) -> dict[str, str]:
     """C++ names by the C++ runtime's own demangler; none where that library is missing, and then
-    names and types come from the source."""
+    names and types come from the source.
+    """
     if not symbols:
         return {}
     try:

@@ -55,7 +55,8 @@ class Span:
 @dataclass(frozen=True)
 class Flow:
     """What a source says about its names: the lines that set each, the words on each line, the
-    spans under a condition, the functions, and each macro's line and the words of its text."""
+    spans under a condition, the functions, and each macro's line and the words of its text.
+    """
 
     set_at: Mapping[str, Sequence[int]]
     named_at: Mapping[int, Sequence[str]]
@@ -80,7 +81,8 @@ class Flow:
         MOST in this order and one size more, the nearest first, but `first` before all. Of an
         array that should have been written before, `unwritten`, also what its writes come from.
         Where it is the question whether a line should run, `guarded`, conditions count as much as
-        names."""
+        names.
+        """
         every = (o for line in places for o in self.reaching(line, unwritten))
         found = {origin for origin in (*every, *first) if origin.line not in places}
 
@@ -201,7 +203,8 @@ def _settled(tokens: Sequence[Token]) -> Iterator[Origin]:
 
 def _partners(tokens: Sequence[Token]) -> Sequence[int]:
     """For each token where the text goes on when indices in brackets that begin there are passed
-    over: the token itself when none does."""
+    over: the token itself when none does.
+    """
     goes_on = list(range(len(tokens) + 1))
     open_at: list[int] = []
     pairs: list[tuple[int, int]] = []

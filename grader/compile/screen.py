@@ -85,7 +85,8 @@ _STREAM = re.compile(r"\bstd\s*::\s*(?:cout|cerr|vector|string|chrono|unique_ptr
 @dataclass(frozen=True)
 class HostCode:
     """Lines `first` to `last` that run on the host: `what` they are. `guarded` when they stand
-    in a conditional, so that the compiler may never see them."""
+    in a conditional, so that the compiler may never see them.
+    """
 
     what: str
     first: int
@@ -115,7 +116,8 @@ def host_finding(
     found: tuple[HostCode, ...], text: str, file: str, unknown: tuple[str, ...]
 ) -> Finding:
     """The one message about a whole program. `unknown` are the headers that kernels lack: the
-    lines that include them go as well."""
+    lines that include them go as well.
+    """
     lines = [
         HostCode(f"#include {d.text}", d.line, d.line, False)
         for d in directives(text)
@@ -226,7 +228,8 @@ def text_of(source: bytes, file: str) -> str:
 
 def refuse_reaching(text: str, file: str) -> None:
     """StudentFault for directives that reach for files outside of CUDA's headers, or that would
-    make messages point elsewhere, and for code that the judge would see another of."""
+    make messages point elsewhere, and for code that the judge would see another of.
+    """
     for directive in directives(text):
         found = _problem(directive)
         if found:
@@ -273,5 +276,5 @@ def _include_problem(text: str) -> tuple[str, str, str] | None:
     )
 
 
-def _refusal(file: str, what: str, mend: str) -> StudentFault:
-    return fault((located(what, file, 0, "", hint=mend),), what)
+def _refusal(file: str, what: str, fix: str) -> StudentFault:
+    return fault((located(what, file, 0, "", hint=fix),), what)

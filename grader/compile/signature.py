@@ -63,7 +63,8 @@ _POINTER_BYTES = 8
 
 def check_kernel(program: Program, spec: KernelSpec) -> Kernel:
     """The program's kernel that fits `spec`. StudentFault with one message otherwise: there is no
-    such kernel, or its parameters differ; const, __restrict__ and the names may."""
+    such kernel, or its parameters differ; const, __restrict__ and the names may.
+    """
     named = [k for k in program.kernels if k.name == spec.name]
     if not named:
         raise _missing(program, spec)
@@ -96,7 +97,8 @@ def _misfit(kernel: Kernel, spec: KernelSpec) -> str:
 def _differs(own: Parameter, wanted: str) -> str:
     """Why a value of type `wanted` cannot be passed for the parameter; empty when it can.
 
-    An unknown type, say a typedef of an extern "C" kernel, is judged by its size alone."""
+    An unknown type, say a typedef of an extern "C" kernel, is judged by its size alone.
+    """
     base, stars = _shape(wanted)
     own_base, own_stars = _shape(own.type)
     due = _POINTER_BYTES if stars else _BYTES.get(base, own.bytes)
@@ -153,17 +155,17 @@ def _missing(program: Program, spec: KernelSpec) -> StudentFault:
     if not near:
         return _refused(program, spec, f"{head}, only {', '.join(names)}", 0)
     kernel = next(k for k in program.kernels if k.name == near)
-    mend = f"rename `{kernel.name}` to `{spec.name}`"
-    return _refused(program, spec, head, kernel.line, mend, kernel.signature)
+    fix = f"rename `{kernel.name}` to `{spec.name}`"
+    return _refused(program, spec, head, kernel.line, fix, kernel.signature)
 
 
 def _refused(
-    program: Program, spec: KernelSpec, what: str, line: int, mend: str = "", found: str = ""
+    program: Program, spec: KernelSpec, what: str, line: int, fix: str = "", found: str = ""
 ) -> StudentFault:
     detail = f"expected: {spec.signature}"
     if found:
         detail += f"\nfound:    {found}" + (f"  (line {line})" if line else "")
-    hint = mend or f"declare it as {spec.signature}"
+    hint = fix or f"declare it as {spec.signature}"
     finding = Finding("compile-error", "error", what, hint=hint, detail=detail)
     return fault((program.at(finding, line),), what)
 
@@ -186,7 +188,8 @@ _BITS = re.compile(r"\d+")
 
 def check_variable(program: Program, spec: ArgumentSpec) -> None:
     """StudentFault with one message when no `__constant__` or `__device__` variable of that name
-    and size stands at the file's top level; `spec.shape` is whole numbers."""
+    and size stands at the file's top level; `spec.shape` is whole numbers.
+    """
     shape = tuple(int(extent) for extent in spec.shape)
     due = prod(shape) * np.dtype(spec.dtype).itemsize
     found = variable_bytes(program.ptx, spec.name)

@@ -39,7 +39,8 @@ _TOOLKIT_WHEELS = (
 @dataclass(frozen=True)
 class _Raw:
     """What the child returned: code, log and PTX of the last variant (the one that failed, or the
-    optimised one) and of the debug one, and the C++ names."""
+    optimised one) and of the debug one, and the C++ names.
+    """
 
     last: dict[str, Any]
     debug: dict[str, Any]
@@ -144,11 +145,12 @@ def _last(kept: Any) -> dict[str, Any]:
 
 def _gave_up(death: BoxDeath, name: str, limits: Limits) -> StudentFault | MachineFault:
     """The compiler died on this text: the text asks too much of it, unless the box itself broke or
-    this machine had too little for both."""
+    this machine had too little for both.
+    """
     if not death.own:
         return MachineFault(
             f"the compiler was ended before its time: {death.detail}",
-            mend="grade fewer at a time, or on a machine with more cores and memory",
+            fix="grade fewer at a time, or on a machine with more cores and memory",
         )
     match death.reason:
         case "timeout":
@@ -188,7 +190,7 @@ def _failure(
     """Why it did not compile, as one message where one says more than the compiler's many."""
     missing = missing_header(raw.log)
     if missing.startswith(_TOOLKIT) and not place.headers:
-        return MachineFault(f"the toolkit's header {missing} is not here", mend=_TOOLKIT_WHEELS)
+        return MachineFault(f"the toolkit's header {missing} is not here", fix=_TOOLKIT_WHEELS)
     if hosts := host_code(text):
         one = host_finding(hosts, text, name, _unknown_headers(text, place))
         return fault((one,), one.message)
@@ -203,7 +205,8 @@ def _failure(
 
 def _unsaid(raw: _Raw, found: tuple[Kernel, ...], text: str, name: str) -> tuple[Finding, ...]:
     """The failures that the compiler reports without a word: too much static shared memory, and
-    those of its assembler that we cannot name (too much constant memory is one)."""
+    those of its assembler that we cannot name (too much constant memory is one).
+    """
     if raw.last["code"] != COMPILATION:
         return ()
     lines = {kernel.symbol: kernel for kernel in found}

@@ -62,7 +62,8 @@ def _line(row: ExportRow) -> list[str]:
 
 def _known(student: Student) -> tuple[str, str, str]:
     """Canvas ID, SIS ID and login. An ID is taken for Canvas' own only where there is no other:
-    a university's number could be somebody else's Canvas ID."""
+    a university's number could be somebody else's Canvas ID.
+    """
     if student.sis_id or student.login:
         return "", student.sis_id, student.login
     if student.id.isascii() and student.id.isdigit():

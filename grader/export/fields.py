@@ -32,13 +32,15 @@ def sheet(rows: Iterable[Sequence[str]]) -> str:
 
 def one_line(text: str) -> str:
     """Text of unknown origin as one line: control characters and line ends become spaces, marks
-    that reorder or hide other characters go."""
+    that reorder or hide other characters go.
+    """
     return " ".join("".join(_plain(character) for character in text).split())
 
 
 def harmless(text: str) -> str:
     """A cell of one line that a spreadsheet shows and never computes: a leading quote stands
-    before what would begin a formula."""
+    before what would begin a formula.
+    """
     line = one_line(text)
     first = unicodedata.normalize("NFKC", line[:1])  # full-width signs begin formulas, too
     return QUOTE + line if first and first in FORMULA else line

@@ -33,7 +33,8 @@ class ExportRow:
     """`points` of `out_of` are after lateness and override; None while there are none, and then
     `why` says what is missing. `note` is what lateness or an override did. `grade` is None when
     points were given without one; `source` is the text that was graded, "" where it is not at
-    hand. `enrolled` is whether a roster has the student, None where there is no roster."""
+    hand. `enrolled` is whether a roster has the student, None where there is no roster.
+    """
 
     student: Student
     grade: Grade | None
@@ -55,7 +56,8 @@ class ExportRow:
 @dataclass(frozen=True)
 class Options:
     """`column` is the title of the assignment's column, "" for the lab's; `identifier` what Moodle
-    knows students by."""
+    knows students by.
+    """
 
     column: str = ""
     identifier: str = "email"
@@ -63,7 +65,8 @@ class Options:
 
 def row_of(grade: Grade, student: Student | None = None, enrolled: bool | None = None) -> ExportRow:
     """A grade's own line, without a gradebook: no lateness, the points that were judged. Without a
-    student, the one whom the grade names, else its file."""
+    student, the one whom the grade names, else its file.
+    """
     known = student or Student(grade.student or PurePath(grade.file).stem)
     failed = grade.score.status == "incomplete"
     points = None if failed else grade.score.points
@@ -97,7 +100,8 @@ def _no_advice(options: Options) -> str:
 class Format:
     """One format. `export` takes rows that are fit, exactly one where `each` submission has a
     document of its own; `unfit` says why a row is not. `unique`: a student has one row at most, and
-    has to be in the roster where there is one. `advice` is what to tell whoever exports, or ""."""
+    has to be in the roster where there is one. `advice` is what to tell whoever exports, or "".
+    """
 
     name: str
     title: str
@@ -128,8 +132,8 @@ def find_format(name: str) -> Format:
     known = {format.name: format for format in map(_format, _modules()) if format}
     if name in known:
         return known[name]
-    mend = did_you_mean(name, known) or f"the formats there are: {', '.join(known)}"
-    raise LabFault(f"there is no export format `{name}`", mend=mend)
+    fix = did_you_mean(name, known) or f"the formats there are: {', '.join(known)}"
+    raise LabFault(f"there is no export format `{name}`", fix=fix)
 
 
 def sorted_out(

@@ -37,7 +37,8 @@ def unfit(row: ExportRow, options: Options) -> str:
 
 def results(row: ExportRow) -> dict[str, Any]:
     """The results object of a row that is fit. The checks' points are shown in the row's scale;
-    `score` is what counts, after lateness and override."""
+    `score` is what counts, after lateness and override.
+    """
     grade = row.grade
     assert grade is not None and row.points is not None
     scale = row.out_of / grade.score.judged_max if grade.score.judged_max else 1.0

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
 
 from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence
-from grader.grading.cases import How, due_answer
-from grader.grading.run import Right, find_blame
+from grader.compile.program import Kernel, Program
+from grader.grading.cases import RunOptions, expected_answer
+from grader.grading.run import simulator_memory
 from grader.labs.model import Prepared
-from grader.launch import OUTPUTS, Blame, Finding, Launch
+from grader.launch import OUTPUTS, Finding, Launch, Localization
+from grader.sandbox.call import BoxDeath, Limits, call
+from grader.sandbox.launches import pack_launches
+from grader.simulator.exchange import unpack_localization
 
 PUZZLING = frozenset({"invalid-access", "uninitialized-read"})
 """Errors whose line shows the harm, beside a wrong output. Missing barriers, stops and refusals
@@ -19,6 +26,14 @@ are told where they are."""
 
 MOST_THREADS = 8
 """Trials at a time: more would take more memory for little."""
+
+
+Right = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
+"""The right outputs of a launch: by argument index, the values and the allowed absolute errors."""
+
+SEARCH_SECONDS = 30.0
+"""Wall-clock backstop of one search. Its own limits are numbers of instructions, which it reaches
+long before."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +62,30 @@ class Judged:
         )
 
 
-def blamed(evidence: Evidence, how: How) -> Evidence:
+def localize_faults(evidence: Evidence, how: RunOptions) -> Evidence:
     """The evidence with what further runs on the simulator show, where a public case is wrong
-    there; the same inputs and the same lines whichever backend graded it. Raises MachineFault."""
+    there; the same inputs and the same lines whichever backend graded it. Raises MachineFault.
+    """
     judged = _judged(evidence)
     threads = min(how.threads or os.cpu_count() or 1, MOST_THREADS)
-    blame = Blame()
+    localization = Localization()
     for name in dict.fromkeys(each.prepared.launch.kernel for each in judged):
         kernel = evidence.program.kernel(name)
         of_it = [each for each in judged if each.prepared.launch.kernel == name]
         if kernel and any(each.is_puzzling for each in of_it):
             due = [each.due for each in of_it]
-            more = find_blame(evidence.program, kernel, due, threads)
-            lines, stored = {**blame.lines, **more.lines}, {**blame.stored, **more.stored}
-            blame = Blame(lines, stored)
-    return _placed(replace(evidence, blame=blame))
+            more = search_fault_lines(evidence.program, kernel, due, threads)
+            lines, stored = (
+                {**localization.lines, **more.lines},
+                {**localization.stored, **more.stored},
+            )
+            localization = Localization(lines, stored)
+    return _placed(replace(evidence, localization=localization))
 
 
 def _judged(evidence: Evidence) -> list[Judged]:
     """The public runs that ended, those that answer a derivation among them."""
-    asked = {d.call: due_answer(d) for d in evidence.lab.derivations}
+    asked = {d.call: expected_answer(d) for d in evidence.lab.derivations}
     runs = [r for r in evidence.runs if r.launched and r.trace.ended]
     ready = ((run, run.prepared or asked.get(run.case.name)) for run in runs)
     return [Judged(r, p) for r, p in ready if p is not None and r.case.visibility == "public"]
@@ -74,10 +93,13 @@ def _judged(evidence: Evidence) -> list[Judged]:
 
 def _placed(evidence: Evidence) -> Evidence:
     """Wrong answers to derivations, told at the kernel so far, at the line that stored them; the
-    cases that need an answer repeat it."""
+    cases that need an answer repeat it.
+    """
     moved: dict[Finding, Finding] = {}
     for run in evidence.runs:
-        stores = [who for (name, _), who in evidence.blame.stored.items() if name == run.case.name]
+        stores = [
+            who for (name, _), who in evidence.localization.stored.items() if name == run.case.name
+        ]
         if run.prepared is None and stores:
             wrong = [f for f in run.trace.errors if f.kind in OUTPUTS]
             moved |= {f: evidence.program.at(f, stores[0].line) for f in wrong}
@@ -87,3 +109,37 @@ def _placed(evidence: Evidence) -> Evidence:
 def _with(run: CaseRun, moved: Mapping[Finding, Finding]) -> CaseRun:
     findings = tuple(moved.get(f, f) for f in run.trace.findings)
     return replace(run, trace=replace(run.trace, findings=findings)) if moved else run
+
+
+def search_fault_lines(
+    program: Program, kernel: Kernel, due: Sequence[tuple[Launch, Right]], threads: int
+) -> Localization:
+    """Search the line at fault in launches of one kernel that ended with a wrong output.
+
+    Args:
+        program: the compiled submission.
+        kernel: the kernel that all launches run.
+        due: each launch with its right outputs.
+        threads: trials that run at a time.
+
+    Returns an empty Localization when the search takes too long. Raises MachineFault.
+    """
+    launches = [launch for launch, _ in due]
+    rows, arrays = pack_launches(launches)
+    for k, (_, right) in enumerate(due):
+        for index, (value, bound) in right.items():
+            arrays |= {f"{k}.value.{index}": value, f"{k}.bound.{index}": bound}
+    request = {
+        "ptx": program.debug_ptx,
+        "kernel": kernel.symbol,
+        "launches": rows,
+        "right": [list(right) for _, right in due],
+        "threads": threads,
+    }
+    memory = threads * simulator_memory(launches, program.ptx)
+    limits = Limits(wall=SEARCH_SECONDS, cpu=SEARCH_SECONDS * threads, memory=memory)
+    try:
+        reply = call("grader.feedback.ptx_search:run", request, arrays, limits=limits)
+    except BoxDeath:
+        return Localization()
+    return unpack_localization(reply.value, launches)

@@ -51,7 +51,8 @@ def kind_of(i: Instruction) -> str:
 
 def variables(f: Function) -> Mapping[str, Sequence[str]]:
     """The registers that hold variables of the source, by type: those that are set on one line
-    and used on another one, the first MOST_VARIABLES."""
+    and used on another one, the first MOST_VARIABLES.
+    """
     made: dict[str, set[int]] = defaultdict(set)
     used: dict[str, set[int]] = defaultdict(set)
     for i in f.body:
@@ -68,7 +69,8 @@ def variables(f: Function) -> Mapping[str, Sequence[str]]:
 
 def addressing(f: Function) -> frozenset[str]:
     """The 64-bit registers in which an address is put together from a base and an index's bytes:
-    the compiler's work, in which no student errs."""
+    the compiler's work, in which no student errs.
+    """
     found: set[str] = set()
     for i in reversed(f.body):
         parts = i.op.split(".")
@@ -82,7 +84,8 @@ def addressing(f: Function) -> frozenset[str]:
 
 def with_slots(f: Function) -> Function:
     """The function with a place for one more instruction behind each that sets a whole number:
-    one that moves it to itself."""
+    one that moves it to itself.
+    """
     body: list[Instruction] = []
     moved: list[int] = []
     addresses = addressing(f)
@@ -110,7 +113,8 @@ Edit = tuple[int, Instruction]
 @dataclass(frozen=True)
 class Change:
     """Instructions of one function that do something else. `line` is theirs in the source; likely
-    ones have a low `rank`."""
+    ones have a low `rank`.
+    """
 
     function: str
     line: int
@@ -301,7 +305,8 @@ def _swapped(f: Function, places: Sequence[int], a: str, b: str) -> Iterator[Edi
 
 def _connectives(f: Function) -> Iterator[Change]:
     """`&&` for `||` and the other way round: the constant that the first condition decides for,
-    and the branch that goes there."""
+    and the branch that goes there.
+    """
     for at, i in enumerate(f.body):
         if i.op != "mov.pred" or not _INTEGER.match(i.operands[1]) or not line_of(i):
             continue

@@ -1,4 +1,4 @@
-"""What runs in the process that looks for the line at fault: grader.sandbox.call calls `run` by name."""
+"""The sandboxed search for the line at fault: trials of small changes of the kernel's PTX."""
 
 from __future__ import annotations
 
@@ -100,10 +100,10 @@ class Patched:
 # The lines of which a small change alone makes every launch right.
 #
 # A launch is run again and again, each time with another change. Most changes make it no better, a
-# few repair the cheapest wrong launch, and those that repair all the others too, and spoil none, are
-# on the line that is at fault: nothing else is told. A kernel with two mistakes has no such line.
-# The limits are numbers of trials and of instructions, never seconds, so that every machine tells
-# the same.
+# few repair the cheapest wrong launch, and those that repair all the others too, and spoil none,
+# are on the line that is at fault: nothing else is told. A kernel with two mistakes has no such
+# line. The limits are numbers of trials and of instructions, never seconds, so that every machine
+# tells the same.
 
 MOST_LINES = 3
 """So many lines are told at most, as of other origins."""
@@ -197,7 +197,8 @@ class Search:
 
     def lines(self) -> tuple[int, ...]:
         """The lines of the changes that make every launch right, those with most such changes
-        first; none when the kernel is right as it stands."""
+        first; none when the kernel is right as it stands.
+        """
         if not self.ran or self.ran[0].good:
             return ()
         wanted = sorted(self.wanted(), key=lambda change: change.rank)

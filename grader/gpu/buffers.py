@@ -6,8 +6,8 @@ copies pieces of the base to other places, and the parent, which verifies, does 
 What a piece is keeps what the values promise:
 
 - An array of two or more axes moves by rows (its last axis), each to a row of its own parity.
-  Every value stays in its column, so the factors of `grader.labs.tolerance.whole_factors`, whose even
-  and odd positions differ, keep a product that float32 holds exactly.
+  Every value stays in its column, so the factors of `labs.tolerance.whole_factors`, whose even and
+  odd positions differ, keep a product that float32 holds exactly.
 - An array of one axis is drawn anew: pieces of it from random places, some twice, some never. A
   histogram of the result is another one; a mere permutation's would not be.
 """
@@ -49,7 +49,8 @@ Bytes = NDArray[np.uint8]
 @dataclass(frozen=True)
 class Written:
     """What two launches left in one argument: the array after the second one, where it was never
-    written (None for one that started with contents), and whether the launches agree."""
+    written (None for one that started with contents), and whether the launches agree.
+    """
 
     value: NDArray[Any]
     unwritten: NDArray[np.bool_] | None
@@ -93,7 +94,8 @@ def written(array: Array, after: Sequence[Bytes]) -> Written:
 def trespasses(launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]]) -> list[Finding]:
     """Writes beside a buffer, and into one that the kernel's parameter says is const.
 
-    `after` has for each launch the bytes of each array argument, bands included."""
+    `after` has for each launch the bytes of each array argument, bands included.
+    """
     found: dict[tuple[str, str], Finding] = {}
     arrays = [(k, a) for k, a in enumerate(launch.args) if isinstance(a, Array)]
     for held in after:
@@ -109,7 +111,8 @@ def trespasses(launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]])
 def strays(index: int, array: Array, held: Bytes) -> list[tuple[str, Finding]]:
     """What a band of `array`, argument `index`, shows: ("start" or "end", the finding).
 
-    Elements with a changed byte count: a store seldom changes all bytes of what it hits."""
+    Elements with a changed byte count: a store seldom changes all bytes of what it hits.
+    """
     item = np.dtype(array.dtype).itemsize
     whole = GUARD // item * item
     bands = held[GUARD - whole : GUARD], held[held.size - GUARD :][:whole]
@@ -175,7 +178,8 @@ def moves(shape: tuple[int, ...], seed: bytes, launch: int, argument: str) -> Mo
     """How the array `argument` of that shape is made fresh for the timed launch of that number.
 
     The seed with HMAC-SHA256 over number and name decides; baseline and submission have numbers
-    of their own."""
+    of their own.
+    """
     digest = hmac.new(seed, f"timed\0{launch}\0{argument}".encode(), hashlib.sha256).digest()
     draw = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
     size, rows = prod(shape), prod(shape[:-1])

@@ -40,7 +40,8 @@ _LIBRARY_FOLDERS = (
 @dataclass(frozen=True)
 class Device:
     """One GPU: its device node, its UUID ("GPU-..."; empty when the driver does not tell it),
-    its product name."""
+    its product name.
+    """
 
     node: Path
     uuid: str
@@ -78,7 +79,8 @@ def devices() -> tuple[Device, ...]:
 
 def alike() -> tuple[Device, ...]:
     """The GPUs of the first one's kind, one at least: what is compiled for one runs on all of
-    them. MachineFault when there is none, or none any more."""
+    them. MachineFault when there is none, or none any more.
+    """
     found = devices()
     if not found:
         raise _no_gpu()
@@ -135,7 +137,7 @@ def library_folder() -> Path | None:
 def _no_gpu() -> MachineFault:
     return MachineFault(
         "there is no NVIDIA GPU here (no /dev/nvidia0)",
-        mend="run this on a machine with an NVIDIA GPU and its driver; --on sim needs none",
+        fix="run this on a machine with an NVIDIA GPU and its driver; --on sim needs none",
     )
 
 
@@ -145,12 +147,12 @@ def lacking() -> MachineFault | None:
         return _no_gpu()
     if library_folder() is None:
         what = f"the NVIDIA driver's library {_LIBRARY} is not installed"
-        return MachineFault(what, mend="install the driver's user-space part of the same release")
+        return MachineFault(what, fix="install the driver's user-space part of the same release")
     if find_spec("pycuda") is None:
-        return MachineFault("PyCUDA is not installed", mend=install("gpu"))
+        return MachineFault("PyCUDA is not installed", fix=install("gpu"))
     if toolkit() is None:
         what = "nvcc, the CUDA compiler that PyCUDA calls, is not installed"
-        return MachineFault(what, mend="install the CUDA toolkit 13.0 and put nvcc on the PATH")
+        return MachineFault(what, fix="install the CUDA toolkit 13.0 and put nvcc on the PATH")
     return None
 
 
@@ -188,7 +190,8 @@ def held(
 
 def share(path: str | None) -> None:
     """Hold the lock that the parent has, if it named one, until this process ends: if the parent
-    is killed, nobody else gets the GPU before its launch has ended too."""
+    is killed, nobody else gets the GPU before its launch has ended too.
+    """
     if path is None:
         return
     with suppress(OSError):  # the parent has it all the same
@@ -246,14 +249,15 @@ def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device
         if time.monotonic() - began > wait:
             raise MachineFault(
                 f"no GPU got free in {wait:g} s",
-                mend="wait for the other graders to end, or use --on sim",
+                fix="wait for the other graders to end, or use --on sim",
             )
         time.sleep(pause(time.monotonic() - began))
 
 
 def pause(waited: float) -> float:
     """Seconds until the next try: who has waited longer asks more often, so that a lock for which
-    many wait goes sooner to those that have waited long."""
+    many wait goes sooner to those that have waited long.
+    """
     return max(PAUSE / (1 + waited), SHORTEST)
 
 
@@ -281,7 +285,7 @@ def _all_sick(devices: Sequence[Device], folder: Path | None) -> MachineFault:
     paths = " ".join(str(lock_file(device, folder)) for device in devices)
     return MachineFault(
         f"every GPU here is in quarantine: {'; '.join(reasons)}",
-        mend=f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {paths}",
+        fix=f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {paths}",
     )
 
 
@@ -310,5 +314,5 @@ def _unusable(path: Path, why: str) -> MachineFault:
     return MachineFault(
         f"the GPU's lock file {why}",
         where=str(path),
-        mend=f"let its owner remove it, and see that every user may create files in {path.parent}",
+        fix=f"let its owner remove it, and see that every user may create files in {path.parent}",
     )

@@ -1,4 +1,4 @@
-"""What runs in the GPU children: grader.sandbox.call calls these by name. PyCUDA is imported here only.
+"""The steps that run in the GPU children. PyCUDA is imported here only.
 
 A child launches and has no compiler. It decides nothing: it returns
 bytes, CUDA's error names and times, and the parent says what they mean.
@@ -44,7 +44,8 @@ PROBE = """\
 @dataclass(frozen=True)
 class Outcome:
     """One launch, twice. `error` is CUDA's name for what ended it, `sticky` when the context did
-    not survive; `seconds` the second launch's time by CUDA events."""
+    not survive; `seconds` the second launch's time by CUDA events.
+    """
 
     error: str = ""
     text: str = ""
@@ -87,7 +88,8 @@ def probe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays
 
 def launch(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:
     """The outcomes of the launches in order, up to the first that the context did not survive, and
-    each array argument's bytes, guard bands included, after both runs: "launch.run.argument"."""
+    each array argument's bytes, guard bands included, after both runs: "launch.run.argument".
+    """
     import pycuda.driver as cuda
 
     outcomes: list[Outcome] = []

@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from grader.compile.launch_limits import refusal
+from grader.compile.launch_limits import launch_error
 from grader.compile.program import Kernel, Program
 from grader.faults import MachineFault
 from grader.gpu.buffers import GUARD, POISONS, trespasses, written
@@ -100,7 +100,8 @@ def run_launches(
     program: Program, launches: Sequence[Launch], limit: float = 20.0
 ) -> tuple[Trace, ...]:
     """One trace a launch, in order, from the first GPU that is free; `limit` is in seconds a
-    launch. Raises MachineFault, LabFault and StudentFault."""
+    launch. Raises MachineFault, LabFault and StudentFault.
+    """
     if (missing := lacking()) is not None:
         raise missing
     found = alike()
@@ -139,7 +140,7 @@ def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trac
         )
     ]
     if not traces:
-        raise MachineFault("the GPU's child process launched nothing", mend="see `grader doctor`")
+        raise MachineFault("the GPU's child process launched nothing", fix="see `grader doctor`")
     if not traces[-1].ended:
         probe(work.device)
     return traces
@@ -147,7 +148,8 @@ def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trac
 
 def _believed(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]:
     """The outcomes as JSON, each with its form and its launch's buffers. MachineFault for anything
-    else: the child ran what a student wrote, and may have been taken over."""
+    else: the child ran what a student wrote, and may have been taken over.
+    """
     try:
         outcomes = TypeAdapter(list[Outcome]).validate_python(reply.value)
     except ValidationError:
@@ -165,7 +167,7 @@ def _believed(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]:
 
 def _unbelievable() -> MachineFault:
     what = "the GPU's child process gave an answer of another form"
-    return MachineFault(what, mend="grade it again; see `grader doctor` if it happens twice")
+    return MachineFault(what, fix="grade it again; see `grader doctor` if it happens twice")
 
 
 def _limits(launches: Sequence[Launch], limit: float) -> Limits:
@@ -239,7 +241,7 @@ def _unlaunchable(program: Program, launch: Launch) -> Finding | None:
     kernel = program.kernel(launch.kernel)
     if kernel is None:
         return of_error("CUDA_ERROR_NOT_FOUND", "")
-    return refusal(launch, kernel)
+    return launch_error(launch, kernel)
 
 
 def _aborted(work: _Work, finding: Finding, kernel: Kernel | None = None) -> Trace:

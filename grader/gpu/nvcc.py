@@ -40,7 +40,8 @@ _RELEASE = re.compile(r"\bV([\d.]+)")
 @dataclass(frozen=True)
 class Built:
     """What nvcc made of one source: machine code, the PTX it is made of and its `-G` twin, the
-    assembler's report, and the C++ names of mangled kernels."""
+    assembler's report, and the C++ names of mangled kernels.
+    """
 
     cubin: bytes
     ptx: str
@@ -74,7 +75,7 @@ def build(program: Program, architecture: str) -> Built:
     """
     tools = toolkit()
     if tools is None:
-        raise MachineFault("nvcc is not installed", mend="install the CUDA toolkit 13.0")
+        raise MachineFault("nvcc is not installed", fix="install the CUDA toolkit 13.0")
     folder = user_folder()
     options = [OPTIONS, DEBUG_OPTIONS]
     asked = (program.source, program.file, architecture, options, known_release(tools))
@@ -136,7 +137,7 @@ def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, 
         except BoxDeath as death:
             what = f"nvcc gave no answer: {death.detail}"
             if not death.own:
-                raise MachineFault(what, mend="grade fewer at a time") from death
+                raise MachineFault(what, fix="grade fewer at a time") from death
             raise StudentFault(what, findings=(_finding(program, 0, what),)) from death
     if "cubin" not in reply.arrays:
         raise _refused(program, str(reply.value["refused"]))
@@ -160,7 +161,7 @@ def _refused(program: Program, log: str) -> StudentFault | MachineFault:
     errors += tuple(_finding(program, 0, m[1]) for m in _ASSEMBLER.finditer(log))
     if not errors:
         last = (log.strip().splitlines() or ["it said nothing"])[-1]
-        return MachineFault(f"nvcc failed: {last}", mend="run nvcc --version; see `grader doctor`")
+        return MachineFault(f"nvcc failed: {last}", fix="run nvcc --version; see `grader doctor`")
     what = f"nvcc does not compile it: {len(errors)} error{'s' * (len(errors) != 1)}"
     return StudentFault(what, findings=errors[:20])
 

@@ -25,7 +25,8 @@ _FILE = re.compile(r'^(\s*\.file\s+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re.MULTILINE
 
 def build(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:
     """The source as a cubin and as both variants of PTX, with the assembler's report in `log` and
-    the kernels' C++ names in `names`; only nvcc's log when it does not compile."""
+    the kernels' C++ names in `names`; only nvcc's log when it does not compile.
+    """
     with tempfile.TemporaryDirectory() as kept, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")  # with what a compiler that succeeded said
         keep = ["--keep", "--keep-dir", kept, "--ptxas-options=-v"]

@@ -30,7 +30,8 @@ TIMES = 7
 
 def peaks(cuda: Any, own: Any) -> dict[str, float]:
     """Bytes copied a second, read and written both counted, and float32 operations a second of
-    fused multiply-adds, two each. `own` is the module of kernels.cu."""
+    fused multiply-adds, two each. `own` is the module of kernels.cu.
+    """
     return {
         "copy_bytes_per_second": 2 * COPIED / _copying(cuda, own),
         "fma_flop_per_second": _multiplying(cuda, own),
@@ -89,7 +90,8 @@ def libraries(tools: Toolkit) -> tuple[Path, ...]:
 
 def speed(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arrays]:
     """Operations a second, 2 m n k over the time, of the product with the request's "sizes" m, n
-    and k; 0 when cuBLAS does not work here. grader.sandbox.call calls it by name."""
+    and k; 0 when cuBLAS does not work here. grader.sandbox.call calls it by name.
+    """
     import pycuda.driver as cuda
 
     m, n, k = request["sizes"]
@@ -107,7 +109,8 @@ def speed(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arra
 
 def cublas(paths: Sequence[str]) -> tuple[Any, Any] | None:
     """cuBLAS and a handle in the current context; None when it does not work here. `paths` are
-    those of LIBRARIES, in that order."""
+    those of LIBRARIES, in that order.
+    """
     try:
         loaded = [ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in paths]
     except OSError:
@@ -125,7 +128,8 @@ def product(
     """A call that enqueues C = A B and returns cuBLAS' status, 0 when all is well.
 
     `sizes` are m, n and k; `held` is A (m x k), B (k x n) and C (m x n) on the device, column by
-    column. The product of row-major A and B is that of B and A, with n, m and k."""
+    column. The product of row-major A and B is that of B and A, with n, m and k.
+    """
     m, n, k = sizes
     a, b, c = (ctypes.c_void_p(int(memory)) for memory in held)
     one, zero = ctypes.c_float(1), ctypes.c_float(0)

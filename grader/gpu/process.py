@@ -90,8 +90,8 @@ def _described(device: Device) -> Any:
         return call_on(device, "step:describe", {}, {}, Limits(wall=START, memory=0)).value
     except BoxDeath as death:
         what = f"CUDA does not say what {device.model} is: {death.detail}"
-        mend = "see nvidia-smi and `grader doctor`"
-        raise MachineFault(what, where=str(device.node), mend=mend) from death
+        fix = "see nvidia-smi and `grader doctor`"
+        raise MachineFault(what, where=str(device.node), fix=fix) from death
 
 
 def healthy(device: Device) -> str:
@@ -110,13 +110,14 @@ def examine(device: Device, death: BoxDeath) -> None:
     MachineFault when the machine failed; returns when the launch did.
 
     A kernel takes no memory of the host, so that a child which got none, or was killed for it,
-    tells nothing of the submission."""
+    tells nothing of the submission.
+    """
     probe(device)
     if death.reason == "memory":
         raise MachineFault(
             f"the GPU's process died: {death.detail}",
             where=str(device.node),
-            mend="grade fewer submissions at once, or give the grader more memory",
+            fix="grade fewer submissions at once, or give the grader more memory",
         )
 
 
@@ -127,5 +128,5 @@ def probe(device: Device) -> None:
         raise MachineFault(
             f"{device.model} no longer works: {problem}",
             where=str(device.node),
-            mend="reset it (nvidia-smi --gpu-reset) or restart the machine",
+            fix="reset it (nvidia-smi --gpu-reset) or restart the machine",
         )

@@ -73,7 +73,8 @@ HOPELESS = 8
 
 def is_checked(seed: bytes, pair: int) -> bool:
     """Whether the baseline's output of that pair is verified too. Of the pairs from n / 2 to n,
-    as of any that far apart, SURE * log(2) are; which ones nobody knows who has not the seed."""
+    as of any that far apart, SURE * log(2) are; which ones nobody knows who has not the seed.
+    """
     digest = hmac.new(seed, f"baseline\0{pair}".encode(), hashlib.sha256).digest()
     return int.from_bytes(digest, "little") % (pair // SURE + 1) == 0
 
@@ -81,7 +82,8 @@ def is_checked(seed: bytes, pair: int) -> bool:
 @dataclass
 class Record:
     """What was seen so far. `times` are (baseline, submission) in seconds, `stopped` is why no
-    more was measured: "timeout", "error", or nothing."""
+    more was measured: "timeout", "error", or nothing.
+    """
 
     times: list[tuple[float, float]] = field(default_factory=list)
     clocks: list[int] = field(default_factory=list)

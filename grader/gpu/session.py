@@ -44,7 +44,7 @@ def context(cuda: Any) -> Iterator[Any]:
         made = cuda.Device(0).make_context()
     except cuda.Error as error:
         what = f"CUDA does not start on this GPU: {error}"
-        raise MachineFault(what, mend="see nvidia-smi and `grader doctor`") from error
+        raise MachineFault(what, fix="see nvidia-smi and `grader doctor`") from error
     try:
         yield made
     finally:
@@ -68,7 +68,7 @@ def allocated(cuda: Any, size: int) -> Any:
         return cuda.mem_alloc(max(size, 1))
     except cuda.MemoryError as error:
         what = f"the GPU has no {size >> 20} MiB free for an array"
-        raise MachineFault(what, mend="end what else uses this GPU (nvidia-smi)") from error
+        raise MachineFault(what, fix="end what else uses this GPU (nvidia-smi)") from error
 
 
 def set_variables(cuda: Any, module: Any, values: Mapping[str, NDArray[Any]]) -> None:
@@ -91,13 +91,15 @@ def by_value(value: int | float | bool, dtype: str) -> Any:
 
 def unpin() -> None:
     """Make every line of the L2 cache evictable. A kernel may ask (evict_last) that lines stay,
-    and a flush leaves those: its next inputs would be there, or the baseline lack the room."""
+    and a flush leaves those: its next inputs would be there, or the baseline lack the room.
+    """
     ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()  # an old GPU keeps none, and says so
 
 
 def leak(*things: Any) -> None:
     """Keep things until the process ends: their destructors would wait for, or call into, a
-    context that does not answer."""
+    context that does not answer.
+    """
     for thing in things:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 

@@ -16,12 +16,12 @@ from grader.launch import Finding, Launch
 
 # What pairs of timings say about a speedup: an interval that holds whenever sampling stops.
 #
-# The theory is a sign test whose evidence is a martingale. If the median of the ratios is m, each of
-# them lies above m with probability 1/2. A gambler who spreads a stake of 1 evenly over all other
-# probabilities has 2**t / ((t + 1) * C(t, s)) after t ratios of which s lie above m. Were m the
-# median, that wealth would ever reach 1 / alpha with probability alpha at most (Ville's inequality),
-# however long one looks. The values of m at which it has not are the interval: it lies between two
-# order statistics. Nothing is assumed of the noise but that it treats each pair alike.
+# The theory is a sign test whose evidence is a martingale. If the median of the ratios is m, each
+# of them lies above m with probability 1/2. A gambler who spreads a stake of 1 evenly over all
+# other probabilities has 2**t / ((t + 1) * C(t, s)) after t ratios of which s lie above m. Were m
+# the median, that wealth would ever reach 1 / alpha with probability alpha at most (Ville's
+# inequality), however long one looks. The values of m at which it has not are the interval: it lies
+# between two order statistics. Nothing is assumed of the noise but that it treats each pair alike.
 
 LEAST = 50
 """Pairs below which nothing is settled: their median is good to a quarter of one pair's noise."""
@@ -52,7 +52,8 @@ def interval(ratios: Sequence[float], confidence: float = 0.95) -> tuple[float, 
 
 def rank(count: int, confidence: float = 0.95) -> int:
     """The interval's ends among `count` ratios: the rank-th smallest and the rank-th largest, from
-    1; 0 while there is none. So many ratios below m (or above it) refute that m is the median."""
+    1; 0 while there is none. So many ratios below m (or above it) refute that m is the median.
+    """
     affordable = count + math.log2(1 - confidence) - math.log2(count + 1)
     below = range(count // 2 + 1)
     return bisect_right(below, affordable, key=lambda s: math.log2(math.comb(count, s)))
@@ -65,20 +66,23 @@ def settled(ratios: Sequence[float], minimum: float, full: float, least: int = L
 
 def is_known(low: float, high: float, minimum: float, full: float) -> bool:
     """Whether an interval tells the points: it lies below `minimum` or above `full`, or it is so
-    narrow that what is left of it hardly moves them."""
+    narrow that what is left of it hardly moves them.
+    """
     return high < minimum or low > full or high - low <= CLOSE * (full - minimum)
 
 
 def share(ratio: float, minimum: float, full: float) -> float:
     """The share of the points, 0 to 1, that a ratio earns: none up to `minimum`, growing evenly
-    to all of them at `full`."""
+    to all of them at `full`.
+    """
     return min(max((ratio - minimum) / (full - minimum), 0.0), 1.0)
 
 
 @dataclass(frozen=True)
 class Estimate:
     """What `pairs` ratios give: their median `ratio`, the interval `low` to `high` of the true one,
-    and `sigma`, one pair's relative standard deviation (robust: from the median absolute one)."""
+    and `sigma`, one pair's relative standard deviation (robust: from the median absolute one).
+    """
 
     ratio: float
     low: float
@@ -88,7 +92,8 @@ class Estimate:
 
     def is_doubtful(self, minimum: float, full: float) -> bool:
         """Whether it is to be measured again, and then looked at by a person: points are not
-        known, and either `minimum` may be missed or the noise has moved the median."""
+        known, and either `minimum` may be missed or the noise has moved the median.
+        """
         if is_known(self.low, self.high, minimum, full):
             return False
         return self.low <= minimum or self.sigma > NOISY
@@ -136,7 +141,8 @@ class TimingPlan:
 @dataclass(frozen=True)
 class Pair:
     """One launch of each, next to each other: seconds by CUDA events, what the events
-    cost taken off. `throttled`: the clock had dropped, the pair does not count."""
+    cost taken off. `throttled`: the clock had dropped, the pair does not count.
+    """
 
     baseline: float
     submission: float
@@ -161,7 +167,8 @@ def paired(
     does `empty`, an empty kernel's: no kernel is faster than that, whatever the events say.
 
     The first only warms up and is left out. Who stops a measurement and who judges it both look
-    at these: what the events cost moves the ratio of two short kernels."""
+    at these: what the events cost moves the ratio of two short kernels.
+    """
     least = max(empty - overhead, SHORTEST)
     return tuple(
         Pair(max(a - overhead, least), max(b - overhead, least), drop)
@@ -171,7 +178,8 @@ def paired(
 
 def counted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     """Those that count: the ones that ran at full clock, where they are enough for an interval;
-    else all of them, since a GPU that throttles most of the time is as fast as that."""
+    else all of them, since a GPU that throttles most of the time is as fast as that.
+    """
     sound = tuple(pair for pair in pairs if not pair.throttled)
     return sound if rank(len(sound)) else tuple(pairs)
 
@@ -185,7 +193,8 @@ class Timing:
     `peaks` are measured on the same GPU: "copy_bytes_per_second", "fma_flop_per_second" and, where
     the plan asks for it, "cublas_flop_per_second" (2 m n k over its time). `verified` counts the
     timed outputs that were right. `clocks` are the multiprocessors' in MHz after each pair; empty
-    where NVML does not answer: then no throttling is seen."""
+    where NVML does not answer: then no throttling is seen.
+    """
 
     pairs: tuple[Pair, ...]
     overhead: float = 0.0

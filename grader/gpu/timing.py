@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from grader.compile.cache import key_of, load, store, user_folder
-from grader.compile.launch_limits import refusal
+from grader.compile.launch_limits import launch_error
 from grader.compile.program import Kernel, Program
 from grader.faults import LabFault, MachineFault
 from grader.gpu.buffers import GUARD, strays
@@ -49,7 +49,8 @@ class Question:
 
 def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
     """Pairs of timed launches on the first GPU that is free, each of the submission's outputs
-    verified. Raises MachineFault, LabFault (the baseline fails) and StudentFault (nvcc refuses)."""
+    verified. Raises MachineFault, LabFault (the baseline fails) and StudentFault (nvcc refuses).
+    """
     if (missing := lacking()) is not None:
         raise missing
     found = alike()
@@ -75,7 +76,8 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
 
 def build_to_time(baseline: Program) -> dict[str, bytes]:
     """What a measurement needs beside the submission, compiled for this machine's GPU, from the
-    cache where it is known. Raises MachineFault and StudentFault (nvcc refuses the baseline)."""
+    cache where it is known. Raises MachineFault and StudentFault (nvcc refuses the baseline).
+    """
     if (missing := lacking()) is not None:
         raise missing
     architecture = facts_of(alike()[0]).architecture
@@ -221,7 +223,7 @@ def _refused(program: Program, launch: Launch) -> Finding | None:
     kernel = program.kernel(launch.kernel)
     if kernel is None:
         return of_error("CUDA_ERROR_NOT_FOUND", "")
-    return refusal(launch, kernel)
+    return launch_error(launch, kernel)
 
 
 def _kernel(program: Program, launch: Launch) -> Kernel:

@@ -64,7 +64,8 @@ class Rival:
 @dataclass(frozen=True)
 class Buffers:
     """Device memory by argument index: the buffers with their bands, what fresh inputs are made
-    of, where their pieces are told to go; and what the L2 cache is flushed with."""
+    of, where their pieces are told to go; and what the L2 cache is flushed with.
+    """
 
     held: Mapping[int, Any]
     bases: Mapping[int, Any]
@@ -81,7 +82,8 @@ class Hung(Exception):
 def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
     """The times of both kernels pair by pair, and each output of the submission, bands included:
     "pair.argument"; after BASE those of the baseline that are looked at; "bands.argument" are the
-    inputs' buffers at the end."""
+    inputs' buffers at the end.
+    """
     import pycuda.driver as cuda
 
     record, best = Record(), {}

@@ -50,7 +50,8 @@ class Told(BaseModel):
 def believe(value: Any, arrays: Buffers, launch: Launch, wall: float) -> Mapping[str, Any]:
     """The child's numbers when they are possible in `wall` seconds, and each time has its output.
 
-    Raises MachineFault: the machine or the child lies, and nothing can be judged by it."""
+    Raises MachineFault: the machine or the child lies, and nothing can be judged by it.
+    """
     try:
         told = Told.model_validate(value)
     except ValidationError as error:
@@ -75,7 +76,7 @@ def believe(value: Any, arrays: Buffers, launch: Launch, wall: float) -> Mapping
 
 def _unbelievable(why: str) -> MachineFault:
     what = f"what the timing process says cannot be: {why}"
-    return MachineFault(what, mend="grade it again; see `grader doctor` if it happens twice")
+    return MachineFault(what, fix="grade it again; see `grader doctor` if it happens twice")
 
 
 def wrong_outputs(
@@ -97,12 +98,13 @@ def spoilt_baseline(plan: TimingPlan, after: Buffers, verify: Verify) -> Iterato
     """A wrong output of the lab's own kernel, in a pair in which it was looked at.
 
     In the first pair it is launched before the submission ever was: LabFault, it is the lab's
-    mistake. Later somebody has written to its inputs, or to its code."""
+    mistake. Later somebody has written to its inputs, or to its code.
+    """
     said = _said(plan, after, verify, BASELINE)
     wrong = [(pair, text) for pair, text in said.items() if text]
     if wrong and wrong[0][0] == 0:
         what = f"the baseline is wrong at the timed size: {wrong[0][1]}"
-        raise LabFault(what, where=plan.baseline.file, mend="no speed is judged beside it")
+        raise LabFault(what, where=plan.baseline.file, fix="no speed is judged beside it")
     if wrong:
         what = "launched after this kernel the lab's own gives a wrong output: memory that is not "
         what += f"this kernel's was written ({wrong[0][1]})"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grader.compile.launch_limits import refusal
+from grader.compile.launch_limits import launch_error
 from grader.compile.program import Program
 from grader.faults import MachineFault
 from grader.gpu.devices import alike, held, lacking, toolkit
@@ -56,11 +56,11 @@ def required(name: str, package: str) -> Path:
     """The tool's path. MachineFault when this machine has no such tool, or no GPU for it."""
     if (missing := lacking()) is not None:
         what = f"{name} needs a GPU to watch, and {missing.what}"
-        raise MachineFault(what, mend="leave the option out; the simulator needs none")
+        raise MachineFault(what, fix="leave the option out; the simulator needs none")
     path = tool_path(name)
     if path is None:
-        mend = f"install the CUDA toolkit's package {package} and put {name} on the PATH"
-        raise MachineFault(f"{name} is not installed", mend=mend)
+        fix = f"install the CUDA toolkit's package {package} and put {name} on the PATH"
+        raise MachineFault(f"{name} is not installed", fix=fix)
     return path
 
 
@@ -69,7 +69,8 @@ def observed(
 ) -> tuple[Report, ...]:
     """Each tool's report on the launches that CUDA can be asked for, from the first GPU that is
     free. A tool is its command line, with {report} for the file that it is to write; `limit` is in
-    seconds a launch under a tool. Raises MachineFault and StudentFault."""
+    seconds a launch under a tool. Raises MachineFault and StudentFault.
+    """
     ready = [one for one in launches if _fits(program, one)]
     if not ready:
         return tuple(Report("", ()) for _ in tools)
@@ -93,21 +94,21 @@ def observed(
             probe(device)
             raise MachineFault(
                 f"{Path(tools[0][0]).name} gave no answer: {death.detail}",
-                mend="leave the option out, or give a longer --limit",
+                fix="leave the option out, or give a longer --limit",
             ) from death
     return tuple(_report(tool, told) for tool, told in zip(tools, reply.value, strict=True))
 
 
 def _fits(program: Program, launch: Launch) -> bool:
     kernel = program.kernel(launch.kernel)
-    return kernel is not None and refusal(launch, kernel) is None
+    return kernel is not None and launch_error(launch, kernel) is None
 
 
 def _report(tool: Sequence[str], told: dict[str, object]) -> Report:
     if told["failed"]:
         raise MachineFault(
             f"{Path(tool[0]).name} does not work here: {told['failed']}",
-            mend="run it by hand on a CUDA program; see `grader doctor`",
+            fix="run it by hand on a CUDA program; see `grader doctor`",
         )
     hung = told["hung"]
     assert isinstance(hung, list)
@@ -134,7 +135,8 @@ _KERNEL = "Kernel Name"
 @dataclass(frozen=True)
 class Profile:
     """What Nsight Compute counted in one launch, by metric name; `seconds` the kernel's time,
-    None where it was not measured."""
+    None where it was not measured.
+    """
 
     counters: Mapping[str, float]
     seconds: float | None
@@ -146,7 +148,8 @@ def profiled(
     """The hardware's value of each metric that it knows, for one launch.
 
     Raises MachineFault when this machine has no GPU or no Nsight Compute, or when its counters
-    are closed to this user, and StudentFault."""
+    are closed to this user, and StudentFault.
+    """
     path = required(NAME, "nsight-compute")
     names = [*dict.fromkeys(hardware(metrics)), DURATION]
     command = [str(path), "--clock-control", "none", "--csv", "--page", "raw"]
@@ -212,7 +215,8 @@ def sanitized(
 ) -> tuple[Finding, ...]:
     """What the four tools find in the launches, alike findings folded, at their lines.
 
-    Raises MachineFault when this machine has no GPU or no compute-sanitizer, and StudentFault."""
+    Raises MachineFault when this machine has no GPU or no compute-sanitizer, and StudentFault.
+    """
     path = required(SANITIZER_NAME, "cuda-sanitizer")
     commands = [[str(path), "--tool", tool, *_OPTIONS] for tool in TOOLS]
     found: list[Finding] = []

@@ -37,7 +37,8 @@ _INNER += (
 
 def observe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:
     """Every tool's report on the launches: {"text", "hung": numbers of the launches without end,
-    "failed": the tool's own last words when it launched nothing}."""
+    "failed": the tool's own last words when it launched nothing}.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         np.savez(folder / "arrays.npz", **arrays)  # type: ignore[arg-type]
@@ -100,7 +101,8 @@ def _last(text: str) -> str:
 
 def launch_under(place: str, first: int) -> None:
     """Launch what the folder above `place` tells, from number `first` on; never returns when a
-    launch ends the context, or does not end."""
+    launch ends the context, or does not end.
+    """
     import pycuda.driver as cuda
 
     own = Path(place)

@@ -107,7 +107,8 @@ def claim(
 
 def _lock(connection: Connection, stored_id: int) -> None:
     """Let nobody else change this submission's attempts until the transaction ends. SQLite has
-    one writer at a time anyway."""
+    one writer at a time anyway.
+    """
     found = select(submission.c.id).where(submission.c.id == stored_id).with_for_update()
     if connection.execute(found).first() is None:
         raise ValueError(f"there is no submission {stored_id}")
@@ -149,7 +150,8 @@ def release(connection: Connection, held: Claim, now: datetime) -> bool:
 
 def accept(connection: Connection, held: Claim, made: GradeJson, now: datetime) -> bool:
     """Keep a grade: as the submission's, or as proposed when the claim was for a regrade. False:
-    the token is stale, and nothing is changed."""
+    the token is stale, and nothing is changed.
+    """
     if made["status"] != "graded":
         raise ValueError("an incomplete grade is a fault of the machine, not a grade")
     if not _holds(connection, held):
@@ -206,7 +208,8 @@ def _score(connection: Connection, attempt_id: int | None) -> float | None:
 
 def fault(connection: Connection, held: Claim, why: GradeJson | str, now: datetime) -> int:
     """Count a fault of the machine; what it says is kept, and no grade is touched. How many this
-    key has had. A stale token counts nothing: whoever took over decides."""
+    key has had. A stale token counts nothing: whoever took over decides.
+    """
     if _holds(connection, held):
         text = why if isinstance(why, str) else "the grade is incomplete"
         body = None if isinstance(why, str) else json.dumps(why, sort_keys=True)
@@ -223,7 +226,8 @@ def forgive(
     connection: Connection, lab: str, students: Collection[str] | None, author: str, now: datetime
 ) -> int:
     """Count the machine's faults no longer, so that what they stopped is wanted again. How many
-    submissions that are."""
+    submissions that are.
+    """
     query = select(submission.c.id).where(submission.c.lab == lab)
     if students is not None:
         query = query.where(submission.c.student.in_([storable(who) for who in students]))
@@ -271,7 +275,8 @@ def _change(row: Row[Any]) -> Change:
 def _proposed(connection: Connection, proposal: str) -> Sequence[tuple[int, int]]:
     """The attempts that wait for a decision, each with its submission. Those are locked first, as
     every writer does, and always in the same order: two that wait for each other would wait for
-    ever."""
+    ever.
+    """
     waiting = (attempt.c.proposal == proposal) & (attempt.c.state == "proposed")
     theirs = submission.c.id.in_(select(attempt.c.submission).where(waiting))
     locked = select(submission.c.id).where(theirs).order_by(submission.c.id).with_for_update()

@@ -1,5 +1,6 @@
 """The gradebook as one object: every method is one transaction, and safe to call from any thread
-or process."""
+or process.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ class Gradebook:
     ) -> Stored:  # fmt: skip
         """Store a submission: the same lab, student, bytes and answers give the same row, which
         keeps the earliest time. `received` needs a time zone; None: nobody told it. `late`: the
-        course's site marked it so."""
+        course's site marked it so.
+        """
         new = HandedIn(lab, student, name, data, received, answers, source, late)
         with self._database.writing() as connection:
             return submissions.store(connection, new, self._clock())
@@ -100,7 +102,8 @@ class Gradebook:
         self, lab: str, key: str, *, students: Collection[str] | None = None, proposal: str = ""
     ) -> Sequence[Stored]:
         """What is still to be graded under `key`: no attempt kept, fewer than FAULTS faults of
-        the machine; those leased to others are among them."""
+        the machine; those leased to others are among them.
+        """
         with self._database.reading() as connection:
             return submissions.wanted(connection, lab, key, students, proposal)
 
@@ -113,7 +116,8 @@ class Gradebook:
         self, stored_id: int, key: str, worker: str, lease: float, *, proposal: str = ""
     ) -> Claim | None:
         """The right to grade a submission for `lease` seconds. None: its grade is kept already,
-        or another that lives has the right. With `proposal`, what is accepted waits for `adopt`."""
+        or another that lives has the right. With `proposal`, what is accepted waits for `adopt`.
+        """
         with self._database.writing() as connection:
             return attempts.claim(
                 connection, stored_id, key, worker, lease, proposal, self._clock()
@@ -136,13 +140,15 @@ class Gradebook:
 
     def fault(self, claim: Claim, why: GradeJson | str) -> int:
         """Count a fault of the machine: an incomplete grade, or words. How many this key has had;
-        a grade that stands is never touched."""
+        a grade that stands is never touched.
+        """
         with self._database.writing() as connection:
             return attempts.fault(connection, claim, why, self._clock())
 
     def forgive(self, lab: str, author: str, *, students: Collection[str] | None = None) -> int:
         """Count the machine's faults so far no longer: what they stopped is wanted again. How many
-        submissions that are."""
+        submissions that are.
+        """
         with self._database.writing() as connection:
             return attempts.forgive(connection, lab, students, author, self._clock())
 
@@ -163,7 +169,8 @@ class Gradebook:
 
     def entries(self, lab: str, *, course: Course | None = None) -> Sequence[Entry]:
         """What counts for each student. Without a course, the last submission counts and nothing
-        is late. Raises LabFault when the course does not have the lab."""
+        is late. Raises LabFault when the course does not have the lab.
+        """
         with self._database.reading() as connection:
             return counting.entries(connection, lab, course)
 
@@ -171,7 +178,8 @@ class Gradebook:
         self, lab: str, student: str, points: float | None, author: str, reason: str
     ) -> None:
         """Give points instead of the computed ones; None takes an override back. Raises LabFault
-        when there is none to take back."""
+        when there is none to take back.
+        """
         with self._database.writing() as connection:
             ledger.give(connection, lab, student, points, author, reason, self._clock())
 

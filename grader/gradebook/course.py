@@ -39,28 +39,29 @@ def read_secret(path: Path) -> bytes:
             mode = os.fstat(stream.fileno()).st_mode
             data = stream.read(1 << 16).strip()
     except OSError as error:
-        mend = f"make one: grader gradebook secret --course {path.parent}"
+        fix = f"make one: grader gradebook secret --course {path.parent}"
         if not isinstance(error, FileNotFoundError):
-            mend = "check its name and its rights"
+            fix = "check its name and its rights"
         what = f"cannot read the course's secret: {error.strerror}"
-        raise LabFault(what, where=str(path), mend=mend) from None
+        raise LabFault(what, where=str(path), fix=fix) from None
     if stat.S_IMODE(mode) & 0o027:
         what = f"others may read the course's secret (its mode is {stat.S_IMODE(mode):o})"
-        raise LabFault(what, where=str(path), mend=f"chmod 600 {path}")
+        raise LabFault(what, where=str(path), fix=f"chmod 600 {path}")
     if len(data) < LEAST:
         what = f"the course's secret has {len(data)} bytes; {LEAST} are the least"
-        raise LabFault(what, where=str(path), mend="remove the file and make a new one")
+        raise LabFault(what, where=str(path), fix="remove the file and make a new one")
     return data
 
 
 def make_secret(path: Path) -> None:
     """Write a new secret, readable by its owner only. Raises LabFault when there is one: hidden
-    inputs are drawn from it, and with another one no grade could be made again."""
+    inputs are drawn from it, and with another one no grade could be made again.
+    """
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        mend = "keep it: with another secret no grade could be made again"
-        raise LabFault("there is a secret already", where=str(path), mend=mend) from None
+        fix = "keep it: with another secret no grade could be made again"
+        raise LabFault("there is a secret already", where=str(path), fix=fix) from None
     except OSError as error:
         raise LabFault(f"cannot write the secret: {error.strerror}", where=str(path)) from None
     with os.fdopen(handle, "wb") as stream:
@@ -221,14 +222,15 @@ class Course:
         """How that lab counts. Raises LabFault when course.yaml does not have it."""
         if lab in self.labs:
             return self.labs[lab]
-        mend = did_you_mean(lab, self.labs) or f"it has: {', '.join(self.labs) or 'no labs'}"
+        fix = did_you_mean(lab, self.labs) or f"it has: {', '.join(self.labs) or 'no labs'}"
         what = f"the course has no lab `{lab}`"
-        raise LabFault(what, where=str(self.folder / FILE), mend=mend)
+        raise LabFault(what, where=str(self.folder / FILE), fix=fix)
 
     def student(self, word: str) -> Student | None:
         """The one student with that ID, SIS ID, login or e-mail address, letter case aside; by
         name when exactly one has it, `Last, First` being `First Last`. None: nobody, or more than
-        one."""
+        one.
+        """
         if not word:
             return None
         for said in (lambda s: (s.id,), lambda s: s.words):
@@ -242,7 +244,8 @@ class Course:
     @property
     def gradebook(self) -> str:
         """The URL or the path of the gradebook; a relative path is meant from the course's
-        folder."""
+        folder.
+        """
         if "://" in self.database:
             return self.database
         return str(self.folder / (self.database or DATABASE))
@@ -287,7 +290,7 @@ def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:
     key = ("labs", name, "late") if lab.late is not None else ("late",)
     if lab.late and due is None:
         what = f"`{name}` has rules for lateness and no deadline"
-        raise LabFault(what, where=document.where(key), mend="give it `due`")
+        raise LabFault(what, where=document.where(key), fix="give it `due`")
     return LabPolicy(
         due=due,
         late=tuple(kept for rule in rules if (kept := _rule(rule)) is not None),
@@ -307,7 +310,7 @@ def _moment(
     moment = later_of(said, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
     if moment.replace(tzinfo=None) != said:
         what = f"there is no {said:%H:%M} on {said:%Y-%m-%d} in {zone.key}: the clocks skip it"
-        raise LabFault(what, where=document.where(key), mend=f"write {moment:%H:%M}")
+        raise LabFault(what, where=document.where(key), fix=f"write {moment:%H:%M}")
     return moment
 
 
@@ -332,5 +335,5 @@ def _cut_off(
     if moment < due:
         told, due_at = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" for at in (moment, due))
         what = f"the cut-off {told} is before the deadline {due_at}"
-        raise LabFault(what, where=document.where(key), mend="name a later moment, or a span")
+        raise LabFault(what, where=document.where(key), fix="name a later moment, or a span")
     return moment

@@ -20,8 +20,9 @@ from grader.faults import LabFault, MachineFault, install
 
 # A connection to SQLite or PostgreSQL, and the two kinds of transaction: reading and writing.
 #
-# SQLite: write-ahead log, every commit flushed, one writer at a time (`BEGIN IMMEDIATE` waits for its
-# turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's row.
+# SQLite: write-ahead log, every commit flushed, one writer at a time (`BEGIN IMMEDIATE` waits for
+# its turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's
+# row.
 
 BUSY = 30.0
 """Seconds that a writer waits for the one before it."""
@@ -72,8 +73,8 @@ class Database:
             "malformed": "the file is damaged; restore a copy of it",
             "connection": "check that the server runs and that the URL is right",
         }
-        mend = next((mends[word] for word in mends if word in said), "")
-        return MachineFault(f"the gradebook failed: {said}", where=self.name, mend=mend)
+        fix = next((mends[word] for word in mends if word in said), "")
+        return MachineFault(f"the gradebook failed: {said}", where=self.name, fix=fix)
 
     def close(self) -> None:
         """Give all connections back."""
@@ -87,7 +88,8 @@ def is_sqlite(connection: Connection) -> bool:
 
 def connect(url: str, *, create: bool = True) -> Database:
     """A database by its URL, or a SQLite file by its path. Raises LabFault for what is neither,
-    and for a file that is not there when none is to be made."""
+    and for a file that is not there when none is to be made.
+    """
     where = _url(url)
     try:
         if where.get_backend_name() == "sqlite":
@@ -96,7 +98,7 @@ def connect(url: str, *, create: bool = True) -> Database:
         return Database(_postgresql(where))
     except ModuleNotFoundError as missing:
         what = f"the database cannot be reached: there is no Python package {missing.name}"
-        raise MachineFault(what, where=_shown(where), mend=install("postgres")) from None
+        raise MachineFault(what, where=_shown(where), fix=install("postgres")) from None
 
 
 def _url(url: str) -> URL:
@@ -105,15 +107,13 @@ def _url(url: str) -> URL:
     try:
         where = make_url(url)
     except (ArgumentError, ValueError):
-        mend = "a URL is such as postgresql://USER@HOST/NAME"
-        raise LabFault(
-            "this is not a database's URL", where=url.split("://")[0], mend=mend
-        ) from None
+        fix = "a URL is such as postgresql://USER@HOST/NAME"
+        raise LabFault("this is not a database's URL", where=url.split("://")[0], fix=fix) from None
     if where.drivername in ("postgres", "postgresql"):
         return where.set(drivername="postgresql+psycopg")
     if where.drivername not in ("sqlite", "postgresql+psycopg"):
-        mend = "name a SQLite file, or postgresql://USER@HOST/NAME"
-        raise LabFault("no such kind of database", where=_shown(where), mend=mend)
+        fix = "name a SQLite file, or postgresql://USER@HOST/NAME"
+        raise LabFault("no such kind of database", where=_shown(where), fix=fix)
     return where
 
 
@@ -141,20 +141,20 @@ def _check_file(url: URL, create: bool) -> None:
     path = Path(url.database or "").absolute()
     if not path.parent.is_dir():
         what = "there is no folder to keep the gradebook in"
-        raise LabFault(what, where=str(path), mend=f"make {path.parent} first")
+        raise LabFault(what, where=str(path), fix=f"make {path.parent} first")
     if path.is_dir():
-        raise LabFault("this is a folder", where=str(path), mend="name a file in it")
+        raise LabFault("this is a folder", where=str(path), fix="name a file in it")
     if path.exists():
         return
     if not create:
-        mend = "check the name; `grader batch` and `grader gradebook roster` make one"
-        raise LabFault("there is no gradebook here yet", where=str(path), mend=mend)
+        fix = "check the name; `grader batch` and `grader gradebook roster` make one"
+        raise LabFault("there is no gradebook here yet", where=str(path), fix=fix)
     try:
         # Grades and everybody's work: the owner's alone, as are the files SQLite keeps beside it.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
         what = f"cannot make the gradebook: {error.strerror}"
-        raise MachineFault(what, where=str(path), mend="check the folder's rights") from None
+        raise MachineFault(what, where=str(path), fix="check the folder's rights") from None
 
 
 def _sqlite(url: URL) -> Engine:
@@ -214,10 +214,10 @@ def migrate(database: Database) -> None:
         was = revision(connection)
         if was is None and inspect(connection).get_table_names():
             what = "this database has tables, but no gradebook's"
-            raise MachineFault(what, where=database.name, mend="name an empty one")
+            raise MachineFault(what, where=database.name, fix="name an empty one")
         if was is not None and int(was) > int(HEAD):
             what = f"this gradebook is of version {was}; this grader knows {HEAD}"
-            raise MachineFault(what, where=database.name, mend="install the newer grader")
+            raise MachineFault(what, where=database.name, fix="install the newer grader")
         if was != HEAD:
             upgrade(connection)
 

@@ -53,7 +53,8 @@ def _worth(grade: GradeJson, policy: LabPolicy) -> float:
 
 def entries(connection: Connection, lab: str, course: Course | None) -> Sequence[Entry]:
     """One a student: those of the course's roster in its order (of the gradebook's without a
-    course), then others who handed something in."""
+    course), then others who handed something in.
+    """
     policy = course.policy(lab) if course else LabPolicy()
     names = _names(connection, course)
     handed: dict[str, list[_Handed]] = {}
@@ -173,7 +174,8 @@ NOTE = 16
 
 def entry_table(entries: Sequence[Entry], zone: tzinfo, width: int = 80) -> Text:
     """A line a student: points, which submission counts and when it came, and a note, which may
-    take more lines."""
+    take more lines.
+    """
     if not entries:
         return Text("no students and no submissions")
     rows = [_cells(entry, zone) for entry in entries]
@@ -235,7 +237,8 @@ def _footer(entries: Sequence[Entry], zone: tzinfo, width: int) -> list[str]:
 
 def entries_json(lab: str, entries: Sequence[Entry]) -> dict[str, Any]:
     """`{"lab", "entries": [...]}`: what counts for each student, moments as ISO 8601 in UTC; of the
-    grade only score, judged_max and status: `grader export` and `grader batch` give the rest."""
+    grade only score, judged_max and status: `grader export` and `grader batch` give the rest.
+    """
     return {"lab": lab, "entries": [_entry_json(entry) for entry in entries]}
 
 

@@ -76,7 +76,8 @@ def enroll(
     connection: Connection, students: Sequence[Student], author: str, now: datetime
 ) -> Sequence[str]:
     """Make the enrolled students those of the roster; nobody's submissions are touched. What
-    changed, a line for each student."""
+    changed, a line for each student.
+    """
     known = {row.id: row for row in connection.execute(select(student))}
     said = []
     for one in students:
@@ -112,12 +113,13 @@ def give(
     now: datetime,
 ) -> None:  # fmt: skip
     """Keep an override beside the earlier ones; `points` of None takes them back. Raises LabFault
-    when there is none to take back."""
+    when there is none to take back.
+    """
     who = storable(who)
     before = overrides(connection, lab).get(who)
     if points is None and before is None:
-        mend = f"`grader gradebook show {lab}` has the overrides"
-        raise LabFault(f"there is no override of `{who}` in `{lab}`", mend=mend)
+        fix = f"`grader gradebook show {lab}` has the overrides"
+        raise LabFault(f"there is no override of `{who}` in `{lab}`", fix=fix)
     connection.execute(
         override.insert().values(
             lab=lab,

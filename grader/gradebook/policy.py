@@ -54,7 +54,8 @@ def later_of(local: datetime, like: datetime) -> datetime:
 @dataclass(frozen=True)
 class Grace:
     """Up to that long after the deadline nothing is lost; later, lateness counts from the
-    deadline."""
+    deadline.
+    """
 
     length: Span
     text: str
@@ -63,7 +64,8 @@ class Grace:
 @dataclass(frozen=True)
 class Penalty:
     """`share` of the earned points, from 0 to 1, is lost for each hour or day that has begun, and
-    never more than `at_most` in all."""
+    never more than `at_most` in all.
+    """
 
     share: float
     per: Literal["hour", "day"]
@@ -94,7 +96,8 @@ class LabPolicy:
 @dataclass(frozen=True)
 class Lateness:
     """The share of the earned points that is kept, from 0 to 1, and why; `note` is empty for a
-    submission in time. One after the cut-off is not `accepted`."""
+    submission in time. One after the cut-off is not `accepted`.
+    """
 
     share_kept: float
     note: str = ""
@@ -125,7 +128,8 @@ def lateness(policy: LabPolicy, received: datetime) -> Lateness:
 
 def _begun(rule: Penalty, due: datetime, at: datetime) -> int:
     """How many hours or days have begun between the two; one that has just ended is counted
-    alone."""
+    alone.
+    """
     if rule.per == "hour":
         return -(-int((at - due.astimezone(UTC)).total_seconds()) // 3600)
     days = max((at.astimezone(due.tzinfo).date() - due.date()).days - 1, 1)

@@ -39,7 +39,8 @@ _NOT_STUDENTS = ("points possible", "manual posting", "student, test")
 @dataclass(frozen=True)
 class Student:
     """One line of the roster. `id` is what the gradebook knows the student by: unique, and the
-    first that the file gives of an ID, an SIS ID, a login and an e-mail address."""
+    first that the file gives of an ID, an SIS ID, a login and an e-mail address.
+    """
 
     id: str
     name: str = ""
@@ -63,14 +64,14 @@ def read_roster(path: Path) -> tuple[Student, ...]:
     rows = _rows(path, _text(path))
     heads, line = next(rows, ([], 1))
     if not heads:
-        mend = "its first line names the columns, the others the students"
-        raise LabFault("the roster is empty", where=str(path), mend=mend)
+        fix = "its first line names the columns, the others the students"
+        raise LabFault("the roster is empty", where=str(path), fix=fix)
     columns = _columns(heads)
     if not any(name in columns for name in _IDENTIFIERS):
         raise LabFault(
             "no column names the students",
             where=f"{path}:{line}",
-            mend="the first line needs one of: " + ", ".join(_KNOWN),
+            fix="the first line needs one of: " + ", ".join(_KNOWN),
         )
     students: dict[str, Student] = {}
     for cells, at in rows:
@@ -93,9 +94,9 @@ def _text(path: Path) -> str:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        mend = "put it there, or mend its name: in course.yaml that is `roster:`"
-        mend = mend if isinstance(error, FileNotFoundError) else "check its name and its rights"
-        raise LabFault(f"cannot read the roster: {reason}", where=str(path), mend=mend) from None
+        fix = "put it there, or mend its name: in course.yaml that is `roster:`"
+        fix = fix if isinstance(error, FileNotFoundError) else "check its name and its rights"
+        raise LabFault(f"cannot read the roster: {reason}", where=str(path), fix=fix) from None
     if len(data) > MAX_BYTES:
         raise LabFault(f"the roster is larger than {MAX_BYTES >> 20} MiB", where=str(path))
     try:
@@ -104,7 +105,7 @@ def _text(path: Path) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         byte = error.start - data.rfind(b"\n", 0, error.start)
         what = f"not UTF-8 text: byte {byte} of the line is 0x{data[error.start]:02x}"
-        raise LabFault(what, where=f"{path}:{line}", mend="save the file as CSV UTF-8") from None
+        raise LabFault(what, where=f"{path}:{line}", fix="save the file as CSV UTF-8") from None
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[list[str], int]]:
@@ -119,8 +120,8 @@ def _rows(path: Path, text: str) -> Iterator[tuple[list[str], int]]:
                 yield [cell.strip() for cell in cells], line
             line = reader.line_num + 1
     except csv.Error as error:
-        mend = "a quote inside a cell is written twice, and the cell is quoted"
-        raise LabFault(f"not CSV: {error}", where=f"{path}:{line}", mend=mend) from None
+        fix = "a quote inside a cell is written twice, and the cell is quoted"
+        raise LabFault(f"not CSV: {error}", where=f"{path}:{line}", fix=fix) from None
 
 
 def _columns(heads: Sequence[str]) -> dict[str, int]:
@@ -141,11 +142,11 @@ def _student(cells: Sequence[str], columns: Mapping[str, int], where: str) -> St
     if said.get("role", "").lower() not in ("", "student"):
         return None
     if any("\0" in cell for cell in said.values()):
-        raise LabFault("a NUL character in a cell", where=where, mend="save the file as CSV UTF-8")
+        raise LabFault("a NUL character in a cell", where=where, fix="save the file as CSV UTF-8")
     if not said.get("name"):
         said["name"] = f"{said.get('first', '')} {said.get('last', '')}".strip()
     said["id"] = next((said[name] for name in _IDENTIFIERS if said.get(name)), "")
     if not said["id"]:
         what = "this line names no student: no ID, login or e-mail address"
-        raise LabFault(what, where=where, mend="give it one, or take the line out")
+        raise LabFault(what, where=where, fix="give it one, or take the line out")
     return Student(**{f.name: said.get(f.name, "") for f in fields(Student)})

@@ -39,7 +39,8 @@ COLUMNS = (*(submission.c[name] for name in _STORED), RECEIVED)
 @dataclass(frozen=True)
 class HandedIn:
     """A submission before it is stored. `received` is None when nobody told the time; `late` says
-    that the course's site marked it so."""
+    that the course's site marked it so.
+    """
 
     lab: str
     student: str
@@ -53,7 +54,8 @@ class HandedIn:
 
 def store(connection: Connection, new: HandedIn, now: datetime) -> Stored:
     """The row of that submission, which is made when there is none. Of the same bytes handed in
-    twice, the earlier time is kept, a told one before none; late is only what was so each time."""
+    twice, the earlier time is kept, a told one before none; late is only what was so each time.
+    """
     if new.received is not None and new.received.tzinfo is None:
         raise ValueError("the time of a submission needs its time zone")
     who, sha256 = storable(new.student), hashlib.sha256(new.data).hexdigest()

@@ -17,7 +17,8 @@ Status = Literal["graded", "overridden", "incomplete", "waiting", "refused", "mi
 class Stored:
     """A submission as it was handed in: `data` are the bytes that `sha256` is of, `answers` those
     of its answers.yaml. `received` is in UTC, None when nobody told the time; `name` is the file's,
-    as the student named it."""
+    as the student named it.
+    """
 
     id: int
     lab: str
@@ -33,7 +34,8 @@ class Stored:
 class Claim:
     """The right to grade one submission once. `number` counts the attempts at it from 1; `token`
     is the fence: what is accepted must carry the newest one. `proposal` is "" or the regrade that
-    this attempt is for."""
+    this attempt is for.
+    """
 
     attempt: int
     submission: int
@@ -91,7 +93,8 @@ class Entry:
 @dataclass(frozen=True)
 class Change:
     """What a regrade would change for one submission. Scores are in the lab's points; verdicts are
-    `pass`, `fail: CHECK, ...` or "" without an old grade."""
+    `pass`, `fail: CHECK, ...` or "" without an old grade.
+    """
 
     lab: str
     student: str

@@ -17,14 +17,14 @@ import grader
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import LabFault, StudentFault
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.run import run_all
 from grader.labs.cases import prepare_baseline
 from grader.labs.model import Case, Lab
 from grader.launch import Trace
 
 
-def baseline_trace(lab: Lab, case: Case, how: How, cache: Path | None) -> Trace:
+def baseline_trace(lab: Lab, case: Case, how: RunOptions, cache: Path | None) -> Trace:
     """The simulator's counters of `baseline.cu` on a case whose dims are all known.
 
     `cache` is the folder to remember them in, None for no memory. Raises LabFault when the
@@ -62,10 +62,10 @@ def baseline_program(lab: Lab) -> Program:
         raise LabFault(what, where=str(lab.baseline)) from None
     except StudentFault as fault:
         what = f"the baseline does not compile: {fault.what}"
-        raise LabFault(what, where=str(lab.baseline), mend=fault.mend) from None
+        raise LabFault(what, where=str(lab.baseline), fix=fault.fix) from None
 
 
-def _digest(lab: Lab, case: Case, how: How, program: Program) -> str:
+def _digest(lab: Lab, case: Case, how: RunOptions, program: Program) -> str:
     digest = hashlib.sha256()
     for part in (program.ptx, case.name, repr(sorted(case.dims.items())), how.seed.hex()):
         digest.update(part.encode() + b"\0")

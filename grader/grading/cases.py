@@ -25,11 +25,12 @@ solutions need, and the same verdict on every machine, which seconds would not g
 
 
 @dataclass(frozen=True)
-class How:
+class RunOptions:
     """How cases are run: the backend, the seed of their inputs, the simulator's threads (None: all
     cores), the seconds that one launch may take, and the warp instructions that a block of it may
     execute there. With "gpu" cases run on the simulator too: it judges synchronisation, memory
-    and traffic on every machine."""
+    and traffic on every machine.
+    """
 
     on: Backend = "sim"
     seed: bytes = b""
@@ -40,7 +41,8 @@ class How:
     @property
     def at_a_time(self) -> int:
         """How many submissions can be graded at a time, each with one thread of the simulator. A
-        GPU takes them one after the other, by its lock: the rest of their work is done beside."""
+        GPU takes them one after the other, by its lock: the rest of their work is done beside.
+        """
         return self.threads or os.cpu_count() or 1
 
 
@@ -49,7 +51,9 @@ def chosen(lab: Lab, visibility: Literal["public", "all"]) -> tuple[Case, ...]:
     return tuple(c for c in lab.cases if visibility == "all" or c.visibility == "public")
 
 
-def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tuple[CaseRun, ...]:
+def run_cases(
+    lab: Lab, program: Program, cases: Sequence[Case], how: RunOptions
+) -> tuple[CaseRun, ...]:
     """Every derivation and every case, launched; in the lab's order, derivations first.
 
     A case that needs a derived number which the student got wrong is not launched; its trace
@@ -75,10 +79,14 @@ def run_cases(lab: Lab, program: Program, cases: Sequence[Case], how: How) -> tu
 
 
 def ready_cases(
-    lab: Lab, cases: Sequence[Case], how: How, derived: Mapping[str, tuple[CaseRun, int | None]]
+    lab: Lab,
+    cases: Sequence[Case],
+    how: RunOptions,
+    derived: Mapping[str, tuple[CaseRun, int | None]],
 ) -> tuple[Prepared, ...]:
     """Those of the cases that can be launched, made ready: every derived number that they need
-    was answered rightly. Raises LabFault."""
+    was answered rightly. Raises LabFault.
+    """
     answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
     return tuple(
         prepare(lab, case, how.seed, answers)
@@ -87,7 +95,7 @@ def ready_cases(
     )
 
 
-def on_device(program: Program, launches: Sequence[Launch], how: How) -> tuple[Trace, ...]:
+def on_device(program: Program, launches: Sequence[Launch], how: RunOptions) -> tuple[Trace, ...]:
     """The launches' traces from a GPU when one is asked for; nothing otherwise."""
     if how.on != "gpu":
         return ()
@@ -95,7 +103,7 @@ def on_device(program: Program, launches: Sequence[Launch], how: How) -> tuple[T
 
 
 def run_derivations(
-    lab: Lab, program: Program, how: How
+    lab: Lab, program: Program, how: RunOptions
 ) -> Mapping[str, tuple[CaseRun, int | None]]:
     """Every derivation by name: its run, and the answer when it is one that may be used."""
     if not lab.derivations:
@@ -122,7 +130,7 @@ def judge_answer(
     if unwritten:
         problem = f"{derivation.call} never wrote {derivation.output}"
     if not problem:
-        return CaseRun(case, due_answer(derivation), trace), answer
+        return CaseRun(case, expected_answer(derivation), trace), answer
     kernel = program.kernel(derivation.kernel.name)
     finding = Finding(
         "unwritten-output" if unwritten else "wrong-output",
@@ -135,7 +143,7 @@ def judge_answer(
     return CaseRun(case, None, replace(trace, findings=(*trace.findings, placed))), None
 
 
-def due_answer(derivation: Derivation) -> Prepared:
+def expected_answer(derivation: Derivation) -> Prepared:
     """A derivation as a case that is ready to run."""
     span = np.array([derivation.minimum, derivation.maximum], dtype=np.float64)
     right = Expected(span.mean(keepdims=True), np.ptp(span, keepdims=True) / 2)

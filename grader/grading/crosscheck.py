@@ -18,7 +18,7 @@ from grader.faults import MachineFault, StudentFault
 from grader.gpu import tools as profile
 from grader.gpu import tools as sanitizer
 from grader.gpu.tools import required
-from grader.grading.cases import How, chosen, run_derivations
+from grader.grading.cases import RunOptions, chosen, run_derivations
 from grader.grading.run import built_for, run_all
 from grader.grading.single_launch import Ran
 from grader.grading.single_launch import chosen as chosen_kernel
@@ -40,10 +40,11 @@ def ready_for(*, sanitizer: bool, profile: bool) -> None:
 
 
 def cross_checks(
-    lab: Lab, submission: Submission, how: How, *, sanitized: bool, profiled: bool
+    lab: Lab, submission: Submission, how: RunOptions, *, sanitized: bool, profiled: bool
 ) -> tuple[Result, ...]:
     """What the tools say of a lab's public cases: results worth no points, none for a file that
-    does not compile. A tool that fails is an error, which costs nothing."""
+    does not compile. A tool that fails is an error, which costs nothing.
+    """
     asked = {"sanitizer": sanitizer_result} if sanitized else {}
     asked |= {"profile": profile_result} if profiled else {}
     try:
@@ -54,11 +55,12 @@ def cross_checks(
     except MachineFault as fault:
         return tuple(_error(name, fault) for name in asked)
     return tuple(
-        _guarded(name, partial(judge, program, launches, how)) for name, judge in asked.items()
+        _guarded(name, partial(evaluate, program, launches, how))
+        for name, evaluate in asked.items()
     )
 
 
-def public_launches(lab: Lab, program: Program, how: How) -> list[Launch]:
+def public_launches(lab: Lab, program: Program, how: RunOptions) -> list[Launch]:
     """The public cases' launches, those left out that need a number which the student got wrong."""
     derived = run_derivations(lab, program, how)
     answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
@@ -70,7 +72,7 @@ def public_launches(lab: Lab, program: Program, how: How) -> list[Launch]:
     return [prepare(lab, case, how.seed, answers).launch for case in ready]
 
 
-def sanitizer_result(program: Program, launches: Sequence[Launch], how: How) -> Result:
+def sanitizer_result(program: Program, launches: Sequence[Launch], how: RunOptions) -> Result:
     """compute-sanitizer's findings in the launches; it fails when one of them is an error."""
     found = sanitizer.sanitized(program, launches, how.limit)
     errors = sum(f.severity == "error" for f in found)
@@ -79,7 +81,7 @@ def sanitizer_result(program: Program, launches: Sequence[Launch], how: How) -> 
     return Result("sanitizer", "fail" if errors else "pass", 0, 0, said, findings=found)
 
 
-def profile_result(program: Program, launches: Sequence[Launch], how: How) -> Result:
+def profile_result(program: Program, launches: Sequence[Launch], how: RunOptions) -> Result:
     """Both backends' counters of the largest launch, as "<metric> ncu" and "<metric> sim"."""
     if not launches:
         return Result("profile", "unjudged", 0, 0, "there is no launch to profile")
@@ -97,12 +99,13 @@ def beside(
     program: Program, launch: Launch, simulated: Trace, limit: float
 ) -> tuple[Mapping[str, Mapping[str, float]], float | None]:
     """{metric: {"sim", "ncu"}} for every counter of a simulated launch that the hardware has too,
-    and the kernel's time there in seconds. Raises MachineFault."""
+    and the kernel's time there in seconds. Raises MachineFault.
+    """
     seen = profile.profiled(program, launch, simulated.counters, limit)
     if not seen.counters:
         raise MachineFault(
             "Nsight Compute counted nothing",
-            mend="open the GPU's counters to this user: NVreg_RestrictProfilingToAdminUsers=0",
+            fix="open the GPU's counters to this user: NVreg_RestrictProfilingToAdminUsers=0",
         )
     pairs = {m: {SIM: simulated.counters[m], NCU: value} for m, value in seen.counters.items()}
     return pairs, seen.seconds
@@ -111,14 +114,15 @@ def beside(
 def second_opinion(
     submission: Submission,
     asked: LaunchFile,
-    how: How,
+    how: RunOptions,
     ran: Ran,
     *,
     sanitized: bool,
     profiled: bool,
 ) -> tuple[Ran, Mapping[str, Mapping[str, float]]]:
     """One launch of `grader run`: with compute-sanitizer's findings behind its own, and both
-    backends' counters by metric. Raises MachineFault, StudentFault."""
+    backends' counters by metric. Raises MachineFault, StudentFault.
+    """
     program = built_for("gpu", compile_source(submission.data, submission.name))
     kernel = chosen_kernel(program, asked)
     launch = asked.launch(kernel.name, tuple(parameter.name for parameter in kernel.parameters))
@@ -133,13 +137,13 @@ def second_opinion(
     return ran, beside(program, launch, trace, how.limit)[0]
 
 
-def _guarded(name: str, judge: Callable[[], Result]) -> Result:
+def _guarded(name: str, evaluate: Callable[[], Result]) -> Result:
     try:
-        return judge()
+        return evaluate()
     except MachineFault as fault:
         return _error(name, fault)
 
 
 def _error(name: str, fault: MachineFault) -> Result:
-    why = f"{fault.what}; {fault.mend}" if fault.mend else fault.what
+    why = f"{fault.what}; {fault.fix}" if fault.fix else fault.what
     return Result(name, "error", 0, 0, why)

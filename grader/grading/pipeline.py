@@ -1,29 +1,31 @@
-"""One submission, graded: read -> compile -> run the cases -> check -> score."""
+"""The pipeline from a submission to its grade, in order.
+
+    read -> compile -> run the cases -> explain -> time -> check -> score -> record
+
+The submission has been read (grader.submissions.files) when it comes here. What makes grading
+faster or its findings clearer wraps the pipeline from outside: grader.feedback.grade.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
 from grader import __version__
 from grader.checks.quiz import mark
 from grader.checks.result import CaseRun, Evidence, Result, Status, largest
-from grader.checks.suite import Check, award, blocked_all, error_all, judge_all, plan
+from grader.checks.suite import Check, award, blocked_all, error_all, evaluate_all, plan
 from grader.compile.program import Program
 from grader.compile.signature import check_kernel, check_variable
 from grader.compile.source import compile_source
 from grader.faults import MachineFault, StudentFault
-from grader.feedback.localization import blamed
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import baseline_trace, cache_folder
-from grader.grading.cases import STEPS as STEP_LIMIT
-from grader.grading.cases import Backend, How, chosen, run_cases
-from grader.grading.prefetch import begin
+from grader.grading.cases import Backend, RunOptions, chosen, run_cases
 from grader.grading.quiz import open_paper
 from grader.grading.record import CaseLine, Grade, Provenance, total
 from grader.grading.run import built_for
@@ -34,7 +36,7 @@ from grader.labs.reading import lab_digest
 from grader.launch import Trace
 from grader.submissions.files import Submission
 
-__all__ = ["Grade", "Progress", "grade", "refusal", "seed_id"]
+__all__ = ["Grade", "Job", "Progress", "grade_submission", "grade_unreadable", "seed_id"]
 
 Progress = Callable[[str, int, int], None]
 """Called before each step with its name, its number from 1, and how many there are."""
@@ -42,81 +44,123 @@ Progress = Callable[[str, int, int], None]
 STEPS = ("compile", "run", "check")
 TIMED_STEPS = ("compile", "run", "time", "check")
 
+Explain = Callable[[Evidence, RunOptions], Evidence]
+"""Adds to the evidence what explains its errors, by further runs if need be."""
 
-def grade(
-    lab: Lab, submission: Submission, *, on: Backend = "sim",
-    visibility: Literal["public", "all"] = "public", seed: bytes = b"",
-    threads: int | None = None, limit: float = 20.0, step_limit: int = STEP_LIMIT,
-    student: str = "", answers: AnswerSheet | None = None,
-    recorded: Sequence[Timing] | None = None,
+
+@dataclass(frozen=True)
+class Job:
+    """One submission to grade and how.
+
+    `visibility` selects the cases, `options` says how they run. `recorded` timings are evaluated
+    as those of a GPU, in place of new ones.
+    """
+
+    lab: Lab
+    submission: Submission
+    options: RunOptions
+    visibility: Literal["public", "all"] = "public"
+    student: str = ""
+    recorded: Sequence[Timing] | None = None
+
+    @property
+    def backend(self) -> Backend:
+        """The backend that the grade speaks of."""
+        return self.options.on if self.recorded is None else "gpu"
+
+
+def grade_submission(
+    job: Job,
+    *,
+    quiz: Callable[[], Paper],
+    explain: Explain = lambda evidence, options: evidence,
     progress: Progress = lambda step, number, steps: None,
-) -> Grade:  # fmt: skip
-    """The grade of one submission on one backend.
+) -> Grade:
+    """Grade one submission: compile, run, explain, time, check, score, record.
 
-    `seed` draws the cases' inputs, `limit` is in seconds a launch, `step_limit` in warp
-    instructions a block on the simulator; `answers` are those to the quiz, which is left out of
-    what is judged when there are none to mark. With `recorded` it is judged as on a GPU, wherever
-    it runs, and those times are judged instead of new ones. A submission that does not compile is
-    graded with 0 points and its findings; a fault of the machine gives an incomplete grade that
-    costs no points. Raises LabFault.
+    A submission that does not compile gets 0 points and its findings. A system error gives an
+    incomplete grade that costs no points.
+
+    Args:
+        job: the submission, its lab and how to run it.
+        quiz: returns the student's answers to the quiz, marked.
+        explain: adds to the evidence what explains its errors.
+        progress: called before each step.
+
+    Raises LabFault.
     """
     started = _Start(datetime.now(UTC), time.monotonic())
-    checks = plan(lab)
-    cases = chosen(lab, visibility)
-    how = How(on, seed, threads, limit, step_limit)
-    judged: Backend = on if recorded is None else "gpu"
-    steps = TIMED_STEPS if judged == "gpu" else STEPS
-    toolchain: dict[str, str] = {}
+    lab, options, backend = job.lab, job.options, job.backend
+    checks, cases = plan(lab), chosen(lab, job.visibility)
+    steps = TIMED_STEPS if backend == "gpu" else STEPS
+    done = _Outcome()
+    try:
+        progress("compile", 1, len(steps))
+        program = compile_submission(lab, job.submission, options.on)
+        done.toolchain |= program.toolchain
+
+        progress("run", 2, len(steps))
+        runs = run_cases(lab, program, cases, options)
+        done.toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
+        done.printed = _printed(runs)
+        base = _baseline(lab, checks, runs, options)
+        evidence = Evidence(lab, program, runs, backend, base, paper=quiz())
+        evidence = explain(evidence, options)
+
+        if backend == "gpu":
+            progress("time", 3, len(steps))
+            evidence = timed(evidence, checks, options, _device(job, done), job.recorded)
+            done.timings = evidence.timings
+
+        progress("check", len(steps), len(steps))
+        done.results = (_compiled(program), *evaluate_all(checks, evidence))
+        done.cases = _case_lines(runs, done.results)
+        done.counted = evidence.largest
+    except (StudentFault, MachineFault) as fault:
+        done.results, done.cases = _stopped(checks, cases, fault, backend, quiz)
+    return _record(job, done, started.provenance(lab, options.seed, done.toolchain, done.timings))
+
+
+@dataclass
+class _Outcome:
+    """What the steps of the pipeline have found so far."""
+
+    toolchain: dict[str, str] = field(default_factory=dict)
+    printed: tuple[str, str] = ("", "")
     timings: tuple[Timing, ...] = ()
+    results: tuple[Result, ...] = ()
+    cases: tuple[CaseLine, ...] = ()
     counted: CaseRun | None = None
-    printed = ("", "")
-    with ThreadPoolExecutor(max_workers=3) as beside:
-        paper = beside.submit(open_paper, lab, answers, how)
-        begin(beside, lab, checks, cases, how)
-        try:
-            progress("compile", 1, len(steps))
-            program = _program(lab, submission, on)
-            toolchain |= program.toolchain
-            progress("run", 2, len(steps))
-            runs = run_cases(lab, program, cases, how)
-            toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
-            printed = _printed(runs)
-            base = _baseline(lab, checks, runs, how)
-            evidence = Evidence(lab, program, runs, judged, base, paper=paper.result())
-            evidence = blamed(evidence, how)
-            if judged == "gpu":
-                device = recorded[-1].device if recorded else toolchain.get("device", "")
-                progress("time", 3, len(steps))
-                evidence = timed(evidence, checks, how, device, recorded)
-                timings = evidence.timings
-            progress("check", len(steps), len(steps))
-            results = (_compiled(program), *judge_all(checks, evidence))
-            lines = _case_lines(runs, results)
-            counted = evidence.largest
-        except (StudentFault, MachineFault) as fault:
-            results, lines = _unjudged(checks, cases, fault, judged, paper)
-    provenance = started.provenance(lab, seed, toolchain, timings)
+
+
+def _record(job: Job, done: _Outcome, provenance: Provenance) -> Grade:
+    counted = (done.counted.trace.lines, done.counted.case.name) if done.counted else ((), "")
     return Grade(
-        lab.name, lab.title, submission.name, student, submission.sha256, judged, total(results),
-        results, lines, provenance,
-        *((counted.trace.lines, counted.case.name) if counted else ((), "")), printed,
+        job.lab.name, job.lab.title, job.submission.name, job.student, job.submission.sha256,
+        job.backend, total(done.results), done.results, done.cases, provenance, *counted,
+        done.printed,
     )  # fmt: skip
+
+
+def _device(job: Job, done: _Outcome) -> str:
+    return job.recorded[-1].device if job.recorded else done.toolchain.get("device", "")
 
 
 def _printed(runs: Sequence[CaseRun]) -> tuple[str, str]:
     """The first public case in which the kernel prints, and what."""
-    told = ((r.case.name, r.computed.printed) for r in runs if r.case.visibility == "public")
-    return next((found for found in told if found[1]), ("", ""))
+    texts = ((r.case.name, r.computed.printed) for r in runs if r.case.visibility == "public")
+    return next((text for text in texts if text[1]), ("", ""))
 
 
-def refusal(
+def grade_unreadable(
     lab: Lab, name: str, fault: StudentFault, *, sha256: str = "", on: Backend = "sim",
     student: str = "", answers: AnswerSheet | None = None,
 ) -> Grade:  # fmt: skip
     """The grade of a file that could not even be read as source: no points beside the quiz's,
-    and why. Raises LabFault and MachineFault."""
+    and why. Raises LabFault and MachineFault.
+    """
     started = _Start(datetime.now(UTC), time.monotonic())
-    paper = open_paper(lab, answers, How(on))
+    paper = open_paper(lab, answers, RunOptions(on))
     results, lines = _refused(plan(lab), chosen(lab, "public"), fault, on, paper)
     provenance = started.provenance(lab, b"", {})
     score = total(results)
@@ -152,7 +196,7 @@ class _Start:
         )
 
 
-def _program(lab: Lab, submission: Submission, on: Backend) -> Program:
+def compile_submission(lab: Lab, submission: Submission, on: Backend) -> Program:
     """The submission compiled, and known to have what the lab asks for. Raises StudentFault."""
     program = built_for(on, compile_source(submission.data, submission.name))
     for kernel in lab.kernels:
@@ -163,7 +207,7 @@ def _program(lab: Lab, submission: Submission, on: Backend) -> Program:
 
 
 def _baseline(
-    lab: Lab, checks: Sequence[Check], runs: tuple[CaseRun, ...], how: How
+    lab: Lab, checks: Sequence[Check], runs: tuple[CaseRun, ...], how: RunOptions
 ) -> Mapping[str, Trace]:
     """The baseline's trace on the largest case, when a check compares with it."""
     run = largest(runs, lab.kernels[0].name)
@@ -178,14 +222,14 @@ def _compiled(program: Program) -> Result:
     return Result("compile", "pass", 0, 0, summary, findings=program.warnings)
 
 
-def _unjudged(
+def _stopped(
     checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault | MachineFault,
-    on: Backend, paper: Future[Paper],
+    on: Backend, quiz: Callable[[], Paper],
 ) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:  # fmt: skip
-    """What there is to say when a fault ended the grading. Raises LabFault."""
+    """The results when a fault ended the pipeline. Raises LabFault."""
     try:
         if isinstance(fault, StudentFault):
-            return _refused(checks, cases, fault, on, paper.result())
+            return _refused(checks, cases, fault, on, quiz())
     except MachineFault as worse:
         return _failed(checks, cases, worse)
     return _failed(checks, cases, fault)
@@ -208,7 +252,7 @@ def _refused(
 def _failed(
     checks: Sequence[Check], cases: Sequence[Case], fault: MachineFault
 ) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:
-    why = f"{fault.what}; {fault.mend}" if fault.mend else fault.what
+    why = f"{fault.what}; {fault.fix}" if fault.fix else fault.what
     return error_all(checks, why), _unrun(cases, "error")
 
 

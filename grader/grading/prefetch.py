@@ -15,7 +15,7 @@ from typing import TypeVar
 from grader.checks.suite import Check
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.grading.baseline import baseline_program, baseline_trace, cache_folder
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.run import build_to_time
 from grader.labs.cases import array_shapes
 from grader.labs.model import Case, Lab
@@ -28,11 +28,12 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def abreast(
+def map_parallel(
     work: Callable[[Item], Result], items: Iterable[Item], jobs: int
 ) -> Iterator[tuple[Item, Result]]:
     """Each item with its result, in the items' order, `jobs` of them worked on at a time. An
-    exception is raised where its item's turn comes, and what has not begun by then never does."""
+    exception is raised where its item's turn comes, and what has not begun by then never does.
+    """
     pool = ThreadPoolExecutor(jobs)
     try:
         begun = [(item, pool.submit(work, item)) for item in items]
@@ -42,20 +43,21 @@ def abreast(
         pool.shutdown(cancel_futures=True)
 
 
-def begin(
-    beside: Executor, lab: Lab, checks: Sequence[Check], cases: Sequence[Case], how: How
+def prefetch(
+    executor: Executor, lab: Lab, checks: Sequence[Check], cases: Sequence[Case], how: RunOptions
 ) -> None:
-    """Have `beside` make what these checks will ask of the lab's baseline."""
+    """Have an executor make what these checks will ask of the lab's baseline."""
     case = largest_case(lab, cases)
     if case and cache_folder() and any(check.options.needs_baseline for check in checks):
-        beside.submit(_measured, lab, case, how)
+        executor.submit(_measured, lab, case, how)
     if how.on == "gpu" and any(check.name == "speed" for check in checks):
-        beside.submit(_built, lab)
+        executor.submit(_built, lab)
 
 
 def largest_case(lab: Lab, cases: Sequence[Case]) -> Case | None:
     """The case that measurements will be taken on; None when that hangs on the student's own
-    numbers."""
+    numbers.
+    """
     public = [case for case in cases if case.visibility == "public"] or list(cases)
     if any(case.derived for case in public):
         return None
@@ -67,7 +69,7 @@ def largest_case(lab: Lab, cases: Sequence[Case]) -> Case | None:
     return max(public, key=elements, default=None)
 
 
-def _measured(lab: Lab, case: Case, how: How) -> None:
+def _measured(lab: Lab, case: Case, how: RunOptions) -> None:
     with suppress(LabFault, MachineFault):
         baseline_trace(lab, case, how, cache_folder())
 

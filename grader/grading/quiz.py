@@ -13,8 +13,8 @@ from grader.compile.program import Program
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, StudentFault
 from grader.grading.baseline import simulator_stamp
-from grader.grading.cases import How
-from grader.grading.prefetch import abreast
+from grader.grading.cases import RunOptions
+from grader.grading.prefetch import map_parallel
 from grader.grading.run import run_all
 from grader.labs.cases import launch_shape, prepare_launches
 from grader.labs.expressions import Number
@@ -27,9 +27,10 @@ SEED = b"quiz"
 """Answers are the same for everybody and on every machine."""
 
 
-def open_paper(lab: Lab, sheet: AnswerSheet | None, how: How) -> Paper:
+def open_paper(lab: Lab, sheet: AnswerSheet | None, how: RunOptions) -> Paper:
     """The quiz ready to be marked. Nothing is simulated for a sheet that is not there or cannot be
-    read. Raises LabFault and MachineFault."""
+    read. Raises LabFault and MachineFault.
+    """
     points = sum(check.points for check in lab.checks if check.name == "quiz")
     readable = sheet is not None and sheet.found and not sheet.problem
     key = quiz_key(lab, how) if readable else {}
@@ -42,7 +43,7 @@ def probed_files(lab: Lab) -> tuple[Path, ...]:
     return tuple(path for path in (_path(lab, name) for name in names) if path.is_file())
 
 
-def quiz_key(lab: Lab, how: How) -> Mapping[str, Right]:
+def quiz_key(lab: Lab, how: RunOptions) -> Mapping[str, Right]:
     """The right answer of each question that this copy of the lab knows how to work out."""
     due = [question for question in lab.quiz if question.has_key and _is_here(lab, question)]
     measured = _measured(lab, due, how)
@@ -72,7 +73,8 @@ def _path(lab: Lab, file: str) -> Path:
 @dataclass(frozen=True)
 class _Asked:
     """A question's number `name`: its probe, its key in the memory, and what tells the launch that
-    it is read of from others."""
+    it is read of from others.
+    """
 
     question: Question
     name: str
@@ -81,9 +83,10 @@ class _Asked:
     launched: str
 
 
-def _measured(lab: Lab, questions: list[Question], how: How) -> dict[Probe, Number]:
+def _measured(lab: Lab, questions: list[Question], how: RunOptions) -> dict[Probe, Number]:
     """The number of every probe, remembered by content; one launch serves all probes that only
-    read it differently, and what has to be launched is launched side by side."""
+    read it differently, and what has to be launched is launched side by side.
+    """
     folder = user_folder()
     kept = folder.parent / "quiz" if folder else None
     asked = [_asked(lab, q, name, probe) for q in questions for name, probe in q.probes.items()]
@@ -91,7 +94,7 @@ def _measured(lab: Lab, questions: list[Question], how: How) -> dict[Probe, Numb
     numbers = {one.probe: known for one, known in recalled if isinstance(known, int | float)}
     unknown = [one for one in asked if one.probe not in numbers]
     due = {one.launched: one for one in reversed(unknown)}
-    launched = abreast(partial(_launched, lab, how), due.values(), how.at_a_time)
+    launched = map_parallel(partial(_launched, lab, how), due.values(), how.at_a_time)
     runs = {one.launched: ran for one, ran in launched}
     for one in unknown:
         with _told_at(one):
@@ -113,10 +116,10 @@ def _told_at(one: _Asked) -> Iterator[None]:
         yield
     except LabFault as fault:
         where = f"{place(one.question)}.given.{one.name}"
-        raise LabFault(fault.what, where=where, mend=fault.mend) from None
+        raise LabFault(fault.what, where=where, fix=fault.fix) from None
 
 
-def _launched(lab: Lab, how: How, one: _Asked) -> tuple[Launch, Trace]:
+def _launched(lab: Lab, how: RunOptions, one: _Asked) -> tuple[Launch, Trace]:
     with _told_at(one):
         return _run(lab, one.probe, how)
 
@@ -129,7 +132,7 @@ def _digest(lab: Lab, probe: Probe) -> str:
     return key_of(texts, launch, simulator_stamp(), toolchain())
 
 
-def _run(lab: Lab, probe: Probe, how: How) -> tuple[Launch, Trace]:
+def _run(lab: Lab, probe: Probe, how: RunOptions) -> tuple[Launch, Trace]:
     program = _program(lab, probe.file)
     launch = _launch(lab, probe)
     if program.kernel(launch.kernel) is None:
@@ -145,10 +148,10 @@ def _program(lab: Lab, file: str) -> Program:
     try:
         return compile_source(_path(lab, file).read_bytes(), file)
     except OSError as error:
-        mend = f"it is looked for in {lab.folder} and {lab.solution.parent}"
-        raise LabFault(f"cannot read {file}: {error.strerror}", mend=mend) from None
+        fix = f"it is looked for in {lab.folder} and {lab.solution.parent}"
+        raise LabFault(f"cannot read {file}: {error.strerror}", fix=fix) from None
     except StudentFault as fault:
-        raise LabFault(f"{file} does not compile: {fault.what}", mend=fault.mend) from None
+        raise LabFault(f"{file} does not compile: {fault.what}", fix=fault.fix) from None
 
 
 def _launch(lab: Lab, probe: Probe) -> Launch:
@@ -167,8 +170,8 @@ def _read(probe: Probe, launch: Launch, trace: Trace) -> Number:
     if probe.source == "counter":
         if probe.name not in trace.counters:
             near = [name for name in trace.counters if probe.name.split(".")[0][:12] in name]
-            mend = f"there are {', '.join(near or list(trace.counters))}"
-            raise LabFault(f"the simulator has no counter `{probe.name}`", mend=mend)
+            fix = f"there are {', '.join(near or list(trace.counters))}"
+            raise LabFault(f"the simulator has no counter `{probe.name}`", fix=fix)
         return _whole(trace.counters[probe.name])
     if probe.source == "finding":
         return sum(finding.count for finding in trace.findings if finding.kind == probe.name)
@@ -179,7 +182,7 @@ def _read(probe: Probe, launch: Launch, trace: Trace) -> Number:
         return _whole(value)
     outputs = {launch.args[index].name: array for index, array in trace.outputs.items()}
     if probe.name not in outputs:
-        raise LabFault(f"`{probe.name}` is no output", mend=f"there are {', '.join(outputs)}")
+        raise LabFault(f"`{probe.name}` is no output", fix=f"there are {', '.join(outputs)}")
     try:
         return _whole(outputs[probe.name][probe.index].item())
     except (IndexError, ValueError):

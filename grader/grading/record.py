@@ -66,7 +66,8 @@ class CaseLine:
 class Provenance:
     """How a grade came about. `seed` is an identifier, never the seed itself; `started` is ISO
     8601 in UTC; `seconds` the whole grading's wall time; `samples` timings in seconds by name;
-    `lab_sha256` the digest of the lab's files (labfile/digest.py)."""
+    `lab_sha256` the digest of the lab's files (labfile/digest.py).
+    """
 
     seed: str
     toolchain: Mapping[str, str]
@@ -85,7 +86,8 @@ class Grade:
     """What one submission got, and why. `file` is the submission's name as messages show it.
     `lines` are the counters of each source line in the case `lines_on`, the largest one: of the
     optimised program on the simulator; none when it did not run. `printed` is a public case and
-    what printf left there, in no record: who asks for a grade may read it, nothing is judged."""
+    what printf left there, in no record: who asks for a grade may read it, nothing is judged.
+    """
 
     lab: str
     title: str
@@ -136,10 +138,11 @@ class Grade:
 def grade_from_json(value: object) -> Grade:
     """The grade that `to_json` made this object of; a number that JSON text lacks comes back as
     NaN. Keys that it does not know are passed over. Raises LabFault, which names the first key that
-    does not fit."""
+    does not fit.
+    """
     if not isinstance(value, Mapping) or value.get("schema") != SCHEMA:
         what = f"this is no grade object of schema {SCHEMA}"
-        raise LabFault(what, mend="give what `grader check --json` or `grader batch --json` wrote")
+        raise LabFault(what, fix="give what `grader check --json` or `grader batch --json` wrote")
     score = {key: value.get(key) for key in ("judged_max", "max_score", "status")}
     given = {**value, "score": {"points": value.get("score"), **score}}
     try:

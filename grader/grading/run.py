@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
-from numpy.typing import NDArray
-
-from grader.compile.launch_limits import refusal
-from grader.compile.program import Kernel, Program
+from grader.compile.launch_limits import launch_error
+from grader.compile.program import Program
 from grader.faults import MachineFault
 from grader.gpu.devices import alike, lacking
 from grader.gpu.launches import run_launches
 from grader.gpu.nvcc import as_built
 from grader.gpu.process import facts_of
 from grader.gpu.timing import build_to_time, time_kernel
-from grader.launch import Array, Blame, Finding, Launch, Trace
+from grader.launch import Array, Finding, Launch, Trace
 from grader.sandbox.call import BoxDeath, Limits, call
 from grader.sandbox.launches import pack_launches
 from grader.simulator.exchange import (
@@ -25,11 +23,10 @@ from grader.simulator.exchange import (
     pack_program,
     static_bytes,
     too_large,
-    unpack_blame,
     unpack_traces,
 )
 
-__all__ = ["build_to_time", "find_blame", "run_all", "time_kernel"]
+__all__ = ["build_to_time", "built_for", "run_all", "simulator_memory", "time_kernel"]
 
 SHADOW = 40
 """Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""
@@ -38,7 +35,8 @@ SHADOW = 40
 def built_for(on: Literal["sim", "gpu"], program: Program) -> Program:
     """The program as the backend `on` runs it: on a GPU the simulator has to watch what nvcc made.
 
-    Raises StudentFault when nvcc refuses it, MachineFault when the machine lacks something."""
+    Raises StudentFault when nvcc refuses it, MachineFault when the machine lacks something.
+    """
     if on == "sim":
         return program
     if (missing := lacking()) is not None:
@@ -85,7 +83,7 @@ def run_all(
     }
     wall = (limit * 2 + 5) * len(launches) + 10
     limits = Limits(
-        wall=wall, cpu=wall * cores, memory=_memory(launches, program.ptx), output=1 << 30
+        wall=wall, cpu=wall * cores, memory=simulator_memory(launches, program.ptx), output=1 << 30
     )
     try:
         reply = call("grader.simulator.simulate:run", request, arrays, limits=limits)
@@ -94,43 +92,10 @@ def run_all(
     return unpack_traces(reply.value, reply.arrays)
 
 
-Right = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
-"""What a launch has to leave behind: by argument, the values and the errors that are allowed."""
-
-BLAME_SECONDS = 30.0
-"""Many times what looking for the line at fault takes: its limits are numbers of instructions."""
-
-
-def find_blame(
-    program: Program, kernel: Kernel, due: Sequence[tuple[Launch, Right]], threads: int
-) -> Blame:
-    """Which line is at fault in launches of one kernel that ran to their end, not all of them
-    right. Nothing is known where looking for it takes too long. Raises MachineFault."""
-    launches = [launch for launch, _ in due]
-    rows, arrays = pack_launches(launches)
-    for k, (_, right) in enumerate(due):
-        for index, (value, bound) in right.items():
-            arrays |= {f"{k}.value.{index}": value, f"{k}.bound.{index}": bound}
-    request = {
-        "ptx": program.debug_ptx,
-        "kernel": kernel.symbol,
-        "launches": rows,
-        "right": [list(right) for _, right in due],
-        "threads": threads,
-    }
-    cpu = BLAME_SECONDS * threads
-    limits = Limits(wall=BLAME_SECONDS, cpu=cpu, memory=threads * _memory(launches, program.ptx))
-    try:
-        reply = call("grader.feedback.ptx_search:run", request, arrays, limits=limits)
-    except BoxDeath:
-        return Blame()
-    return unpack_blame(reply.value, launches)
-
-
 def _bare(program: Program, launch: Launch) -> Launch:
     """A launch that will be refused takes no arrays along."""
     kernel = program.kernel(launch.kernel)
-    if kernel is None or (refusal(launch, kernel) or too_large(launch)) is None:
+    if kernel is None or (launch_error(launch, kernel) or too_large(launch)) is None:
         return launch
     args = tuple(
         Array(a.name, a.shape, a.dtype) if isinstance(a, Array) else a for a in launch.args
@@ -138,7 +103,7 @@ def _bare(program: Program, launch: Launch) -> Launch:
     return Launch(launch.kernel, launch.grid, launch.block, args, launch.shared, name=launch.name)
 
 
-def _memory(launches: Sequence[Launch], ptx: str = "") -> int:
+def simulator_memory(launches: Sequence[Launch], ptx: str = "") -> int:
     """Address space for the child, in bytes."""
     sizes = [sum(a.nbytes for a in launch.args if isinstance(a, Array)) for launch in launches]
     static = min(static_bytes(ptx), MAX_STATIC)
@@ -148,7 +113,8 @@ def _memory(launches: Sequence[Launch], ptx: str = "") -> int:
 
 def _dead(death: BoxDeath) -> Trace:
     """The trace of launches that took the simulator with them. More memory than was granted for
-    all arrays and variables is asked for again in every attempt, so it is no machine's fault."""
+    all arrays and variables is asked for again in every attempt, so it is no machine's fault.
+    """
     if death.reason == "timeout":
         found = Finding("timeout", "error", "the simulation was ended: its time was up")
         return Trace("sim", (found,), ended=False)
@@ -156,6 +122,4 @@ def _dead(death: BoxDeath) -> Trace:
         message = "the simulation was ended: the kernel takes more memory than can be simulated"
         hint = "use smaller local arrays, fewer allocations, or run it on a GPU"
         return Trace("sim", (Finding("launch-failure", "error", message, hint=hint),), ended=False)
-    raise MachineFault(
-        f"the simulator's process died: {death.reason}", mend=death.detail
-    ) from death
+    raise MachineFault(f"the simulator's process died: {death.reason}", fix=death.detail) from death

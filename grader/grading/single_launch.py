@@ -15,9 +15,9 @@ from grader.compile.launch_limits import beyond
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.run import built_for, run_all
-from grader.labs.files import write_whole
+from grader.labs.files import write_atomically
 from grader.launch import Argument, Array, Finding, Launch, Trace
 from grader.simulator.exchange import MAX_BLOCKS
 from grader.submissions.files import Submission
@@ -37,7 +37,7 @@ class Ran:
 def run_once(
     submission: Submission,
     asked: LaunchFile,
-    how: How,
+    how: RunOptions,
     out: Path,
     progress: Callable[[str, int, int], None] = lambda step, number, steps: None,
     *,
@@ -74,7 +74,7 @@ def run_once(
     if table is not None and trace.accesses is not None:
         held = io.BytesIO()
         np.savez_compressed(held, accesses=trace.accesses)
-        write_whole(table, held.getvalue())
+        write_atomically(table, held.getvalue())
     return Ran(kernel.name, trace, save(trace, asked, out), program.seconds)
 
 
@@ -82,7 +82,8 @@ def beside(gpu: Trace, simulate: Callable[[], tuple[Trace, ...]]) -> Trace:
     """A GPU's trace with what the simulator says of the same launch: its findings, which name the
     line and the thread, in place of the GPU's of the same kinds; its counters and its table.
 
-    A simulator that cannot run it, or not in time, is an info, and nothing else is said of it."""
+    A simulator that cannot run it, or not in time, is an info, and nothing else is said of it.
+    """
     try:
         (sim,) = simulate()
     except (LabFault, MachineFault) as fault:
@@ -112,11 +113,11 @@ def chosen(program: Program, asked: LaunchFile) -> Kernel:
         return program.kernels[0]
     if asked.kernel is None:
         what = f"{program.file} has {len(program.kernels)} kernels: {names}"
-        raise LabFault(what, where=asked.where(), mend="name one of them: `kernel: ...`")
+        raise LabFault(what, where=asked.where(), fix="name one of them: `kernel: ...`")
     kernel = program.kernel(asked.kernel)
     if kernel is None:
         what = f"{program.file} has no kernel `{asked.kernel}`"
-        raise LabFault(what, where=asked.where("kernel"), mend=f"it has {names or 'none'}")
+        raise LabFault(what, where=asked.where("kernel"), fix=f"it has {names or 'none'}")
     return kernel
 
 
@@ -125,7 +126,7 @@ def match(kernel: Kernel, asked: LaunchFile) -> None:
     due, given = len(kernel.parameters), len(asked.arguments)
     if due != given:
         what = f"{kernel.name} takes {due} arguments, and `args` has {given}"
-        raise LabFault(what, where=asked.where("args"), mend=kernel.signature)
+        raise LabFault(what, where=asked.where("args"), fix=kernel.signature)
     for index, (parameter, argument) in enumerate(
         zip(kernel.parameters, asked.arguments, strict=True)
     ):
@@ -133,20 +134,21 @@ def match(kernel: Kernel, asked: LaunchFile) -> None:
         if problem:
             name = f"`{parameter.name}`" if parameter.name else f"parameter {index + 1}"
             what = f"{name} of {kernel.name} is {problem}"
-            mend = "\n".join([*_conversion(parameter, argument), kernel.signature])
-            raise LabFault(what, where=asked.where("args", index), mend=mend)
+            fix = "\n".join([*_conversion(parameter, argument), kernel.signature])
+            raise LabFault(what, where=asked.where("args", index), fix=fix)
 
 
 def within_limits(launch: Launch, kernel: Kernel, asked: LaunchFile, on: str) -> None:
     """Raises LabFault when grid, block or shared memory are more than CUDA has, or the grid more
-    than the simulator takes: no change of the kernel mends that."""
+    than the simulator takes: no change of the kernel mends that.
+    """
     found = beyond(launch, kernel)
     if found is not None:
-        raise LabFault(found.what, where=asked.where(found.key), mend=found.limit)
+        raise LabFault(found.what, where=asked.where(found.key), fix=found.limit)
     if on == "sim" and prod(launch.grid) > MAX_BLOCKS:
         what = f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate"
-        mend = f"at most {MAX_BLOCKS} blocks here, or --on gpu"
-        raise LabFault(what, where=asked.where("grid"), mend=mend)
+        fix = f"at most {MAX_BLOCKS} blocks here, or --on gpu"
+        raise LabFault(what, where=asked.where("grid"), fix=fix)
 
 
 def _mismatch(parameter: Parameter, argument: Argument) -> str:
@@ -177,6 +179,6 @@ def save(trace: Trace, asked: LaunchFile, out: Path) -> dict[int, Path]:
         if index in trace.outputs:
             held = io.BytesIO()
             np.save(held, trace.outputs[index], allow_pickle=False)
-            write_whole(out / name, held.getvalue())
+            write_atomically(out / name, held.getvalue())
             kept[index] = out / name
     return kept

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from grader.checks.result import CaseRun, Evidence
 from grader.checks.speed import Options, band, timed_case
-from grader.checks.suite import Check, judge_all
+from grader.checks.suite import Check, evaluate_all
 from grader.compile.program import Program
 from grader.faults import LabFault, MachineFault
 from grader.gpu.speedup import Pair, Timing, TimingPlan, Verify, estimate
 from grader.grading.baseline import baseline_program
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.run import run_all, time_kernel
 from grader.labs.cases import array_shapes, prepare_launches
 from grader.labs.model import Band, Case, Expected, Lab, Prepared
@@ -40,7 +40,8 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def verifier(lab: Lab, case: Case) -> Verify:
     """The function that verifies the timed outputs of `case`, whose dims are all known; it may be
-    called from several threads at once. Raises LabFault, and so does the function."""
+    called from several threads at once. Raises LabFault, and so does the function.
+    """
     module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
 
@@ -57,7 +58,8 @@ def verifier(lab: Lab, case: Case) -> Verify:
 
 def difference(name: str, output: NDArray[Any], right: Expected) -> str:
     """What is wrong with an output; empty when it is right. NaN never is; an infinity is where it
-    is due, as in the output check."""
+    is due, as in the output check.
+    """
     if output.shape != right.value.shape:
         raise LabFault(f"{name} is {output.shape}, expected() gives {right.value.shape}")
     got = output.astype(np.float64)
@@ -89,7 +91,7 @@ ATTEMPTS = 2
 def timed(
     evidence: Evidence,
     checks: Sequence[Check],
-    how: How,
+    how: RunOptions,
     device: str,
     recorded: Sequence[Timing] | None = None,
 ) -> Evidence:
@@ -97,7 +99,8 @@ def timed(
     a few blocks of the timed launch watched by the simulator, since a kernel may branch on size.
     Nothing is measured where there are `recorded` timings, or where they are none on purpose.
 
-    A machine that fails at them costs nothing else. Raises LabFault and StudentFault."""
+    A machine that fails at them costs nothing else. Raises LabFault and StudentFault.
+    """
     options = _needed(checks, evidence)
     case = timed_case(options, evidence) if options else None
     if options is None or case is None:
@@ -111,7 +114,7 @@ def timed(
             told = timings(evidence, case, plan) if recorded is None else tuple(recorded)
         return replace(evidence, sampled=seen.result(), timings=told)
     except MachineFault as fault:
-        return replace(evidence, untimed=f"{fault.what}; {fault.mend}".rstrip("; "))
+        return replace(evidence, untimed=f"{fault.what}; {fault.fix}".rstrip("; "))
 
 
 def _needed(checks: Sequence[Check], evidence: Evidence) -> Options | None:
@@ -119,12 +122,12 @@ def _needed(checks: Sequence[Check], evidence: Evidence) -> Options | None:
     first = next((c.options for c in checks if isinstance(c.options, Options)), None)
     if first is None:
         return None
-    results = zip(checks, judge_all(checks, evidence), strict=True)
+    results = zip(checks, evaluate_all(checks, evidence), strict=True)
     waits = any(r.status == "blocked" for c, r in results if c.options is first)
     return None if waits else first
 
 
-def sampled(program: Program, case: Case, plan: TimingPlan, how: How) -> tuple[CaseRun, ...]:
+def sampled(program: Program, case: Case, plan: TimingPlan, how: RunOptions) -> tuple[CaseRun, ...]:
     """The timed launch as one more case, of which a few blocks run. Raises MachineFault."""
     (trace,) = run_all(
         program,
@@ -139,7 +142,8 @@ def sampled(program: Program, case: Case, plan: TimingPlan, how: How) -> tuple[C
 
 def timings(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, ...]:
     """The measurements on this machine's GPU; one more when the first leaves a doubt. Raises
-    MachineFault, LabFault and StudentFault (nvcc refuses the file)."""
+    MachineFault, LabFault and StudentFault (nvcc refuses the file).
+    """
     made: list[Timing] = []
     while len(made) < ATTEMPTS:
         made.append(time_kernel(evidence.program, plan, verifier(evidence.lab, case)))
@@ -150,12 +154,13 @@ def timings(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, .
 
 def timing_plan(lab: Lab, case: Case, options: Options, due: Band, seed: bytes) -> TimingPlan:
     """The plan of one measurement. `seed` draws the base of the inputs; what each timed launch is
-    given of it, nobody can know before."""
+    given of it, nobody can know before.
+    """
     own, baseline = prepare_launches(lab, case, seed)
     names = [array.name for array in own.args if isinstance(array, Array)]
     if lost := [name for name in options.fixed if name not in names]:
         what = f"speed: fixed names `{lost[0]}`, which is no array of the kernel"
-        raise LabFault(what, where=lab.where, mend=f"its arrays are {', '.join(names)}")
+        raise LabFault(what, where=lab.where, fix=f"its arrays are {', '.join(names)}")
     return TimingPlan(
         baseline_program(lab),
         baseline,
@@ -178,7 +183,8 @@ def is_doubtful(timing: Timing, due: Band) -> bool:
 
 def samples(timings: Sequence[Timing]) -> Mapping[str, tuple[float, ...]]:
     """Every pair of every measurement, in seconds, by name; `throttled` is 1 where the clock had
-    dropped and the pair does not count."""
+    dropped and the pair does not count.
+    """
     told: dict[str, tuple[float, ...]] = {}
     for number, timing in enumerate(timings, start=1):
         baseline, submission, throttled = _names(number)
@@ -190,7 +196,8 @@ def samples(timings: Sequence[Timing]) -> Mapping[str, tuple[float, ...]]:
 
 def from_samples(samples: Mapping[str, Sequence[float]], device: str = "") -> tuple[Timing, ...]:
     """The measurements that `samples` told of: their pairs and no more. Raises LabFault when the
-    samples do not belong together."""
+    samples do not belong together.
+    """
     made: list[Timing] = []
     while (names := _names(len(made) + 1))[0] in samples:
         held = [samples.get(name, ()) for name in names]

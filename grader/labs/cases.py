@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 import numpy as np
 from numpy.typing import NDArray
-from grader.labs.expressions import evaluate, evaluate_int
+from grader.labs.expressions import evaluate_expression, evaluate_integer
 from grader.faults import LabFault
 from grader.labs.model import ArgumentSpec, Case, Geometry, Lab, Prepared
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
@@ -62,7 +62,7 @@ def launch_shape(lab: Lab, case: Case, geometry: Geometry) -> tuple[Dim3, Dim3, 
         key = "launch.block"
         block = _dim3(geometry.block, case.dims)
         key = "launch.shared"
-        return grid, block, evaluate_int(geometry.shared, case.dims)
+        return grid, block, evaluate_integer(geometry.shared, case.dims)
     except LabFault as fault:
         raise _at(lab, case, key, fault) from None
 
@@ -104,13 +104,13 @@ def _launch(
 
 
 def _dim3(axes: Sequence[str | int], dims: Mapping[str, int]) -> Dim3:
-    x, y, z = ([evaluate_int(axis, dims, least=1) for axis in axes] + [1, 1])[:3]
+    x, y, z = ([evaluate_integer(axis, dims, least=1) for axis in axes] + [1, 1])[:3]
     return x, y, z
 
 
 def _shape(lab: Lab, case: Case, spec: ArgumentSpec) -> tuple[int, ...]:
     try:
-        shape = tuple(evaluate_int(axis, case.dims) for axis in spec.shape)
+        shape = tuple(evaluate_integer(axis, case.dims) for axis in spec.shape)
     except LabFault as fault:
         raise _at(lab, case, f"arguments.{spec.name}.shape", fault) from None
     size = prod(shape) * np.dtype(spec.dtype).itemsize
@@ -137,10 +137,10 @@ def _argument(
 
 def _scalar(lab: Lab, case: Case, spec: ArgumentSpec) -> Scalar:
     try:
-        value = evaluate(spec.value, case.dims)
+        value = evaluate_expression(spec.value, case.dims)
         if np.issubdtype(np.dtype(spec.dtype), np.integer):
             limits = np.iinfo(spec.dtype)
-            value = evaluate_int(spec.value, case.dims, least=int(limits.min))
+            value = evaluate_integer(spec.value, case.dims, least=int(limits.min))
             if value > limits.max:
                 raise LabFault(f"`{spec.value}` is {value}, too large for {spec.dtype}")
     except LabFault as fault:
@@ -149,4 +149,4 @@ def _scalar(lab: Lab, case: Case, spec: ArgumentSpec) -> Scalar:
 
 
 def _at(lab: Lab, case: Case, key: str, fault: LabFault) -> LabFault:
-    return LabFault(f"{fault.what} (case {case.name})", where=lab.place(key), mend=fault.mend)
+    return LabFault(f"{fault.what} (case {case.name})", where=lab.place(key), fix=fault.fix)

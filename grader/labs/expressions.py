@@ -73,7 +73,7 @@ def _parse(text: str) -> ast.expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise LabFault(
             f"`{text}` is not an arithmetic expression",
-            mend="write something like `ceil_div(n, 16)` or `2 * tile * tile`",
+            fix="write something like `ceil_div(n, 16)` or `2 * tile * tile`",
         ) from None
 
 
@@ -84,8 +84,8 @@ class _Evaluator:
         self.text = text
         self.names = names
 
-    def fault(self, what: str, mend: str = "") -> LabFault:
-        return LabFault(f"in `{self.text}`: {what}", mend=mend)
+    def fault(self, what: str, fix: str = "") -> LabFault:
+        return LabFault(f"in `{self.text}`: {what}", fix=fix)
 
     def value(self, node: ast.expr, depth: int = 0) -> Number:
         if depth > MAX_DEPTH:
@@ -122,13 +122,13 @@ class _Evaluator:
         if name in self.names:
             return self.names[name]
         known = ", ".join(sorted(self.names)) or "none"
-        mend = f"{did_you_mean(name, self.names)} names that may be used: {known}".lstrip()
-        raise self.fault(f"unknown name `{name}`", mend)
+        fix = f"{did_you_mean(name, self.names)} names that may be used: {known}".lstrip()
+        raise self.fault(f"unknown name `{name}`", fix)
 
     def _call(self, name: str, args: list[ast.expr], depth: int) -> Number:
         if name not in _FUNCTIONS:
-            mend = f"{did_you_mean(name, _FUNCTIONS)} there are {', '.join(_FUNCTIONS)}".lstrip()
-            raise self.fault(f"unknown function `{name}`", mend)
+            fix = f"{did_you_mean(name, _FUNCTIONS)} there are {', '.join(_FUNCTIONS)}".lstrip()
+            raise self.fault(f"unknown function `{name}`", fix)
         count, function = _FUNCTIONS[name]
         if len(args) != count and not (name in ("min", "max") and len(args) > count):
             raise self.fault(f"`{name}` takes {count} argument{'s' * (count > 1)}")
@@ -143,7 +143,7 @@ class _Evaluator:
             raise self.fault(str(error)) from None
 
 
-def evaluate(text: str | Number, names: Mapping[str, Number]) -> Number:
+def evaluate_expression(text: str | Number, names: Mapping[str, Number]) -> Number:
     """The value of an expression over `names`; a plain number is its own value.
 
     Raises LabFault that quotes the expression and says which names and functions there are.
@@ -153,13 +153,13 @@ def evaluate(text: str | Number, names: Mapping[str, Number]) -> Number:
     return _Evaluator(text, names).value(_parse(text))
 
 
-def evaluate_int(text: str | Number, names: Mapping[str, Number], *, least: int = 0) -> int:
+def evaluate_integer(text: str | Number, names: Mapping[str, Number], *, least: int = 0) -> int:
     """The value of an expression that must be a whole number of at least `least`: a size, a
     count of blocks or threads or bytes. Raises LabFault."""
-    value = evaluate(text, names)
+    value = evaluate_expression(text, names)
     if isinstance(value, bool) or not isinstance(value, int):
         raise LabFault(
-            f"`{text}` is {value!r}, not a whole number", mend="use // or ceil_div() to divide"
+            f"`{text}` is {value!r}, not a whole number", fix="use // or ceil_div() to divide"
         )
     if value < least:
         given = ", ".join(f"{name}={names[name]}" for name in sorted(names))

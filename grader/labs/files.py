@@ -11,7 +11,7 @@ from grader.faults import LabFault, MachineFault
 _MACHINE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM)
 
 
-def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
+def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
     """Write beside and rename, so that a reader never sees half a file; a device or a pipe is
     written in place. A `private` file is its owner's alone to read, from its first byte on.
 
@@ -33,5 +33,5 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
         kind = MachineFault if error.errno in _MACHINE else LabFault
         what = f"cannot write the file: {error.strerror}"
         raise kind(
-            what, where=str(path), mend="check the folder, its rights and the disk"
+            what, where=str(path), fix="check the folder, its rights and the disk"
         ) from None

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from grader.labs.expressions import Number, evaluate
+from grader.labs.expressions import Number, evaluate_expression
 from grader.labs.model import Case, Lab, Probe, Question
 from grader.launch import DEVICES, WARP
 from textwrap import wrap
@@ -49,7 +49,7 @@ class AnswerSheet:
     found: bool = True
     problem: str = ""
     line: int = 0
-    mend: str = ""
+    fix: str = ""
 
 
 def read_sheet(folder: Path) -> AnswerSheet:
@@ -57,7 +57,7 @@ def read_sheet(folder: Path) -> AnswerSheet:
     path = folder / FILE
     if path.is_symlink():
         # On a server, a link would have lines of somebody else's file read out to the student.
-        return AnswerSheet(problem="this is a link", mend="hand in the file itself")
+        return AnswerSheet(problem="this is a link", fix="hand in the file itself")
     if not path.exists():
         return AnswerSheet(found=False)
     return _sheet(path.stat().st_size, lambda: compose_file(path))
@@ -71,7 +71,7 @@ def sheet_of(data: bytes) -> AnswerSheet:
 def _sheet(size: int, compose: Callable[[], yaml.Node]) -> AnswerSheet:
     if size > MAX_BYTES:
         what = f"the file is larger than {MAX_BYTES >> 10} KiB"
-        return AnswerSheet(problem=what, mend="hand in the answers alone")
+        return AnswerSheet(problem=what, fix="hand in the answers alone")
     try:
         root = compose()
     except LabFault as fault:
@@ -94,8 +94,8 @@ def _unreadable(fault: LabFault) -> AnswerSheet:
     _, _, place = fault.where.rpartition(FILE)
     line = place.removeprefix(":").partition(":")[0]
     empty = fault.what == "the file is empty"
-    mend = "write `question: answer` lines" if empty else fault.mend
-    return AnswerSheet(problem=fault.what, line=int(line) if line.isdigit() else 0, mend=mend)
+    fix = "write `question: answer` lines" if empty else fault.fix
+    return AnswerSheet(problem=fault.what, line=int(line) if line.isdigit() else 0, fix=fix)
 
 
 # A lab's questions: what they say, what is right, and what a given answer is worth. No I/O.
@@ -164,9 +164,9 @@ def facts(
 
 def _worked_out(question: Question, text: str | Number, names: Mapping[str, Number]) -> Number:
     try:
-        return evaluate(text, names)
+        return evaluate_expression(text, names)
     except LabFault as fault:
-        raise LabFault(fault.what, where=place(question), mend=fault.mend) from None
+        raise LabFault(fault.what, where=place(question), fix=fault.fix) from None
 
 
 def place(question: Question) -> str:
@@ -191,7 +191,7 @@ def _filled(question: Question, text: str, names: Mapping[str, Number]) -> str:
         name = match.group(1)
         if name not in names:
             what = f"{{{name}}} in the text is no number that the question gives"
-            raise LabFault(what, where=place(question), mend=f"it gives {', '.join(names)}")
+            raise LabFault(what, where=place(question), fix=f"it gives {', '.join(names)}")
         return f"{names[name]:,}"
 
     return _NAME.sub(number, text)
@@ -232,7 +232,7 @@ def given_answer(question: Question, text: str) -> Right:
     if question.unit and text.endswith(question.unit):
         text = text.removesuffix(question.unit).rstrip()
     try:
-        number = evaluate(_ungrouped(text), {})
+        number = evaluate_expression(_ungrouped(text), {})
     except LabFault:
         unit = f" (in {question.unit})" if question.unit else ""
         raise ValueError(f"the answer is a number{unit}, such as 12, 0.5 or 3 * 4") from None

@@ -126,15 +126,15 @@ class Rules:
         for index, case in enumerate(self.lab.cases):
             self._case_launches(("cases", index), case)
 
-    def fault(self, key: Key, what: str, mend: str = "") -> NoReturn:
-        raise LabFault(what, where=self.document.where(key), mend=mend)
+    def fault(self, key: Key, what: str, fix: str = "") -> NoReturn:
+        raise LabFault(what, where=self.document.where(key), fix=fix)
 
     def _arguments_match(self) -> None:
         parameters = [name for _, name in self.lab.kernels[0].parameters]
         for name in self.model.arguments:
             if name not in parameters:
-                mend = did_you_mean(name, parameters) or f"it has {', '.join(parameters)}"
-                self.fault(("arguments", name), f"the kernel has no parameter `{name}`", mend)
+                fix = did_you_mean(name, parameters) or f"it has {', '.join(parameters)}"
+                self.fault(("arguments", name), f"the kernel has no parameter `{name}`", fix)
         for name in parameters:
             if name not in self.model.arguments:
                 self.fault(("arguments",), f"parameter `{name}` of the kernel is given nothing")
@@ -181,8 +181,8 @@ class Rules:
             for case in {question.case, *(probe.case for probe in question.probes.values())}:
                 if (case or question.probes) and case not in public:
                     known = f"public cases: {', '.join(sorted(public))}"
-                    mend = did_you_mean(case, public) or known
-                    self.fault(key, f"`{case}` is no public case", mend)
+                    fix = did_you_mean(case, public) or known
+                    self.fault(key, f"`{case}` is no public case", fix)
             asked(question, self.lab)
             choices(question, self.lab)
             if question.has_key and not question.probes:
@@ -241,7 +241,7 @@ def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
     places = ", ".join(str(root) for root in roots or lab_roots())
     known = f"labs: {', '.join(names)}" if names else f"no labs in {places}"
     guess = f"did you mean {near}? " if near else ""
-    raise LabFault(f"there is no lab `{name}`", mend=f"{guess}{known}")
+    raise LabFault(f"there is no lab `{name}`", fix=f"{guess}{known}")
 
 
 def json_schema() -> dict[str, Any]:

@@ -37,7 +37,7 @@ def load_reference(path: Path) -> ModuleType:
         raise LabFault(
             f"cannot read the reference: {error.strerror}",
             where=str(path),
-            mend="a lab needs a reference.py that defines inputs() and expected()",
+            fix="a lab needs a reference.py that defines inputs() and expected()",
         ) from None
     module = ModuleType("reference")
     module.__file__ = str(path)
@@ -106,7 +106,7 @@ def _call(path: Path, function: Callable[..., Any], *arguments: Any) -> Any:
         raise Endless(
             f"the reference was still running here after {SECONDS:g} s",
             where=f"{path}:{lines[-1]}" if lines else str(path),
-            mend="let every loop end; inputs() and expected() run once a case, so keep them fast",
+            fix="let every loop end; inputs() and expected() run once a case, so keep them fast",
         ) from None
     except Exception as error:
         raise _raised(path, error) from error
@@ -129,7 +129,7 @@ def _same_names(where: str, made: Any, wanted: tuple[str, ...]) -> None:
     if missing or extra:
         what = f"returned no {', '.join(missing)}" if missing else f"returned {', '.join(extra)}"
         due = ", ".join(wanted) or "nothing"
-        raise LabFault(what, where=where, mend=f"by lab.yaml it must return {due}")
+        raise LabFault(what, where=where, fix=f"by lab.yaml it must return {due}")
 
 
 def _checked_input(
@@ -149,7 +149,7 @@ def _checked_expected(where: str, made: Any, shape: tuple[int, ...]) -> Expected
         raise LabFault(
             f"is a {type(made).__name__}",
             where=where,
-            mend="return an Expected(value, bound) of grader.labs.model, or use grader.labs.tolerance",
+            fix="return an Expected(value, bound) of grader.labs.model, or use grader.labs.tolerance",
         )
     value = np.asarray(made.value, dtype=np.float64)
     bound = np.asarray(made.bound, dtype=np.float64)

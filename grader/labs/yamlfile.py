@@ -60,7 +60,7 @@ def read_document(path: Path, model: type[BaseModel]) -> Document:
     except (yaml.YAMLError, ValueError) as error:
         raise _not_yaml(file, error) from None
     if not isinstance(value, dict):
-        raise LabFault("there are no `key: value` lines", where=f"{file}:1", mend=_known(model))
+        raise LabFault("there are no `key: value` lines", where=f"{file}:1", fix=_known(model))
     try:
         return Document(file, model.model_validate(value), root)
     except ValidationError as error:
@@ -95,7 +95,7 @@ def _bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         what = f"cannot read the file: {reason}"
-        raise LabFault(what, where=str(path), mend="check the name and the folder") from None
+        raise LabFault(what, where=str(path), fix="check the name and the folder") from None
 
 
 def _text(data: bytes, file: str) -> str:
@@ -106,7 +106,7 @@ def _text(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         what = f"not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}"
-        raise LabFault(what, where=f"{file}:{line}", mend="save the file as UTF-8") from None
+        raise LabFault(what, where=f"{file}:{line}", fix="save the file as UTF-8") from None
 
 
 def _composed(file: str, text: str) -> yaml.Node:
@@ -117,7 +117,7 @@ def _composed(file: str, text: str) -> yaml.Node:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _not_yaml(file, error, text) from None
     if root is None:
-        raise LabFault("the file is empty", where=f"{file}:1", mend="write `key: value` lines")
+        raise LabFault("the file is empty", where=f"{file}:1", fix="write `key: value` lines")
     return root
 
 
@@ -137,8 +137,8 @@ def _not_yaml(file: str, error: Exception, text: str = "") -> LabFault:
     if mark and text[mark.index : mark.index + 1] == "\t":
         problem = "a tab stands where only spaces may"
     where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1"
-    mend = "mind the indentation, and quote text that has `: ` or starts with a sign"
-    return LabFault(f"not valid YAML: {problem}", where=where, mend=mend)
+    fix = "mind the indentation, and quote text that has `: ` or starts with a sign"
+    return LabFault(f"not valid YAML: {problem}", where=where, fix=fix)
 
 
 def _refuse_duplicates(file: str, root: yaml.Node) -> None:
@@ -223,13 +223,13 @@ def _refused(
     more = _others(root, places)
     if first["type"] == "extra_forbidden":
         parent = _model_at(model, first["loc"][:-1])
-        return LabFault(f"unknown key `{key[-1]}`{more}", where=where, mend=_near(key[-1], parent))
+        return LabFault(f"unknown key `{key[-1]}`{more}", where=where, fix=_near(key[-1], parent))
     if first["type"] == "missing":
         what = f"the key `{first['loc'][-1]}` is missing{more}"
-        return LabFault(what, where=where, mend=_known(_model_at(model, first["loc"][:-1])))
+        return LabFault(what, where=where, fix=_known(_model_at(model, first["loc"][:-1])))
     if first["type"] == "model_type":
         what = f"must be keys with values{_shown(first['input'])}{more}"
-        return LabFault(what, where=where, mend=_known(_model_at(model, first["loc"])))
+        return LabFault(what, where=where, fix=_known(_model_at(model, first["loc"])))
     alike = dict.fromkeys(_said(error) for at, error in places if at == key)
     got = _shown(first["input"]) if first["msg"].startswith("Input should") else ""
     return LabFault(f"{' or '.join(alike)}{got}{more}", where=where)

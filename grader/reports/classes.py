@@ -23,7 +23,8 @@ CAUSE = 12
 
 def class_table(grades: Sequence[Grade], width: int = 80) -> Text:
     """One line a submission: who, score, points of each check, the main finding. A check that
-    passed shows its points in green; `-` was not judged, `!` is a fault of the machine."""
+    passed shows its points in green; `-` was not judged, `!` is a fault of the machine.
+    """
     if not grades:
         return Text("no submissions")
     names = list(dict.fromkeys(c.name for g in grades for c in g.checks if c.max_points))

@@ -42,7 +42,8 @@ def clip(text: str, cells: int) -> str:
 
 def wrap(text: str, cells: int, indent: str = "") -> list[str]:
     """`text` in lines of at most `cells`, broken at spaces; all but the first are indented. A
-    word longer than a line is cut into pieces."""
+    word longer than a line is cut into pieces.
+    """
     lines: list[str] = []
     line = ""
     for word in filter(None, text.split(" ")):

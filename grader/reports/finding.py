@@ -19,7 +19,8 @@ LONGEST = 400
 
 def findings_text(findings: Iterable[Finding], width: int = 80, most: int = SHOWN) -> Text:
     """Findings one below the other, causes before consequences, alike ones once; at most `most`
-    in full. Lines are at most `width` cells wide."""
+    in full. Lines are at most `width` cells wide.
+    """
     ordered = in_order(findings)
     blocks = [finding_text(finding, width) for finding in ordered[:most]]
     if len(ordered) > most:
@@ -32,7 +33,8 @@ def findings_text(findings: Iterable[Finding], width: int = 80, most: int = SHOW
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Each finding once, errors first, causes before what they bring about: a barrier that
     threads miss before the races, a race before the wrong output, and a store that leaves its
-    array before the race of those that it meets inside."""
+    array before the race of those that it meets inside.
+    """
     once = dict.fromkeys(findings)
     left = {(f.file, f.line, f.variable) for f in once if f.kind == "invalid-access"}
     return sorted(once, key=lambda finding: _rank(finding, left))
@@ -106,7 +108,8 @@ def _places(finding: Finding, width: int) -> list[str]:
 
 def accesses(finding: Finding) -> tuple[tuple[str, int, str], ...]:
     """Who did it, at which line (0: not known) and the line's text; of a hazard the first access,
-    then the second."""
+    then the second.
+    """
     doer = actor(finding.access, finding.thread)
     if finding.kind in OUTPUTS and finding.block:
         doer += f" of block {dim3(finding.block)}"
@@ -169,7 +172,8 @@ def _caret(finding: Finding, width: int) -> list[str]:
 
 def origins(finding: Finding) -> str:
     """The lines that the values and conditions of its place come from, each once; lines at fault
-    are in the hint."""
+    are in the hint.
+    """
     names: dict[int, list[str]] = {}
     for origin in (o for o in finding.origins if o.name):
         names.setdefault(origin.line, []).append(f"`{clean(origin.name)}`")

@@ -23,7 +23,8 @@ def run_json(
     trace: Trace, outputs: Mapping[int, str], compile_seconds: float = 0.0
 ) -> dict[str, Any]:
     """The object of `grader run`. `outputs` maps an argument's index to the file that was saved;
-    `compile_seconds` is the compiler's wall time unless the trace knows its own."""
+    `compile_seconds` is the compiler's wall time unless the trace knows its own.
+    """
     seconds = {"compile": compile_seconds, **trace.seconds}
     return {
         "backend": trace.backend,
@@ -52,7 +53,7 @@ def _told(fault: Fault) -> tuple[Finding, ...]:
     message = f"{fault.where}: {fault.what}" if fault.where else fault.what
     place = re.match(r"(.+?):(\d+)(?=:|$)", fault.where)
     file, line = (place[1], int(place[2])) if place else ("", 0)
-    return (Finding(kind, "error", message, file, line, hint=fault.mend),)
+    return (Finding(kind, "error", message, file, line, hint=fault.fix),)
 
 
 def dumps(value: Mapping[str, Any]) -> str:

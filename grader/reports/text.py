@@ -24,7 +24,8 @@ COLUMN = 14
 def profile_lines(measurements: Mapping[str, float], width: int = 80) -> list[str]:
     """A row a metric, from measurements "<metric> ncu" and "<metric> sim"; where the simulator
     differs from the hardware, by how much. What is 0 on both is left out; a name that is too long
-    for its column has a line of its own, because its end tells loads from stores."""
+    for its column has a line of its own, because its end tells loads from stores.
+    """
     metrics = dict.fromkeys(name.rpartition(" ")[0] for name in measurements)
     left = max(width - 3 * COLUMN, 16)
     rows = [f"{'counter':<{left}}{'hardware':>{COLUMN}}{'simulated':>{COLUMN}}"]
@@ -121,7 +122,8 @@ def plain(text: Text, *, color: bool = False) -> str:
 
 def grade_report(grade: Grade, width: int = 80) -> Text:
     """One grade: what was graded, the checks, what was found, the score. Lines are at most
-    `width` cells wide (40 or more)."""
+    `width` cells wide (40 or more).
+    """
     findings = [finding for check in grade.checks for finding in check.findings]
     sections = [
         _header(grade, width),
@@ -206,7 +208,8 @@ def number(value: float) -> str:
 
 def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int = 80) -> Text:
     """What one launch of any kernel did: findings, counters, resources, files written, verdict.
-    `outputs` maps an argument's index to the file that holds it."""
+    `outputs` maps an argument's index to the file that holds it.
+    """
     errors = len(trace.errors)
     warnings = sum(f.severity == "warning" for f in trace.findings)
     rows = [f"{clean(name):<{width - 16}} {number(v):>14}" for name, v in trace.counters.items()]

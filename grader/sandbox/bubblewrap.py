@@ -1,4 +1,4 @@
-"""The namespace sandbox: which one this machine has, how a command is put inside, and how to enable it."""
+"""The namespace sandbox: which one this machine has, how to use it and how to enable it."""
 
 from __future__ import annotations
 
@@ -60,13 +60,14 @@ _CONTAINER = (
 
 def remedy(installed: bool, root: Path = Path("/")) -> str:
     """How to get a sandbox on the machine whose files lie under `root`: one sentence with the
-    command. `installed`: bubblewrap is there, so something forbids what it needs."""
+    command. `installed`: bubblewrap is there, so something forbids what it needs.
+    """
     if not installed:
         return _install(root)
     if os.geteuid() != 0:
-        for name, forbids, mend in _SWITCHES:
+        for name, forbids, fix in _SWITCHES:
             if _text(root / "proc/sys" / name) == forbids:
-                return mend
+                return fix
     if any((root / mark).exists() for mark in (".dockerenv", "run/.containerenv")):
         return _CONTAINER
     return "allow user namespaces to this user, then try: bwrap --unshare-user --ro-bind / / true"
@@ -131,7 +132,8 @@ class Sandbox:
     ) -> list[str]:
         """`inner` inside the walls. `shown` are the paths it sees, at their own names and
         read-only; `scratch` is the size of its private /tmp in bytes; `devices` are the device
-        nodes that it may use."""
+        nodes that it may use.
+        """
         user = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         user = user if self.drops else ["--unshare-user", "--cap-drop", "ALL"]
         private = ["--proc", "/proc", "--dev", "/dev", *_writable("/tmp", scratch)]
@@ -166,7 +168,8 @@ def runtime() -> tuple[Path, ...]:
 def find() -> Sandbox | str:
     """The first bubblewrap that works here, else the reason why none does.
 
-    Asked once a process: whether it works is the machine's property, and asking costs a child."""
+    Asked once a process: whether it works is the machine's property, and asking costs a child.
+    """
     problems = []
     for program in programs():
         for drops in (True, False) if os.geteuid() == 0 else (False,):
@@ -238,7 +241,8 @@ def _system() -> list[str]:
 
 def _binds(shown: tuple[Path, ...]) -> list[str]:
     """The paths themselves. Their parents come first and readable, because bubblewrap would
-    make them root's alone."""
+    make them root's alone.
+    """
     parents = dict.fromkeys(parent for path in shown for parent in reversed(path.parents))
     words = []
     for parent in parents:

@@ -58,7 +58,8 @@ class Limits:
     """What one step may take: seconds of wall and processor time (where the latter are fewer, who
     comes to the end of the former has waited for a core), bytes of address space (0: any, because
     CUDA reserves more of it than there is memory), bytes of output (its reply, and its private
-    /tmp), processes and threads together."""
+    /tmp), processes and threads together.
+    """
 
     wall: float = 20.0
     cpu: float = 60.0
@@ -117,7 +118,8 @@ def call(
 
 def confinement() -> str:
     """The sandbox that boxes use here, "bubblewrap 0.8.0 (/usr/bin/bwrap), each box as another
-    user", or ""."""
+    user", or "".
+    """
     found = find()
     if isinstance(found, str):
         return ""
@@ -133,25 +135,27 @@ def why_unconfined() -> str:
 
 def refuse_unconfined(*, unsafe: bool = False) -> None:
     """Other people's work is not graded without a sandbox: MachineFault, with how to get one,
-    where none works, unless the user asked for it (`--unsafe-no-sandbox`)."""
+    where none works, unless the user asked for it (`--unsafe-no-sandbox`).
+    """
     found = find()
     if isinstance(found, str) and not unsafe:
         raise MachineFault(
             f"other people's work is not graded without a sandbox, and none works here: {found}",
-            mend=f"{remedy(bool(programs()))}; --unsafe-no-sandbox grades all the same",
+            fix=f"{remedy(bool(programs()))}; --unsafe-no-sandbox grades all the same",
         )
 
 
 def hide(paths: Iterable[Path]) -> None:
     """Make sure that no step can read these files and folders, where there is a sandbox and where
     there is only another user: what is readable is closed to all but its owner. MachineFault when
-    that does not help."""
+    that does not help.
+    """
     for path in exposed(paths):
         close(path)
     if left := exposed(paths):
         raise MachineFault(
             f"a submission could read {left[0]} here",
-            mend="run the grader as root, so that it can grade as another user, with the "
+            fix="run the grader as root, so that it can grade as another user, with the "
             "interpreter where others can read it; or install bubblewrap",
         )
 
@@ -170,7 +174,7 @@ def _sandbox(confine: bool | None) -> Sandbox | None:
     if isinstance(found, Sandbox):
         return found
     if confine:
-        raise MachineFault(f"no sandbox works here: {found}", mend=remedy(bool(programs())))
+        raise MachineFault(f"no sandbox works here: {found}", fix=remedy(bool(programs())))
     return None
 
 

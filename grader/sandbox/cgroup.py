@@ -54,7 +54,8 @@ class Group:
 @contextmanager
 def group(parent: Path, memory: int, processes: int) -> Iterator[Group]:
     """A new group below `parent` for at most so many bytes (0: any) and processes. OSError when
-    it cannot be made."""
+    it cannot be made.
+    """
     folder = parent / f"warpgrade-{os.getpid()}-{secrets.token_hex(6)}"
     folder.mkdir()
     made = Group(folder)
@@ -85,7 +86,8 @@ def place() -> Path | str:
 
 def _enterable(parent: Path) -> Path | str:
     """`parent`, when a process of ours can be put into a group below it: who writes is not always
-    who may move."""
+    who may move.
+    """
     try:
         with group(parent, 1 << 30, 16) as made:
             done = subprocess.run(
@@ -98,7 +100,8 @@ def _enterable(parent: Path) -> Path | str:
 
 def delegated(mounts: str, own: str, needed: frozenset[str] = CONTROLLERS) -> Path | str:
     """`place`, from the texts of /proc/self/mountinfo and /proc/self/cgroup: the nearest group at
-    or above ours that we may write and that hands the controllers `needed` down."""
+    or above ours that we may write and that hands the controllers `needed` down.
+    """
     roots = [row.split()[4] for row in mounts.splitlines() if " - cgroup2 " in row]
     names = [row[3:] for row in own.splitlines() if row.startswith("0::/")]
     if not roots or not names:
@@ -145,6 +148,6 @@ def _remove(folder: Path) -> None:
             if time.monotonic() > deadline:
                 raise MachineFault(
                     f"the control group {folder} cannot be removed",
-                    mend="see which processes it lists in cgroup.procs, and end them",
+                    fix="see which processes it lists in cgroup.procs, and end them",
                 ) from None
             time.sleep(0.005)

@@ -115,7 +115,7 @@ def _described(fault: Fault) -> dict[str, Any]:
         "type": names,
         "what": fault.what,
         "where": fault.where,
-        "mend": fault.mend,
+        "fix": fault.fix,
     }
     if isinstance(fault, StudentFault) and fault.findings:
         from dataclasses import asdict
@@ -126,7 +126,8 @@ def _described(fault: Fault) -> dict[str, Any]:
 
 def _tie_to(parent: int) -> None:
     """What a sandbox would do: have this process end with its parent, and gain no rights by any
-    program that it starts."""
+    program that it starts.
+    """
     import ctypes
     import signal
 
@@ -140,7 +141,8 @@ def _tie_to(parent: int) -> None:
 
 def _hold_on() -> None:
     """End when the caller ended before this process was tied to it: its end of the pipe that is
-    our standard input is closed then. Whatever is started from here reads nothing."""
+    our standard input is closed then. Whatever is started from here reads nothing.
+    """
     lifeline = select.poll()
     lifeline.register(0, select.POLLHUP)
     if lifeline.poll(0):

@@ -44,7 +44,8 @@ def write(
     capacity: int | None = None,
 ) -> None:
     """Put a parcel into `fd`. TypeError or ValueError when `value` is not JSON or an array holds
-    something else than numbers; ParcelTooLarge above `capacity` bytes."""
+    something else than numbers; ParcelTooLarge above `capacity` bytes.
+    """
     blocks = {name: _contiguous(array) for name, array in arrays.items()}
     index: list[list[Any]] = []
     offset = 0
@@ -66,7 +67,8 @@ def write(
 def read(fd: int, nonce: str | None = None) -> tuple[str, Any, dict[str, NDArray[Any]]]:
     """The nonce, value and arrays of the parcel in `fd`; the arrays are private, writable maps.
 
-    ParcelError when anything does not fit, or when the nonce is not the expected one."""
+    ParcelError when anything does not fit, or when the nonce is not the expected one.
+    """
     size = os.fstat(fd).st_size
     if size < _PREFIX:
         raise ParcelError("nothing was written")

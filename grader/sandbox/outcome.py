@@ -42,7 +42,8 @@ class Reply:
 
 class BoxDeath(Exception):
     """The child ended without an answer. `detail` says how, in a few words without a capital;
-    `own`: by what it did itself, and not because this machine had no memory or no core for it."""
+    `own`: by what it did itself, and not because this machine had no memory or no core for it.
+    """
 
     def __init__(self, reason: Reason, detail: str, *, own: bool = True) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -53,7 +54,8 @@ class BoxDeath(Exception):
 
 def reply(fd: int, nonce: str, step: str) -> Reply:
     """The answer in `fd`. Raises the Fault or BoxDeath that the child reports instead; BoxDeath
-    "protocol" for anything else than an answer to this call."""
+    "protocol" for anything else than an answer to this call.
+    """
     try:
         _, answer, arrays = read(fd, nonce)
     except ParcelError as error:
@@ -69,7 +71,7 @@ def reply(fd: int, nonce: str, step: str) -> Reply:
             raise MachineFault(
                 f"the step {step} failed: {text}",
                 where=where,
-                mend="this is a defect of the grader or of its installation, not of the submission",
+                fix="this is a defect of the grader or of its installation, not of the submission",
             )
     raise BoxDeath("protocol", "its reply is neither an answer nor a failure")
 
@@ -100,14 +102,14 @@ def stderr(fd: int) -> bytes:
 
 def _fault(told: Mapping[str, Any]) -> Fault:
     kind = next((_FAULTS[n] for n in told.get("type", ()) if n in _FAULTS), None)
-    texts = {name: told.get(name) for name in ("what", "where", "mend")}
+    texts = {name: told.get(name) for name in ("what", "where", "fix")}
     if kind is None or not all(isinstance(text, str) for text in texts.values()):
         raise BoxDeath("protocol", "the failure that it reports has another form")
-    what, where, mend = cast(tuple[str, str, str], tuple(texts.values()))
+    what, where, fix = cast(tuple[str, str, str], tuple(texts.values()))
     if kind is StudentFault:
         findings = tuple(_finding(row) for row in told.get("findings", ()))
-        return StudentFault(what, where=where, mend=mend, findings=findings)
-    return kind(what, where=where, mend=mend)
+        return StudentFault(what, where=where, fix=fix, findings=findings)
+    return kind(what, where=where, fix=fix)
 
 
 def _finding(row: Any) -> Finding:

@@ -24,7 +24,8 @@ _OWN_PROCESSES = 4  # of a control group's: the shell that enters it, bubblewrap
 @dataclass(frozen=True)
 class Walls:
     """What stands around one child: a sandbox, a user of its own (0: it stays who we are), a
-    control group."""
+    control group.
+    """
 
     sandbox: Sandbox | None
     uid: int
@@ -47,7 +48,8 @@ def around(
     sandbox: Sandbox | None, shown: tuple[Path, ...], memory: int, processes: int
 ) -> Iterator[Walls]:
     """What stands around one child that sees the paths `shown`: bytes (0: any) and processes of
-    its whole tree. A control group comes on top: where none can be made, limits stand alone."""
+    its whole tree. A control group comes on top: where none can be made, limits stand alone.
+    """
     drops = sandbox.drops if sandbox else os.geteuid() == 0 and reachable(shown)
     with ExitStack() as held:
         uid = held.enter_context(stranger()) if drops else 0
@@ -65,7 +67,8 @@ def spawn(
     command: list[str], variables: Mapping[str, str], shared: tuple[int, ...], errors: int
 ) -> subprocess.Popen[bytes]:
     """`command` with these variables alone, the descriptors `shared`, and `errors` for what it
-    says on its standard error. MachineFault when there is no process to be had."""
+    says on its standard error. MachineFault when there is no process to be had.
+    """
     try:
         return subprocess.Popen(
             command,
@@ -109,7 +112,8 @@ def kill(child: Child) -> None:
 
 def _kill_namespace(child: Child) -> None:
     """Kill the namespace's first process: the kernel then kills the rest, and bubblewrap, which
-    is its parent, reaps it and ends by itself."""
+    is its parent, reaps it and ends by itself.
+    """
     with suppress(ValueError, KeyError, ProcessLookupError):
         told = os.pread(child.info, 4096, 0).rstrip(b"\0")
         first = json.loads(told)["child-pid"]

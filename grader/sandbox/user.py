@@ -36,7 +36,8 @@ _ENDS_ITS_OWN = (
 def stranger() -> Iterator[int]:
     """A user id that no other box of this machine has meanwhile.
 
-    It is held by a name in the abstract socket namespace, which the kernel frees with us."""
+    It is held by a name in the abstract socket namespace, which the kernel frees with us.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held:
         for _ in range(_TRIES):
             uid = secrets.choice(DYNAMIC_USERS)
@@ -48,7 +49,7 @@ def stranger() -> Iterator[int]:
             return
     raise MachineFault(
         "no user id is free for a box",
-        mend="end the other graders on this machine, or grade with fewer --jobs",
+        fix="end the other graders on this machine, or grade with fewer --jobs",
     )
 
 

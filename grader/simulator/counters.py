@@ -96,7 +96,8 @@ def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
 
 def _copied(k: Any) -> Iterator[tuple[str, float]]:
     """cp.async loads from global memory by a pipe of its own (LDGSTS); the bytes that its lanes
-    ask for are loads like any other."""
+    ask for are loads like any other.
+    """
     yield REQUESTS.format("ldgsts"), float(k["requests"])
     yield SECTORS.format("ldgsts"), float(k["sectors"])
     yield REQUESTED.format("ld"), float(k["bytes"])

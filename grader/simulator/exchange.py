@@ -15,10 +15,10 @@ from grader.compile.launch_limits import refused
 from grader.compile.program import Kernel, Parameter, Program
 from grader.launch import (
     Array,
-    Blame,
     Finding,
     Launch,
     LineCounters,
+    Localization,
     Other,
     Resources,
     Stored,
@@ -132,7 +132,7 @@ def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tu
     )
 
 
-def unpack_blame(row: Mapping[str, Any], launches: Sequence[Launch]) -> Blame:
+def unpack_localization(row: Mapping[str, Any], launches: Sequence[Launch]) -> Localization:
     """What blame/step.py tells of launches of one kernel."""
     stored = {
         (name, index): Stored(
@@ -140,7 +140,7 @@ def unpack_blame(row: Mapping[str, Any], launches: Sequence[Launch]) -> Blame:
         )
         for name, index, who in row["stored"]
     }
-    return Blame({launch.name: tuple(row["lines"]) for launch in launches}, stored)
+    return Localization({launch.name: tuple(row["lines"]) for launch in launches}, stored)
 
 
 def finding_of(row: Mapping[str, Any]) -> Finding:

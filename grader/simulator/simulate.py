@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.compile.launch_limits import bound_refusal, refusal
+from grader.compile.launch_limits import bounds_error, launch_error
 from grader.compile.program import Kernel, Program
 from grader.launch import Array, Finding, Launch, Trace, theoretical_occupancy
 from grader.sandbox.launches import Arrays, unpack_launches
@@ -61,7 +61,8 @@ def simulate(
     too; `table` asks for every access. With `sample` only so many blocks of each launch run, and a
     trace has nothing but what grader.simulator.schedules can tell of them.
 
-    Raises MachineFault and LabFault."""
+    Raises MachineFault and LabFault.
+    """
     made: dict[str, tuple[Variant, ...] | Finding] = {}
     out = []
     allowed = steps or Limits.steps
@@ -90,7 +91,7 @@ def _one(
                 f"no kernel `{launch.kernel}` (cudaErrorInvalidDeviceFunction)",
             )
         )
-    refused = refusal(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
+    refused = launch_error(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
     if refused is not None:
         return _aborted(program.at(refused, kernel.line))
     if kernel.symbol not in made:
@@ -98,7 +99,7 @@ def _one(
     variants = made[kernel.symbol]
     if isinstance(variants, Finding):
         return _aborted(variants)
-    if (bound := bound_refusal(launch, variants[-1].machine.loader.kernel.limits)) is not None:
+    if (bound := bounds_error(launch, variants[-1].machine.loader.kernel.limits)) is not None:
         return _aborted(program.at(bound, kernel.line))
     if limits.blocks and any(v.machine.image.waits for v in variants):
         return Trace("sim", toolchain=program.toolchain)  # for blocks that are not in the sample
@@ -153,9 +154,9 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
                 reduce_unread(module)
             image = decode(module, kernel.symbol, core().known, definedness=not counts)
             variants.append(Variant(Machine(module, image), counts))
-        except NotSimulated as refusal:
-            location = next((a for a in refusal.args[1:] if isinstance(a, Location)), Location())
-            return _not_simulated(program, str(refusal.args[0]), location.line or kernel.line)
+        except NotSimulated as error:
+            location = next((a for a in error.args[1:] if isinstance(a, Location)), Location())
+            return _not_simulated(program, str(error.args[0]), location.line or kernel.line)
         except PtxError as error:
             return _unreadable(program, error)
     return tuple(variants)

@@ -37,7 +37,7 @@ def access_table(
     if raw.traced > MOST or raw.accesses is None:
         raise LabFault(
             f"{raw.traced:,} accesses are too many to write down",
-            mend=f"trace a smaller launch: at most {MOST:,} accesses",
+            fix=f"trace a smaller launch: at most {MOST:,} accesses",
         )
     explainer = Explainer(machine.image, launch, raw, source, "", parameters)
     return _rows(raw, launch, explainer)

@@ -59,7 +59,7 @@ def read_bytes(path: Path) -> bytes:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-            raise LabFault(f"this is {kind}", where=str(path), mend="name the .cu file itself")
+            raise LabFault(f"this is {kind}", where=str(path), fix="name the .cu file itself")
         with os.fdopen(handle, "rb", closefd=False) as file:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
@@ -71,11 +71,11 @@ def read_bytes(path: Path) -> bytes:
 def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
     if isinstance(error, FileNotFoundError):
         near = _nearest(path)
-        mend = f"did you mean {near}?" if near else "check the name and the folder"
-        return LabFault("there is no such file", where=str(path), mend=mend)
+        fix = f"did you mean {near}?" if near else "check the name and the folder"
+        return LabFault("there is no such file", where=str(path), fix=fix)
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
-        mend = "name the .cu file itself, or copy it here"
-        return LabFault("this is a symbolic link, not a file", where=str(path), mend=mend)
+        fix = "name the .cu file itself, or copy it here"
+        return LabFault("this is a symbolic link, not a file", where=str(path), fix=fix)
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return LabFault(f"cannot read the file: {reason}", where=str(path).replace("\0", "?"))
 
@@ -114,7 +114,7 @@ def _line(data: bytes, offset: int) -> int:
     return data.count(b"\n", 0, offset) + 1
 
 
-def _refused(name: str, line: int, what: str, mend: str) -> StudentFault:
-    finding = Finding("compile-error", "error", what, file=name, line=line, hint=mend)
+def _refused(name: str, line: int, what: str, fix: str) -> StudentFault:
+    finding = Finding("compile-error", "error", what, file=name, line=line, hint=fix)
     where = f"{name}:{line}" if line else name
-    return StudentFault(what, where=where, mend=mend, findings=(finding,))
+    return StudentFault(what, where=where, fix=fix, findings=(finding,))

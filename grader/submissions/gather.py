@@ -1,4 +1,4 @@
-"""Find each student's submission in a folder or zip archive, in the layout of any supported system."""
+"""Find each student's submission in a folder or zip archive, whatever its layout."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Found:
     and `email` more of the student where it is told, to be looked up in a roster. `received` is
     None when nobody wrote the time down; `late` says that the course's site marked it so.
 
-    `problem` says why there is nothing to read; a StudentFault then is the verdict."""
+    `problem` says why there is nothing to read; a StudentFault then is the verdict.
+    """
 
     student: str
     name: str
@@ -64,7 +65,8 @@ def chosen(
 ) -> Found:  # fmt: skip
     """Which of a student's own files is the submission: the only .cu, else the one that is named
     after the lab, else the problem that there is none or more than one; its answers lie beside
-    it, or are the only ones."""
+    it, or are the only ones.
+    """
     file, problem = _source(student, members, lab)
     sheets = [m for m in members if m.name == sheet.FILE]
     beside = [m for m in sheets if file is not None and m.parts[:-1] == file.parts[:-1]]
@@ -86,7 +88,7 @@ def _source(
     place = f"{student}/{lab}{SUFFIX}"
     if sources:
         what = f"{len(sources)} .cu files were handed in: which is meant?"
-        return None, no_file(place, what, mend=f"hand in one .cu file, or name one {lab}{SUFFIX}")
+        return None, no_file(place, what, fix=f"hand in one .cu file, or name one {lab}{SUFFIX}")
     unread = [m.problem for m in members if m.problem and m.name == UNREAD]
     others = f" among {counted(len(members), 'file')}" if members else ""
     return None, unread[0] if unread else no_file(place, f"no .cu file was handed in{others}")
@@ -134,20 +136,20 @@ def gather(place: Path, lab: str) -> Gathered:
         found = sorted(arranged.found, key=lambda one: (one.student, one.name))
         name = layout.__name__.rpartition(".")[2]
         return Gathered(name, tuple(found), (*listing.notes, *arranged.notes))
-    mend = "name a folder or zip with a .cu file or a folder a student"
-    raise LabFault("there are no submissions in it", where=str(place), mend=mend)
+    fix = "name a folder or zip with a .cu file or a folder a student"
+    raise LabFault("there are no submissions in it", where=str(place), fix=fix)
 
 
 def _listed(place: Path) -> Listing:
     if place.is_dir():
         return list_folder(place)
     if not place.exists():
-        mend = "name the folder, or the zip, with the submissions"
-        raise LabFault("there is no such folder or zip", where=str(place), mend=mend)
+        fix = "name the folder, or the zip, with the submissions"
+        raise LabFault("there is no such folder or zip", where=str(place), fix=fix)
     if place.is_file() and is_archive(place):
         return list_archive(place)
-    mend = "grader check LAB FILE.cu grades one file"
-    raise LabFault("this is neither a folder nor a zip", where=str(place), mend=mend)
+    fix = "grader check LAB FILE.cu grades one file"
+    raise LabFault("this is neither a folder nor a zip", where=str(place), fix=fix)
 
 
 def _layouts() -> list[ModuleType]:
@@ -158,7 +160,8 @@ def _layouts() -> list[ModuleType]:
 
 def _unwrapped(listing: Listing, lab: str) -> Listing:
     """What lies in the one folder around everything, as a zip program or a site's export makes
-    it; the listing itself when there is none, or that may as well be the only student's."""
+    it; the listing itself when there is none, or that may as well be the only student's.
+    """
     tops = {m.parts[0] for m in listing.members} | {f[0] for f in listing.folders}
     loose = any(len(m.parts) == 1 for m in listing.members)
     if len(tops) != 1 or loose or _is_of_a_site(listing):

@@ -83,7 +83,8 @@ def element_type(c_type: str) -> str | None:
 
 def fits(c_type: str, dtype: str) -> bool:
     """Whether numbers of that dtype are what the C type holds; int and unsigned may stand for
-    each other, and a type that is no plain number takes anything."""
+    each other, and a type that is no plain number takes anything.
+    """
     due = element_type(c_type)
     if due is None:
         return True
@@ -106,7 +107,7 @@ def read_array(path: Path, most: int, where: str = "") -> NDArray[Any]:
     """
     if not path.is_file():
         what = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
-        raise LabFault(what, where=where, mend="file names are relative to the YAML file's folder")
+        raise LabFault(what, where=where, fix="file names are relative to the YAML file's folder")
     try:
         with path.open("rb") as file:
             _check_header(path, file, most, where)
@@ -116,7 +117,7 @@ def read_array(path: Path, most: int, where: str = "") -> NDArray[Any]:
         raise LabFault(f"cannot read {path}: {error.strerror}", where=where) from None
     except (ValueError, EOFError, SyntaxError) as error:
         what = f"{path} is not a sound .npy file: {str(error).splitlines()[0]}"
-        raise LabFault(what, where=where, mend="write it again with numpy.save") from None
+        raise LabFault(what, where=where, fix="write it again with numpy.save") from None
     native: NDArray[Any] = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     return native.reshape(array.shape)
 
@@ -125,7 +126,7 @@ def _check_header(path: Path, file: BinaryIO, most: int, where: str) -> None:
     """Refuse by the header, before a byte of the data is read."""
     if file.read(len(_MAGIC)) != _MAGIC:
         what = f"{path} is not a .npy file"
-        raise LabFault(what, where=where, mend="write one with numpy.save(file, array)")
+        raise LabFault(what, where=where, fix="write one with numpy.save(file, array)")
     file.seek(0)
     read = (
         npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
@@ -133,13 +134,13 @@ def _check_header(path: Path, file: BinaryIO, most: int, where: str) -> None:
     shape, _, dtype = read(file)
     if dtype.hasobject:
         what = f"{path} holds pickled Python objects, which are never loaded"
-        raise LabFault(what, where=where, mend="save an array of plain numbers")
+        raise LabFault(what, where=where, fix="save an array of plain numbers")
     if dtype.name not in DTYPES:
         what = f"{path} has dtype {dtype}, which no kernel argument has"
-        raise LabFault(what, where=where, mend=f"one of {', '.join(DTYPES)}")
+        raise LabFault(what, where=where, fix=f"one of {', '.join(DTYPES)}")
     if prod(shape) * dtype.itemsize > most:
         what = f"{path} of shape {shape} takes more than {most >> 20} MiB"
-        raise LabFault(what, where=where, mend="try a smaller size")
+        raise LabFault(what, where=where, fix="try a smaller size")
 
 
 # LAUNCH.yaml: one launch of any kernel, its arrays read from .npy files.
@@ -234,7 +235,8 @@ class LaunchModel(Strict):
 @dataclass(frozen=True)
 class LaunchFile:
     """A launch file whose arrays have been read. `saves` maps an argument's index to the name of
-    the file that its contents go to after the launch."""
+    the file that its contents go to after the launch.
+    """
 
     document: Document
     kernel: str | None
@@ -276,7 +278,7 @@ def read_launch(path: Path) -> LaunchFile:
     arrays = [argument for argument in arguments if isinstance(argument, Array)]
     if sum(_bytes(array.shape, array.dtype) for array in arrays) > MAX_BYTES:
         what = f"the arrays take more than {MAX_BYTES >> 20} MiB together"
-        raise LabFault(what, where=document.where(("args",)), mend="try a smaller size")
+        raise LabFault(what, where=document.where(("args",)), fix="try a smaller size")
     return LaunchFile(
         document=document,
         kernel=model.kernel,

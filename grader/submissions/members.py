@@ -34,7 +34,8 @@ UNREAD = "*"
 @dataclass(frozen=True)
 class Member:
     """One file at `parts` below the class's folder. `read` gives its bytes, `problem` says why
-    there are none to read, `modified` is the file's own time where one is kept."""
+    there are none to read, `modified` is the file's own time where one is kept.
+    """
 
     parts: tuple[str, ...]
     read: Read
@@ -64,7 +65,8 @@ class Member:
 @dataclass(frozen=True)
 class Listing:
     """What a class's folder or archive holds: its files, every folder (empty ones too), and what
-    had to be left out and why, a line each."""
+    had to be left out and why, a line each.
+    """
 
     members: tuple[Member, ...]
     folders: tuple[tuple[str, ...], ...] = ()
@@ -83,7 +85,8 @@ class Listing:
 def shown(name: str) -> str:
     """A file's name as text: composed Unicode, so that a name from macOS is the same student;
     bytes that are not UTF-8 written out, and so is whatever would begin a new line, with which a
-    name could put words into the grader's mouth."""
+    name could put words into the grader's mouth.
+    """
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(map(_visible, unicodedata.normalize("NFC", text)))
 
@@ -98,11 +101,11 @@ def is_clutter(parts: tuple[str, ...]) -> bool:
     return any(p.startswith(".") or p in ("__MACOSX", "__pycache__", "Thumbs.db") for p in parts)
 
 
-def no_file(place: str, what: str, mend: str = "hand in the .cu file itself") -> StudentFault:
+def no_file(place: str, what: str, fix: str = "hand in the .cu file itself") -> StudentFault:
     """The fault of something that is handed in and is no file with text in it."""
     name = place.rpartition("/")[2]
-    finding = Finding("compile-error", "error", what, file=name, line=0, hint=mend)
-    return StudentFault(what, where=place, mend=mend, findings=(finding,))
+    finding = Finding("compile-error", "error", what, file=name, line=0, hint=fix)
+    return StudentFault(what, where=place, fix=fix, findings=(finding,))
 
 
 # What a zip of submissions holds. Nothing is ever unpacked: a member is read in memory, and no
@@ -122,7 +125,8 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotI
 
 def list_archive(path: Path) -> Listing:
     """Every file in the zip, in the order of their names. LabFault when it is none; members whose
-    names lead out of it are noted and left out."""
+    names lead out of it are noted and left out.
+    """
     archive = _opened(path)
     members: list[Member] = []
     folders: set[tuple[str, ...]] = set()
@@ -153,18 +157,19 @@ def is_archive(path: Path) -> bool:
 
 
 def _opened(path: Path) -> zipfile.ZipFile:
-    mend = "name the zip as it was downloaded, or unpack it and name the folder"
+    fix = "name the zip as it was downloaded, or unpack it and name the folder"
     try:
         if _directory_size(path) > MAX_DIRECTORY:
-            raise LabFault("the zip has millions of members", where=str(path), mend=mend)
+            raise LabFault("the zip has millions of members", where=str(path), fix=fix)
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, UnicodeDecodeError) as error:
-        raise LabFault(f"cannot read the zip: {error}", where=str(path), mend=mend) from None
+        raise LabFault(f"cannot read the zip: {error}", where=str(path), fix=fix) from None
 
 
 def _directory_size(path: Path) -> int:
     """The bytes of the zip's directory as its last record says, before anything of it is read; a
-    zip64's, whose record says only that it is large, as the whole file's."""
+    zip64's, whose record says only that it is large, as the whole file's.
+    """
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _END_SIZE - _LONGEST_COMMENT, 0))
@@ -212,11 +217,11 @@ def _problem(
     if times > 1:
         return no_file(place, f"the zip holds {times} files of this one name")
     if info.flag_bits & _ENCRYPTED:
-        mend = f"unpack {archive.filename} with its password and name the folder"
-        return LabFault("the file is encrypted", where=place, mend=mend)
+        fix = f"unpack {archive.filename} with its password and name the folder"
+        return LabFault("the file is encrypted", where=place, fix=fix)
     if info.compress_type not in _METHODS:
-        mend = f"unpack {archive.filename} and name the folder"
-        return LabFault("the file is packed in a way that is not read", where=place, mend=mend)
+        fix = f"unpack {archive.filename} and name the folder"
+        return LabFault("the file is packed in a way that is not read", where=place, fix=fix)
     return None
 
 
@@ -225,8 +230,8 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, limit: in
         with archive.open(info) as file:
             return file.read(limit)
     except _DAMAGE as error:
-        mend = "download the zip again"
-        raise MachineFault(f"the zip is damaged here: {error}", where=place, mend=mend) from None
+        fix = "download the zip again"
+        raise MachineFault(f"the zip is damaged here: {error}", where=place, fix=fix) from None
 
 
 # What a folder of submissions holds. Its files may be hostile: no link is followed, nothing but
@@ -246,7 +251,8 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def list_folder(root: Path) -> Listing:
     """Every file below `root`, in the order of their names. LabFault when `root` cannot be read;
     a folder inside that cannot be is a
-    member whose problem says so."""
+    member whose problem says so.
+    """
     members: list[Member] = []
     folders: list[tuple[str, ...]] = []
     notes: list[str] = []
@@ -321,12 +327,13 @@ def _folder_read(root: Path, path: tuple[str, ...], limit: int) -> bytes:
             return file.read(limit)
     except OSError as error:
         what = f"cannot read the file: {error.strerror}"
-        raise MachineFault(what, where=place, mend=_MEND) from None
+        raise MachineFault(what, where=place, fix=_MEND) from None
 
 
 def _strange(place: str, info: os.stat_result, root: Path) -> Fault | None:
     """Why an open file is none that the student handed in; it may have been replaced since it was
-    listed. A second name for somebody else's file would have that file's text read out."""
+    listed. A second name for somebody else's file would have that file's text read out.
+    """
     if not stat.S_ISREG(info.st_mode):
         return no_file(place, "this is not a regular file")
     if info.st_nlink > 1 and info.st_uid != root.stat().st_uid:
@@ -336,10 +343,10 @@ def _strange(place: str, info: os.stat_result, root: Path) -> Fault | None:
 
 def _unlisted(root: Path, parts: tuple[str, ...], error: OSError) -> Member:
     if not parts:
-        mend = "name the folder, or the zip, with the submissions"
-        raise LabFault(f"cannot read it: {error.strerror}", where=str(root), mend=mend) from None
+        fix = "name the folder, or the zip, with the submissions"
+        raise LabFault(f"cannot read it: {error.strerror}", where=str(root), fix=fix) from None
     what = f"the folder cannot be read: {error.strerror}"
-    problem = MachineFault(what, where=_place(parts), mend=_MEND)
+    problem = MachineFault(what, where=_place(parts), fix=_MEND)
     path = (*parts, UNREAD)
     return Member(tuple(map(shown, path)), partial(_folder_read, root, path), problem)
 

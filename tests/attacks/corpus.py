@@ -53,7 +53,8 @@ def longest() -> float:
 @dataclass(frozen=True)
 class Told:
     """What came of an attack: the grade as JSON and as text, how long it took and may have taken,
-    and what is left of it."""
+    and what is left of it.
+    """
 
     grade: str
     text: str
@@ -136,7 +137,8 @@ def _settle(folder: str) -> None:
 
 def _hurry_the_compiler() -> None:
     """A compiler that does not end has no verdict in 20 s either. Its limit is in processor time:
-    two attacks at once on a busy machine wait for each other."""
+    two attacks at once on a busy machine wait for each other.
+    """
     short = replace(LIMITS, cpu=COMPILE_SECONDS)
     grading.compile_source = partial(compile_source, limits=short)
 
@@ -159,6 +161,6 @@ def _timed_grade(name: str, data: bytes | Path) -> tuple[str, str, float]:
         submission = read_submission(data) if isinstance(data, Path) else submission_of(data, name)
         got = grading.grade(lab, submission, visibility="all", threads=1, limit=LIMIT)
     except StudentFault as fault:
-        got = grading.refusal(lab, name, fault)
+        got = grading.grade_unreadable(lab, name, fault)
     seconds = time.monotonic() - started
     return json.dumps(got.to_json()), plain(grade_report(got)), seconds

@@ -16,7 +16,8 @@ HONEST = KERNEL + "\n{\n    C[0] = n;\n}\n"
 @dataclass(frozen=True)
 class Made:
     """One attack: what is tried, its bytes, and what its check `compile` must say: a status, which
-    is either where the compiler's limit decides, and words that a finding must have."""
+    is either where the compiler's limit decides, and words that a finding must have.
+    """
 
     name: str
     data: Callable[[], bytes]

@@ -47,7 +47,8 @@ def corpus(
 
 def sound(told: Told) -> None:
     """What holds of every attack: it ends in time, learns no secret and leaves nothing; its
-    report is text on any terminal."""
+    report is text on any terminal.
+    """
     assert told.left == ()
     assert told.seconds < told.longest
     assert CANARY not in told.grade and CANARY not in told.text

@@ -24,7 +24,7 @@ from grader.sandbox.call import BoxDeath, Limits, call
 from tests.attacks.corpus import crowding
 from tests.attacks.traces import Traces, adopt_orphans, left, traces
 
-STEPS = Path(__file__).parents[1] / "box"
+STEPS = Path(__file__).parents[1] / "sandbox"
 ROOT = Path(__file__).parents[2]
 QUICK = Limits(wall=8.0, output=4 << 20, processes=24)
 BOMB = replace(QUICK, wall=1.5)
@@ -182,7 +182,7 @@ import sys
 sys.path[:0] = [{root!r}, {steps!r}]
 from grader.box import Limits, call
 print("here", flush=True)
-call("boxed_steps:family", {{"mark": {mark!r}, "wait": True, "detach": {confine}}},
+call("sandboxed_steps:family", {{"mark": {mark!r}, "wait": True, "detach": {confine}}},
      limits=Limits(wall=60), confine={confine})
 """
 
@@ -220,7 +220,7 @@ def test_a_clock_that_is_set_changes_no_limit(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(time, "time", lambda: float(next(steps_back)))
     started = time.monotonic()
     with pytest.raises(BoxDeath, match="timeout"):
-        call("boxed_steps:sleep", None, limits=Limits(wall=0.5))
+        call("sandboxed_steps:sleep", None, limits=Limits(wall=0.5))
     assert 0.5 <= time.monotonic() - started < 0.5 + 2 * crowding()
 
 

@@ -1,5 +1,6 @@
 """What no student can write, because an assembler stands before it: PTX made to break the
-simulator, and launches that no device would take. Each gets a finding, in time; none a crash."""
+simulator, and launches that no device would take. Each gets a finding, in time; none a crash.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def honest() -> Program:
 
 def hostile(row: dict[str, Any]) -> Program:
     """The honest program with the row's body. `@` before a letter repeats that letter, or the
-    letters up to the next comma, as often as the row says."""
+    letters up to the next comma, as often as the row says.
+    """
     head, start, _ = honest().ptx.partition(".visible .entry k(")
     body = row["body"]
     if times := row.get("repeat"):

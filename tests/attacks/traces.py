@@ -27,7 +27,8 @@ _PATIENCE = 2.0  # seconds: the kernel's kill is asynchronous
 @dataclass(frozen=True)
 class Traces:
     """What there is: our descendants' process ids, files by path where anybody may write, our open
-    descriptors by kind, System V memory by id, and control groups that boxes made."""
+    descriptors by kind, System V memory by id, and control groups that boxes made.
+    """
 
     processes: frozenset[int]
     files: frozenset[str]
@@ -44,7 +45,8 @@ def adopt_orphans(adopt: bool = True) -> None:
 
 def traces(*folders: Path, standing: Set[int] = frozenset()) -> Traces:
     """What there is now; `folders` (a cache, a course) are listed whole. Processes that came from
-    those of `standing` are left out."""
+    those of `standing` are left out.
+    """
     gc.collect()  # a reply's arrays hold their memory's descriptor while they live
     return Traces(
         frozenset(descendants(standing)),
@@ -85,7 +87,8 @@ def _segments() -> set[str]:
 
 def _idle_users() -> set[int]:
     """The users of boxes that have ended. Another grader's box may be at work on this machine, and
-    whoever has a box holds the name of its user: see grader/sandbox/user.py."""
+    whoever has a box holds the name of its user: see grader/sandbox/user.py.
+    """
     names = Path("/proc/net/unix").read_text().split()
     held = {name for name in names if name.startswith("@warpgrade-user-")}
     return {uid for uid in DYNAMIC_USERS if f"@warpgrade-user-{uid}" not in held}

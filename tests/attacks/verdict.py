@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Literal
 
 from grader.faults import StudentFault
-from grader.grading.pipeline import Grade, grade, refusal
+from grader.feedback.grade import grade
+from grader.grading.pipeline import Grade, grade_unreadable
 from grader.labs.reading import load_lab
 from grader.submissions.files import read_submission
 
@@ -54,13 +55,14 @@ def judged(
     try:
         submission = read_submission(path)
     except StudentFault as fault:
-        return refusal(lab, path.name, fault, on=on)
+        return grade_unreadable(lab, path.name, fault, on=on)
     return grade(lab, submission, on=on, visibility="all", threads=2, limit=limit)
 
 
 def broken(verdicts: Iterable[Due], got: Grade, *, without: str = "") -> Iterator[str]:
     """Each verdict that the grade does not hold, in words; those of the check `without` are not
-    looked at."""
+    looked at.
+    """
     checks = {check.name: check for check in got.checks}
     if got.score.status != "graded" and not without:
         yield "the grade is incomplete: " + "; ".join(

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import grader.calibrate as module
 import pytest
 
+import grader.authoring.calibrate as module
 from grader.authoring.calibrate import (
     Calibration,
     Rung,
@@ -186,10 +186,10 @@ def test_without_a_gpu_no_option_is_advised(monkeypatch: pytest.MonkeyPatch) -> 
     from grader.cli import labs
 
     def refused(on: object) -> None:
-        raise MachineFault("there is no NVIDIA GPU here", mend="use --on sim")
+        raise MachineFault("there is no NVIDIA GPU here", fix="use --on sim")
 
     monkeypatch.setattr(labs, "resolved", refused)
     with pytest.raises(MachineFault, match="no NVIDIA GPU") as caught:
         labs._needs_gpu()
-    assert "--on sim" not in caught.value.mend
-    assert "grader doctor" in caught.value.mend
+    assert "--on sim" not in caught.value.fix
+    assert "grader doctor" in caught.value.fix

@@ -9,7 +9,7 @@ import pytest
 from grader.authoring.gate import check_lab, lab_folder
 from grader.authoring.new_lab import check_name, new_files, write_new
 from grader.faults import LabFault
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 from tests.command import grader
 
@@ -18,7 +18,7 @@ def test_a_new_lab_holds_at_once(tmp_path: Path) -> None:
     written = list(write_new(tmp_path, "warp-sum"))
     assert all(path.is_file() for path in written)
     folder = lab_folder(load_lab("warp-sum", [tmp_path / "labs"]))
-    lines = list(check_lab(folder, How()))
+    lines = list(check_lab(folder, RunOptions()))
     assert [f"{line.what}: {line.seen}" for line in lines if not line.holds] == []
     assert {"solution passes", "quiz", "mutants"} <= {line.what for line in lines}
     assert len(folder.twins) >= 6
@@ -57,7 +57,7 @@ def test_good_names(name: str) -> None:
 def test_bad_names(name: str, near: str, tmp_path: Path) -> None:
     with pytest.raises(LabFault) as caught:
         write_new(tmp_path, name)
-    assert near in caught.value.mend and "small letters" in caught.value.mend
+    assert near in caught.value.fix and "small letters" in caught.value.fix
     assert list(tmp_path.iterdir()) == []
 
 

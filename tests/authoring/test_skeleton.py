@@ -43,4 +43,4 @@ def test_broken_marks(text: str, where: str, what: str) -> None:
         make_skeleton(text, "x.cu")
     assert caught.value.where == where
     assert what in caught.value.what
-    assert caught.value.mend
+    assert caught.value.fix

@@ -1,5 +1,6 @@
 """Loaded by a Dask worker (`dask worker --preload`): grading a file called kill.cu ends the worker,
-and slow.cu takes some seconds more, after the worker's process has written its number down."""
+and slow.cu takes some seconds more, after the worker's process has written its number down.
+"""
 
 from __future__ import annotations
 

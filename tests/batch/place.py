@@ -50,7 +50,8 @@ def archive(path: Path, files: Mapping[str, bytes | None]) -> Path:
 
 def check_refused(place: Path, what: str) -> None:
     """The verdict on eve's submission there: she is told what it is, and at once; the honest
-    neighbour's is read."""
+    neighbour's is read.
+    """
     found = {one.student: one for one in gather(place, LAB).found}
     began = time.monotonic()
     with pytest.raises(StudentFault, match=what) as raised:

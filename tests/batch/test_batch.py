@@ -1,5 +1,6 @@
 """Every submission is graded once, whatever the machine does meanwhile: a real gradebook and real
-threads, and performers that fail as they are told."""
+threads, and performers that fail as they are told.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from grader.batch.runner import LocalRunner
 from grader.batch.task import Answer, Task
 from grader.faults import MachineFault, StudentFault
 from grader.gradebook.book import FAULTS, Gradebook, open_gradebook
-from grader.grading.pipeline import refusal
+from grader.grading.pipeline import grade_unreadable
 from grader.labs.reading import load_lab
 from grader.launch import Finding
 from tests.batch.place import kernel
@@ -43,7 +44,7 @@ def made() -> dict[str, Any]:
     """A grade that can be had at once: of a file that is none."""
     finding = Finding("compile-error", "error", "a pipe", file="x.cu", line=0, hint="")
     fault = StudentFault("a pipe", findings=(finding,))
-    return refusal(load_lab(LAB), "x.cu", fault).to_json()
+    return grade_unreadable(load_lab(LAB), "x.cu", fault).to_json()
 
 
 def tasks(book: Gradebook, count: int) -> list[Task]:
@@ -122,7 +123,7 @@ def test_a_broken_machine_stops_the_batch_and_costs_nobody(
 
     with pytest.raises(MachineFault, match="fell off the bus") as raised:
         run(book, given, broken)
-    assert "grader doctor" in raised.value.mend
+    assert "grader doctor" in raised.value.fix
     assert sum(tried.values()) <= IN_A_ROW + 2
     assert run(book, given, lambda task: Answer(task.number, made)).graded == len(given)
 

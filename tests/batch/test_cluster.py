@@ -180,7 +180,8 @@ def test_only_workers_with_a_gpu_are_asked(
     place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The second to join says that it has one and has none: it is waited for and asked, and what
-    it says is told."""
+    it says is told.
+    """
     with cluster(tmp_path, [()]) as found:
         found.joined(0)
         found.add("--resources", "GPU=1")

@@ -1,5 +1,6 @@
 """What may lie in a folder instead of a submission: each gets its verdict, nothing outside is read,
-and the honest neighbour is graded as ever."""
+and the honest neighbour is graded as ever.
+"""
 
 from __future__ import annotations
 

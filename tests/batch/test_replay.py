@@ -13,8 +13,9 @@ import pytest
 from grader.batch.replay import Replay, Sources, is_redacted, replay
 from grader.checks.result import Result
 from grader.faults import LabFault, StudentFault
-from grader.grading.cases import How
-from grader.grading.pipeline import grade, refusal
+from grader.feedback.grade import grade
+from grader.grading.cases import RunOptions
+from grader.grading.pipeline import grade_unreadable
 from grader.grading.record import Grade, grade_from_json, total
 from grader.labs.reading import load_lab
 from grader.reports.json import dumps
@@ -26,7 +27,7 @@ from tests.made import RACE
 LAB = load_lab("vector-add")
 TIMED = load_lab("tiled-matmul")
 SEED = b"of the course"
-HOW = How("sim", threads=1)
+HOW = RunOptions("sim", threads=1)
 RIGHT = TIMED.solution
 WRONG = LAB.solution.parent / "wrong" / "invalid-access-no-guard.cu"
 
@@ -70,7 +71,7 @@ def test_the_same_again(wrong: Grade) -> None:
 
 def test_more_threads_change_nothing(wrong: Grade) -> None:
     data = Sources(WRONG.read_bytes(), seed=SEED)
-    assert replay(LAB, wrong, data, How("sim", threads=4)).is_same
+    assert replay(LAB, wrong, data, RunOptions("sim", threads=4)).is_same
 
 
 def test_another_source_is_not_graded_at_all(wrong: Grade, tmp_path: Path) -> None:
@@ -200,4 +201,4 @@ def test_what_does_not_compile_and_what_is_no_text_come_out_the_same(tmp_path: P
     binary.write_bytes(b"\0\xff")
     with pytest.raises(StudentFault) as fault:
         submission_of(binary.read_bytes(), binary.name)
-    assert again(recorded(refusal(LAB, binary.name, fault.value)), binary).is_same
+    assert again(recorded(grade_unreadable(LAB, binary.name, fault.value)), binary).is_same

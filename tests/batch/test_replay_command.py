@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from grader.cli.app import run as run_command
+from grader.feedback.grade import grade
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.course import read_course
-from grader.grading.pipeline import grade
 from grader.grading.record import grade_from_json
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reading import load_lab

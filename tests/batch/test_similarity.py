@@ -121,7 +121,8 @@ def test_what_everybody_writes_is_no_evidence() -> None:
 
 def test_two_alone_are_not_accused() -> None:
     """A class of two: nobody knows what is usual, so only the same text is told. These are the
-    submissions that are nearest to each other."""
+    submissions that are nearest to each other.
+    """
     near = ("s03", "s06", "s07", "s10", "s12")
     for first, second in combinations(near, 2):
         assert told(compare({n: CLASS[n] for n in (first, second)}, KNOWN)) == set()

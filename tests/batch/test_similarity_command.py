@@ -75,8 +75,8 @@ def test_without_copydetect_the_mend_is_for_this_python(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "executable", "/opt/a b/python")
     with pytest.raises(MachineFault, match="no Python package copydetect") as told:
         prints("int x;", "structure")
-    assert told.value.mend.startswith("'/opt/a b/python' -m pip install ")
-    assert "similar" in told.value.mend or "copydetect" in told.value.mend
+    assert told.value.fix.startswith("'/opt/a b/python' -m pip install ")
+    assert "similar" in told.value.fix or "copydetect" in told.value.fix
 
 
 def test_make_sets_up_what_the_readme_runs() -> None:

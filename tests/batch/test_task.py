@@ -82,7 +82,7 @@ def test_one_failure_stops_nothing(
 
 def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*args: object, **options: object) -> None:
-        raise MachineFault("no memory is left", mend="end something")
+        raise MachineFault("no memory is left", fix="end something")
 
     monkeypatch.setattr(cases, "run_all", fails)
     answer = perform(LAB, TASK, Terms())

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.checks.output import Options, judge
+from grader.checks.output import Options, evaluate
 from grader.faults import MachineFault
-from grader.launch import Blame, Finding, Stored
+from grader.launch import Finding, Localization, Stored
 from grader.reports.finding import finding_text
 from tests.made import a_case, a_run, counters, evidence, right_answer
 
@@ -25,7 +25,7 @@ def wrong(case: object, at: object = (0, 1), value: float = -4.0) -> np.ndarray:
 
 
 def test_every_case_right() -> None:
-    verdict = judge(Options(), evidence(a_run(SQUARE), a_run(WIDE)))
+    verdict = evaluate(Options(), evidence(a_run(SQUARE), a_run(WIDE)))
     assert (verdict.status, verdict.share) == ("pass", 1.0)
     assert verdict.summary == "2 of 2 cases right"
     assert verdict.findings == ()
@@ -33,7 +33,7 @@ def test_every_case_right() -> None:
 
 def test_each_case_is_worth_the_same() -> None:
     runs = [a_run(SQUARE), a_run(WIDE, wrong(WIDE)), a_run(a_case("third"))]
-    verdict = judge(Options(), evidence(*runs))
+    verdict = evaluate(Options(), evidence(*runs))
     assert verdict.status == "fail"
     assert verdict.share == pytest.approx(2 / 3)
     assert verdict.cases == {"square": "pass", "wide": "fail", "third": "pass"}
@@ -49,14 +49,14 @@ def test_each_case_is_worth_the_same() -> None:
 
 def test_the_one_line_that_stores_is_named() -> None:
     lines = (counters(6, ld_requests=4), counters(8, st_requests=4))
-    verdict = judge(Options(), evidence(a_run(SQUARE, wrong(SQUARE), lines=lines)))
+    verdict = evaluate(Options(), evidence(a_run(SQUARE, wrong(SQUARE), lines=lines)))
     (finding,) = verdict.findings
     assert (finding.line, finding.text) == (8, "C[row * n + col] = sum;")
 
 
 def test_two_lines_that_store_are_not_guessed_between() -> None:
     lines = (counters(6, st_requests=4), counters(8, st_requests=4))
-    verdict = judge(Options(), evidence(a_run(SQUARE, wrong(SQUARE), lines=lines)))
+    verdict = evaluate(Options(), evidence(a_run(SQUARE, wrong(SQUARE), lines=lines)))
     assert verdict.findings[0].line == 2
 
 
@@ -65,7 +65,7 @@ def test_unwritten_elements_are_a_kind_of_their_own() -> None:
     blank = np.zeros((17, 16), dtype=np.bool_)
     blank[16] = True
     run = a_run(case, wrong(case, 16, -4.0), unwritten={1: blank})
-    (finding,) = judge(Options(), evidence(run)).findings
+    (finding,) = evaluate(Options(), evidence(run)).findings
     assert finding.kind == "unwritten-output"
     assert finding.message == (
         "16 of 272 elements of C were never written: only in the last, partial tile "
@@ -77,65 +77,65 @@ def test_unwritten_elements_are_a_kind_of_their_own() -> None:
 def test_one_mistake_in_many_cases_is_one_finding() -> None:
     cases = [a_case(f"case-{i}", rows=20 + i, columns=20) for i in range(5)]
     runs = [a_run(c, right_answer(c) * 2) for c in cases]
-    (finding,) = judge(Options(), evidence(*runs)).findings
+    (finding,) = evaluate(Options(), evidence(*runs)).findings
     assert finding.cases == tuple(c.name for c in cases)
 
 
 def test_two_mistakes_are_two_findings() -> None:
     runs = [a_run(SQUARE, right_answer(SQUARE) * 2), a_run(WIDE, right_answer(WIDE) * 0)]
-    findings = judge(Options(), evidence(*runs)).findings
+    findings = evaluate(Options(), evidence(*runs)).findings
     assert [f.cases for f in findings] == [("square",), ("wide",)]
 
 
 def test_a_hidden_case_is_never_folded_into_a_public_one() -> None:
     hidden = a_case("secret", visibility="hidden")
     runs = [a_run(c, right_answer(c) * 2) for c in (hidden, SQUARE)]
-    public, secret = judge(Options(), evidence(*runs)).findings
+    public, secret = evaluate(Options(), evidence(*runs)).findings
     assert public.cases == ("square",)
     assert secret.cases == ("secret",)
 
 
 def test_a_launch_that_did_not_end_is_a_failed_case() -> None:
     stuck = Finding("timeout", "error", "the kernel did not end", line=7)
-    verdict = judge(Options(), evidence(a_run(SQUARE, ended=False, findings=(stuck,))))
+    verdict = evaluate(Options(), evidence(a_run(SQUARE, ended=False, findings=(stuck,))))
     assert (verdict.status, verdict.share) == ("fail", 0.0)
     assert [f.kind for f in verdict.findings] == ["timeout"]
 
 
 def test_a_launch_that_ended_for_no_known_reason_is_told_of() -> None:
-    verdict = judge(Options(), evidence(a_run(SQUARE, ended=False)))
+    verdict = evaluate(Options(), evidence(a_run(SQUARE, ended=False)))
     (finding,) = verdict.findings
     assert finding.message == "`matmul` did not run to its end"
 
 
 def test_digits_lost_in_whole_number_cases_only() -> None:
     lost = right_answer(WHOLE) + 0.5
-    verdict = judge(Options(), evidence(a_run(SQUARE), a_run(WHOLE, lost, bound=0)))
+    verdict = evaluate(Options(), evidence(a_run(SQUARE), a_run(WHOLE, lost, bound=0)))
     assert "digits are lost" in verdict.findings[0].hint
 
 
 def test_digits_are_not_blamed_when_other_cases_fail_too() -> None:
     lost = a_run(WHOLE, right_answer(WHOLE) + 0.5, bound=0)
-    verdict = judge(Options(), evidence(a_run(SQUARE, wrong(SQUARE)), lost, a_run(WIDE)))
+    verdict = evaluate(Options(), evidence(a_run(SQUARE, wrong(SQUARE)), lost, a_run(WIDE)))
     assert not any("digits are lost" in f.hint for f in verdict.findings)
 
 
 def test_no_case_is_no_pass_for_free() -> None:
-    assert judge(Options(), evidence()).share == 0.0
+    assert evaluate(Options(), evidence()).share == 0.0
 
 
 def test_a_backend_that_returns_nothing_is_the_machine_s_fault() -> None:
     with pytest.raises(MachineFault, match="no contents of C"):
-        judge(Options(), evidence(a_run(SQUARE, outputs={})))
+        evaluate(Options(), evidence(a_run(SQUARE, outputs={})))
 
 
-def stored(element: int) -> Blame:
-    return Blame(stored={("wide", 1): Stored(element, 8, (2, 0, 0), (1, 0, 0))})
+def stored(element: int) -> Localization:
+    return Localization(stored={("wide", 1): Stored(element, 8, (2, 0, 0), (1, 0, 0))})
 
 
 def test_who_stored_the_first_wrong_element_is_told() -> None:
-    seen = replace(evidence(a_run(SQUARE), a_run(WIDE, wrong(WIDE))), blame=stored(1))
-    (finding,) = judge(Options(), seen).findings
+    seen = replace(evidence(a_run(SQUARE), a_run(WIDE, wrong(WIDE))), localization=stored(1))
+    (finding,) = evaluate(Options(), seen).findings
     assert (finding.line, finding.block, finding.thread) == (8, (2, 0, 0), (1, 0, 0))
     text = finding_text(finding).plain
     assert "write by thread (1,0,0) of block (2,0,0) at tiled.cu:8" in text
@@ -143,6 +143,6 @@ def test_who_stored_the_first_wrong_element_is_told() -> None:
 
 
 def test_another_element_on_another_backend_is_not_told() -> None:
-    seen = replace(evidence(a_run(SQUARE), a_run(WIDE, wrong(WIDE))), blame=stored(2))
-    (finding,) = judge(Options(), seen).findings
+    seen = replace(evidence(a_run(SQUARE), a_run(WIDE, wrong(WIDE))), localization=stored(2))
+    (finding,) = evaluate(Options(), seen).findings
     assert (finding.line, finding.thread) == (2, None)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.checks.resources import Options, judge
+from grader.checks.resources import Options, evaluate
 from grader.launch import Resources
 from tests.made import a_case, a_run, counters, evidence, resources
 
@@ -34,7 +34,7 @@ def test_shared_memory_counts_when_it_is_accessed(
     wanted: str | None, values: dict[str, float], static: int, status: str
 ) -> None:
     run = a_run(a_case(), counters=counters(**values), resources=resources(static=static))
-    verdict = judge(Options(shared=wanted), evidence(run))  # type: ignore[arg-type]
+    verdict = evaluate(Options(shared=wanted), evidence(run))  # type: ignore[arg-type]
     assert verdict.status == status
     assert [f.kind for f in verdict.findings] == ["missing-feature"] * (status == "fail")
     assert all(f.line == 2 for f in verdict.findings)
@@ -42,7 +42,7 @@ def test_shared_memory_counts_when_it_is_accessed(
 
 def test_declared_but_never_used_is_said() -> None:
     run = a_run(a_case(), counters=counters(**UNUSED), resources=resources(static=2048))
-    verdict = judge(Options(shared="any"), evidence(run))
+    verdict = evaluate(Options(shared="any"), evidence(run))
     assert verdict.summary.endswith("declares 2048 bytes of shared memory but never accesses them")
 
 
@@ -60,7 +60,7 @@ LIMITS = [
 @pytest.mark.parametrize(("options", "taken", "kinds"), LIMITS)
 def test_limits(options: dict[str, int], taken: dict[str, int], kinds: list[str]) -> None:
     run = a_run(a_case(), counters=counters(**USED), resources=resources(**taken))
-    verdict = judge(Options(**options), evidence(run))  # type: ignore[arg-type]
+    verdict = evaluate(Options(**options), evidence(run))  # type: ignore[arg-type]
     assert [f.kind for f in verdict.findings] == kinds
     assert verdict.status == ("fail" if kinds else "pass")
 
@@ -68,7 +68,7 @@ def test_limits(options: dict[str, int], taken: dict[str, int], kinds: list[str]
 @pytest.mark.parametrize(("loads", "status"), [(64, "pass"), (0, "fail")])
 def test_constant_memory_counts_when_it_is_read(loads: int, status: str) -> None:
     run = a_run(a_case(), counters=counters(const_loads=loads), resources=resources())
-    verdict = judge(Options(constant=True), evidence(run))
+    verdict = evaluate(Options(constant=True), evidence(run))
     assert verdict.status == status
     assert [f.kind for f in verdict.findings] == ["missing-feature"] * (status == "fail")
 
@@ -80,7 +80,7 @@ OCCUPANCIES = [(1.0, 1.0, "pass"), (0.75, 0.75, "pass"), (0.6875, 0.75, "fail"),
 def test_occupancy(reached: float | None, least: float, status: str) -> None:
     taken = replace(resources(), theoretical_occupancy=reached)
     run = a_run(a_case(), counters=counters(**USED), resources=taken, block=(704, 1, 1))
-    verdict = judge(Options(min_occupancy=least), evidence(run))
+    verdict = evaluate(Options(min_occupancy=least), evidence(run))
     assert verdict.status == (status or "unjudged")
     if status == "fail":
         assert verdict.summary.startswith("theoretical occupancy 68.8% with blocks of 704 threads")
@@ -88,7 +88,7 @@ def test_occupancy(reached: float | None, least: float, status: str) -> None:
 
 def test_measurements_name_what_is_known() -> None:
     run = a_run(a_case(), counters=counters(**USED), resources=resources())
-    measured = judge(Options(), evidence(run)).measurements
+    measured = evaluate(Options(), evidence(run)).measurements
     assert measured["registers"] == 32
     assert measured["static_shared_bytes"] == 2048
     assert measured["dynamic_shared_bytes"] == 0
@@ -97,8 +97,8 @@ def test_measurements_name_what_is_known() -> None:
 @pytest.mark.parametrize("options", [{"max_registers": 32}, {"no_spills": True}, {"shared": "any"}])
 def test_what_is_not_known_is_not_judged(options: dict[str, object]) -> None:
     run = a_run(a_case(), resources=Resources())
-    assert judge(Options(**options), evidence(run)).status == "unjudged"  # type: ignore[arg-type]
+    assert evaluate(Options(**options), evidence(run)).status == "unjudged"  # type: ignore[arg-type]
 
 
 def test_no_run_is_no_pass() -> None:
-    assert judge(Options(shared="none"), evidence()).status == "blocked"
+    assert evaluate(Options(shared="none"), evidence()).status == "blocked"

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from grader.checks.result import Evidence, Verdict
-from grader.checks.speed import Options, duration, judge
-from grader.checks.suite import judge_all, plan
+from grader.checks.speed import Options, duration, evaluate
+from grader.checks.suite import evaluate_all, plan
 from grader.faults import LabFault
 from grader.gpu.speedup import Pair, Timing
 from grader.labs.model import Band
@@ -44,7 +44,7 @@ def shown(*timings: Timing, findings: Sequence[Finding] = (), **more: Any) -> Ev
 
 
 def judged(*timings: Timing, options: dict[str, Any] | None = None, **more: Any) -> Verdict:
-    return judge(Options.model_validate({**ASKED, **(options or {})}), shown(*timings, **more))
+    return evaluate(Options.model_validate({**ASKED, **(options or {})}), shown(*timings, **more))
 
 
 POINTS = [
@@ -252,7 +252,7 @@ def test_cublas_is_asked_for_the_lab_s_own_product(
 
 def test_points_stand_in_the_grade() -> None:
     lab = a_lab({"output": (40, {}), "speed": (15, ASKED)})
-    results = judge_all(plan(lab), shown(a_timing(1.375, sigma=0), lab=lab))
+    results = evaluate_all(plan(lab), shown(a_timing(1.375, sigma=0), lab=lab))
     assert [(r.name, r.status, r.points) for r in results][1] == ("speed", "pass", 7.5)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.checks.result import Result
-from grader.checks.suite import blocked_all, check_names, error_all, judge_all, plan
+from grader.checks.suite import blocked_all, check_names, error_all, evaluate_all, plan
 from grader.faults import LabFault
 from grader.launch import Trace
 from tests.made import RACE, a_case, a_lab, a_run, counters, evidence, right_answer
@@ -26,7 +26,7 @@ BAD = a_case("bad")
 
 def judged(*runs: Any, checks: dict[str, Any] | None = None) -> dict[str, Result]:
     lab = a_lab(checks or FULL)
-    return {r.name: r for r in judge_all(plan(lab), evidence(*runs, lab=lab))}
+    return {r.name: r for r in evaluate_all(plan(lab), evidence(*runs, lab=lab))}
 
 
 def ran(case: Any, right: bool = True, **trace: Any) -> Any:
@@ -65,12 +65,12 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("name", "options", "what", "mend"), MISTAKES)
 def test_a_lab_s_mistake_is_a_fault_with_its_place(
-    name: str, options: dict[str, Any], what: str, mend: str
+    name: str, options: dict[str, Any], what: str, fix: str
 ) -> None:
     with pytest.raises(LabFault) as caught:
         plan(a_lab({name: (1, options)}))
     assert what in caught.value.what
-    assert mend in caught.value.mend
+    assert fix in caught.value.fix
     assert caught.value.where.startswith("labs/tiled/lab.yaml:3")
     assert f"checks.{name}" in caught.value.where
 
@@ -145,7 +145,7 @@ def test_speed_is_never_counted_where_it_cannot_be_judged(
 ) -> None:
     lab = a_lab(FULL)
     seen = evidence(ran(GOOD), ran(BAD, right=right), lab=lab, backend=backend)
-    results = {r.name: r for r in judge_all(plan(lab), seen)}
+    results = {r.name: r for r in evaluate_all(plan(lab), seen)}
     assert results["speed"].status == status
 
 
@@ -167,7 +167,7 @@ def test_an_expression_that_no_case_can_answer_is_placed_in_the_lab_file() -> No
     lab = a_lab(checks)
     base = {"good": Trace("sim", counters=counters(ld_bytes=64))}
     with pytest.raises(LabFault) as caught:
-        judge_all(plan(lab), evidence(ran(GOOD), lab=lab, baseline=base))
+        evaluate_all(plan(lab), evidence(ran(GOOD), lab=lab, baseline=base))
     assert caught.value.where == "labs/tiled/lab.yaml:30: checks.traffic"
     assert "`tile`" in caught.value.what
 

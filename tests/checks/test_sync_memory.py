@@ -30,7 +30,7 @@ def test_a_finding_fails_the_check_it_belongs_to(kind: str, severity: str, fails
     finding = Finding(kind, severity, "seen", line=7)  # type: ignore[arg-type]
     runs = a_run(a_case()), a_run(a_case("second"), findings=(finding,))
     for name, module in MODULES.items():
-        verdict = module.judge(module.Options(), evidence(*runs))
+        verdict = module.evaluate(module.Options(), evidence(*runs))
         assert (verdict.status == "fail") == (name == fails)
         assert verdict.share == (0.0 if name == fails else 1.0)
         assert [f.kind for f in verdict.findings] == [kind] * (kind in module.KINDS)
@@ -42,19 +42,19 @@ def test_a_finding_fails_the_check_it_belongs_to(kind: str, severity: str, fails
 def test_a_kernel_that_did_not_end_is_not_clean(module: object) -> None:
     stuck = Finding("timeout", "error", "the kernel did not end")
     runs = a_run(a_case()), a_run(a_case("second"), ended=False, findings=(stuck,))
-    verdict = module.judge(module.Options(), evidence(*runs))  # type: ignore[attr-defined]
+    verdict = module.evaluate(module.Options(), evidence(*runs))  # type: ignore[attr-defined]
     assert verdict.status == "fail"
     assert verdict.summary.startswith("1 of 2 cases did not run to the end")
 
 
 @pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
 def test_nothing_run_is_nothing_earned(module: object) -> None:
-    assert module.judge(module.Options(), evidence()).status == "fail"  # type: ignore[attr-defined]
+    assert module.evaluate(module.Options(), evidence()).status == "fail"  # type: ignore[attr-defined]
 
 
 def test_a_race_seen_in_many_cases_is_one_finding_with_an_exact_count() -> None:
     runs = [a_run(a_case(f"case-{i}"), findings=(RACE,)) for i in range(4)]
-    (finding,) = sync.judge(sync.Options(), evidence(*runs)).findings
+    (finding,) = sync.evaluate(sync.Options(), evidence(*runs)).findings
     assert finding.count == 4 * RACE.count
     assert len(finding.cases) == 4
     assert finding.other == RACE.other
@@ -63,12 +63,12 @@ def test_a_race_seen_in_many_cases_is_one_finding_with_an_exact_count() -> None:
 def test_races_on_two_lines_are_two_findings() -> None:
     other = Finding("race", "error", RACE.message, file="tiled.cu", line=9)
     run = a_run(a_case(), findings=(RACE, other))
-    assert len(sync.judge(sync.Options(), evidence(run)).findings) == 2
+    assert len(sync.evaluate(sync.Options(), evidence(run)).findings) == 2
 
 
 def test_a_flood_of_findings_is_cut() -> None:
     many = tuple(Finding("race", "error", "seen", line=n) for n in range(1, 60))
-    verdict = sync.judge(sync.Options(), evidence(a_run(a_case(), findings=many)))
+    verdict = sync.evaluate(sync.Options(), evidence(a_run(a_case(), findings=many)))
     assert len(verdict.findings) == 20
 
 
@@ -77,5 +77,5 @@ def test_a_case_that_was_never_launched_says_nothing_of_safety(module: object) -
     wrong = Finding("wrong-output", "error", "choose_tile(512) answered tile = 33")
     unready = replace(a_run(a_case("unready"), ended=False, findings=(wrong,)), launched=False)
     runs = a_run(a_case()), unready
-    verdict = module.judge(module.Options(), evidence(*runs))  # type: ignore[attr-defined]
+    verdict = module.evaluate(module.Options(), evidence(*runs))  # type: ignore[attr-defined]
     assert verdict.status == "pass"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.checks.result import Evidence, Verdict
-from grader.checks.traffic import CONSTANT_LOADS, DATA_BYTES, Options, judge, line_hints
+from grader.checks.traffic import CONSTANT_LOADS, DATA_BYTES, Options, evaluate, line_hints
 from grader.faults import LabFault
 from grader.labs.model import ArgumentSpec
 from grader.launch import Trace
@@ -38,7 +38,7 @@ RATIOS = [
 def test_bytes_are_held_against_the_baseline(
     limit: float | str, loaded: float, status: str
 ) -> None:
-    verdict = judge(Options(max_global_bytes_ratio=limit), seen(ld_bytes=loaded))
+    verdict = evaluate(Options(max_global_bytes_ratio=limit), seen(ld_bytes=loaded))
     assert verdict.status == status
     assert verdict.share == (status == "pass")
     assert verdict.measured_on == "large"
@@ -49,7 +49,7 @@ def test_bytes_are_held_against_the_baseline(
 
 
 def test_the_bytes_message_has_the_numbers() -> None:
-    verdict = judge(Options(max_global_bytes_ratio=0.1), seen(ld_bytes=16000))
+    verdict = evaluate(Options(max_global_bytes_ratio=0.1), seen(ld_bytes=16000))
     assert verdict.findings[0].message == (
         "16,000 bytes loaded from global memory, 10.0 times the 1,600 that this lab allows "
         "(the baseline loads 16,000)"
@@ -69,7 +69,7 @@ def test_the_cure_is_the_memory_that_the_lab_is_about(
     held = evidence(run, baseline=base, settled={"output": GOOD})
     declared = tuple(ArgumentSpec(name, "in", "float32") for name in variables)
     held = replace(held, lab=replace(held.lab, globals=declared))
-    verdict = judge(Options(max_global_bytes_ratio=0.5), held)
+    verdict = evaluate(Options(max_global_bytes_ratio=0.5), held)
     assert cure in verdict.findings[0].hint
 
 
@@ -83,7 +83,7 @@ SECTORS = [
 
 @pytest.mark.parametrize(("values", "status"), SECTORS)
 def test_sectors_are_counted_for_loads_and_stores(values: dict[str, float], status: str) -> None:
-    verdict = judge(Options(max_sectors_per_request=4), seen(ld_bytes=1, **values))
+    verdict = evaluate(Options(max_sectors_per_request=4), seen(ld_bytes=1, **values))
     assert verdict.status == status
     assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
 
@@ -101,14 +101,14 @@ def test_an_access_that_uses_its_sectors_whole_is_not_uncoalesced(
     values = counters(ld_bytes=1, st_requests=10, st_sectors=40) | {DATA_BYTES.format("st"): used}
     run = a_run(LARGE, counters=values)
     held = evidence(run, settled={"output": GOOD})
-    verdict = judge(Options(max_sectors_per_request=2), held)
+    verdict = evaluate(Options(max_sectors_per_request=2), held)
     assert (verdict.status, verdict.summary) == (status, said)
 
 
 @pytest.mark.parametrize(("sectors", "said"), [(10, "1 sector a load"), (40, "4 sectors a load")])
 def test_one_sector_is_no_plural(sectors: float, said: str) -> None:
     counted = seen(ld_bytes=1, ld_requests=10, ld_sectors=sectors)
-    assert judge(Options(max_sectors_per_request=4), counted).summary.startswith(said)
+    assert evaluate(Options(max_sectors_per_request=4), counted).summary.startswith(said)
 
 
 BYTES_USED = [
@@ -130,7 +130,7 @@ def test_a_thread_that_works_alone_wastes_sectors(
         values[DATA_BYTES.format(op)] = held
         values[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"] = sectors
     run = a_run(LARGE, counters=values)
-    verdict = judge(Options(min_bytes_per_sector=least), evidence(run, settled={"output": GOOD}))
+    verdict = evaluate(Options(min_bytes_per_sector=least), evidence(run, settled={"output": GOOD}))
     assert verdict.status == status
     assert verdict.summary == f"{summary} a sector's 32 bytes, at least {least:g}"
     assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
@@ -151,7 +151,7 @@ def test_atomics_on_global_memory_are_counted(limit: float | str, made: int, sta
     lines = (counters(7, atomics=made), counters(6, ld_bytes=9))
     run = a_run(LARGE, counters=counters(ld_bytes=1, atomics=made), lines=lines)
     options = Options(max_global_atomics=limit)
-    verdict = judge(options, evidence(run, settled={"output": GOOD}))
+    verdict = evaluate(options, evidence(run, settled={"output": GOOD}))
     assert verdict.status == status
     assert verdict.measurements["global_atomics"] == made
     due = [("missing-feature", 7)] * (status == "fail")
@@ -160,20 +160,20 @@ def test_atomics_on_global_memory_are_counted(limit: float | str, made: int, sta
 
 def test_a_kernel_that_is_wrong_on_that_case_earns_nothing() -> None:
     wrong = Verdict("fail", "", cases={"large": "fail", "small": "pass"})
-    verdict = judge(Options(max_global_bytes_ratio=0.5), seen(wrong, ld_bytes=0))
+    verdict = evaluate(Options(max_global_bytes_ratio=0.5), seen(wrong, ld_bytes=0))
     assert verdict.status == "blocked"
 
 
 def test_what_was_not_counted_is_not_judged() -> None:
     options = Options(max_global_bytes_ratio=0.5)
-    assert judge(options, seen()).status == "unjudged"
+    assert evaluate(options, seen()).status == "unjudged"
     run = a_run(LARGE, counters=counters(ld_bytes=1))
-    assert judge(options, evidence(run)).summary == "the baseline was not measured"
+    assert evaluate(options, evidence(run)).summary == "the baseline was not measured"
 
 
 def test_an_unknown_name_in_the_limit_is_the_lab_s_fault() -> None:
     with pytest.raises(LabFault, match="tiles"):
-        judge(Options(max_global_bytes_ratio="1 / tiles"), seen(ld_bytes=1))
+        evaluate(Options(max_global_bytes_ratio="1 / tiles"), seen(ld_bytes=1))
 
 
 HINTS = [
@@ -199,7 +199,7 @@ def test_a_line_is_blamed_once() -> None:
     values = {"ld_requests": 10, "ld_sectors": 320, "ld_bytes": 1280}
     lines = (counters(6, **values), counters(8, ld_requests=10, ld_sectors=319, ld_bytes=1280))
     run = a_run(LARGE, counters=counters(**values), lines=lines)
-    verdict = judge(Options(max_sectors_per_request=4), evidence(run, settled={"output": GOOD}))
+    verdict = evaluate(Options(max_sectors_per_request=4), evidence(run, settled={"output": GOOD}))
     assert [(f.line, f.severity) for f in verdict.findings] == [(6, "error"), (8, "warning")]
 
 

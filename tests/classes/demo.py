@@ -1,5 +1,6 @@
 """`make demo`: a sample class graded on this machine, its table, one report in full, and the same
-as HTML."""
+as HTML.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from pathlib import Path
 from grader.cli.check import graded
 from grader.cli.terminal import doing, finished, show, width
 from grader.faults import Fault
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.record import Grade
 from grader.labs.reading import load_lab
 from grader.reports.classes import class_table
@@ -31,7 +32,7 @@ def grade_class(folder: Path) -> list[Grade]:
     """Every submission of a class, in the order of their names; one thread each."""
     lab = load_lab(LAB)
     files = sorted(folder.glob("*.cu"))
-    how = How("sim", threads=1, limit=20.0)
+    how = RunOptions("sim", threads=1, limit=20.0)
     grades: list[Grade] = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for grade in pool.map(lambda file: graded(lab, file, how, quiet=True), files):
@@ -51,7 +52,8 @@ def rows(folder: Path, grades: list[Grade]) -> list[ReportRow]:
 
 def main() -> int:
     """Print the table and one report, write the pages. The exit code is 3 when the machine failed
-    at a grade."""
+    at a grade.
+    """
     print(f"Grading the {len(list(FOLDER.glob('*.cu')))} submissions in {_shown(FOLDER)}")
     print("on the simulator, which needs no GPU ...\n", flush=True)
     begun = time.monotonic()

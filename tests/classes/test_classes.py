@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from grader.cli.check import graded
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.record import Grade
 from grader.labs.reading import load_lab
 from tests.classes.demo import FOLDER, LAB
@@ -23,7 +23,7 @@ def test_every_submission_is_expected() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_submission(name: str) -> None:
     due = EXPECTED[name]
-    made = graded(load_lab(LAB), FOLDER / f"{name}.cu", How(threads=1, limit=20), quiet=True)
+    made = graded(load_lab(LAB), FOLDER / f"{name}.cu", RunOptions(threads=1, limit=20), quiet=True)
     kinds = errors(made)
     assert list(kinds) == due["kinds"]
     assert made.exit_code == due["exit"]

@@ -1,5 +1,6 @@
 """What goes wrong before and in a launch: one clear message, the right exit code, no traceback,
-and nothing left behind. Every row runs the real command in a folder of its own."""
+and nothing left behind. Every row runs the real command in a folder of its own.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ SOLUTION = (ROOT / "solutions" / LAB / f"{LAB}.cu").read_text()
 @dataclass(frozen=True)
 class Row:
     """One bad input: its name, what is put into the folder `at`, the words of the command, its
-    exit code, and what must be among the words that it prints."""
+    exit code, and what must be among the words that it prints.
+    """
 
     name: str
     make: Callable[[Path], object]

@@ -38,13 +38,13 @@ def test_json() -> None:
 def test_every_sign_that_is_not_ok_says_how_to_mend() -> None:
     for sign in signs():
         assert sign.seen
-        assert sign.state == "ok" or sign.mend or sign.what == "gpu"
+        assert sign.state == "ok" or sign.fix or sign.what == "gpu"
 
 
 def test_a_missing_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "__file__", str(tmp_path / "doctor.py"))
     sign = by_name()["simulator"]
-    assert (sign.state, "no C core" in sign.seen, "C compiler" in sign.mend) == ("bad", True, True)
+    assert (sign.state, "no C core" in sign.seen, "C compiler" in sign.fix) == ("bad", True, True)
 
 
 def test_a_broken_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,11 +56,11 @@ def test_a_broken_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_probe_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise MachineFault("no memory", mend="close something")
+        raise MachineFault("no memory", fix="close something")
 
     monkeypatch.setattr("grader.grading.run.run_all", fail)
     sign = by_name()["probe"]
-    assert (sign.state, sign.seen, sign.mend) == ("bad", "no memory", "close something")
+    assert (sign.state, sign.seen, sign.fix) == ("bad", "no memory", "close something")
 
 
 def test_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,16 +91,16 @@ def test_each_thing_that_a_gpu_needs_is_looked_at(a_gpu: Path) -> None:
     seen = by_name()
     assert {"gpu", "pycuda", "nvcc", "nvml", "sanitizer", "ncu", "launch"} <= set(seen)
     assert (seen["gpu"].state, seen["gpu"].seen) == ("ok", "NVIDIA GPU (nvidia0), driver unknown")
-    for name, mend in (("nvcc", "cuda-nvcc"), ("sanitizer", "cuda-sanitizer"), ("ncu", "nsight")):
-        assert (seen[name].state, mend in seen[name].mend) == ("note", True)
-    assert seen["launch"].state == "note" and seen["launch"].mend
+    for name, fix in (("nvcc", "cuda-nvcc"), ("sanitizer", "cuda-sanitizer"), ("ncu", "nsight")):
+        assert (seen[name].state, fix in seen[name].fix) == ("note", True)
+    assert seen["launch"].state == "note" and seen["launch"].fix
 
 
 def test_a_gpu_in_quarantine(a_gpu: Path) -> None:
     quarantine(Device(a_gpu / "nvidia0", "", "NVIDIA GPU"), "a known kernel gives wrong numbers")
     sign = doctor.gpu()
     assert sign.state == "note" and "nvidia0 is in quarantine: a known kernel" in sign.seen
-    assert f"rm {a_gpu}/warpgrade-nvidia0.lock" in sign.mend
+    assert f"rm {a_gpu}/warpgrade-nvidia0.lock" in sign.fix
 
 
 def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.Monkey
     assert doctor.ncu().state == "ok"
     (a_gpu / "driver").mkdir()
     (a_gpu / "driver" / "params").write_text("A: 0\nRmProfilingAdminOnly: 1\n")
-    assert "NVreg_RestrictProfilingToAdminUsers=0" in doctor.ncu().mend
+    assert "NVreg_RestrictProfilingToAdminUsers=0" in doctor.ncu().fix
 
 
 def test_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
         True,
         True,
     )
-    assert sign.mend.startswith("mend it: True")
+    assert sign.fix.startswith("mend it: True")
 
 
 def test_a_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,4 +133,4 @@ def test_a_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
     assert by_name()["bounds"].seen.endswith("in /sys/fs/cgroup/ours")
     monkeypatch.setattr("grader.sandbox.cgroup.place", lambda: "none is ours")
     sign = by_name()["bounds"]
-    assert (sign.state, "none is ours" in sign.seen, bool(sign.mend)) == ("note", True, True)
+    assert (sign.state, "none is ours" in sign.seen, bool(sign.fix)) == ("note", True, True)

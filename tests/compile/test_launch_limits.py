@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.compile.launch_limits import bound_refusal, refusal
+from grader.compile.launch_limits import bounds_error, launch_error
 from grader.compile.program import Kernel, Parameter
 from grader.launch import Array, Dim3, Launch, Resources, Scalar
 from grader.simulator.exchange import too_large
@@ -37,7 +37,7 @@ def launch(grid: Dim3 = (1, 1, 1), block: Dim3 = (32, 1, 1), shared: int = 0) ->
     ],
 )
 def test_what_cuda_refuses(one: Launch, says: str) -> None:
-    found = refusal(one, KERNEL)
+    found = launch_error(one, KERNEL)
     assert (found is None) == (says == "")
     if found:
         assert found.kind == "launch-failure" and found.hint
@@ -55,7 +55,7 @@ def test_what_cuda_refuses(one: Launch, says: str) -> None:
     ],
 )
 def test_the_kernels_own_bounds(limits: dict[str, list[int]], says: str) -> None:
-    found = bound_refusal(launch(), limits)
+    found = bounds_error(launch(), limits)
     assert says in (found.message if found else "") and (found is None) == (says == "")
 
 
@@ -75,6 +75,6 @@ def test_what_is_too_large_to_simulate() -> None:
 def test_a_block_s_registers(registers: int, threads: int, fits: bool) -> None:
     """65536 registers a block, a warp's in units of 256: eight for each of its threads."""
     greedy = replace(KERNEL, resources=Resources(registers=registers))
-    found = refusal(launch(block=(threads, 1, 1)), greedy)
+    found = launch_error(launch(block=(threads, 1, 1)), greedy)
     assert (found is None) == fits
     assert found is None or "cudaErrorLaunchOutOfResources" in found.message

@@ -112,7 +112,7 @@ def test_a_near_name_is_suggested_with_its_line() -> None:
     with pytest.raises(StudentFault) as caught:
         check_kernel(program, SPEC)
     assert caught.value.where == "lab.cu:2"
-    assert caught.value.mend == "rename `matMul` to `matmul`"
+    assert caught.value.fix == "rename `matMul` to `matmul`"
     assert "found:    __global__ void matMul(float* A)  (line 2)" in caught.value.findings[0].detail
 
 

@@ -206,4 +206,4 @@ def test_a_missing_compiler_is_the_machines_fault(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("grader.compile.nvrtc.RELEASE", "12.9")
     with pytest.raises(MachineFault, match="not installed") as caught:
         compile_source(KERNEL, "k.cu", cache=None)
-    assert "pip install" in caught.value.mend
+    assert "pip install" in caught.value.fix

@@ -147,7 +147,8 @@ def test_outputs_are_the_gpu_s_bit_for_bit(name: str) -> None:
 
 def test_a_red_takes_a_sector_for_each_lane_of_one_address_in_turn() -> None:
     """The rule behind AGAIN_RED: lanes of different addresses go together, and the passes that a
-    repeated address needs each count their own sectors."""
+    repeated address needs each count their own sectors.
+    """
     launch = read(KERNELS["histogram_global"].read_text()).launch()
     bins = np.asarray(launch.args[0].data)[:256].reshape(-1, 32)  # type: ignore[union-attr]
     assert sum(map(_sectors_in_turn, bins)) == gpu("histogram_global")[SECTORS.format("red")]

@@ -34,7 +34,8 @@ HIDDEN = [case for case in load_lab(LAB).cases if case.visibility == "hidden"]
 
 def readable_python() -> str:
     """A Python of this version that a user without rights can run; "" when there is none, or when
-    we are not root and cannot become such a user."""
+    we are not root and cannot become such a user.
+    """
     minor = f"python3.{sys.version_info.minor}"
     for found in (sys.executable, shutil.which(minor, path="/usr/local/bin:/usr/bin:/bin") or ""):
         if found and os.geteuid() == 0:
@@ -169,7 +170,8 @@ def run_unconfined(root: Path, nowhere: str) -> subprocess.CompletedProcess[str]
 
 def test_without_a_sandbox_another_user_reads_the_submission(root: Path, nowhere: str) -> None:
     """Root becomes a stranger, to whom the answers are closed, and grades; where that cannot be,
-    nothing is graded and no score is written."""
+    nothing is graded and no score is written.
+    """
     shutil.copy(SOLUTION / f"{LAB}.cu", root / "submission")
     done = run_unconfined(root, nowhere)
     if not DROPS:

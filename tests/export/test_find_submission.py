@@ -40,7 +40,7 @@ def test_the_file_that_counts(names: list[str], due: str, tmp_path: Path) -> Non
 def test_no_file_that_counts(names: list[str], why: str, tmp_path: Path) -> None:
     with pytest.raises(StudentFault, match=why) as told:
         find_submission(laid(tmp_path, names), LAB)
-    assert told.value.findings and f"submit one file, {LAB}.cu" in told.value.mend
+    assert told.value.findings and f"submit one file, {LAB}.cu" in told.value.fix
 
 
 def test_a_linked_folder_is_not_entered(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from grader.authoring.gate import lab_folder
 from grader.authoring.mutation.study import submission_of
-from grader.grading.pipeline import Grade, grade
+from grader.feedback.grade import grade
+from grader.grading.pipeline import Grade
 from grader.labs.reading import load_lab
 from grader.launch import Finding
 

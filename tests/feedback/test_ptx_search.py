@@ -10,7 +10,7 @@ import pytest
 from grader.compile.source import compile_source
 from grader.feedback import ptx_search as search
 from grader.feedback.ptx_search import Due, Patched, Search, first_stores
-from grader.grading.run import find_blame
+from grader.grading.run import search_fault_lines
 from grader.launch import Array, Launch, Scalar, Stored
 from grader.simulator.core.bindings import core
 from grader.simulator.ptx.parser import parse
@@ -154,7 +154,7 @@ def test_through_the_box() -> None:
     kernel = program.kernel("matmul")
     assert kernel is not None
     dues = [due(*size) for size in SIZES]
-    blame = find_blame(program, kernel, [(d.launch, d.right) for d in dues], 1)
-    assert set(blame.lines) == {d.launch.name for d in dues}
-    assert all(lines == (line,) or lines == (line - 1,) for lines in blame.lines.values())
-    assert {name for name, _ in blame.stored} == set(blame.lines)
+    localization = search_fault_lines(program, kernel, [(d.launch, d.right) for d in dues], 1)
+    assert set(localization.lines) == {d.launch.name for d in dues}
+    assert all(lines == (line,) or lines == (line - 1,) for lines in localization.lines.values())
+    assert {name for name, _ in localization.stored} == set(localization.lines)

@@ -27,7 +27,8 @@ CORPUS, KERNELS = HERE / "corpus", HERE / "kernels"
 class Spec:
     """A launch as the corpus writes it. An argument is a whole number (an int32) or
     [dtype, elements] with "out" (uninitialised, read back), "inout" (read back) or "zero" (all 0,
-    read back) behind it."""
+    read back) behind it.
+    """
 
     kernel: str
     grid: Dim3

@@ -1,14 +1,15 @@
 """A short, repeatable fuzzing run, the whole corpus under the sanitisers, and proof that a
-defect would be noticed."""
+defect would be noticed.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from random import Random
 
-import grader.sim.core
 import pytest
 
+import grader.simulator.core.bindings
 from tests.fuzz import runner
 from tests.fuzz.build import sanitised
 from tests.fuzz.corpus import CORPUS, KERNELS, entries

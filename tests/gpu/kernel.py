@@ -30,7 +30,8 @@ ANNOUNCED = "@@ "
 
 def launched(cuda: Any, ptx: str, symbol: str, launch: Launch) -> dict[int, NDArray[Any]]:
     """Every array argument after the launch, in the current context. Ends the process when the
-    kernel does not end."""
+    kernel does not end.
+    """
     function = cuda.module_from_buffer(ptx.encode() + b"\0").get_function(symbol)
     memory = {
         k: allocated(cuda, array) for k, array in enumerate(launch.args) if isinstance(array, Array)
@@ -89,7 +90,8 @@ def name_of(path: Path) -> str:
 def main(variant: str, *files: str) -> None:
     """Launch each file's kernel once, its name announced; one that does not compile is left out.
 
-    The file's folder is part of the name that its PTX carries, for a tool's reports."""
+    The file's folder is part of the name that its PTX carries, for a tool's reports.
+    """
     made = []
     for path in map(Path, files):
         try:

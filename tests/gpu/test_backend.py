@@ -13,11 +13,11 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.faults import LabFault
+from grader.feedback.grade import grade
 from grader.gpu import devices as lock
 from grader.gpu import launches as attempt
 from grader.gpu.devices import devices
 from grader.gpu.launches import facts_of, healthy
-from grader.grading.pipeline import grade
 from grader.grading.run import run_all
 from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar, Trace

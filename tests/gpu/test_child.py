@@ -60,7 +60,7 @@ def test_a_child_that_got_no_memory_tells_nothing_of_the_submission(
     one_gpu.setattr(child, "call", Deaths(launch=killed, probe=HEALTHY))
     with pytest.raises(MachineFault, match="want of memory") as caught:
         attempt.run_launches(PROGRAM, [LAUNCH])
-    assert "at once" in caught.value.mend
+    assert "at once" in caught.value.fix
 
 
 @pytest.mark.parametrize(("reason", "kind"), [("timeout", "timeout"), ("crash", "launch-failure")])

@@ -61,7 +61,7 @@ def test_what_is_lacking_is_said_one_by_one(
             assert lacking() is None
             patch.setattr(device, name, value)
             missing = lacking()
-            assert missing is not None and words in missing.what and missing.mend
+            assert missing is not None and words in missing.what and missing.fix
 
 
 def test_the_toolkit_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_a_sick_gpu_is_left_out(tmp_path: Path) -> None:
         held([FIRST], folder=tmp_path),
     ):
         pytest.fail("a sick GPU was used")
-    assert str(lock_file(FIRST, tmp_path)) in caught.value.mend
+    assert str(lock_file(FIRST, tmp_path)) in caught.value.fix
 
 
 def test_another_user_may_take_the_lock(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_what_is_no_file_in_the_lock_s_place_is_told(tmp_path: Path, what: str) 
     os.mkfifo(path) if what == "fifo" else path.mkdir()
     with pytest.raises(MachineFault, match="lock file") as caught, held([FIRST], folder=tmp_path):
         pytest.fail("it was used as a lock")
-    assert caught.value.where == str(path) and "owner" in caught.value.mend
+    assert caught.value.where == str(path) and "owner" in caught.value.fix
 
 
 def test_a_lock_that_was_removed_while_one_waited_is_not_taken(tmp_path: Path) -> None:

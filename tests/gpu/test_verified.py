@@ -1,5 +1,6 @@
 """What a timing child hands back is believed only if it can be; both kernels' outputs are looked
-at. The child's answers are made up: needs no GPU."""
+at. The child's answers are made up: needs no GPU.
+"""
 
 from __future__ import annotations
 

@@ -86,7 +86,8 @@ ACTS: Mapping[str, Callable[[Gradebook, str, Point], None]] = {
 
 def killed(book: Gradebook, act: str, who: str, point: Point) -> bool:
     """Do it in a process of its own, which opens connections of its own; whether that was killed,
-    or got past the last statement."""
+    or got past the last statement.
+    """
     book.close()
     child = os.fork()
     if child == 0:

@@ -1,5 +1,6 @@
 """kill -9 inside each change: the database stays whole, and the same command again ends with one
-grade. A grade whose commit had come is not lost, and one whose commit had not is not half there."""
+grade. A grade whose commit had come is not lost, and one whose commit had not is not half there.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,8 @@ def drop_constraints(book: Gradebook) -> None:
 
 def write(book: Gradebook, seed: int) -> tuple[Counter[int], Counter[int], Counter[int]]:
     """Grade until nothing is wanted any more: what this writer claimed, what was accepted, and
-    what it was too late for."""
+    what it was too late for.
+    """
     dice = random.Random(seed)
     claimed: Counter[int] = Counter()
     accepted: Counter[int] = Counter()

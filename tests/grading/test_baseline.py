@@ -9,12 +9,12 @@ import pytest
 
 from grader.checks.traffic import LOAD_BYTES
 from grader.grading.baseline import baseline_trace, cache_folder
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 
 LAB = load_lab("tiled-matmul")
 CASE = LAB.cases[0]
-HOW = How(seed=b"s")
+HOW = RunOptions(seed=b"s")
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
-def loaded(cache: Path | None, how: How = HOW) -> float:
+def loaded(cache: Path | None, how: RunOptions = HOW) -> float:
     return baseline_trace(LAB, CASE, how, cache).counters[LOAD_BYTES]
 
 
@@ -35,7 +35,7 @@ def test_what_is_remembered_is_used(cache: Path) -> None:
     (kept,) = cache.iterdir()
     kept.write_text(json.dumps({LOAD_BYTES: 7}))
     assert loaded(cache) == 7
-    assert loaded(cache, How(seed=b"another")) != 7
+    assert loaded(cache, RunOptions(seed=b"another")) != 7
     assert loaded(None) != 7
 
 

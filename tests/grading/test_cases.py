@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.checks.output import Options, judge
+from grader.checks.output import Options, evaluate
 from grader.grading.cases import chosen, judge_answer
 from grader.labs.model import Derivation, KernelSpec
 from grader.launch import Finding, Trace
@@ -25,7 +25,7 @@ def answered(value: int, unwritten: bool = False) -> Trace:
 def test_a_right_answer_is_used_and_counts_as_a_case(answer: int) -> None:
     run, used = judge_answer(TILE, answered(answer), a_program())
     assert used == answer
-    verdict = judge(Options(), evidence(run))
+    verdict = evaluate(Options(), evidence(run))
     assert (verdict.status, verdict.share) == ("pass", 1.0)
     assert verdict.cases == {"matmul(1024, 49152)": "pass"}
 
@@ -34,7 +34,7 @@ def test_a_right_answer_is_used_and_counts_as_a_case(answer: int) -> None:
 def test_a_wrong_answer_is_a_failed_case_and_not_used(answer: int) -> None:
     run, used = judge_answer(TILE, answered(answer), a_program())
     assert used is None
-    verdict = judge(Options(), evidence(run))
+    verdict = evaluate(Options(), evidence(run))
     assert verdict.status == "fail"
     (finding,) = verdict.findings
     assert finding.kind == "wrong-output"
@@ -46,7 +46,7 @@ def test_a_wrong_answer_is_a_failed_case_and_not_used(answer: int) -> None:
 def test_an_answer_that_was_never_written_is_not_read() -> None:
     run, used = judge_answer(TILE, answered(32, unwritten=True), a_program())
     assert used is None
-    (finding,) = judge(Options(), evidence(run)).findings
+    (finding,) = evaluate(Options(), evidence(run)).findings
     assert finding.kind == "unwritten-output"
     assert finding.message == "matmul(1024, 49152) never wrote tile"
 
@@ -55,7 +55,7 @@ def test_an_answer_that_never_came() -> None:
     stuck = Finding("timeout", "error", "the kernel did not end", line=4)
     run, used = judge_answer(TILE, Trace("sim", (stuck,), ended=False), a_program())
     assert used is None
-    assert [f.kind for f in judge(Options(), evidence(run)).findings] == ["timeout"]
+    assert [f.kind for f in evaluate(Options(), evidence(run)).findings] == ["timeout"]
 
 
 def test_hidden_cases_are_graded_when_asked_for() -> None:

@@ -15,13 +15,13 @@ from grader.gpu import tools as profile
 from grader.gpu import tools as sanitizer
 from grader.gpu.tools import Profile
 from grader.grading import crosscheck
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.crosscheck import cross_checks
 from grader.labs.reading import load_lab
 from grader.launch import Finding, Launch
 from grader.submissions.files import Submission, read_submission
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LAB = "vector-add"
 SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
@@ -44,7 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Launch]]:
 def checked(submission: Submission | None = None, **tools: bool) -> dict[str, Any]:
     which = {"sanitized": False, "profiled": False, **tools}
     given = submission or read_submission(SOLUTION)
-    results = cross_checks(load_lab(LAB), given, How(limit=5), **which)
+    results = cross_checks(load_lab(LAB), given, RunOptions(limit=5), **which)
     return {result.name: result for result in results}
 
 
@@ -71,7 +71,7 @@ def test_a_tool_that_fails_costs_nothing(
     asked: list[Sequence[Launch]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
-        raise MachineFault("ncu does not work here", mend="mend it")
+        raise MachineFault("ncu does not work here", fix="mend it")
 
     monkeypatch.setattr(profile, "profiled", broken)
     result = checked(profiled=True)["profile"]
@@ -86,7 +86,7 @@ def test_a_machine_that_fails_before_its_tools_costs_nothing_either(
     """The grade is made by then: a GPU that is gone must not take it along."""
 
     def gone(on: str, program: Any) -> Any:
-        raise MachineFault("there is no NVIDIA GPU here", mend="see nvidia-smi")
+        raise MachineFault("there is no NVIDIA GPU here", fix="see nvidia-smi")
 
     monkeypatch.setattr(crosscheck, "built_for", gone)
     results = checked(sanitized=True, profiled=True)

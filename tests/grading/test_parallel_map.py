@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grader.grading.prefetch import abreast
+from grader.grading.prefetch import map_parallel
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])
@@ -24,7 +24,7 @@ def test_results_are_in_order_and_no_more_run_than_asked(jobs: int) -> None:
             running -= 1
         return item * item
 
-    assert list(abreast(work, range(12), jobs)) == [(n, n * n) for n in range(12)]
+    assert list(map_parallel(work, range(12), jobs)) == [(n, n * n) for n in range(12)]
     assert most <= jobs and (most > 1) == (jobs > 1)
 
 
@@ -40,7 +40,7 @@ def test_a_fault_comes_in_its_turn_and_ends_the_work() -> None:
 
     seen = []
     with pytest.raises(ValueError, match="two"):
-        for item, _ in abreast(work, range(200), 1):
+        for item, _ in map_parallel(work, range(200), 1):
             seen.append(item)
     assert seen == [0, 1]
     assert len(begun) < 10

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import grader.grade as flow
 import pytest
 
+import grader.grading.pipeline as flow
 from grader.faults import LabFault, MachineFault, StudentFault
-from grader.grading.pipeline import Grade, grade, refusal
+from grader.feedback.grade import grade
+from grader.grading.pipeline import Grade, grade_unreadable
 from grader.labs.model import CheckSpec, Lab
 from grader.labs.reading import load_lab
 from grader.launch import Finding
@@ -20,7 +21,7 @@ from grader.reports.text import grade_report, plain
 from grader.submissions.files import Submission, read_submission
 from tests.grading.test_record import held
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 LABS = ("vector-add", "tiled-matmul", "boundary-matmul", "dynamic-tile")
 
 VECTOR_ADD = """\
@@ -174,7 +175,7 @@ def test_a_lab_s_own_mistake_is_the_lab_s_fault() -> None:
 
 
 def broken(*_: object, **__: object) -> Any:
-    raise MachineFault("no memory is left", mend="close something")
+    raise MachineFault("no memory is left", fix="close something")
 
 
 @pytest.mark.parametrize("step", ["compile_source", "run_cases"])
@@ -194,7 +195,7 @@ def test_a_machine_s_fault_costs_no_points(
 def test_a_file_that_is_no_source_is_graded_too() -> None:
     finding = Finding("compile-error", "error", "a binary file: byte 3 is NUL", file="x.cu", line=1)
     fault = StudentFault("a binary file", findings=(finding,))
-    graded = refusal(load_lab("vector-add"), "x.cu", fault, student="s07")
+    graded = grade_unreadable(load_lab("vector-add"), "x.cu", fault, student="s07")
     assert (graded.score.points, graded.student, graded.exit_code) == (0, "s07", 1)
     assert "byte 3 is NUL" in plain(grade_report(graded))
     held(graded)

@@ -9,20 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import grader.baseline
 import pytest
 
+import grader.grading.baseline
 from grader.checks.result import largest
 from grader.checks.suite import plan
 from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.grading.baseline import baseline_trace, cache_folder
-from grader.grading.cases import How, chosen
+from grader.grading.cases import RunOptions, chosen
 from grader.grading.pipeline import run_cases
-from grader.grading.prefetch import begin, largest_case
+from grader.grading.prefetch import largest_case, prefetch
 from grader.labs.reading import list_labs, load_lab
 
-HOW = How(seed=b"s")
+HOW = RunOptions(seed=b"s")
 
 
 @pytest.mark.parametrize("name", list_labs())
@@ -49,7 +49,7 @@ def test_a_baseline_measured_ahead_is_not_measured_again(
     lab = load_lab("tiled-matmul")
     cases = chosen(lab, "public")
     with ThreadPoolExecutor() as beside:
-        begin(beside, lab, plan(lab), cases, HOW)
+        prefetch(beside, lab, plan(lab), cases, HOW)
     monkeypatch.setattr(grader.grading.baseline, "run_all", no_run)
     case = largest_case(lab, cases)
     assert case is not None
@@ -64,7 +64,7 @@ def test_a_broken_baseline_is_told_where_it_is_needed(
     broken = replace(lab, folder=shutil.copytree(lab.folder, tmp_path / lab.name))
     broken.baseline.write_text("no kernel")
     with ThreadPoolExecutor() as beside:
-        begin(beside, broken, plan(lab), chosen(lab, "public"), HOW)
+        prefetch(beside, broken, plan(lab), chosen(lab, "public"), HOW)
     case = largest_case(broken, broken.cases)
     assert case is not None
     with pytest.raises(LabFault, match="the baseline does not compile"):

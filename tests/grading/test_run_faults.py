@@ -1,5 +1,6 @@
 """`grader run`: whose mistake it is. LAUNCH.yaml's is told with its line and ends with 2; what the
-kernel's own registers, bounds or arrays do not allow is the kernel's, and ends with 1."""
+kernel's own registers, bounds or arrays do not allow is the kernel's, and ends with 1.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 
 from grader.faults import LabFault, MachineFault
 from grader.grading import single_launch as onelaunch
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.single_launch import beside, run_once
 from grader.launch import Finding, Trace
 from grader.submissions.files import read_submission
@@ -95,6 +95,6 @@ def test_only_who_asks_for_no_backend_gets_both(
     (tmp_path / "launch.yaml").write_text(LAUNCH)
     asked = read_launch(tmp_path / "launch.yaml")
     file = read_submission(tmp_path / "k.cu")
-    made = run_once(file, asked, How("gpu", threads=1), tmp_path, watched=watched)
+    made = run_once(file, asked, RunOptions("gpu", threads=1), tmp_path, watched=watched)
     assert [f.kind for f in made.trace.errors] == kinds
     assert made.trace.backend == "gpu"

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import grader.grade as flow
-import grader.timed as timed_module
 import numpy as np
 import pytest
 
+import grader.grading.pipeline as flow
+import grader.grading.timing as timed_module
 from grader.checks.result import Evidence
 from grader.checks.speed import Options
-from grader.checks.suite import find_check, judge_all, plan
+from grader.checks.suite import evaluate_all, find_check, plan
 from grader.faults import LabFault, MachineFault
+from grader.feedback.grade import grade
 from grader.gpu.speedup import Pair, Timing, TimingPlan, estimate
-from grader.grading.cases import How
-from grader.grading.pipeline import grade
+from grader.grading.cases import RunOptions
 from grader.grading.timing import clocks, from_samples, samples, timed, timing_plan
 from grader.labs.model import Band, Case, Lab
 from grader.labs.reading import list_labs, load_lab
@@ -48,7 +48,7 @@ def test_a_timed_launch_has_the_limit_that_is_asked_for(
     lab = small(**ASKED)
     gpu = answers(a_timing(1.6, sigma=0.002))
     monkeypatch.setattr(timed_module, "sampled", lambda *given: ())
-    timed(shown(lab), plan(lab), How("gpu", limit=limit), H100)
+    timed(shown(lab), plan(lab), RunOptions("gpu", limit=limit), H100)
     assert [one.limit for one in gpu.asked] == [due]
 
 
@@ -86,8 +86,8 @@ def judged(lab: Lab, seen: Evidence, device: str = H100) -> tuple[Evidence, Any]
     checks = plan(lab)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timed_module, "sampled", lambda *given: ())  # the program is made up
-        seen = timed(seen, checks, How("gpu"), device)
-    return seen, {r.name: r for r in judge_all(checks, seen)}["speed"]
+        seen = timed(seen, checks, RunOptions("gpu"), device)
+    return seen, {r.name: r for r in evaluate_all(checks, seen)}["speed"]
 
 
 ATTEMPTS = [
@@ -120,12 +120,12 @@ def test_a_wrong_kernel_is_not_timed(answers: Callable[..., Answers]) -> None:
 def test_a_lab_without_speed_is_not_timed(answers: Callable[..., Answers]) -> None:
     gpu = answers()
     lab = a_lab({"output": (40, {})})
-    assert timed(shown(lab), plan(lab), How("gpu"), H100).timings == ()
+    assert timed(shown(lab), plan(lab), RunOptions("gpu"), H100).timings == ()
     assert not gpu.asked
 
 
 def test_a_machine_s_fault_is_told_and_costs_nothing(answers: Callable[..., Answers]) -> None:
-    answers(MachineFault("the GPU fell off the bus", mend="restart the machine"))
+    answers(MachineFault("the GPU fell off the bus", fix="restart the machine"))
     _, speed = judged(small(), shown(small()))
     assert speed.status == "error"
     assert speed.summary == "the GPU fell off the bus; restart the machine"
@@ -201,7 +201,7 @@ def test_recorded_times_are_judged_and_nothing_is_measured(
 ) -> None:
     gpu = answers()
     given = (a_timing(1.1), a_timing(2.0))
-    seen = timed(shown(small()), plan(small()), How("gpu"), H100, given)
+    seen = timed(shown(small()), plan(small()), RunOptions("gpu"), H100, given)
     assert seen.timings == given and len(seen.sampled) == 1
     assert not gpu.asked
 
@@ -219,7 +219,7 @@ def test_an_array_that_must_stay_as_it_is_has_to_be_one_of_the_kernel_s() -> Non
     assert timing_plan(LAB, case, asked, due, b"").fixed == ("A",)
     with pytest.raises(LabFault) as caught:
         timing_plan(LAB, case, asked.model_copy(update={"fixed": ("a",)}), due, b"")
-    assert caught.value.mend == "its arrays are A, B, C"
+    assert caught.value.fix == "its arrays are A, B, C"
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole flow, with the simulator's outputs in the place of the GPU's."""
     real = flow.run_cases
 
-    def simulated(lab: Lab, program: Any, cases: Any, how: How) -> Any:
+    def simulated(lab: Lab, program: Any, cases: Any, how: RunOptions) -> Any:
         return real(lab, program, cases, replace(how, on="sim"))
 
     monkeypatch.setattr(flow, "built_for", lambda on, program: program)

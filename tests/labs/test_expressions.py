@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.faults import LabFault
-from grader.labs.expressions import evaluate, evaluate_int
+from grader.labs.expressions import evaluate_expression, evaluate_integer
 
 DIMS = {"m": 37, "n": 41, "tile": 16}
 
@@ -36,7 +36,7 @@ VALUES = [
 
 @pytest.mark.parametrize(("text", "value"), VALUES)
 def test_value(text: str | int, value: float) -> None:
-    assert evaluate(text, DIMS) == value
+    assert evaluate_expression(text, DIMS) == value
 
 
 REFUSED = [
@@ -71,11 +71,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "what", "mend"), REFUSED)
-def test_refused(text: str, what: str, mend: str) -> None:
+def test_refused(text: str, what: str, fix: str) -> None:
     with pytest.raises(LabFault) as caught:
-        evaluate(text, DIMS)
+        evaluate_expression(text, DIMS)
     assert what in caught.value.what
-    assert mend in caught.value.mend
+    assert fix in caught.value.fix
 
 
 @pytest.mark.parametrize(
@@ -89,23 +89,23 @@ def test_refused(text: str, what: str, mend: str) -> None:
 )
 def test_count_refused(text: str, what: str) -> None:
     with pytest.raises(LabFault) as caught:
-        evaluate_int(text, DIMS, least=1)
+        evaluate_integer(text, DIMS, least=1)
     assert what in caught.value.what
 
 
 def test_count() -> None:
-    assert evaluate_int("ceil_div(n, 16)", DIMS, least=1) == 3
-    assert evaluate_int("n - 41", DIMS) == 0
+    assert evaluate_integer("ceil_div(n, 16)", DIMS, least=1) == 3
+    assert evaluate_integer("n - 41", DIMS) == 0
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**4))
 def test_ceil_div_covers_exactly(n: int, tile: int) -> None:
-    assert evaluate("ceil_div(n, tile)", {"n": n, "tile": tile}) == math.ceil(n / tile)
+    assert evaluate_expression("ceil_div(n, tile)", {"n": n, "tile": tile}) == math.ceil(n / tile)
 
 
 @given(st.text(max_size=40))
 def test_any_text_gives_a_number_or_one_fault(text: str) -> None:
     try:
-        assert isinstance(evaluate(text, DIMS), int | float)
+        assert isinstance(evaluate_expression(text, DIMS), int | float)
     except LabFault as fault:
         assert fault.what

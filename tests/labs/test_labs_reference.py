@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from grader.authoring.new_lab import make_skeleton
 from grader.checks.suite import plan
 from grader.labs.cases import prepare
-from grader.labs.expressions import evaluate
+from grader.labs.expressions import evaluate_expression
 from grader.labs.model import Case, Expected, Lab, Prepared
 from grader.labs.reading import lab_roots, list_labs, load_lab
 from grader.launch import KINDS, Array
@@ -209,7 +209,7 @@ def test_thresholds_are_expressions_over_every_case(name: str) -> None:
         ratio = check.options.get("max_global_bytes_ratio")
         for case in lab.cases if ratio is not None else ():
             resolved = case.resolved({d.name: d.maximum for d in lab.derivations})
-            assert 0 < evaluate(ratio, resolved.dims) <= 1.15
+            assert 0 < evaluate_expression(ratio, resolved.dims) <= 1.15
 
 
 @pytest.mark.parametrize("name", list_labs())

@@ -14,7 +14,7 @@ from grader.authoring.gate_lines import quiz_problems, wrong
 from grader.checks.quiz import mark
 from grader.cli.check import graded
 from grader.faults import LabFault
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.grading.quiz import open_paper, quiz_key
 from grader.labs.model import Case, CheckSpec, Choice, Question
 from grader.labs.quiz import FILE, asked, choices, form, given_answer, read_sheet, right_answer
@@ -75,7 +75,7 @@ ANSWERS: list[tuple[dict[str, Any], object]] = [
 @pytest.mark.parametrize(("question", "right"), ANSWERS)
 def test_answers_are_worked_out(tmp_path: Path, question: dict[str, Any], right: object) -> None:
     made(tmp_path, {"q": {"text": "?", **question}}, k=KERNEL, race=RACE)
-    assert quiz_key(load(tmp_path), How(threads=1)) == {"q": right}
+    assert quiz_key(load(tmp_path), RunOptions(threads=1)) == {"q": right}
 
 
 RUN = {"file": "k.cu", "counter": "ptx__requested_bytes_mem_global_op_ld.sum"}
@@ -138,7 +138,7 @@ def test_a_run_that_gives_no_number(tmp_path: Path, run: dict[str, Any], said: s
         tmp_path, {"q": {"text": "?", "case": "small", "given": {"v": run}, "answer": "v"}}, **files
     )
     with pytest.raises(LabFault) as caught:
-        quiz_key(load(tmp_path), How(threads=1))
+        quiz_key(load(tmp_path), RunOptions(threads=1))
     assert said in caught.value.what
     assert caught.value.where.endswith("quiz.q.given.v")
 
@@ -159,7 +159,7 @@ def test_the_gate(tmp_path: Path, question: dict[str, Any], sheet: str, found: l
     solutions = made(tmp_path, {"q": {"text": "?", **question}})
     if sheet:
         (solutions / FILE).write_text(sheet)
-    problems = list(quiz_problems(load(tmp_path), solutions, How(threads=1)))
+    problems = list(quiz_problems(load(tmp_path), solutions, RunOptions(threads=1)))
     assert len(problems) == len(found)
     assert all(said in problem for said, problem in zip(found, problems, strict=True))
 
@@ -168,7 +168,7 @@ def test_the_gate(tmp_path: Path, question: dict[str, Any], sheet: str, found: l
 def test_every_lab_has_a_quiz_that_holds(name: str) -> None:
     lab = load_lab(name)
     assert 3 <= len(lab.quiz) <= 6
-    assert list(quiz_problems(lab, lab.solution.parent, How())) == []
+    assert list(quiz_problems(lab, lab.solution.parent, RunOptions())) == []
     assert all(question.hint for question in lab.quiz)
 
 
@@ -179,7 +179,7 @@ def test_the_form_is_a_sheet_without_answers(name: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(text)
     sheet = read_sheet(tmp_path)
     assert list(sheet.entries) == [question.name for question in lab.quiz]
-    assert mark(open_paper(lab, sheet, How())).share == 0
+    assert mark(open_paper(lab, sheet, RunOptions())).share == 0
     assert not any(entry.text for entry in sheet.entries.values())
     assert max(map(len, text.splitlines())) <= 80
     assert "{" not in text and "when" not in yaml.safe_load(text)
@@ -192,9 +192,9 @@ def test_without_the_solutions_what_needs_them_is_left_open(tmp_path: Path) -> N
         "hard": {"text": "?", "case": "small", "given": given, "answer": "v"},
     }
     solutions = made(tmp_path, questions)
-    assert set(quiz_key(load(tmp_path), How(threads=1))) == {"easy", "hard"}
+    assert set(quiz_key(load(tmp_path), RunOptions(threads=1))) == {"easy", "hard"}
     (solutions / "scale.cu").unlink()
-    assert set(quiz_key(load(tmp_path), How(threads=1))) == {"easy"}
+    assert set(quiz_key(load(tmp_path), RunOptions(threads=1))) == {"easy"}
 
 
 HANDED_IN = [
@@ -225,7 +225,7 @@ def test_a_quiz_with_points(
     file.write_text(lab.solution.read_text() if kernel == "right" else kernel)
     if answers is not None:
         (tmp_path / FILE).write_text(answers)
-    made = graded(lab, file, How(), quiet=True)
+    made = graded(lab, file, RunOptions(), quiet=True)
     quiz = next(check for check in made.checks if check.name == "quiz")
     assert (quiz.status, quiz.points, made.score.points) == (status, points, total)
     assert (made.score.max_score, made.exit_code) == (110, code)

@@ -88,7 +88,7 @@ BROKEN_SPECS = [
     [row[1:] for row in BROKEN_SPECS],
     ids=[row[0] for row in BROKEN_SPECS],
 )
-def test_broken_spec(tmp_path: Path, old: str, new: str, where: str, what: str, mend: str) -> None:
+def test_broken_spec(tmp_path: Path, old: str, new: str, where: str, what: str, fix: str) -> None:
     assert SPEC.count(old) == 1
     roots = write_lab(tmp_path, SPEC.replace(old, new))
     with pytest.raises(LabFault) as caught:
@@ -97,7 +97,7 @@ def test_broken_spec(tmp_path: Path, old: str, new: str, where: str, what: str, 
     assert "lab.yaml" in fault.where
     assert where in f"{fault.where} {fault.what}"
     assert what in fault.what
-    assert mend in fault.mend
+    assert fix in fault.fix
 
 
 @pytest.mark.parametrize("name", ["scal", "SCALE", "../scale", "CA", "", "nothing-like-it"])
@@ -106,14 +106,14 @@ def test_unknown_lab(tmp_path: Path, name: str) -> None:
     with pytest.raises(LabFault) as caught:
         load_lab(name, roots)
     assert caught.value.what == f"there is no lab `{name}`"
-    assert "labs: scale" in caught.value.mend
-    assert ("did you mean scale?" in caught.value.mend) == ("ca" in name.lower())
+    assert "labs: scale" in caught.value.fix
+    assert ("did you mean scale?" in caught.value.fix) == ("ca" in name.lower())
 
 
 def test_no_labs_at_all(tmp_path: Path) -> None:
     with pytest.raises(LabFault) as caught:
         load_lab("scale", (tmp_path,))
-    assert caught.value.mend == f"no labs in {tmp_path}"
+    assert caught.value.fix == f"no labs in {tmp_path}"
 
 
 def test_where_labs_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_a_reference_that_does_not_end(
     place, _, number = caught.value.where.rpartition(":")
     assert place == str(lab.folder / "reference.py")
     assert int(number) in (line, line + 1)
-    assert "loop" in caught.value.mend
+    assert "loop" in caught.value.fix
     for left in set(threading.enumerate()) - before:
         left.join(10)
         assert not left.is_alive(), "it goes on"

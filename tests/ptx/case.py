@@ -24,7 +24,8 @@ class Case:
     """`text` has %d, %a, %b, %c, %e for the operands, or is the bare operation. The oracle takes
     operands as whole numbers (signed where the type is; floats as their bits) and gives the
     result's bits, or None where PTX leaves it open. `within`: largest relative error, for
-    approximations; `nan` results match any NaN."""
+    approximations; `nan` results match any NaN.
+    """
 
     text: str
     result: str

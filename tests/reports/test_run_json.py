@@ -72,8 +72,8 @@ def test_verdicts(findings: tuple[Finding, ...], verdict: str) -> None:
 
 FAULTS = [
     (StudentFault("does not compile", findings=(RACE,)), "findings", "race"),
-    (StudentFault("no kernel", mend="write one"), "findings", "launch-failure"),
-    (LabFault("no array", where="l.yaml:3", mend="save it"), "error", "launch-failure"),
+    (StudentFault("no kernel", fix="write one"), "findings", "launch-failure"),
+    (LabFault("no array", where="l.yaml:3", fix="save it"), "error", "launch-failure"),
     (MachineFault("no memory"), "error", "machine"),
 ]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.checks.speed import Options, judge
+from grader.checks.speed import Options, evaluate
 from grader.grading.record import provenance_json
 from grader.reports.json import dumps
 from grader.reports.text import grade_report, measured, plain, speed_lines
@@ -21,7 +21,7 @@ OPTIONS = Options(minimum=1.25, full=1.5, dims=DIMS, flop=FLOP, bytes=BYTES)
 def test_the_ratio_its_interval_the_times_and_the_peaks_are_told() -> None:
     peaks = {"copy_bytes_per_second": 2.4e12, "fma_flop_per_second": 60e12}
     with_cublas = {**peaks, "cublas_flop_per_second": 42.9e12}
-    verdict = judge(OPTIONS, shown(a_timing(1.6, sigma=0.0, peaks=with_cublas)))
+    verdict = evaluate(OPTIONS, shown(a_timing(1.6, sigma=0.0, peaks=with_cublas)))
     assert speed_lines(verdict.measurements) == [
         "1.600 times the baseline's speed (95 % interval 1.600 to 1.600, 400 pairs)",
         "1.25 ms a launch, the baseline 2 ms",
@@ -33,19 +33,19 @@ def test_the_ratio_its_interval_the_times_and_the_peaks_are_told() -> None:
 
 @pytest.mark.parametrize(("speedup", "told"), [(1.25, True), (1.4, False)])
 def test_a_doubt_is_told(speedup: float, told: bool) -> None:
-    verdict = judge(OPTIONS, shown(a_timing(speedup)))
+    verdict = evaluate(OPTIONS, shown(a_timing(speedup)))
     assert ("for a person" in " ".join(speed_lines(verdict.measurements))) == told
 
 
 def test_rates_that_are_not_known_are_left_out() -> None:
-    verdict = judge(Options(minimum=1, full=2), shown(a_timing(1.6, peaks={})))
+    verdict = evaluate(Options(minimum=1, full=2), shown(a_timing(1.6, peaks={})))
     assert len(speed_lines(verdict.measurements)) == 2
-    verdict = judge(OPTIONS, shown(a_timing(1.6, sigma=0.0, peaks={})))
+    verdict = evaluate(OPTIONS, shown(a_timing(1.6, sigma=0.0, peaks={})))
     assert speed_lines(verdict.measurements)[2:] == ["1,718 GFLOP/s", "10.1 GB/s"]
 
 
 def test_the_text_report_has_it_in_80_columns() -> None:
-    verdict = judge(OPTIONS, shown(a_timing(1.1, sigma=0.0)))
+    verdict = evaluate(OPTIONS, shown(a_timing(1.1, sigma=0.0)))
     check = a_result(
         "speed",
         verdict.status,
@@ -64,7 +64,7 @@ def test_the_text_report_has_it_in_80_columns() -> None:
 
 
 def test_json_is_strict_when_the_interval_has_no_end_yet() -> None:
-    verdict = judge(OPTIONS, shown(a_timing(1.6, pairs=5)))
+    verdict = evaluate(OPTIONS, shown(a_timing(1.6, pairs=5)))
     check = a_result("speed", verdict.status, measurements=verdict.measurements)
     held = json.loads(dumps(a_grade(check).to_json()))
     assert held["checks"][0]["measurements"]["speedup_high"] is None

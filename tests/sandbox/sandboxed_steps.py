@@ -29,11 +29,11 @@ def student(request: Any, arrays: dict[str, Any]) -> Step:
 
     other = Other(14, (0, 1, 0), (0, 0, 0), "read", "x = y;")
     found = Finding("race", "error", "hazard", line=9, thread=(1, 1, 0), other=other, cases=("a",))
-    raise StudentFault("it races", where="a.cu:9", mend="add a barrier", findings=(found,))
+    raise StudentFault("it races", where="a.cu:9", fix="add a barrier", findings=(found,))
 
 
 def lab(request: Any, arrays: dict[str, Any]) -> Step:
-    raise LabFault("bad lab", where="lab.yaml:3", mend="mend it")
+    raise LabFault("bad lab", where="lab.yaml:3", fix="mend it")
 
 
 def defect(request: Any, arrays: dict[str, Any]) -> Step:

@@ -23,11 +23,11 @@ SHORT = Limits(wall=5.0)
 
 @pytest.fixture(autouse=True)
 def steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "box"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
 def step(name: str) -> str:
-    return f"boxed_steps:{name}"
+    return f"sandboxed_steps:{name}"
 
 
 def marked(mark: str) -> list[str]:
@@ -97,7 +97,7 @@ def test_a_students_fault_comes_out_whole(confine: bool) -> None:
     with pytest.raises(StudentFault) as caught:
         call(step("student"), None, confine=confine)
     fault = caught.value
-    assert (fault.what, fault.where, fault.mend) == ("it races", "a.cu:9", "add a barrier")
+    assert (fault.what, fault.where, fault.fix) == ("it races", "a.cu:9", "add a barrier")
     (finding,) = fault.findings
     assert (finding.kind, finding.line, finding.thread, finding.cases) == (
         "race",

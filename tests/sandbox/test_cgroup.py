@@ -161,9 +161,9 @@ def test_a_box_in_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(place(), str)
         return
     monkeypatch.setattr("grader.sandbox.process.place", lambda: parent)
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "box"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
     for confine in (True, False):
-        assert call("boxed_steps:groups", None, confine=confine).value.startswith("0::/")
+        assert call("sandboxed_steps:groups", None, confine=confine).value.startswith("0::/")
         with pytest.raises(BoxDeath, match="timeout"):
-            call("boxed_steps:sleep", None, limits=Limits(wall=0.5), confine=confine)
+            call("sandboxed_steps:sleep", None, limits=Limits(wall=0.5), confine=confine)
     assert not list(parent.glob(f"warpgrade-{os.getpid()}-*"))

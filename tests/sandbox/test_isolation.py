@@ -1,5 +1,6 @@
 """The box: what its child sees of the machine and may take of it, and what stands where no sandbox
-works."""
+works.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from grader.sandbox.cgroup import place
 
 @pytest.fixture(autouse=True)
 def steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "box"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
 @pytest.fixture
@@ -41,14 +42,14 @@ def canary() -> Iterator[Path]:
 
 def test_a_secret_is_hidden_and_the_control_shows_it(canary: Path) -> None:
     secret = str(canary)
-    assert call("boxed_steps:look", secret, confine=True).value == "FileNotFoundError"
-    assert call("boxed_steps:look", secret, confine=False).value == "the secret answer"
-    shown = call("boxed_steps:look", secret, confine=True, readable=(canary.parent,))
+    assert call("sandboxed_steps:look", secret, confine=True).value == "FileNotFoundError"
+    assert call("sandboxed_steps:look", secret, confine=False).value == "the secret answer"
+    shown = call("sandboxed_steps:look", secret, confine=True, readable=(canary.parent,))
     assert shown.value == "the secret answer"
 
 
 def test_what_is_shown_cannot_be_written(canary: Path) -> None:
-    reply = call("boxed_steps:deface", str(canary), confine=True, readable=(canary.parent,))
+    reply = call("sandboxed_steps:deface", str(canary), confine=True, readable=(canary.parent,))
     assert reply.value in ("OSError", "PermissionError")  # a read-only file system, or its owner
     assert canary.read_text() == "the secret answer"
 
@@ -56,13 +57,13 @@ def test_what_is_shown_cannot_be_written(canary: Path) -> None:
 @pytest.mark.parametrize("place", ["/etc/passwd", str(Path.home()), str(Path(__file__))])
 def test_the_rest_of_the_machine_is_not_there(place: str) -> None:
     assert os.path.exists(place)
-    inside = call("boxed_steps:look", place, confine=True).value
+    inside = call("sandboxed_steps:look", place, confine=True).value
     assert inside in ("FileNotFoundError", "IsADirectoryError")  # at most an empty parent
 
 
 def test_who_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_SECRET", "do not tell")
-    inside = call("boxed_steps:identity", None, confine=True).value
+    inside = call("sandboxed_steps:identity", None, confine=True).value
     assert inside["interfaces"] == ["lo"]
     assert inside["processes"] <= 3
     assert inside["uid"] != 0
@@ -70,8 +71,8 @@ def test_who_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_fork_bomb_is_bounded() -> None:
-    assert call("boxed_steps:forks", 100, limits=Limits(processes=20), confine=True).value <= 20
-    assert call("boxed_steps:forks", 10, limits=Limits(processes=20), confine=True).value == 10
+    assert call("sandboxed_steps:forks", 100, limits=Limits(processes=20), confine=True).value <= 20
+    assert call("sandboxed_steps:forks", 10, limits=Limits(processes=20), confine=True).value == 10
 
 
 def test_the_sandbox_says_what_it_is() -> None:
@@ -88,8 +89,8 @@ def test_confinement_that_is_asked_for_and_not_there_is_refused(
     assert confinement() == ""
     assert "No permissions" in why_unconfined()
     with pytest.raises(MachineFault, match="No permissions"):
-        call("boxed_steps:echo", 1, confine=True)
-    assert call("boxed_steps:echo", 1).value == 1
+        call("sandboxed_steps:echo", 1, confine=True)
+    assert call("sandboxed_steps:echo", 1).value == 1
 
 
 def test_other_peoples_work_needs_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +100,7 @@ def test_other_peoples_work_needs_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> 
     )
     with pytest.raises(MachineFault, match="No permissions") as caught:
         refuse_unconfined()
-    assert "--unsafe-no-sandbox" in caught.value.mend
+    assert "--unsafe-no-sandbox" in caught.value.fix
     refuse_unconfined(unsafe=True)
 
 
@@ -108,7 +109,7 @@ def test_a_whole_box_takes_no_more_memory_than_its_limit() -> None:
     limits = Limits(wall=10.0, memory=300 << 20, output=1 << 20)
     request = {"processes": 3, "bytes": 150 << 20}
     if isinstance(place(), str):
-        assert call("boxed_steps:hoard", request, limits=limits).value == 3
+        assert call("sandboxed_steps:hoard", request, limits=limits).value == 3
         return
     with pytest.raises(BoxDeath, match="memory: all of it needed more than 300 MB"):
-        call("boxed_steps:hoard", request, limits=limits)
+        call("sandboxed_steps:hoard", request, limits=limits)

@@ -26,11 +26,12 @@ USERS = range(61000, 61180)
 @pytest.fixture(autouse=True)
 def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """A container without namespaces, whose interpreter anybody may read: once it runs, a step
-    of ours needs nothing more of it."""
+    of ours needs nothing more of it.
+    """
     monkeypatch.setattr(module, "DYNAMIC_USERS", USERS)
     monkeypatch.setattr("grader.sandbox.call.find", lambda: "no namespaces here")
     monkeypatch.setattr("grader.sandbox.process.reachable", lambda paths: True)
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "box"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
 @pytest.fixture
@@ -52,10 +53,10 @@ def test_the_answers_are_hidden_from_another_user(lab: Path) -> None:
         with pytest.raises(MachineFault, match=r"could read .*\n  run the grader as root"):
             hide([lab, answer])
         return
-    assert call("boxed_steps:look", str(answer)).value == "the canary"
+    assert call("sandboxed_steps:look", str(answer)).value == "the canary"
     hide([lab, answer])
     assert exposed([lab, answer]) == ()
-    assert call("boxed_steps:look", str(answer)).value == "PermissionError"
+    assert call("sandboxed_steps:look", str(answer)).value == "PermissionError"
     assert answer.read_text() == "the canary"
 
 
@@ -74,14 +75,14 @@ def test_a_closed_folder_is_its_owners(lab: Path) -> None:
 def stays_who_we_are() -> bool:
     """Only root can become somebody else; who is not stays the one that reads the answers."""
     if not AS_ROOT:
-        assert call("boxed_steps:identity", None).value["uid"] == os.geteuid()
+        assert call("sandboxed_steps:identity", None).value["uid"] == os.geteuid()
     return not AS_ROOT
 
 
 def test_a_step_is_somebody_else_each_time() -> None:
     if stays_who_we_are():
         return
-    users = {call("boxed_steps:identity", None).value["uid"] for _ in range(3)}
+    users = {call("sandboxed_steps:identity", None).value["uid"] for _ in range(3)}
     assert users <= set(USERS)
 
 
@@ -128,12 +129,14 @@ def test_it_ends_with_its_caller() -> None:
         return
     mark = f"warpgrade-caller-{time.monotonic_ns()}"
     text = (
-        "import sys; sys.path[:0] = sys.argv[1:3]; import grader.sandbox.call, grader.sandbox.process as child; "
+        "import sys; sys.path[:0] = sys.argv[1:3]; "
+        "import grader.sandbox.call, grader.sandbox.process as child; "
         "grader.sandbox.call.find = lambda: 'none'; child.reachable = lambda paths: True; "
-        "print('here', flush=True); grader.sandbox.call.call('boxed_steps:sleeps_as', sys.argv[3])"
+        "print('here', flush=True); "
+        "grader.sandbox.call.call('sandboxed_steps:sleeps_as', sys.argv[3])"
     )
     root = Path(__file__).parents[2]
-    command = [sys.executable, "-c", text, str(root), str(root / "tests" / "box"), mark]
+    command = [sys.executable, "-c", text, str(root), str(root / "tests" / "sandbox"), mark]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
         assert caller.stdout is not None and caller.stdout.readline() == b"here\n"
         deadline = time.monotonic() + 20
@@ -151,7 +154,7 @@ def test_it_ends_with_its_caller() -> None:
 def test_a_fork_bomb_is_bounded() -> None:
     if stays_who_we_are():
         return
-    assert call("boxed_steps:forks", 100, limits=Limits(processes=20)).value <= 20
+    assert call("sandboxed_steps:forks", 100, limits=Limits(processes=20)).value <= 20
 
 
 def test_no_two_boxes_have_the_same_user(monkeypatch: pytest.MonkeyPatch) -> None:

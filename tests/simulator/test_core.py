@@ -38,7 +38,7 @@ def test_a_core_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch, tol
     path = built(monkeypatch, told)
     with pytest.raises(MachineFault, match="built from other sources") as caught:
         Core(path)
-    assert "make demo" in caught.value.mend
+    assert "make demo" in caught.value.fix
 
 
 @pytest.mark.parametrize("told", [digest(SOURCES), ""])

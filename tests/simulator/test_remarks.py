@@ -48,7 +48,8 @@ GUARD, LOOPS = "store (a guard)", "bounds of the loop"
 @dataclass(frozen=True)
 class Said:
     """A kernel, its launch, the kind that it draws (none: it is clean), and a text that is said of
-    it or, `unsaid`, that is not."""
+    it or, `unsaid`, that is not.
+    """
 
     source: str
     kind: str

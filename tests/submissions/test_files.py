@@ -63,7 +63,7 @@ def test_refused_content(tmp_path: Path, data: bytes, line: int, what: str) -> N
     fault = caught.value
     assert what in fault.what
     assert fault.where == (f"kernel.cu:{line}" if line else "kernel.cu")
-    assert fault.mend
+    assert fault.fix
     assert [(f.severity, f.line, f.file) for f in fault.findings] == [("error", line, "kernel.cu")]
 
 
@@ -71,7 +71,7 @@ def test_missing_file_names_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "tiled.cu").write_bytes(SOURCE)
     with pytest.raises(LabFault, match="no such file") as caught:
         read_submission(tmp_path / "tilde.cu")
-    assert caught.value.mend == f"did you mean {tmp_path / 'tiled.cu'}?"
+    assert caught.value.fix == f"did you mean {tmp_path / 'tiled.cu'}?"
 
 
 def test_missing_folder(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_link_is_refused_wherever_it_leads(leads_to: str, tmp_path: Path) -> N
     (tmp_path / "link.cu").symlink_to(leads_to)
     with pytest.raises(LabFault, match="symbolic link") as caught:
         read_submission(tmp_path / "link.cu")
-    assert "the .cu file itself" in caught.value.mend
+    assert "the .cu file itself" in caught.value.fix
 
 
 def test_a_folder_may_be_a_link(tmp_path: Path) -> None:

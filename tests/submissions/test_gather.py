@@ -259,4 +259,4 @@ def test_what_is_no_folder(name: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "x.cu").write_bytes(A)
     with pytest.raises(LabFault, match=what) as raised:
         gather(tmp_path / name, LAB)
-    assert raised.value.mend
+    assert raised.value.fix

@@ -1,5 +1,6 @@
 """What may lie in a zip instead of a submission, and zips that are none: each gets its verdict,
-nothing outside is read, and the honest neighbour is graded as ever."""
+nothing outside is read, and the honest neighbour is graded as ever.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +129,7 @@ def test_a_member_that_cannot_be_read(
     found = {one.student: one for one in gather(broken(path, change), LAB).found}
     with pytest.raises(kind, match=what) as raised:
         found["eve"].read()
-    assert raised.value.mend
+    assert raised.value.fix
     assert found["honest"].read() == HONEST
 
 
@@ -145,7 +146,7 @@ def test_a_zip_that_is_none(change: Callable[[bytearray], None], tmp_path: Path)
     path = archive(tmp_path / "class.zip", {"honest.cu": HONEST})
     with pytest.raises(LabFault, match="zip") as raised:
         gather(broken(path, change), LAB)
-    assert raised.value.mend
+    assert raised.value.fix
 
 
 def test_a_zip_with_a_directory_of_millions(tmp_path: Path) -> None:

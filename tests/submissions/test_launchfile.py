@@ -117,7 +117,7 @@ BROKEN = [
     [row[1:] for row in BROKEN],
     ids=[row[0] for row in BROKEN],
 )
-def test_broken(tmp_path: Path, old: str, new: str, where: str, said: str, mend: str) -> None:
+def test_broken(tmp_path: Path, old: str, new: str, where: str, said: str, fix: str) -> None:
     assert GOOD.count(old) == 1
     path = write(tmp_path, GOOD.replace(old, new))
     with pytest.raises(LabFault) as caught:
@@ -125,7 +125,7 @@ def test_broken(tmp_path: Path, old: str, new: str, where: str, said: str, mend:
     assert caught.value.where.startswith(str(path))
     assert where in caught.value.where
     assert said in caught.value.what
-    assert mend in caught.value.mend
+    assert fix in caught.value.fix
     assert "\n" not in caught.value.what
 
 
@@ -215,11 +215,11 @@ def test_a_launch_that_fits(tmp_path: Path) -> None:
     ids=[row[0] for row in MISMATCHES],
 )
 def test_a_launch_that_does_not_fit(
-    tmp_path: Path, old: str, new: str, where: str, said: str, mend: str
+    tmp_path: Path, old: str, new: str, where: str, said: str, fix: str
 ) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(LabFault) as caught:
         match(KERNEL, read_launch(write(tmp_path, GOOD.replace(old, new))))
     assert where in caught.value.where
     assert said in caught.value.what
-    assert caught.value.mend == mend + KERNEL.signature
+    assert caught.value.fix == fix + KERNEL.signature

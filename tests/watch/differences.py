@@ -102,7 +102,8 @@ def problems(given: tuple[Reason, ...]) -> Iterator[str]:
 
 def table() -> str:
     """One row a reason: how many kernels are wrong and only we say so, and how many are right and
-    only a tool says otherwise."""
+    only a tool says otherwise.
+    """
     held, lines = kernels(), []
     lines.append(f"{'only ours':>9}  {'only theirs':>11}  reason")
     for reason in reasons():

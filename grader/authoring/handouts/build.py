@@ -20,7 +20,7 @@ from grader.authoring.handouts.figures.tiles import phase_table
 from grader.authoring.handouts.page import Page, Sources, expand
 from grader.authoring.handouts.runs import message
 from grader.faults import LabFault
-from grader.labs.files import write_whole
+from grader.labs.files import write_atomically
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots, list_labs, load_lab
 
@@ -33,7 +33,8 @@ LINK = re.compile(r"(\]\([a-z0-9-]+)\.md((?:#[\w-]+)?\))")
 
 def html(page: Page, folder: Path, navigation: str = "") -> str:
     """One self-contained HTML page: style and figures (out of `folder`) inside it, no script.
-    `navigation` is HTML put before it; links to other pages' .md become .html. Raises LabFault."""
+    `navigation` is HTML put before it; links to other pages' .md become .html. Raises LabFault.
+    """
     arguments = [
         "--standalone",
         "--embed-resources",
@@ -52,7 +53,8 @@ def html(page: Page, folder: Path, navigation: str = "") -> str:
 
 def pdf(page: Page, folder: Path) -> bytes:
     """The page as PDF, A4, with its figures out of `folder`; the same bytes every time. Raises
-    LabFault."""
+    LabFault.
+    """
     body = _pandoc(page, "typst", "pdf", ["--columns=1000"])
     for name, alt in page.figures.items():
         place = f'image("figures/{name}.svg"'
@@ -94,14 +96,15 @@ def build_site(
 ) -> tuple[Path, ...]:
     """Write the pages `names` (all when empty) and the index to folder `out`; what was written.
 
-    Raises LabFault: a page's directive or link does not hold; MachineFault."""
+    Raises LabFault: a page's directive or link does not hold; MachineFault.
+    """
     order = page_order()
     written = []
     for name in names or (INDEX, *order):
         announce(name)
         page = build_page(name, out)
-        write_whole(out / f"{name}.html", html(page, out, navigation(name, order)).encode())
-        write_whole(out / f"{name}.pdf", pdf(page, out))
+        write_atomically(out / f"{name}.html", html(page, out, navigation(name, order)).encode())
+        write_atomically(out / f"{name}.pdf", pdf(page, out))
         written += [out / f"{name}.html", out / f"{name}.pdf"]
     return tuple(written)
 
@@ -123,7 +126,8 @@ def _page(path: Path, lab: Lab | None, out: Path) -> Page:
 
 def lab_pages(lab: Lab, out: Path) -> tuple[str, bytes]:
     """The page of a lab alone, of handouts/ beside its labs/: as HTML without links to other pages'
-    navigation, and as PDF; `out` is a folder for its figures. Raises LabFault."""
+    navigation, and as PDF; `out` is a folder for its figures. Raises LabFault.
+    """
     page = _page(handout_of(lab), lab, out)
     return html(page, out), pdf(page, out)
 
@@ -150,7 +154,7 @@ def draw_figure(name: str, out: Path) -> str | None:
     if figure is None:
         return None
     (out / "figures").mkdir(parents=True, exist_ok=True)
-    write_whole(out / "figures" / f"{name}.svg", svg(figure))
+    write_atomically(out / "figures" / f"{name}.svg", svg(figure))
     return str(getattr(module, f"{name.upper()}_ALT"))
 
 

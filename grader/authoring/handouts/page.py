@@ -36,7 +36,8 @@ SILENT = ("dims", "kind", "budget", "fixed", "flop", "bytes", "cublas", "full")
 
 def graded_table(lab: Lab) -> str:
     """One row a check: its points and what it asks, as a Markdown table. Raises LabFault for an
-    option that there are no words for."""
+    option that there are no words for.
+    """
     rows = ["| check | points | what it asks |", "| --- | ---: | --- |"]
     for check in lab.checks:
         asks = "; ".join(requirements(lab, check))
@@ -129,7 +130,8 @@ def _speed(lab: Lab, minimum: float, full: float) -> str:
 
 def quiz_list(lab: Lab) -> str:
     """A numbered Markdown list, each question with the name it has in answers.yaml. Raises
-    LabFault for a question whose numbers do not work out."""
+    LabFault for a question whose numbers do not work out.
+    """
     blocks = []
     for number, question in enumerate(lab.quiz, start=1):
         unit = "" if question.unit in question.text else f" (in {question.unit})"
@@ -152,7 +154,8 @@ TITLE = re.compile(r"\A# (.+)$", re.MULTILINE)
 @dataclass(frozen=True)
 class Sources:
     """Where the parts of a page come from that have to be run: `figure` gives a figure's alt text
-    by name, None when it has no data; `phases` the table; `message` what a twin draws."""
+    by name, None when it has no data; `phases` the table; `message` what a twin draws.
+    """
 
     figure: Callable[[str], str | None]
     phases: Callable[[], str]
@@ -176,15 +179,15 @@ def expand(name: str, text: str, lab: Lab | None, sources: Sources) -> Page:
     for number, line in enumerate(text.splitlines(), start=1):
         match = DIRECTIVE.match(line)
         if line.startswith("{{") and match is None:
-            raise LabFault("not a directive", where=f"{name}.md:{number}", mend=line)
+            raise LabFault("not a directive", where=f"{name}.md:{number}", fix=line)
         try:
             lines.append(_carried_out(match, lab, sources, figures) if match else line)
         except LabFault as fault:
             where = f"{name}.md:{number}" + (f": {fault.where}" if fault.where else "")
-            raise LabFault(fault.what, where=where, mend=fault.mend) from fault
+            raise LabFault(fault.what, where=where, fix=fault.fix) from fault
     title = TITLE.search(text)
     if title is None:
-        raise LabFault("does not start with a title", where=f"{name}.md:1", mend="# Title")
+        raise LabFault("does not start with a title", where=f"{name}.md:1", fix="# Title")
     return Page(name, title.group(1), "\n".join(lines) + "\n", figures)
 
 
@@ -201,11 +204,11 @@ def _carried_out(
     if word == "phases":
         return sources.phases()
     if lab is None:
-        raise LabFault(f"`{word}` is for a lab's page", mend="name the page as the lab")
+        raise LabFault(f"`{word}` is for a lab's page", fix="name the page as the lab")
     if word == "graded":
         return graded_table(lab)
     if word == "quiz":
         return quiz_list(lab)
     if word == "message":
         return "\n".join(f"    {line}" for line in sources.message(lab, name).splitlines())
-    raise LabFault(f"there is no directive `{word}`", mend="figure, phases, graded, quiz, message")
+    raise LabFault(f"there is no directive `{word}`", fix="figure, phases, graded, quiz, message")

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from grader.authoring.gate import lab_folder, wrong_twin_kind
 from grader.compile.source import compile_source
 from grader.faults import LabFault
-from grader.grading.pipeline import grade
+from grader.feedback.grade import grade
 from grader.grading.run import run_all
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots, load_lab
@@ -30,7 +30,8 @@ KERNELS = Path(__file__).parent / "kernels"
 def solution(lab: str, **constants: int) -> str:
     """A lab's solution with some of its `#define`d constants set anew, for example TILE=2.
 
-    Raises LabFault when there is no such lab or constant, or the solution is not here."""
+    Raises LabFault when there is no such lab or constant, or the solution is not here.
+    """
     path = load_lab(lab).solution
     return with_constants(_text(path), path, constants)
 
@@ -56,7 +57,8 @@ def with_constants(text: str, path: Path, constants: Mapping[str, int]) -> str:
 
 def ran(source: str, launch: Launch, *, table: bool = True) -> Trace:
     """The trace of one launch, with its access table. Raises LabFault when it finds anything: a
-    figure shows a sound kernel."""
+    figure shows a sound kernel.
+    """
     program = compile_source(source.encode(), "figure.cu")
     (trace,) = run_all(program, [launch], table=table, threads=1)
     if trace.errors or not trace.ended:
@@ -93,9 +95,9 @@ def _text(path: Path) -> str:
 
 # What a GPU measured for the figures that need one: handouts/data/ladder.json.
 #
-# `python -m bench.ladder` writes it. Rates are in FLOP/s, bandwidth in bytes a second, sizes are n of
-# an n x n x n product; `labs` has, for each lab with a speed check, what one launch of its solution
-# has to do (FLOP and bytes, as its lab.yaml says) and the seconds it took.
+# `python -m bench.ladder` writes it. Rates are in FLOP/s, bandwidth in bytes a second, sizes are n
+# of an n x n x n product; `labs` has, for each lab with a speed check, what one launch of its
+# solution has to do (FLOP and bytes, as its lab.yaml says) and the seconds it took.
 
 CUBLAS = "cuBLAS"
 """Its name among the rungs."""
@@ -144,8 +146,8 @@ def measured() -> Measured | None:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        mend = "measure again: python -m bench.ladder"
-        raise LabFault(f"{place}: {first['msg']}", where=str(path), mend=mend) from None
+        fix = "measure again: python -m bench.ladder"
+        raise LabFault(f"{place}: {first['msg']}", where=str(path), fix=fix) from None
 
 
 WIDTH = 84
@@ -155,7 +157,8 @@ AT_FAULT = re.compile(r"(look at line \d+), `.*`:")
 
 def message(lab: Lab, twin: str) -> str:
     """The finding that `solutions/<lab>/wrong/<twin>.cu` draws, as a student reads it, without the
-    lines of source: they are nearly a solution's. Raises LabFault."""
+    lines of source: they are nearly a solution's. Raises LabFault.
+    """
     path = lab_folder(lab).solutions / "wrong" / f"{twin}.cu"
     made = grade(lab, read_submission(path))
     kind = wrong_twin_kind(path.name)

@@ -26,7 +26,8 @@ FILE = "equivalent.yaml"
 
 class Entry(Strict):
     """A reason: `line` is the solution's line without its indentation, `change` as the table of
-    mutants shows it. `only: speed` says that a GPU's clock alone can tell the mutant."""
+    mutants shows it. `only: speed` says that a GPU's clock alone can tell the mutant.
+    """
 
     operator: str
     line: str
@@ -51,7 +52,8 @@ class Reasoned:
 
 def apply_reasons(path: Path, tried: Sequence[Tried]) -> Reasoned:
     """The survivors with their reasons from the file at `path`, when there is one. Raises
-    LabFault for a file that cannot be read."""
+    LabFault for a file that cannot be read.
+    """
     if not path.exists():
         return Reasoned(tuple(tried))
     document = read_document(path, Reasons)
@@ -101,7 +103,8 @@ class Demand:
 def demands(lab: str, reasoned: Reasoned, checks: Collection[str]) -> Iterator[Demand]:
     """The summary first, then one line for each thing that does not hold: a mutant that survives,
     one that the public cases miss, a reason that fits nothing or names a check that is none of the
-    lab's `checks`, too many reasons."""
+    lab's `checks`, too many reasons.
+    """
     file = f"solutions/{lab}/{FILE}"
     faults = [*_survivors(reasoned.tried, file), *_hidden(reasoned.tried)]
     faults += [Demand("a reason for a mutant", False, where) for where in reasoned.stale]
@@ -134,8 +137,8 @@ def diff(mutant: Mutant) -> str:
 def _survivors(tried: Sequence[Tried], file: str) -> Iterator[Demand]:
     for one in tried:
         if one.survives:
-            mend = f"add a public case or a check that sees it, or a reason to {file}"
-            seen = f"{diff(one.mutant)}  No check fails: {mend}"
+            fix = f"add a public case or a check that sees it, or a reason to {file}"
+            seen = f"{diff(one.mutant)}  No check fails: {fix}"
             yield Demand(f"mutant {one.mutant.name}", False, seen)
 
 

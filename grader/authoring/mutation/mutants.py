@@ -19,7 +19,8 @@ from grader.authoring.mutation.syntax import line_of, parse, text
 @dataclass(frozen=True)
 class Edit:
     """Bytes `start` to `end` of a source become `new`. `line`, from 1, is that of what is meant,
-    `change` says it in one line."""
+    `change` says it in one line.
+    """
 
     start: int
     end: int
@@ -37,7 +38,8 @@ order."""
 class Mutant:
     """A source after one edit: `name` is `<operator>-<line>-<n>`, the same for the same source;
     `was` is the text of the edited line without its indentation, `now` what became of it, ""
-    when the edit is about more than one line."""
+    when the edit is about more than one line.
+    """
 
     name: str
     operator: str

@@ -19,9 +19,10 @@ from grader.authoring.mutation.verdict import SYMPTOMS, Tried, Verdict, essence,
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
-from grader.grading.cases import How
-from grader.grading.pipeline import Grade, grade
-from grader.grading.prefetch import abreast
+from grader.feedback.grade import grade
+from grader.grading.cases import RunOptions
+from grader.grading.pipeline import Grade
+from grader.grading.prefetch import map_parallel
 from grader.labs.model import Lab
 from grader.launch import Finding
 from grader.submissions.files import Submission
@@ -40,7 +41,8 @@ Visibility = Literal["public", "all"]
 @dataclass(frozen=True)
 class Standard:
     """What a lab's mutants are held against: the solution's text, its PTX, the checks that it
-    passes, and the steps that a block of a mutant may take."""
+    passes, and the steps that a block of a mutant may take.
+    """
 
     lab: Lab
     source: str
@@ -51,7 +53,7 @@ class Standard:
     limit: float
 
 
-def set_standard(lab: Lab, source: str, how: How) -> Standard:
+def set_standard(lab: Lab, source: str, how: RunOptions) -> Standard:
     """The solution measured. Raises LabFault when it does not pass, MachineFault."""
     submission = submission_of(lab, source)
     steps = FIRST_LIMIT
@@ -73,7 +75,8 @@ def _ran_out(made: Grade) -> bool:
 
 def try_mutant(standard: Standard, source: str) -> Verdict:
     """Compiled, compared with the solution's PTX, and graded as a student's file would be: on the
-    public cases, and where those see nothing on all. Raises LabFault, MachineFault."""
+    public cases, and where those see nothing on all. Raises LabFault, MachineFault.
+    """
     submission = submission_of(standard.lab, source)
     if _is_same(standard, submission):
         return Verdict("same-ptx")
@@ -159,7 +162,8 @@ class Cache:
 @dataclass(frozen=True)
 class Begun:
     """A lab's mutants before they are tried: the verdicts that are remembered, by mutant's name,
-    and what the others will be held against; None when there are no others."""
+    and what the others will be held against; None when there are no others.
+    """
 
     lab: Lab
     solution: Path
@@ -170,16 +174,18 @@ class Begun:
 
 
 def study(
-    lab: Lab, solution: Path, how: How, announce: Callable[[str], None] = lambda what: None
+    lab: Lab, solution: Path, how: RunOptions, announce: Callable[[str], None] = lambda what: None
 ) -> Reasoned:
     """Every mutant of the solution with its verdict, and with the reasons that its author gives.
-    Raises LabFault and MachineFault."""
+    Raises LabFault and MachineFault.
+    """
     return finish(begin(lab, solution, how), how, announce)
 
 
-def begin(lab: Lab, solution: Path, how: How) -> Begun:
+def begin(lab: Lab, solution: Path, how: RunOptions) -> Begun:
     """The mutants made, and the solution measured if one of them is new. Raises LabFault and
-    MachineFault."""
+    MachineFault.
+    """
     source = _read(solution)
     mutants = tuple(make_mutants(source))
     cache = Cache(verdicts_folder(), stamp_of(lab, source, how))
@@ -189,13 +195,16 @@ def begin(lab: Lab, solution: Path, how: How) -> Begun:
     return Begun(lab, solution, mutants, cache, known, standard)
 
 
-def finish(begun: Begun, how: How, announce: Callable[[str], None] = lambda what: None) -> Reasoned:
+def finish(
+    begun: Begun, how: RunOptions, announce: Callable[[str], None] = lambda what: None
+) -> Reasoned:
     """The new mutants tried: `how.threads` at a time (None: one a core), each on one thread of
-    the simulator. Raises LabFault and MachineFault."""
+    the simulator. Raises LabFault and MachineFault.
+    """
     known = dict(begun.known)
     if begun.standard is not None:
         fresh = [mutant for mutant in begun.mutants if mutant.name not in known]
-        tries = abreast(partial(_met, begun.standard), fresh, how.at_a_time)
+        tries = map_parallel(partial(_met, begun.standard), fresh, how.at_a_time)
         for number, (mutant, verdict) in enumerate(tries, 1):
             announce(f"{begun.lab.name}: mutant {number} of {len(fresh)}")
             begun.cache.keep(mutant, verdict)
@@ -221,9 +230,10 @@ def verdicts_folder() -> Path | None:
     return compiled.parent / "mutants" if compiled else None
 
 
-def stamp_of(lab: Lab, solution: str, how: How) -> str:
+def stamp_of(lab: Lab, solution: str, how: RunOptions) -> str:
     """What a verdict depends on beside the mutant: the solution, the lab's files, the seed, every
-    file of the grader, and the compiler."""
+    file of the grader, and the compiler.
+    """
     digest = hashlib.sha256()
     package = Path(grader.__file__).parent
     files = {file for kind in _JUDGES for file in package.rglob(kind) if file.is_file()}

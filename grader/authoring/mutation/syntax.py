@@ -15,7 +15,8 @@ def parse(source: bytes) -> Node:
 
 def walk(node: Node, *kinds: str) -> Iterator[Node]:
     """The nodes of those kinds (all, when none is named) at and below `node`, in the text's
-    order; strings and what belongs to a declaration's attributes included."""
+    order; strings and what belongs to a declaration's attributes included.
+    """
     if not kinds or node.type in kinds:
         yield node
     for child in node.children:

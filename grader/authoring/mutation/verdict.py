@@ -54,7 +54,8 @@ def from_json(row: Any) -> Verdict | None:
 @dataclass(frozen=True)
 class Tried:
     """A mutant with its verdict; `reason` is why it may survive, "" when none is written, `only`
-    the check that alone can see it ("speed")."""
+    the check that alone can see it ("speed").
+    """
 
     mutant: Mutant
     verdict: Verdict
@@ -86,7 +87,8 @@ the kernel that spills as a whole."""
 @dataclass(frozen=True)
 class Told:
     """Whether an error of the report names the line; whether there is an error at all; and every
-    line that the errors name, origins included."""
+    line that the errors name, origins included.
+    """
 
     named: bool
     located: bool
@@ -105,7 +107,8 @@ def told(right: str, wrong: str, errors: Iterable[Finding]) -> Told:
 
 def changed_lines(right: str, wrong: str) -> frozenset[int]:
     """The lines of `wrong`, from 1, that are not in `right`, and the line after each gap where
-    lines of `right` are missing. Empty lines, comments and indentation make no difference."""
+    lines of `right` are missing. Empty lines, comments and indentation make no difference.
+    """
     old = [line for _, line in _lines(right)]
     new = _lines(wrong)
     matcher = SequenceMatcher(None, old, [line for _, line in new], autojunk=False)
@@ -124,7 +127,8 @@ def _lines(source: str) -> list[tuple[int, str]]:
 
 def code_rows(source: str) -> tuple[int, ...]:
     """For every line, from 0 for the place before the first, how many lines of code there are up
-    to it: lines without code (empty, a comment, braces alone) lie at their predecessor's row."""
+    to it: lines without code (empty, a comment, braces alone) lie at their predecessor's row.
+    """
     return tuple(accumulate((_is_code(line) for line in source.splitlines()), initial=0))
 
 
@@ -135,7 +139,8 @@ def _is_code(line: str) -> bool:
 
 def _spans(finding: Finding) -> tuple[range, ...]:
     """The lines that a finding speaks of: between a hazard's two accesses a barrier is missing,
-    and what the accessed place depends on is told as its origins."""
+    and what the accessed place depends on is told as its origins.
+    """
     origins = tuple(range(o.line, o.line + 1) for o in finding.origins)
     return (*_accesses(finding), *origins)
 

@@ -30,7 +30,8 @@ _PLACE = "@PACKAGE@"
 def autograder_zip(lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | None = None) -> bytes:
     """The zip for a lab. `seed` draws the hidden inputs, the same for all students; `limit` is in
     seconds a launch. `wheel` is what pip installs; without one this checkout, else the version of
-    this package from PyPI. Raises LabFault: a file cannot be read."""
+    this package from PyPI. Raises LabFault: a file cannot be read.
+    """
     package, wanted = _package(wheel)
     files = {**dict(_lab_files(lab)), **package}
     config = {"lab": lab.name, "seed": seed.hex(), "limit": limit}
@@ -69,4 +70,4 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         what = f"cannot read the file: {error.strerror}"
-        raise LabFault(what, where=str(path), mend="the zip would not be whole") from None
+        raise LabFault(what, where=str(path), fix="the zip would not be whole") from None

@@ -21,9 +21,10 @@ from grader.export import gradescope
 from grader.export.container.build import CONFIG
 from grader.export.formats import FAILED, Options, row_of
 from grader.faults import Fault, MachineFault, StudentFault
-from grader.grading.pipeline import grade, refusal
+from grader.feedback.grade import grade
+from grader.grading.pipeline import grade_unreadable
 from grader.grading.record import Grade
-from grader.labs.files import write_whole
+from grader.labs.files import write_atomically
 from grader.labs.model import Lab
 from grader.labs.quiz import FILE, AnswerSheet, read_sheet
 from grader.labs.reading import load_lab
@@ -59,7 +60,8 @@ def main() -> int:
 
 def run(root: Path) -> int:
     """Grade root/submission into root/results/results.json. Raises LabFault and MachineFault, and
-    then there is no such file."""
+    then there is no such file.
+    """
     results = root / "results" / "results.json"
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
@@ -70,9 +72,9 @@ def run(root: Path) -> int:
     print(plain(grade_report(made)))
     row = row_of(made)
     if row.points is None:
-        raise MachineFault(FAILED, where="run_autograder", mend="press Rerun in Gradescope")
+        raise MachineFault(FAILED, where="run_autograder", fix="press Rerun in Gradescope")
     shown = replace(row, grade=redact(made))
-    write_whole(results, gradescope.export([shown], Options()).encode())
+    write_atomically(results, gradescope.export([shown], Options()).encode())
     return 0
 
 
@@ -82,8 +84,8 @@ def read_order(source: Path) -> Order:
         held: dict[str, Any] = json.loads((source / CONFIG).read_text("utf-8"))
         lab, seed, limit = str(held["lab"]), bytes.fromhex(held["seed"]), float(held["limit"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        mend = "make the zip again: grader export gradescope-autograder LAB"
-        raise MachineFault(f"{CONFIG} is not whole: {error}", mend=mend) from None
+        fix = "make the zip again: grader export gradescope-autograder LAB"
+        raise MachineFault(f"{CONFIG} is not whole: {error}", fix=fix) from None
     return Order(load_lab(lab, [source / "course" / "labs"]), seed, limit)
 
 
@@ -96,7 +98,7 @@ def graded(order: Order, folder: Path) -> Grade:
         answers = read_sheet(_beside(file, folder))
         submission = read_submission(file)
     except StudentFault as fault:
-        return refusal(lab, f"{lab.name}.cu", fault, answers=answers)
+        return grade_unreadable(lab, f"{lab.name}.cu", fault, answers=answers)
     for left in reversed(range(TRIES)):
         made = grade(
             lab, submission, on="sim", visibility="all", seed=order.seed, limit=order.limit,
@@ -109,7 +111,8 @@ def graded(order: Order, folder: Path) -> Grade:
 
 def find_submission(folder: Path, lab: str) -> Path:
     """The .cu file that counts: the one named after the lab, else the only one. Links are nobody's
-    submission: root would read out what they point to. Raises StudentFault."""
+    submission: root would read out what they point to. Raises StudentFault.
+    """
     found = [
         Path(place) / name
         for place, _, names in os.walk(folder, followlinks=False)
@@ -125,9 +128,9 @@ def find_submission(folder: Path, lab: str) -> Path:
         what = f"{found[0].name} is a link, or no file"
     elif named:
         what = f"there are {len(named)} files that could be meant"
-    mend = f"submit one file, {lab}.cu, and {FILE} beside it if there are questions"
-    finding = Finding("compile-error", "error", what, file=f"{lab}.cu", hint=mend)
-    raise StudentFault(what, mend=mend, findings=(finding,))
+    fix = f"submit one file, {lab}.cu, and {FILE} beside it if there are questions"
+    finding = Finding("compile-error", "error", what, file=f"{lab}.cu", hint=fix)
+    raise StudentFault(what, fix=fix, findings=(finding,))
 
 
 def _beside(file: Path, folder: Path) -> Path:

@@ -20,7 +20,8 @@ from grader.launch import Array, Dim3, Launch, Trace
 @dataclass(frozen=True)
 class Touch:
     """One access of one thread. `offset` and `bytes` are in bytes of the variable, `number` is the
-    element's, in steps of `bytes`; `phase` is how many barriers its block had passed."""
+    element's, in steps of `bytes`; `phase` is how many barriers its block had passed.
+    """
 
     block: Dim3
     thread: Dim3
@@ -40,9 +41,10 @@ class Touch:
 
 def touches(trace: Trace, block: Dim3 | None = None) -> tuple[Touch, ...]:
     """All accesses, or one block's, in the order of execution, but for those of a thread's own
-    local memory. Raises LabFault when the launch was not traced."""
+    local memory. Raises LabFault when the launch was not traced.
+    """
     if trace.accesses is None:
-        raise LabFault("the launch has no access table", mend="it did not end, or is not small")
+        raise LabFault("the launch has no access table", fix="it did not end, or is not small")
     rows = trace.accesses[trace.accesses["space"] != "local"]
     if block is not None:
         rows = rows[(rows["block"] == block).all(axis=1)]
@@ -82,7 +84,8 @@ _INDEX = re.compile(r"\[(\d+)\]")
 @dataclass(frozen=True)
 class Cell:
     """One element: its place in the panel, its name, the threads that touch it and how often
-    they do, the lines where."""
+    they do, the lines where.
+    """
 
     row: int
     column: int
@@ -95,7 +98,8 @@ class Cell:
 @dataclass(frozen=True)
 class Panel:
     """The elements of one array that one block touches in one way between two barriers; `phase`
-    is how many barriers it had passed."""
+    is how many barriers it had passed.
+    """
 
     phase: int
     space: str

@@ -1,5 +1,6 @@
 """A Story as one self-contained HTML page: no script, no network, everything from the student
-escaped."""
+escaped.
+"""
 
 from __future__ import annotations
 

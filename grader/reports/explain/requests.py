@@ -29,7 +29,8 @@ LEAST = 4
 @dataclass(frozen=True)
 class Sector:
     """32 bytes that move together: the first element's number, and for each cell of it the lanes
-    that touch it, none where it moves for nothing."""
+    that touch it, none where it moves for nothing.
+    """
 
     first: int
     cells: tuple[tuple[int, ...], ...]
@@ -38,7 +39,8 @@ class Sector:
 @dataclass(frozen=True)
 class Request:
     """The first access of each lane of one warp, at one line and to one array. `bytes` is what the
-    lanes touch of the sectors."""
+    lanes touch of the sectors.
+    """
 
     line: int
     access: str
@@ -56,7 +58,8 @@ class Request:
 
 def requests(seen: Sequence[Touch], launch: Launch) -> tuple[Request, ...]:
     """The first request of each line, array and sort of access to global memory, of the first warp
-    that comes there; `seen` are the touches of one block in the order of execution."""
+    that comes there; `seen` are the touches of one block in the order of execution.
+    """
     held: dict[tuple[int, str, str], dict[int, dict[int, Touch]]] = {}
     for touch in (t for t in seen if t.space == "global" and t.variable and t.line):
         warp, lane = divmod(thread_number(touch.thread, launch.block), WARP)

@@ -10,7 +10,7 @@ from grader.checks.traffic import line_hints
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import LabFault, nearest
-from grader.grading.cases import How, ready_cases, run_derivations
+from grader.grading.cases import RunOptions, ready_cases, run_derivations
 from grader.grading.run import run_all
 from grader.labs.model import Lab, Prepared
 from grader.launch import Array, Dim3, Finding, Launch, Trace
@@ -30,7 +30,8 @@ FIRST: Dim3 = (0, 0, 0)
 class Line:
     """One line of the source with what it costs in the whole launch: requests of warps to global
     memory and the 32-byte sectors that they move, passes through shared memory and those among
-    them that bank conflicts add; and the findings that name the line."""
+    them that bank conflicts add; and the findings that name the line.
+    """
 
     number: int
     text: str
@@ -49,7 +50,8 @@ class Line:
 class Story:
     """One launch: the kernel's file, its case and geometry, the panels and each line's first
     request of one block, the source's lines, findings that name no line, and why there are no
-    panels where there are none."""
+    panels where there are none.
+    """
 
     lab: str
     title: str
@@ -87,7 +89,8 @@ def tell(
 
 def source_lines(source: str, trace: Trace) -> tuple[Line, ...]:
     """Every line of the source with its counters and findings. Lines are the compiler's: a form
-    feed ends none."""
+    feed ends none.
+    """
     counted = {held.line: held.counters for held in trace.lines}
     return tuple(
         _line(number, text.removesuffix("\r"), counted.get(number, {}), trace)
@@ -118,7 +121,7 @@ ENOUGH = 256
 def explain(
     lab: Lab,
     submission: Submission,
-    how: How,
+    how: RunOptions,
     case: str = "",
     announce: Callable[[str, int, int], None] = lambda step, number, steps: None,
 ) -> Story:
@@ -147,7 +150,7 @@ def explain(
     )
 
 
-def launchable(lab: Lab, program: Program, how: How, name: str) -> tuple[Prepared, ...]:
+def launchable(lab: Lab, program: Program, how: RunOptions, name: str) -> tuple[Prepared, ...]:
     """The public cases that can be launched, or the one named. Raises LabFault."""
     public = [c for c in lab.cases if c.visibility == "public" and name in ("", c.name)]
     if not public:
@@ -155,20 +158,21 @@ def launchable(lab: Lab, program: Program, how: How, name: str) -> tuple[Prepare
         near = nearest(name, known)
         guess = f"did you mean {near}? " if near else ""
         what = f"{lab.name} has no public case `{name}`"
-        raise LabFault(what, mend=f"{guess}cases: {', '.join(known)}")
+        raise LabFault(what, fix=f"{guess}cases: {', '.join(known)}")
     asked = run_derivations(lab, program, how) if any(c.derived for c in public) else {}
     ready = ready_cases(lab, public, how, asked)
     if not ready:
         what = (
             f"the case {public[0].name} is launched with a number of the kernel's, which is wrong"
         )
-        raise LabFault(what, mend=f"grader check {lab.name} {program.file}")
+        raise LabFault(what, fix=f"grader check {lab.name} {program.file}")
     return ready
 
 
 def smallest(cases: tuple[Prepared, ...]) -> Prepared:
     """The case with the fewest array elements among those whose every array has an element for
-    each thread of a block, or ENOUGH; the largest case when none has."""
+    each thread of a block, or ENOUGH; the largest case when none has.
+    """
     full = [c for c in cases if min(_sizes(c)) >= min(prod(c.launch.block), ENOUGH)]
     return min(full, key=_size) if full else max(cases, key=_size)
 

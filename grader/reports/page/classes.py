@@ -31,7 +31,8 @@ GAP = 6
 
 def histogram(points: Sequence[float], most: float) -> tuple[int, ...]:
     """How many scores lie in each tenth of `most`, from below; full marks, or more, have a bar of
-    their own at the end."""
+    their own at the end.
+    """
     counts = [0] * (BINS + 1)
     for value in points:
         share = value / most if most else 1.0

@@ -29,7 +29,8 @@ class ReportRow:
     text). `late` says in words what lateness did, `override` who set the points by hand and why;
     `points` are those that count after both, None where they are the grade's own; where the course
     scales them, `most` says what they are of. `received` is when the submission came in, as it is
-    to be shown."""
+    to be shown.
+    """
 
     student: str
     grade: Grade
@@ -67,14 +68,16 @@ def short(name: str) -> str:
 
 def for_student(row: ReportRow) -> ReportRow:
     """The row as its student may see it: the grade redacted, an override without the instructor's
-    words."""
+    words.
+    """
     override = "the points were set by hand" if row.override else ""
     return replace(row, grade=redact(row.grade), override=override)
 
 
 def page_names(rows: Sequence[ReportRow]) -> tuple[str, ...]:
     """A file name for each row's page, without folder or suffix: letters, digits and hyphens,
-    each once even where file names know no case, and the same again for the same students."""
+    each once even where file names know no case, and the same again for the same students.
+    """
     names: list[str] = []
     times: Counter[str] = Counter()
     for row in rows:

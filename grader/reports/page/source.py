@@ -66,7 +66,8 @@ COLUMNS: Mapping[str, Column] = {
 @dataclass(frozen=True)
 class Note:
     """A finding as the margin names it. `anchor` is where the page tells it in full; `whole` is
-    False for the line of a hazard's other access."""
+    False for the line of a hazard's other access.
+    """
 
     kind: str
     severity: str
@@ -78,7 +79,8 @@ class Note:
 @dataclass(frozen=True)
 class Row:
     """One line. The cell with its notes goes `span` rows down, to the next line that has some; 0
-    where an earlier one's covers it."""
+    where an earlier one's covers it.
+    """
 
     number: int
     tokens: tuple[Token, ...]
@@ -100,7 +102,8 @@ class SourceView:
 
 def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> SourceView | None:
     """The annotated source; None when there is no text. `findings` are numbered from 1 as the page
-    tells them."""
+    tells them.
+    """
     if not source.strip():
         return None
     every = source.removeprefix("\ufeff").removesuffix("\n").split("\n")

@@ -41,7 +41,8 @@ PAIRS = 400
 
 def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) -> Markup:
     """The plot of a speed check's measurements; `ratios` are the pairs' own. Empty when there is
-    no interval to draw."""
+    no interval to draw.
+    """
     ends = [measured.get(name, math.nan) for name in ("speedup_low", "speedup_high")]
     marks = [measured.get(name, math.nan) for name in ("minimum", "full", "speedup")]
     if not all(map(math.isfinite, marks)):
@@ -179,7 +180,8 @@ class CheckView:
 @dataclass(frozen=True)
 class StudentView:
     """A page: `verdict` says what the score does not, `plot` the speed's interval, `facts` how
-    the grade came about."""
+    the grade came about.
+    """
 
     row: ReportRow
     grade: Grade
@@ -258,7 +260,8 @@ def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:
 
 def _alike(finding: Finding) -> Key:
     """What public and hidden cases are told of once. Who stored a wrong element is known of public
-    cases only."""
+    cases only.
+    """
     return place(replace(finding, access="")) if finding.kind in OUTPUTS else place(finding)
 
 

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from grader.faults import LabFault
-from grader.labs.files import write_whole
+from grader.labs.files import write_atomically
 from grader.labs.model import Lab
 from grader.reports.clean import clean
 from grader.reports.page.classes import ClassView, class_view
@@ -24,9 +24,9 @@ from grader.reports.text import WORDS
 
 # The pages as HTML: templates filled with values, every one of which is escaped.
 #
-# A page asks for nothing: its style and its script are in it, and its Content-Security-Policy allows
-# these two, by their digests, and no more. Values come from students: what reorders or hides text is
-# written out (clean.py), and what is left is escaped by the template engine.
+# A page asks for nothing: its style and its script are in it, and its Content-Security-Policy
+# allows these two, by their digests, and no more. Values come from students: what reorders or hides
+# text is written out (clean.py), and what is left is escaped by the template engine.
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,13 @@ def write_class_report(
     written = pages()
     if for_students:
         for row, name in zip(rows, names, strict=True):
-            write_whole(folder / STUDENTS / name, student_page(row, for_students=True))
+            write_atomically(folder / STUDENTS / name, student_page(row, for_students=True))
         return folder / STUDENTS
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         links = Links(f"../{INDEX}", *(_at(names, place) for place in (k - 1, k + 1)))
-        write_whole(folder / STUDENTS / name, written.student(student_view(row), links))
+        write_atomically(folder / STUDENTS / name, written.student(student_view(row), links))
     index = class_view(rows, [f"{STUDENTS}/{name}" for name in names])
-    write_whole(folder / INDEX, written.index(lab.name, lab.title, index))
+    write_atomically(folder / INDEX, written.index(lab.name, lab.title, index))
     return folder / INDEX
 
 
@@ -151,7 +151,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         what = f"cannot make the folder: {error.strerror}"
-        raise LabFault(what, where=str(folder), mend="name another folder for --html") from None
+        raise LabFault(what, where=str(folder), fix="name another folder for --html") from None
 
 
 def _at(names: Sequence[str], place: int) -> str:

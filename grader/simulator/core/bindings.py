@@ -221,12 +221,13 @@ class Core:
         if sizes != mirrors or not self._is_of(path.parent / "core"):
             raise MachineFault(
                 f"{path.name} was built from other sources than those here",
-                mend="run: make demo  (or pip install . again)",
+                fix="run: make demo  (or pip install . again)",
             )
 
     def _is_of(self, folder: Path) -> bool:
         """Whether these are the sources that it was built from, as far as both tell: a core of
-        yesterday's sources would run, and watch nothing that they name otherwise."""
+        yesterday's sources would run, and watch nothing that they name otherwise.
+        """
         try:
             told = self.library.core_sources
         except AttributeError:
@@ -259,7 +260,7 @@ def core() -> Core:
     plain, fast = here / "_core.so", here / "_core_v3.so"
     if not plain.exists():
         raise MachineFault(
-            "the simulator's C core is not built", mend="run: make demo  (or pip install .)"
+            "the simulator's C core is not built", fix="run: make demo  (or pip install .)"
         )
     base = Core(plain)
     return Core(fast) if fast.exists() and base.library.core_has_avx2() else base

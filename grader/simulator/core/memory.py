@@ -80,7 +80,8 @@ def table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
 @dataclass(frozen=True)
 class Placed:
     """A shared variable and its offset in the window; of a `dynamic` one the launch gives the
-    bytes, perhaps none."""
+    bytes, perhaps none.
+    """
 
     name: str
     offset: int
@@ -196,7 +197,8 @@ class Loader:
 
     def load(self, launch: Launch) -> Loaded:
         """Raises PtxError when a constant has no value or no device has so much shared memory,
-        LabFault for globals that do not fit."""
+        LabFault for globals that do not fit.
+        """
         window = shared_window(self.static, self.dynamic, launch.shared)
         if window.used > SHARED_MOST:
             raise PtxError(f"a block's shared memory of {window.used} bytes; no device has so much")

@@ -98,7 +98,7 @@ def flattened(code: Code, core: c.Core) -> tuple[int, ...]:
     if at is None:
         raise MachineFault(
             f"{core.path.name} was built from other sources: it has no {code.exec}",
-            mend="run: make clean, then make demo",
+            fix="run: make clean, then make demo",
         )
     return (
         at,
@@ -135,7 +135,8 @@ class Limits:
     """`steps`: warp instructions a block may execute; `seconds`: wall clock of the launch;
     `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down,
     with `stores` of those to global memory alone; `blocks`: the numbers of those to run, none for
-    all; `first`: the first error ends it."""
+    all; `first`: the first error ends it.
+    """
 
     steps: int = 400_000_000
     seconds: float = 20.0
@@ -190,7 +191,8 @@ class Machine:
 
     def run(self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None = None) -> Raw:
         """`memory` is what the loader made of the launch, for who runs it again and again. Raises
-        MachineFault when memory runs out, PtxError when the code cannot be launched."""
+        MachineFault when memory runs out, PtxError when the code cannot be launched.
+        """
         image = self.image
         in_order = image.waits or image.finer or bool(image.runtime - {"__assertfail"})
         in_order = in_order or bool(limits.schedule or limits.trace or limits.first)
@@ -220,7 +222,7 @@ class Machine:
             return None
         if status == c.NO_MEMORY:
             raise MachineFault(
-                "the simulator ran out of memory", mend="use a smaller launch, or a larger machine"
+                "the simulator ran out of memory", fix="use a smaller launch, or a larger machine"
             )
         return Raw(
             status == c.ENDED,

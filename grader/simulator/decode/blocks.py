@@ -140,7 +140,8 @@ _CLOCKS = ("mov_clock32", "mov_clock64")
 
 def straightened(blocks: list[Block]) -> list[Block]:
     """A function's blocks with each such chain as one, in their order, renumbered; the first is
-    the entry. `steps` of the parts add up, so that a chain costs what its parts did."""
+    the entry. `steps` of the parts add up, so that a chain costs what its parts did.
+    """
     follow = _followers(blocks)
     absorbed = set(follow.values())
     kept = [n for n in range(len(blocks)) if n not in absorbed]
@@ -187,7 +188,8 @@ def _followers(blocks: list[Block]) -> dict[int, int]:
 
 def _stands_alone(first: Block, then: Block) -> bool:
     """An indirect call is executed again for its other targets, alone; two looks at a clock on
-    one step would see no time pass."""
+    one step would see no time pass.
+    """
     if then.end.kind == CALL and then.end.call is not None and then.end.call.callee is None:
         return True
     return any(code.exec in _CLOCKS for code in (*first.codes, *then.codes))

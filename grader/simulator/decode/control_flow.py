@@ -23,7 +23,8 @@ WARP_MEETINGS = ("shfl", "vote", "match", "redux", "elect")
 @dataclass(slots=True)
 class Call:
     """A call site: callee's name or, indirect, None; argument and result copies
-    (caller's offset, callee's offset, bytes). `quiet`: a library calls."""
+    (caller's offset, callee's offset, bytes). `quiet`: a library calls.
+    """
 
     callee: str | None
     inputs: list[tuple[int, int, int]]
@@ -53,7 +54,8 @@ class End:
 @dataclass(slots=True)
 class Block:
     """A basic block: its machine instructions, and its terminator with successors resolved to
-    block numbers of the same function."""
+    block numbers of the same function.
+    """
 
     codes: list[Code]
     end: End
@@ -66,7 +68,8 @@ class Block:
 
 def reached(functions: dict[str, Function], variables: list[Variable], kernel: str) -> list[str]:
     """The kernel and the functions that it, or what it calls, names: by a call, by an address in
-    the code, or by one in a variable (a table of virtual functions)."""
+    the code, or by one in a variable (a table of virtual functions).
+    """
     callable_ = {n for n, f in functions.items() if not f.entry and f.has_body}
     held = {name for v in variables for _, name, _ in v.relocations} & callable_
     found, work = {kernel: None}, [kernel]

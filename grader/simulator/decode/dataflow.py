@@ -45,7 +45,8 @@ def sources(i: Instruction) -> list[str]:
 @dataclass(slots=True)
 class _Block:
     """Straight-line code: the registers that it writes whatever its guards, those that it reads
-    before, and where it may go on. Sets of registers are bits of a number."""
+    before, and where it may go on. Sets of registers are bits of a number.
+    """
 
     first: int
     writes: int = 0
@@ -192,7 +193,8 @@ def _of_use(
 
 class _Reading:
     """A function up to its first branch: which part of a parameter a register holds, and which a
-    place in its own memory."""
+    place in its own memory.
+    """
 
     def __init__(self, f: Function) -> None:
         self.f = f
@@ -261,7 +263,8 @@ def has_local(functions: Iterable[Function]) -> bool:
 class Depot:
     """A function's accesses to local memory, its own or its callers': `accesses`, by id, which
     instructions may be one; `loaded`, the registers that such ones give a value; `fixed`, the
-    registers with an address that all lanes share; `packs`, by id, what puts a bit field in."""
+    registers with an address that all lanes share; `packs`, by id, what puts a bit field in.
+    """
 
     def __init__(self, f: Function) -> None:
         self.names = {v.name for v in f.variables if v.space == "local"}
@@ -309,7 +312,8 @@ def _near(f: Function, names: set[str]) -> set[str]:
 
 def _given(f: Function, i: Instruction) -> bool:
     """Whether an instruction gives an address that comes from elsewhere: memory, a caller, a
-    callee."""
+    callee.
+    """
     parts = i.op.split(".")
     if parts[:2] == ["ld", "param"]:
         return not f.entry or place(i.operands[-1])[0] not in {p.name for p in f.parameters}

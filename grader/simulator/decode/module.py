@@ -63,7 +63,8 @@ from grader.simulator.ptx.names import attributed, described, refused_register
 def plainly(i: Instruction, o: Operands, known: Known, pc: int) -> list[Code]:
     """What an instruction that is neither a call nor the end of a block becomes.
 
-    Raises NotSimulated and what `Operands` raises."""
+    Raises NotSimulated and what `Operands` raises.
+    """
     name = f"op_{i.op.split('.')[0]}"
     rules = (getattr(module, name, None) for module in (opcode, access, transfer, sync, copying))
     rule = next((r for r in rules if r is not None), opcode.plain)
@@ -74,7 +75,8 @@ def settled_codes(
     codes: list[Code], i: Instruction, o: Operands, known: Known, pc: int
 ) -> list[Code]:
     """The codes with their program counter and their instruction's guard. Raises NotSimulated for
-    one that the core does not have."""
+    one that the core does not have.
+    """
     for code in codes:
         if not known(code.exec) or (code.inner and not known(code.inner)):
             raise NotSimulated(i.op)
@@ -87,7 +89,8 @@ def settled_codes(
 @dataclass(slots=True)
 class Decoded:
     """A function ready to run, blocks in the preferred order; `depots`, where its `.local`
-    variables lie in its stack frame."""
+    variables lie in its stack frame.
+    """
 
     name: str
     blocks: list[Block]
@@ -103,7 +106,8 @@ class Image:
     """A whole module, decoded. `locations` and `ops` are by program counter; `functions` in the
     order of their numbers; `entry` maps the kernel's parameters to offsets; `suspects` has the PTX
     types of the registers that shadow.py watches, None where it does not; `sections` the text of
-    the debug sections."""
+    the debug sections.
+    """
 
     functions: list[Decoded]
     constants: ConstantBank
@@ -136,7 +140,8 @@ def decode(
     that may be read before they are written are watched. Without `passes` each instruction stays
     as it is written.
 
-    Raises NotSimulated or PtxError; their line is the source's."""
+    Raises NotSimulated or PtxError; their line is the source's.
+    """
     entry = module.functions.get(kernel)
     if entry is None or not entry.entry or not entry.has_body:
         raise PtxError(f"no kernel {kernel} in the PTX")

@@ -47,7 +47,8 @@ _STORES = ("st_word", "st_word_indexed")
 @dataclass(frozen=True)
 class Registers:
     """What the PTX text tells of a function's registers, by their places: `brief` ones are
-    written by one instruction and read by one other, `settled` ones written by one."""
+    written by one instruction and read by one other, `settled` ones written by one.
+    """
 
     brief: frozenset[int]
     settled: frozenset[int]
@@ -104,7 +105,8 @@ def indexed(
     codes: Sequence[Code], brief: frozenset[int], held: Mapping[int, Constant], zero: int
 ) -> list[Code]:
     """The block's instructions, with the accesses whose address is a constant and one or two
-    shifted indices as one each. `held` tells constants by their places; `zero` is one's."""
+    shifted indices as one each. `held` tells constants by their places; `zero` is one's.
+    """
     out: list[Code] = []
     for code in codes:
         out.append(code)
@@ -148,7 +150,8 @@ def _shift(held: Mapping[int, Constant], code: Code) -> int | None:
 
 def _index(out: Sequence[Code], end: int, place: int, brief: frozenset[int]) -> int | None:
     """Which instruction before `end` is the index computation that makes `place`, its operands
-    the same until the access that `out` ends with."""
+    the same until the access that `out` ends with.
+    """
     if place not in brief:
         return None
     for n in range(end - 1, max(end - _LONGEST_WAY, -1), -1):
@@ -173,7 +176,8 @@ _BANK = 3
 
 def passing(f: Function, at: dict[str, int]) -> frozenset[int]:
     """The registers, by their place, that one instruction writes and one reads; `at` maps names
-    to places."""
+    to places.
+    """
     seen: Counter[str] = Counter()
     for i in f.body:
         seen.update(_REGISTER.findall(" ".join(i.operands)))
@@ -184,7 +188,8 @@ def passing(f: Function, at: dict[str, int]) -> frozenset[int]:
 
 def fused(codes: list[Code], brief: frozenset[int]) -> list[Code]:
     """The block's instructions with each index computation as one; `brief` are registers that hold
-    a value from one instruction to one other."""
+    a value from one instruction to one other.
+    """
     out: list[Code] = []
     for code in codes:
         out.append(code)
@@ -252,7 +257,8 @@ def _make_constant(code: Code, held: dict[int, Constant], constants: ConstantBan
 
 def _put_constants(block: Block, known: Registers, values: dict[int, int]) -> None:
     """Registers that a move gives a constant, and that nothing else writes, are read as it.
-    `values`: those of the entry block, which runs before all others; filled in."""
+    `values`: those of the entry block, which runs before all others; filled in.
+    """
     passed: dict[int, int] = {}
     gone: set[int] = set()
     for n, code in enumerate(block.codes):

@@ -41,7 +41,8 @@ def shadows(
 ) -> Shadows | None:
     """The shadows of a function, in registers of its file; None when it needs none. The PTX
     types of those that may be undefined are added to `suspects`. `depots`: whether any function
-    of the kernel has local memory."""
+    of the kernel has local memory.
+    """
     first, depot = unwritten(f), Depot(f) if depots else None
     if not first and not (depot and depot.accesses):
         return None
@@ -185,7 +186,8 @@ class Shadows:
 
     def shuffled(self, i: Instruction, written: list[str]) -> list[Code]:
         """A lane is as defined as the lane that it reads; the second target, whether there is
-        such a lane, always is."""
+        such a lane, always is.
+        """
         lane, clamp = i.operands[2:4]
         codes = [self.check(n) for n in (lane, clamp) if n in self.at]
         value, *inside = targets(i)

@@ -125,14 +125,16 @@ class Explainer:
 
     def register(self, pc: int, number: int) -> Target:
         """The local variable in a register, as far as the source tells; its extent is what would
-        declare it with a value."""
+        declare it with a value.
+        """
         held = used_local(self.source, self.line(pc), (self.image.suspects or [])[number])
         name, cure = (held.name, held.declaration) if held else ("", "")
         return Target("local", name, name, cure, 0, 0)
 
     def stored(self, function: int, offset: int) -> Target | None:
         """The local variable that lies at a byte of a function's stack frame, if the debug sections
-        name it; its extent as in `register`."""
+        name it; its extent as in `register`.
+        """
         for depot, start in self.image.functions[function].depots.items():
             if (held := self.locals.at(depot, offset - start)) is not None:
                 element = self.locals.element(held, offset - start)
@@ -217,7 +219,8 @@ class Explainer:
 
     def writes_of_several(self, reports: list[Report]) -> frozenset[tuple[int, bool]]:
         """The stores with which several threads hit one element in one round, so that no barrier
-        can order them; and for each whether they store the same value."""
+        can order them; and for each whether they store the same value.
+        """
         return frozenset(
             (r.pc, bool(r.has(SAME_VALUE)))
             for r in reports
@@ -251,7 +254,8 @@ class Explainer:
 
 def wide(reports: list[Report]) -> list[Report]:
     """Where warps race with each other, the lanes of one warp need the same barrier: their
-    reports are not told apart."""
+    reports are not told apart.
+    """
     if not any(r.kind == c.RACE and not r.has(UNUSUAL) for r in reports):
         return reports
     return [replace(r, flags=r.flags & ~WITHIN_WARP) if r.kind == c.RACE else r for r in reports]

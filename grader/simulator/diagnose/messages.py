@@ -27,7 +27,8 @@ UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
 @dataclass(frozen=True)
 class Target:
     """What an access hit: the student's name for it, the element, and its extent in words;
-    `remark` is what the launch tells of its size, `dynamic` that the launch gives its bytes."""
+    `remark` is what the launch tells of its size, `dynamic` that the launch gives its bytes.
+    """
 
     space: str
     name: str
@@ -92,7 +93,8 @@ _SIGNED = {"uint8": frozenset({"char", "int8_t"}), "uint16": frozenset({"short",
 def beside_the_block(name: str, dims: tuple[int, ...], block: Dim3) -> str:
     """What is odd about a shared array of `dims` elements in a block of `block` threads: it is
     smaller every way, or the same number of times as large every way. Empty where nothing is: of
-    an array or a block with one extent, a tile with a halo or with padding."""
+    an array or a block with one extent, a tile with a halo or with padding.
+    """
     threads = tuple(reversed(block))[-len(dims) :]
     if len(dims) not in (2, 3) or min(threads) < 2:
         return ""
@@ -108,7 +110,8 @@ def beside_the_block(name: str, dims: tuple[int, ...], block: Dim3) -> str:
 
 def negative_elements(parameters: Iterable[Parameter], launch: Launch) -> str:
     """Which parameter's type reads elements of this launch as negative numbers that are none; empty
-    where none does."""
+    where none does.
+    """
     for own, array in zip(parameters, launch.args, strict=False):
         if not isinstance(array, Array) or array.data is None or array.dtype not in _UNSIGNED:
             continue
@@ -129,7 +132,8 @@ def _by(extents: tuple[int, ...]) -> str:
 
 def memory(r: Report, *, looped: bool = False, signs: str = "") -> Finding:
     """An access that strays, or that reads what nobody wrote; `looped`: it lies in a loop; `signs`
-    is what may have made its index negative."""
+    is what may have made its index negative.
+    """
     own = access_word(r.has(STORE), r.has(ATOMIC))
     if r.kind == c.STACK:
         return Finding(

@@ -54,7 +54,8 @@ NAMED = "a bar.sync of all threads that touch it, writers and readers,"
 @dataclass(frozen=True)
 class Gap:
     """Two lines with a barrier missing between them; `round`: the second one comes in the next
-    round of a loop; `named`: the kernel has barriers of some of a block's threads."""
+    round of a loop; `named`: the kernel has barriers of some of a block's threads.
+    """
 
     first: int
     then: int
@@ -64,7 +65,8 @@ class Gap:
 
 def hazards(r: Report, hazard: str, gap: Gap | None, *, strays: bool = False) -> Finding:
     """A race: two accesses that nothing orders; `gap` is None where no barrier can; `strays`: one
-    of them also leaves the array, from other threads."""
+    of them also leaves the array, from other threads.
+    """
     own, other = (
         access_word(r.has(STORE), r.has(ATOMIC)),
         access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC)),
@@ -197,7 +199,8 @@ class ProgramOrder:
 
     def follows(self, first: int, then: int, *, warp: bool = False) -> bool:
         """Whether `then` can run after `first` with no barrier between them; of two lanes of one
-        `warp` no __syncwarp() either."""
+        `warp` no __syncwarp() either.
+        """
         a, b = self.block_of.get(first), self.block_of.get(then)
         if a is None or b is None:
             return False

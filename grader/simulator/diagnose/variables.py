@@ -39,7 +39,8 @@ _DEEPEST = 16
 @dataclass(frozen=True)
 class LocalVariable:
     """A variable of a depot: its first byte there and its bytes; `kind`, its type in C++, and
-    `extent`, an array's dimensions: `float`, `[4]`; the `line` that declares it."""
+    `extent`, an array's dimensions: `float`, `[4]`; the `line` that declares it.
+    """
 
     depot: str
     offset: int
@@ -309,7 +310,8 @@ class Local:
 
 def with_value(name: str, kind: str, extent: str, declared: str) -> str:
     """The declaration of a variable with a value, where the line that declares it gives it none;
-    else empty. `extent`: the dimensions of an array."""
+    else empty. `extent`: the dimensions of an array.
+    """
     bare = rf"(?<![&=.>])(?<![&=.>] )\b{re.escape(name)}\s*(?:\[[^\]]*\]\s*)*[;,]"
     if not kind or re.search(bare, declared) is None:
         return ""
@@ -319,7 +321,8 @@ def with_value(name: str, kind: str, extent: str, declared: str) -> str:
 
 def used_local(source: str, line: int, kind: str) -> Local | None:
     """The variable without a value that `line` uses, held in a register of PTX type `kind`; None
-    where there is none, or more than one."""
+    where there is none, or more than one.
+    """
     text = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), source)
     lines = text.split("\n")
     if not 0 < line <= len(lines):

@@ -25,7 +25,8 @@ class TooLarge(PtxError):
 @dataclass(frozen=True, slots=True)
 class Location:
     """Where an instruction comes from: file number, line, column; `inlined` is the call site of
-    an inlined function, and `function` that function's symbol."""
+    an inlined function, and `function` that function's symbol.
+    """
 
     file: int = 0
     line: int = 0
@@ -37,7 +38,8 @@ class Location:
 @dataclass(slots=True)
 class Instruction:
     """`op` with its modifiers ("ld.global.f32"), operands as text, guard as ("%p1", negated);
-    `library`: a library's own code, by headers.py."""
+    `library`: a library's own code, by headers.py.
+    """
 
     op: str
     operands: list[str]
@@ -49,7 +51,8 @@ class Instruction:
 @dataclass(slots=True)
 class Variable:
     """A variable of a state space: `bytes` is 0 for an `extern` array without a size.
-    `init` holds its bytes; `relocations` the symbols whose address lies at an offset."""
+    `init` holds its bytes; `relocations` the symbols whose address lies at an offset.
+    """
 
     name: str
     space: str

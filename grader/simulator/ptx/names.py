@@ -9,7 +9,7 @@ from math import prod
 from os.path import basename
 
 from grader.faults import LabFault
-from grader.labs.expressions import evaluate
+from grader.labs.expressions import evaluate_expression
 from grader.simulator.ptx.model import Function, Instruction, Location, Module
 
 # What the student called things: variables behind symbols, elements behind byte offsets.
@@ -82,7 +82,8 @@ class Shape:
 
 def declared_shape(source: str, name: str, size: int) -> Shape | None:
     """The shape that the source declares for an array of `size` bytes; None when it cannot be
-    read off with certainty (the product of its dimensions must give exactly that size)."""
+    read off with certainty (the product of its dimensions must give exactly that size).
+    """
     constants = _constants(source)
     for declared in _declarations(source, name):
         dims = [_number(d, constants) for d in declared.dims]
@@ -137,7 +138,7 @@ def _constants(source: str) -> dict[str, int | float]:
 def _number(text: str, constants: dict[str, int | float]) -> int | None:
     cleaned = re.sub(r"(?<=\d)[uUlL]+\b", "", text.strip().rstrip(";")).replace("/", "//")
     try:
-        value = evaluate(cleaned, constants)
+        value = evaluate_expression(cleaned, constants)
     except (LabFault, ArithmeticError, ValueError, TypeError):
         return None
     return int(value) if value == int(value) else None

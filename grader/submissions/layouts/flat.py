@@ -1,5 +1,6 @@
 """A file a student: `alice.cu`, and `alice.answers.yaml` for the answers to the quiz. Others of
-the class may have a folder each."""
+the class may have a folder each.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ def fits(listing: Listing) -> bool:
 
 def arrange(listing: Listing, lab: str) -> Arranged:
     """One student a file, called as the file is; a folder with a .cu file in it beside the files
-    is a student's as well, and one without is left out."""
+    is a student's as well, and one without is left out.
+    """
     top = {m.name: m for m in listing.members if len(m.parts) == 1}
     found, used = {}, set()
     for name, member in top.items():
@@ -45,5 +47,5 @@ def arrange(listing: Listing, lab: str) -> Arranged:
 def _twice(student: str, file: str) -> Found:
     """Nobody but the instructor knows which of both was handed in."""
     what = f"here are a file `{file}` and a folder `{student}/`: which is meant?"
-    problem = LabFault(what, mend="take one of them away and run the same command again")
+    problem = LabFault(what, fix="take one of them away and run the same command again")
     return Found(student, file, problem=problem)

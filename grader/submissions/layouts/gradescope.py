@@ -63,13 +63,14 @@ def _metadata(data: bytes) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _foreign(why: str) -> LabFault:
-    mend = "export the submissions again, or name a folder with a folder a student"
-    return LabFault(f"not what Gradescope writes: {why}", where=METADATA, mend=mend)
+    fix = "export the submissions again, or name a folder with a folder a student"
+    return LabFault(f"not what Gradescope writes: {why}", where=METADATA, fix=fix)
 
 
 def _kept(lines: list[str]) -> Iterator[str]:
     """The lines of each submission's name and of the keys that are wanted, with what belongs to
-    them: whatever is indented further, and list items at the key's own depth."""
+    them: whatever is indented further, and list items at the key's own depth.
+    """
     wanted = False
     for line in lines:
         if _SUBMISSION.match(line):
@@ -85,7 +86,8 @@ def _kept(lines: list[str]) -> Iterator[str]:
 
 def _submitters(name: str, listed: Any) -> Iterator[tuple[str, str, str]]:
     """Identifier, name and e-mail of each; without an identifier of the school's, the e-mail is
-    one, and without both the submission's own name."""
+    one, and without both the submission's own name.
+    """
     for one in listed if isinstance(listed, list) else []:
         if isinstance(one, dict):
             who, sid, email = (str(one.get(key) or "") for key in (":name", ":sid", ":email"))

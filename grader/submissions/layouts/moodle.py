@@ -1,6 +1,7 @@
 """Moodle's "Download all submissions": a folder `First Last_<participant>_assignsubmission_file_`
 a student or, without folders, such a prefix before every file's name. The number is what Moodle's
-grading worksheet calls the participant's; no time is written down."""
+grading worksheet calls the participant's; no time is written down.
+"""
 
 from __future__ import annotations
 

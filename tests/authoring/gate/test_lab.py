@@ -20,7 +20,7 @@ from grader.authoring.gate import (
 from grader.authoring.gate_lines import Ask, Fails, held
 from grader.authoring.new_lab import write_new
 from grader.faults import LabFault
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 from tests.made import a_grade, a_result
 
@@ -51,11 +51,11 @@ def test_a_solution_passes_with_a_margin(
 def test_a_slow_twin_waits_for_a_gpu(tmp_path: Path) -> None:
     folder = replace(lab_folder(load_lab("vector-add")), solutions=tmp_path)
     slow = tmp_path / "too-slow-one-thread.cu"
-    assert "only a GPU" in twin_draws(folder, slow, How("sim"))
+    assert "only a GPU" in twin_draws(folder, slow, RunOptions("sim"))
     right = tmp_path / "race-none-at-all.cu"
     right.write_text(load_lab("vector-add").solution.read_text())
     with pytest.raises(Fails, match="draws"):
-        twin_draws(folder, right, How("sim"))
+        twin_draws(folder, right, RunOptions("sim"))
 
 
 def a_new_lab(root: Path, old: str = "", new: str = "", file: str = "") -> Folder:
@@ -82,12 +82,12 @@ def test_the_command_names_the_course_where_one_is_needed(tmp_path: Path) -> Non
 def test_a_solution_that_fails_is_told_with_the_element(tmp_path: Path) -> None:
     wrong = a_new_lab(tmp_path, "A = 3.0", "A = 4.0", REFERENCE)
     with pytest.raises(Fails, match=r"output: .*; wrong-output at line \d+: .*\[\d.*right is"):
-        solution_passes(wrong, How(threads=1))
+        solution_passes(wrong, RunOptions(threads=1))
 
 
 def test_a_fault_of_the_lab_is_told_with_its_mend() -> None:
     def look() -> str:
-        raise LabFault("no check `outputs`", where="lab.yaml:9", mend="did you mean `output`?")
+        raise LabFault("no check `outputs`", where="lab.yaml:9", fix="did you mean `output`?")
 
     line = held("warp-sum", Ask("quiz", look))
     assert line.seen == "lab.yaml:9: no check `outputs`: did you mean `output`?"
@@ -101,7 +101,7 @@ def test_a_reference_without_end_ends_the_gate(
     last = '    return {"z"'
     endless = a_new_lab(tmp_path, last, f"    while True: pass\n{last}", REFERENCE)
     started = time.monotonic()
-    lines = list(check_lab(endless, How(threads=2)))
+    lines = list(check_lab(endless, RunOptions(threads=2)))
     assert time.monotonic() - started < 60
     assert [line.last for line in lines].count(True) == 1 and lines[-1].last
     assert "reference.py:" in lines[-1].seen and "let every loop end" in lines[-1].seen

@@ -10,7 +10,7 @@ import pytest
 from grader.authoring.mutation.mutants import Mutant, make_mutants, operator_names
 from grader.authoring.mutation.syntax import parse
 
-SOLUTIONS = sorted((Path(__file__).parents[2] / "solutions").glob("*/*.cu"))
+SOLUTIONS = sorted((Path(__file__).parents[3] / "solutions").glob("*/*.cu"))
 LEAST_ON_AVERAGE = 25
 
 SOURCE = """\

@@ -1,5 +1,6 @@
 """Mutants held against real labs: a lab with good cases catches them, one with poor cases does not,
-and what was once judged is not judged again unless something that matters has changed."""
+and what was once judged is not judged again unless something that matters has changed.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from grader.authoring.gate_lines import Line
 from grader.authoring.mutation.mutants import make_mutants
 from grader.authoring.mutation.study import Cache, begin, set_standard, stamp_of, study, try_mutant
 from grader.faults import LabFault
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
 
-HOW = How("sim", threads=2)
+HOW = RunOptions("sim", threads=2)
 SOLUTION = """\
 extern "C" __global__ void twice(const float* a, float* b, int n)
 {

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import tostring
 import numpy as np
 import pytest
 
-from grader.grading.cases import How
+from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 from grader.launch import Array, Dim3, Launch
 from grader.reports.explain.accesses import Touch
@@ -88,7 +88,7 @@ def test_the_requests_are_those_that_are_counted(exchanged: bool) -> None:
         assert all(line in source for line in right.values())
         for name in right:
             source = source.replace(right[name], wrong[name])
-    story = explain(lab, Submission("k.cu", source.encode(), ""), How(threads=1))
+    story = explain(lab, Submission("k.cu", source.encode(), ""), RunOptions(threads=1))
     (store,) = [r for r in story.requests if r.access == "write"]
     line = next(line for line in story.lines if line.number == store.line)
     assert len(store.sectors) == line.sectors_per_request == (32 if exchanged else 4)

@@ -95,7 +95,8 @@ def a_class(size: int) -> list[ReportRow]:
 
 def attacks(server: str) -> list[str]:
     """Texts that would run a script, ask `server` for something or reorder what is read, were
-    they not neutralised."""
+    they not neutralised.
+    """
     return [
         "<script>window.hacked = 1</script>",
         f"<script src={server}/script.js></script>",

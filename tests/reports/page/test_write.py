@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.faults import LabFault
-from grader.grading.pipeline import grade, seed_id
+from grader.feedback.grade import grade
+from grader.grading.pipeline import seed_id
 from grader.labs.reading import load_lab
 from grader.reports.page.classes import class_view
 from grader.reports.page.row import ReportRow, page_names
@@ -110,7 +111,7 @@ def test_a_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(LabFault, match="cannot make the folder") as told:
         write_class_report(tmp_path / "taken", LAB, a_class(1))
-    assert "--html" in told.value.mend
+    assert "--html" in told.value.fix
 
 
 def test_the_index_counts_what_counts() -> None:

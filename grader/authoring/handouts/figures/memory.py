@@ -155,7 +155,8 @@ TILE = 3
 
 def writers() -> dict[int, tuple[int, int, str]]:
     """For each float of `tiles` its writer's x and y in the first phase, and the matrix whose
-    element it then loads."""
+    element it then loads.
+    """
     args = (*matrices(TILE, TILE, TILE), *(whole(name, TILE) for name in ("m", "n", "k", "tile")))
     launch = Launch("matmul", (1, 1, 1), (TILE, TILE, 1), args, shared=8 * TILE * TILE)
     seen = [t for t in touches(ran(solution("dynamic-tile"), launch)) if t.phase == 0]

@@ -57,7 +57,8 @@ def loaded(seen: Sequence[Touch], name: str, phase: int) -> dict[tuple[int, int]
 
 def zeros(seen: Sequence[Touch], name: str, phase: int) -> dict[tuple[int, int], Touch]:
     """The places of one matrix, row and column, for which a thread stores a zero: it writes to
-    the tile without having loaded."""
+    the tile without having loaded.
+    """
     lazy = {t.thread for t in loaded(seen, name, phase).values()}
     writes = [t for t in seen if t.variable == PLACES[name] and t.access == "write"]
     return {
@@ -182,7 +183,8 @@ def loads(seen: Sequence[Touch], thread: tuple[int, int, int], phase: int) -> st
 
 def adds(seen: Sequence[Touch], thread: tuple[int, int, int], phase: int) -> str:
     """`A[0][0] B[0][0] + A[0][1] B[1][0]`: the products of a phase, by where their factors come
-    from: what the thread reads of a tile was stored there just before, by whom it may be."""
+    from: what the thread reads of a tile was stored there just before, by whom it may be.
+    """
     origin: dict[str, str] = {}
     for touch in seen:
         if touch.phase != 2 * phase:

@@ -1,1 +1,1 @@
-"""Mutation operators: each function `<name>_edits(tree)` offers the edits of one kind of mistake."""
+"""Mutation operators: functions `<name>_edits(tree)`, one for each kind of mistake."""

@@ -69,7 +69,8 @@ AXES = (("row", "col"), ("col", "row"), ("width", "height"), ("height", "width")
 def index_edits(tree: Node) -> Iterator[Edit]:
     """`.x` and `.y` of each built-in variable, the indices of each `a[i][j]`, and each use of a
     variable that has a twin along the other axis in the same function (`row` and `col`, `tx` and
-    `ty`): exchanged."""
+    `ty`): exchanged.
+    """
     for access in walk(tree, "field_expression"):
         part = field(access, "field")
         if text(field(access, "argument")) in BUILT_IN and text(part) in ("x", "y"):

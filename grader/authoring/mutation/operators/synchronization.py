@@ -37,7 +37,8 @@ COMPOUND = ("if_statement", "for_statement", "while_statement", "do_statement")
 
 def barrier_moved_edits(tree: Node) -> Iterator[Edit]:
     """Each barrier over the statement before it and after it, into either when that has a block
-    of its own, and out of the loop or guard that it is the first or last statement of."""
+    of its own, and out of the loop or guard that it is the first or last statement of.
+    """
     for barrier in barriers(tree):
         before, after = _neighbour(barrier, -1), _neighbour(barrier, 1)
         if before is not None:
@@ -71,7 +72,8 @@ def _swapped(barrier: Node, first: Node, second: Node, how: str) -> Edit:
 
 def _into(barrier: Node, beside: Node, *, last: bool) -> Iterator[Edit]:
     """Into the block of the statement beside it: as its last statement when that comes before,
-    as its first when it comes after."""
+    as its first when it comes after.
+    """
     block = _block(beside)
     if block is None:
         return
@@ -141,7 +143,8 @@ OTHER: Mapping[str, str] = MappingProxyType({"__shared__": "", "__constant__": "
 
 def memory_space_edits(tree: Node) -> Iterator[Edit]:
     """`__shared__` is left out (not behind `extern`, where the text would not compile), and
-    `__constant__` becomes `__device__`."""
+    `__constant__` becomes `__device__`.
+    """
     for declaration in walk(tree, "declaration"):
         if any(text(child) == "extern" for child in declaration.children):
             continue
