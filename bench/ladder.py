@@ -4,7 +4,8 @@ Each rung of solutions/sgemm-ladder/rungs, the solution as rung 5, and cuBLAS in
 tensor cores make the same n x n x n product, n from 128 to 4096; every product is verified. The
 handouts' figures are made of what it writes to handouts/data/ladder.json;
 grader.authoring.handouts.runs has the format. What a launch of each lab's solution takes is in it
-too. `--quick` is the largest size alone, for the rungs from the fourth on; it writes the same format, if FILE is named.
+too. `--quick` is the largest size alone, for the rungs from the fourth on; it writes
+the same format, if FILE is named.
 
 A time is that of launches back to back between two events, all enqueued before the GPU comes to
 them, with whatever the launch before left in the caches. The rivals take turns, round after round.

@@ -14,6 +14,15 @@ from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.messages import (
+    barriers,
+    beside_the_block,
+    memory,
+    negative_elements,
+    stops,
+    undefined,
+)
+from grader.simulator.diagnose.races import Gap, ProgramOrder, hazards
+from grader.simulator.diagnose.reports import (
     ACROSS_BLOCKS,
     IN_FLIGHT,
     OTHER_STORE,
@@ -25,14 +34,7 @@ from grader.simulator.diagnose.messages import (
     WITHIN_WARP,
     Report,
     Target,
-    barriers,
-    beside_the_block,
-    memory,
-    negative_elements,
-    stops,
-    undefined,
 )
-from grader.simulator.diagnose.races import Gap, ProgramOrder, hazards
 from grader.simulator.diagnose.variables import LocalVariables, used_local, with_value
 from grader.simulator.ptx.names import Shape, declared_shape, element_bytes, is_one, plain_name
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,75 +11,15 @@ from grader.compile.program import Parameter
 from grader.launch import Array, Dim3, Finding, Launch, Other
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import access_word
-
-# One report of the core with its numbers made into places.
-
-SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 16
-MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (
-    1 << k for k in range(5, 12)
+from grader.simulator.diagnose.reports import (
+    ATOMIC,
+    BAD_FREE,
+    FREED,
+    MISALIGNED,
+    READONLY,
+    STORE,
+    Report,
 )
-HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE = 1 << 12, 1 << 13, 1 << 14, 1 << 15
-UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
-"""A race with none of these is between two warps of a block, about different values."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """What an access hit: the student's name for it, the element, and its extent in words;
-    `remark` is what the launch tells of its size, `dynamic` that the launch gives its bytes.
-    """
-
-    space: str
-    name: str
-    element: str
-    extent: str
-    offset: int
-    size: int
-    remark: str = ""
-    dynamic: bool = False
-
-
-@dataclass(frozen=True)
-class Report:
-    """One raw report with its numbers made into places."""
-
-    kind: int
-    flags: int
-    pc: int
-    pc2: int
-    line: int
-    line2: int
-    count: int
-    bytes: int
-    extra: int
-    address: int
-    target: Target
-    block: Dim3
-    thread: Dim3
-    block2: Dim3
-    thread2: Dim3
-
-    def has(self, flag: int) -> bool:
-        return bool(self.flags & flag)
-
-    def swapped(self) -> Report:
-        """The same race told from the other access's side."""
-        kept = self.flags & ~(STORE | OTHER_STORE | ATOMIC | OTHER_ATOMIC)
-        for own, other in ((STORE, OTHER_STORE), (ATOMIC, OTHER_ATOMIC)):
-            kept |= (other if self.has(own) else 0) | (own if self.has(other) else 0)
-        return replace(
-            self,
-            flags=kept,
-            pc=self.pc2,
-            pc2=self.pc,
-            line=self.line2,
-            line2=self.line,
-            block=self.block2,
-            block2=self.block,
-            thread=self.thread2,
-            thread2=self.thread,
-        )
-
 
 # What a launch tells of a mistake that the place of an access does not show: a tile of another
 # size than the block, elements that a signed type reads as negative numbers.

@@ -27,7 +27,7 @@ from grader.simulator.decode.control_flow import (
     Block,
 )
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.messages import (
+from grader.simulator.diagnose.reports import (
     ACROSS_BLOCKS,
     ATOMIC,
     BLOCK_SCOPE,
