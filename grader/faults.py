@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from grader.launch import Finding
-import difflib
-import re
-import shlex
-import sys
-from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, requires
 
 # Whose fault it is, as a type: the student's, the lab author's, or the machine's.
 #
@@ -74,6 +69,8 @@ def nearest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
     """Of `names` the one most like `name`, or "" when none reaches `likeness`, from 0 to 1:
     difflib's ratio of the letters that match.
     """
+    import difflib  # every sandboxed child imports this module: keep that cheap
+
     return next(iter(difflib.get_close_matches(name, list(names), 1, likeness)), "")
 
 
@@ -85,15 +82,20 @@ def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
 
 # How to get what one of the package's extras needs, for the Python that runs here.
 
-_OF_EXTRA = re.compile(r"^(?P<needed>[^;]+);.*\bextra == [\"'](?P<extra>[\w-]+)[\"']")
+_OF_EXTRA = r"^(?P<needed>[^;]+);.*\bextra == [\"'](?P<extra>[\w-]+)[\"']"
 
 
 def install(extra: str) -> str:
     """The command that installs what `extra` needs. It names the packages themselves: `pip` alone
     may be another Python's, and the package index has none of our name.
     """
+    import re
+    import shlex
+    import sys
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
-        rows = [_OF_EXTRA.match(row) for row in requires("warpgrade") or ()]
+        rows = [re.match(_OF_EXTRA, row) for row in requires("warpgrade") or ()]
     except PackageNotFoundError:
         rows = []
     needed = [row["needed"].strip() for row in rows if row and row["extra"] == extra]

@@ -38,7 +38,7 @@ def test_command(
     name: str,
     ends: str,
 ) -> None:
-    monkeypatch.setattr(extra, "requires", told)
+    monkeypatch.setattr("importlib.metadata.requires", told)
     monkeypatch.setattr(sys, "executable", "/opt/a b/python")
     assert extra.install(name) == "'/opt/a b/python'" + ends
 
