@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 
-from grader.sandbox.bubblewrap import interpreter
-from grader.sandbox.call import call, confinement
+from grader.sandbox.bubblewrap import python_executable
+from grader.sandbox.call import describe_sandbox, run_sandboxed
 
 STEP = "bench.boxstep:began"
 
@@ -19,7 +19,7 @@ STEP = "bench.boxstep:began"
 def bare() -> tuple[float, float]:
     """The interpreter as a box starts it, with nothing to do."""
     begun = time.monotonic()
-    subprocess.run([interpreter(), "-I", "-S", "-B", "-c", "pass"], check=True)
+    subprocess.run([python_executable(), "-I", "-S", "-B", "-c", "pass"], check=True)
     ended = time.monotonic() - begun
     return ended, ended
 
@@ -28,7 +28,7 @@ def boxed(module: str = "", *, confine: bool = True, arrays: bool = False) -> tu
     """Seconds to the first instruction after importing `module`, and to the answer."""
     begun = time.monotonic()
     given = {"x": np.zeros(1 << 18, np.float32)} if arrays else {}
-    first = call(STEP, module, given, confine=confine).value
+    first = run_sandboxed(STEP, module, given, confine=confine).value
     return first - begun, time.monotonic() - begun
 
 
@@ -44,7 +44,7 @@ def main() -> None:
         "a box with the compiler's step": lambda: boxed("grader.compile.nvrtc"),
         "a box with the simulator": lambda: boxed("grader.simulator.simulate", arrays=True),
     }
-    print(f"{confinement() or 'no sandbox'}\n{'':<34}{'first':>8}{'whole':>8}   x python")
+    print(f"{describe_sandbox() or 'no sandbox'}\n{'':<34}{'first':>8}{'whole':>8}   x python")
     alone = 0.0
     for name, run in rows.items():
         run()

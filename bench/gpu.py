@@ -34,7 +34,7 @@ from grader.gpu.process import facts_of
 from grader.gpu.speedup import Timing, TimingPlan, estimate
 from grader.grading.run import time_kernel
 from grader.grading.timing import verifier
-from grader.labs.cases import prepare, prepare_baseline
+from grader.labs.cases import prepare_baseline, prepare_case
 from grader.labs.model import Case
 from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar
@@ -164,7 +164,7 @@ def plan_of(name: str) -> tuple[Program, TimingPlan, Any]:
     plan = TimingPlan(
         compiled(lab.baseline),
         prepare_baseline(lab, case, b"").launch,
-        prepare(lab, case, b"").launch,
+        prepare_case(lab, case, b"").launch,
         options["minimum"],
         options["full"],
         seed=b"bench",

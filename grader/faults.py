@@ -65,7 +65,7 @@ class MachineFault(Fault):
 # The name that was most likely meant, for messages about a name that nothing has.
 
 
-def nearest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
+def closest_match(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
     """Of `names` the one most like `name`, or "" when none reaches `likeness`, from 0 to 1:
     difflib's ratio of the letters that match.
     """
@@ -76,7 +76,7 @@ def nearest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
 
 def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
     """A question that names the nearest, or "" when nothing is near."""
-    near = nearest(name, names, likeness)
+    near = closest_match(name, names, likeness)
     return f"did you mean `{near}`?" if near else ""
 
 
@@ -85,7 +85,7 @@ def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
 _OF_EXTRA = r"^(?P<needed>[^;]+);.*\bextra == [\"'](?P<extra>[\w-]+)[\"']"
 
 
-def install(extra: str) -> str:
+def install_command(extra: str) -> str:
     """The command that installs what `extra` needs. It names the packages themselves: `pip` alone
     may be another Python's, and the package index has none of our name.
     """
@@ -105,6 +105,6 @@ def install(extra: str) -> str:
 # A number with its noun.
 
 
-def counted(number: int, word: str) -> str:
+def pluralize(number: int, word: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"

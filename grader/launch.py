@@ -41,7 +41,7 @@ KINDS = (
 """Every kind of finding, in the words of compute-sanitizer where it has one; a wrong answer is one
 to a question of a lab's quiz."""
 
-OUTPUTS = frozenset({"wrong-output", "unwritten-output"})
+OUTPUT_KINDS = frozenset({"wrong-output", "unwritten-output"})
 """Kinds that are about an output as a whole: thread and block are those of one element's store."""
 
 _EMPTY: Mapping[Any, Any] = MappingProxyType({})
@@ -98,7 +98,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Other:
+class OtherAccess:
     """The second access of a hazard."""
 
     line: int
@@ -143,7 +143,7 @@ class Finding:
     variable: str = ""
     block: Dim3 | None = None
     thread: Dim3 | None = None
-    other: Other | None = None
+    other: OtherAccess | None = None
     hint: str = ""
     detail: str = ""
     cases: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Stored:
+class LastStore:
     """What last stored an element of an output, counted in C order: its line, block and thread."""
 
     element: int
@@ -168,7 +168,7 @@ class Localization:
     """
 
     lines: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _EMPTY)
-    stored: Mapping[tuple[str, int], Stored] = field(default_factory=lambda: _EMPTY)
+    stored: Mapping[tuple[str, int], LastStore] = field(default_factory=lambda: _EMPTY)
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Device:
+class MultiprocessorLimits:
     """What one multiprocessor of a compute capability has."""
 
     warps: int
@@ -242,30 +242,32 @@ class Device:
     reserved: int
 
 
-DEVICES = {
-    (7, 5): Device(32, 16, 65536, 65536, 65536, 0),
-    (8, 0): Device(64, 32, 65536, 167936, 166912, 1024),
-    (8, 6): Device(48, 16, 65536, 102400, 101376, 1024),
-    (8, 7): Device(48, 16, 65536, 167936, 166912, 1024),
-    (8, 9): Device(48, 24, 65536, 102400, 101376, 1024),
-    (9, 0): Device(64, 32, 65536, 233472, 232448, 1024),
-    (10, 0): Device(64, 32, 65536, 233472, 232448, 1024),
-    (12, 0): Device(48, 24, 65536, 102400, 101376, 1024),
+MULTIPROCESSOR_LIMITS = {
+    (7, 5): MultiprocessorLimits(32, 16, 65536, 65536, 65536, 0),
+    (8, 0): MultiprocessorLimits(64, 32, 65536, 167936, 166912, 1024),
+    (8, 6): MultiprocessorLimits(48, 16, 65536, 102400, 101376, 1024),
+    (8, 7): MultiprocessorLimits(48, 16, 65536, 167936, 166912, 1024),
+    (8, 9): MultiprocessorLimits(48, 24, 65536, 102400, 101376, 1024),
+    (9, 0): MultiprocessorLimits(64, 32, 65536, 233472, 232448, 1024),
+    (10, 0): MultiprocessorLimits(64, 32, 65536, 233472, 232448, 1024),
+    (12, 0): MultiprocessorLimits(48, 24, 65536, 102400, 101376, 1024),
 }
 """CUDA C++ Programming Guide, table of technical specifications per compute capability."""
 
-WARP = 32
+WARP_SIZE = 32
 REGISTER_UNIT = 256
 SHARED_UNIT = 128
 SCHEDULERS = 4
 
 
-def blocks_per_multiprocessor(device: Device, threads: int, registers: int, shared: int) -> int:
+def blocks_per_multiprocessor(
+    device: MultiprocessorLimits, threads: int, registers: int, shared: int
+) -> int:
     """Resident blocks of `threads` threads, `registers` a thread and `shared` bytes a block."""
-    warps = -(-threads // WARP)
+    warps = -(-threads // WARP_SIZE)
     limits = [device.blocks, device.warps // warps]
     if registers:
-        a_warp = -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
+        a_warp = -(-registers * WARP_SIZE // REGISTER_UNIT) * REGISTER_UNIT
         held = device.registers // SCHEDULERS // a_warp * SCHEDULERS
         limits.append(held // warps)
     if shared + device.reserved:
@@ -278,10 +280,10 @@ def theoretical_occupancy(
     capability: tuple[int, int], threads: int, registers: int, shared: int
 ) -> float | None:
     """Resident warps over the multiprocessor's most, 0 to 1; None for an unknown capability."""
-    device = DEVICES.get(capability)
+    device = MULTIPROCESSOR_LIMITS.get(capability)
     if device is None or threads < 1:
         return None
-    warps = -(-threads // WARP)
+    warps = -(-threads // WARP_SIZE)
     return min(
         1.0, blocks_per_multiprocessor(device, threads, registers, shared) * warps / device.warps
     )

@@ -11,8 +11,8 @@ import numpy as np
 from grader.checks.result import CaseRun, Evidence, Result
 from grader.compile.program import Kernel, Program
 from grader.grading.record import CaseLine, Grade, Provenance, total
-from grader.labs.model import Case, CheckSpec, Expected, KernelSpec, Lab, Prepared
-from grader.launch import Array, Finding, Launch, LineCounters, Other, Resources, Trace
+from grader.labs.model import Case, CheckSpec, Expected, KernelSpec, Lab, PreparedCase
+from grader.launch import Array, Finding, Launch, LineCounters, OtherAccess, Resources, Trace
 
 SOURCE = """\
 // C = A B, one thread an element
@@ -42,7 +42,9 @@ RACE = Finding(
     variable="As",
     block=(0, 0, 0),
     thread=(0, 1, 0),
-    other=Other(6, (1, 1, 0), (0, 0, 0), "write", "    As[threadIdx.y][threadIdx.x] = A[row * k];"),
+    other=OtherAccess(
+        6, (1, 1, 0), (0, 0, 0), "write", "    As[threadIdx.y][threadIdx.x] = A[row * k];"
+    ),
     hint="no barrier orders them: put __syncthreads() between line 6 and line 7",
 )
 
@@ -79,7 +81,7 @@ def a_run(
     got = (right if actual is None else actual).astype(np.float32)
     if trace.get("ended", True):
         trace.setdefault("outputs", {1: got})
-    return CaseRun(case, Prepared(case, launch, {1: expected}), Trace("sim", **trace))
+    return CaseRun(case, PreparedCase(case, launch, {1: expected}), Trace("sim", **trace))
 
 
 def a_lab(checks: Mapping[str, tuple[float, Mapping[str, Any]]], cases: Sequence[Case] = ()) -> Lab:

@@ -43,7 +43,7 @@ checks:
 """
 REFERENCE = """\
 import numpy as np
-from grader.lab import Expected
+from grader.labs.model import Expected
 def inputs(dims, rng, kind):
     return {"x": rng.uniform(-1, 1, dims["n"]).astype(np.float32)}
 def expected(dims, inputs):

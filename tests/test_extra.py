@@ -40,7 +40,7 @@ def test_command(
 ) -> None:
     monkeypatch.setattr("importlib.metadata.requires", told)
     monkeypatch.setattr(sys, "executable", "/opt/a b/python")
-    assert extra.install(name) == "'/opt/a b/python'" + ends
+    assert extra.install_command(name) == "'/opt/a b/python'" + ends
 
 
 def test_nobody_is_sent_to_an_index_that_has_no_such_package() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.faults import did_you_mean, nearest
+from grader.faults import closest_match, did_you_mean
 
 NAMES = ("matmul", "matmul_tiled", "transpose", "reduce")
 
@@ -23,10 +23,10 @@ NAMES = ("matmul", "matmul_tiled", "transpose", "reduce")
     ],
 )
 def test_nearest(name: str, likeness: float, meant: str) -> None:
-    assert nearest(name, NAMES, likeness) == meant
+    assert closest_match(name, NAMES, likeness) == meant
     assert did_you_mean(name, NAMES, likeness) == (f"did you mean `{meant}`?" if meant else "")
 
 
 def test_any_collection_will_do() -> None:
-    assert nearest("grdi", iter(["grid", "block"])) == "grid"
-    assert nearest("n", {}) == ""
+    assert closest_match("grdi", iter(["grid", "block"])) == "grid"
+    assert closest_match("n", {}) == ""

@@ -22,7 +22,7 @@ from grader.gpu.speedup import Estimate, Timing, TimingPlan, counted, estimate
 from grader.grading.run import time_kernel
 from grader.grading.timing import timing_plan, verifier
 from grader.labs.model import Band, Case, Lab
-from grader.labs.thresholds import Measured, digest, proposal
+from grader.labs.thresholds import DeviceThresholds, file_digest, propose_band
 
 PAIRS = 200
 BUDGET = 10.0
@@ -86,7 +86,7 @@ def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> 
     base = replace(
         timing_plan(lab, case, options, lab_band, b""), budget=BUDGET, least=PAIRS, most=PAIRS
     )
-    of = {file.name: digest(file) for file in (lab.baseline, lab.solution)}
+    of = {file.name: file_digest(file) for file in (lab.baseline, lab.solution)}
     rungs: list[Rung] = []
     device = ""
     for name, file, fails in ladder(lab):
@@ -118,17 +118,17 @@ def proposed(rungs: Sequence[Rung]) -> Band | None:
     last = seen[-1][1]
     if last is None or any(s is None for _, s in seen):
         return None
-    return proposal(failing, last.low)
+    return propose_band(failing, last.low)
 
 
-def measured(calibration: Calibration, today: datetime.date) -> Measured:
+def measured(calibration: Calibration, today: datetime.date) -> DeviceThresholds:
     """What thresholds.yaml keeps of it. Raises LabFault when there is nothing to keep."""
     band = calibration.proposed
     if band is None or calibration.problems:
         raise LabFault("; ".join(calibration.problems), where=calibration.lab)
     tools = dict(facts_of(alike()[0]).toolchain)
     tools.pop("device")
-    return Measured(
+    return DeviceThresholds(
         minimum=band.minimum,
         full=band.full,
         dims=dict(calibration.dims),

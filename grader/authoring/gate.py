@@ -37,8 +37,7 @@ from grader.grading.pipeline import Grade, grade_unreadable
 from grader.grading.prefetch import map_parallel
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots
-from grader.labs.thresholds import FILE as THRESHOLDS
-from grader.labs.thresholds import MARGIN
+from grader.labs.thresholds import MINIMUM_MARGIN, THRESHOLDS_FILE
 from grader.launch import KINDS, Finding
 from grader.submissions.files import Submission, read_submission
 
@@ -107,7 +106,7 @@ def asks(folder: Folder, how: RunOptions) -> Iterator[Ask]:
     yield Ask("skeleton falls short", lambda: skeleton_falls_short(folder, how))
     yield Ask("solution passes", lambda: solution_passes(folder, how))
     yield Ask("quiz", lambda: quiz_is_sound(folder, how))
-    if (folder.lab.folder / THRESHOLDS).is_file():
+    if (folder.lab.folder / THRESHOLDS_FILE).is_file():
         yield Ask("thresholds", lambda: thresholds_hold(folder))
     yield Ask(f"at least {LEAST_TWINS} wrong twins", lambda: enough_twins(folder))
     for twin in folder.twins:
@@ -161,10 +160,11 @@ def thin_margin(made: Grade) -> str:
     if made.score.points < made.score.judged_max:
         return f"it gets no more than {_score(made)}"
     for seen in (check.measurements for check in made.checks):
-        if "speedup_low" in seen and seen["speedup_low"] < MARGIN * seen["minimum"]:
+        if "speedup_low" in seen and seen["speedup_low"] < MINIMUM_MARGIN * seen["minimum"]:
             return (
-                f"a speedup of {seen['speedup']:.3f} is less than {100 * (MARGIN - 1):.0f} % above "
-                f"the minimum of {seen['minimum']:g}: see `grader labs calibrate {made.lab}`"
+                f"a speedup of {seen['speedup']:.3f} is less than "
+                f"{100 * (MINIMUM_MARGIN - 1):.0f} % above the minimum of "
+                f"{seen['minimum']:g}: see `grader labs calibrate {made.lab}`"
             )
     return ""
 

@@ -13,10 +13,17 @@ from grader.faults import LabFault
 from grader.grading.cases import RunOptions
 from grader.grading.quiz import open_paper, quiz_key
 from grader.labs.model import Lab, Question
-from grader.labs.quiz import FILE, LETTERS, AnswerSheet, Entry, Paper, Right, read_sheet
+from grader.labs.quiz import (
+    ANSWERS_FILE,
+    CHOICE_LETTERS,
+    Answer,
+    AnswerSheet,
+    QuizAttempt,
+    SheetEntry,
+    read_answer_sheet,
+)
 from grader.labs.reference import Endless
-from grader.labs.thresholds import FILE as THRESHOLDS_FILE
-from grader.labs.thresholds import outdated, read_thresholds
+from grader.labs.thresholds import THRESHOLDS_FILE, outdated_devices, read_thresholds
 
 # One line of the author's gate: what a lab has to hold, whether it does, and what was seen.
 
@@ -83,7 +90,7 @@ def stale(lab: Lab) -> Iterator[str]:
     """Why thresholds do not hold any more, one line a device: the baseline is another one now.
     Raises LabFault for a file that cannot be read.
     """
-    for device in outdated(read_thresholds(lab.folder), lab.baseline):
+    for device in outdated_devices(read_thresholds(lab.folder), lab.baseline):
         yield (
             f"{THRESHOLDS_FILE}: those of {device} were measured beside another "
             f"{lab.baseline.name} and are not used: run "
@@ -95,7 +102,7 @@ def thresholds_seen(lab: Lab) -> str:
     """What sound thresholds are summed up as. Raises LabFault."""
     measured = read_thresholds(lab.folder)
     said = f"measured on {', '.join(sorted(measured))}"
-    older = list(outdated(measured, lab.solution))
+    older = list(outdated_devices(measured, lab.solution))
     if not older:
         return said
     return f"{said}; with another solution on {', '.join(older)}: calibrate again for its margin"
@@ -120,7 +127,7 @@ def quiz_problems(lab: Lab, solutions: Path, how: RunOptions) -> Iterator[str]:
     if not lab.quiz:
         yield "the lab asks no question"
         return
-    sheet = read_sheet(solutions)
+    sheet = read_answer_sheet(solutions)
     key = quiz_key(lab, how)
     yield from (
         f"{question.name}: it has no answer"
@@ -128,16 +135,16 @@ def quiz_problems(lab: Lab, solutions: Path, how: RunOptions) -> Iterator[str]:
         if question.kind != "text" and question.name not in key
     )
     if not sheet.found:
-        yield f"there is no {solutions / FILE} with the right answers"
+        yield f"there is no {solutions / ANSWERS_FILE} with the right answers"
         return
     paper = open_paper(lab, sheet, how)
     told = [*mark(paper).findings]
-    yield from (f"{FILE}:{finding.line}: {finding.message}" for finding in told)
+    yield from (f"{ANSWERS_FILE}:{finding.line}: {finding.message}" for finding in told)
     for name, right in key.items():
         yield from _slips(_of(lab, name), right, paper)
 
 
-def _slips(question: Question, right: Right, paper: Paper) -> Iterator[str]:
+def _slips(question: Question, right: Answer, paper: QuizAttempt) -> Iterator[str]:
     """Wrong answers that count as right, and a hint that gives the answer away."""
     for answer in wrong(question, right):
         if mark(_alone(question, answer, paper)).status != "fail":
@@ -146,21 +153,23 @@ def _slips(question: Question, right: Right, paper: Paper) -> Iterator[str]:
         yield f"{question.name}: its hint has the answer in it"
 
 
-def wrong(question: Question, right: Right) -> tuple[str, ...]:
+def wrong(question: Question, right: Answer) -> tuple[str, ...]:
     """Answers that must not count: the other choices; numbers beside the right one, twice as far
     off as the tolerance allows, and off by a factor of 2, 8 or 1000.
     """
     if isinstance(right, str):
-        return tuple(letter for letter in LETTERS[: len(question.choices)] if letter != right)
+        return tuple(
+            letter for letter in CHOICE_LETTERS[: len(question.choices)] if letter != right
+        )
     step = 2 * question.tolerance * abs(right) or 1
     numbers = [right - step, right + step, *(right * f for f in (-1, 0.125, 0.5, 2, 8, 1000))]
     return tuple(f"{number:.12g}" for number in dict.fromkeys(numbers) if number != right)
 
 
-def _alone(question: Question, answer: str, paper: Paper) -> Paper:
+def _alone(question: Question, answer: str, paper: QuizAttempt) -> QuizAttempt:
     """The paper with that question only."""
-    sheet = AnswerSheet(entries={question.name: Entry(answer, 1)})
-    key: Mapping[str, Right] = {question.name: paper.key[question.name]}
+    sheet = AnswerSheet(entries={question.name: SheetEntry(answer, 1)})
+    key: Mapping[str, Answer] = {question.name: paper.key[question.name]}
     return replace(paper, questions=(question,), key=key, sheet=sheet)
 
 

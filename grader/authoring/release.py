@@ -24,8 +24,8 @@ from grader.checks.suite import plan
 from grader.faults import LabFault
 from grader.labs import schema as labmodel
 from grader.labs.model import Case, Lab
-from grader.labs.quiz import FILE, asked, choices, form
-from grader.labs.thresholds import FILE as THRESHOLDS
+from grader.labs.quiz import ANSWERS_FILE, answer_form, choice_texts, question_text
+from grader.labs.thresholds import THRESHOLDS_FILE
 
 # Looks for secrets of a lab in what students are given: hidden cases, the solution, answers.
 
@@ -138,11 +138,11 @@ def release_files(lab: Lab, handout: Mapping[str, bytes]) -> Mapping[str, bytes]
         f"{inner}reference.py": _read(lab.folder / "reference.py"),
     }
     if lab.quiz:
-        texts[top + FILE] = form(lab).encode()
+        texts[top + ANSWERS_FILE] = answer_form(lab).encode()
     if _needs_baseline(lab):
         texts[inner + lab.baseline.name] = _read(lab.baseline)
-    if (lab.folder / THRESHOLDS).is_file():
-        texts[inner + THRESHOLDS] = _read(lab.folder / THRESHOLDS)
+    if (lab.folder / THRESHOLDS_FILE).is_file():
+        texts[inner + THRESHOLDS_FILE] = _read(lab.folder / THRESHOLDS_FILE)
     pages = {top + name: page for name, page in handout.items()}
     return dict(sorted((texts | pages).items()))
 
@@ -183,7 +183,7 @@ def zipped(files: Mapping[str, bytes], executable: Collection[str] = ()) -> byte
 
 def _readme(lab: Lab) -> str:
     text = README.format(title=lab.title, lab=lab.name)
-    return text + (QUESTIONS.format(file=FILE) if lab.quiz else "")
+    return text + (QUESTIONS.format(file=ANSWERS_FILE) if lab.quiz else "")
 
 
 def _needs_baseline(lab: Lab) -> bool:
@@ -205,10 +205,12 @@ def _questions(lab: Lab) -> dict[str, dict[str, Any]]:
     """The questions as they are read, without anything that they are worked out from."""
     told: dict[str, dict[str, Any]] = {}
     for question in lab.quiz:
-        told[question.name] = {"text": " ".join(asked(question, lab).split())}
+        told[question.name] = {"text": " ".join(question_text(question, lab).split())}
         told[question.name] |= {"kind": question.kind}
         if question.choices:
-            told[question.name]["choices"] = [{"text": t} for t in choices(question, lab).values()]
+            told[question.name]["choices"] = [
+                {"text": t} for t in choice_texts(question, lab).values()
+            ]
         if question.unit:
             told[question.name]["unit"] = question.unit
     return told

@@ -10,7 +10,7 @@ from grader.faults import Fault, StudentFault
 from grader.gradebook.book import Gradebook, Stored
 from grader.gradebook.course import Course
 from grader.launch import Finding
-from grader.submissions.gather import Found, Gathered
+from grader.submissions.gather import StudentSubmission, SubmissionSet
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class HandedIn:
     `stored`, or the `problem` why its bytes could not be had.
     """
 
-    found: Found
+    found: StudentSubmission
     student: str
     stored: Stored | None = None
     refused: Finding | None = None
@@ -43,7 +43,7 @@ def task_of(stored: Stored, refused: Finding | None = None) -> Task:
 
 
 def hand_in(
-    lab: str, gathered: Gathered, book: Gradebook, course: Course | None
+    lab: str, gathered: SubmissionSet, book: Gradebook, course: Course | None
 ) -> tuple[HandedIn, ...]:
     """Store every submission. Each file is read once, here: what is graded is what was stored.
 
@@ -55,7 +55,9 @@ def hand_in(
     )
 
 
-def _stored(lab: str, found: Found, student: str, book: Gradebook, gathered: Gathered) -> HandedIn:
+def _stored(
+    lab: str, found: StudentSubmission, student: str, book: Gradebook, gathered: SubmissionSet
+) -> HandedIn:
     mine = HandedIn(found, student)
     data, answers = b"", None
     try:
@@ -74,7 +76,7 @@ def _stored(lab: str, found: Found, student: str, book: Gradebook, gathered: Gat
     return replace(mine, stored=stored)
 
 
-def _answers(found: Found) -> bytes | None:
+def _answers(found: StudentSubmission) -> bytes | None:
     """What is no file, a link for instance, is an empty sheet: the kernel beside it counts."""
     try:
         return found.answers()
@@ -82,7 +84,7 @@ def _answers(found: Found) -> bytes | None:
         return b""
 
 
-def enrolled(found: Found, course: Course | None) -> str:
+def enrolled(found: StudentSubmission, course: Course | None) -> str:
     """The student's identifier in the roster; what the download calls them when that, their e-mail
     address and their name are no student's there, or more than one's.
     """

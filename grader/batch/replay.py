@@ -25,7 +25,7 @@ from grader.labs.model import Lab
 from grader.labs.quiz import AnswerSheet
 from grader.reports.clean import clean, clip
 from grader.reports.redact import redact
-from grader.submissions.files import submission_of
+from grader.submissions.files import parse_submission
 
 # Two grades of one submission side by side: everything that they say differently.
 
@@ -227,7 +227,7 @@ def _graded(
 ) -> Grade:
     on: Literal["sim", "gpu"] = "gpu" if record.backend == "gpu" else "sim"
     try:
-        submission = submission_of(given.data, record.file)
+        submission = parse_submission(given.data, record.file)
     except StudentFault as fault:
         return grade_unreadable(lab, record.file, fault, on=on, answers=given.answers)
     device = record.provenance.device or ""

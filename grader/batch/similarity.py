@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from grader.faults import MachineFault, install
+from grader.faults import MachineFault, install_command
 
 # A submission's text as fingerprints, by copydetect, in two views.
 #
@@ -84,7 +84,7 @@ def _fingerprint(text: str, view: View) -> Any:
     except ModuleNotFoundError as missing:
         raise MachineFault(
             f"submissions cannot be compared: there is no Python package {missing.name}",
-            fix=install("similar"),
+            fix=install_command("similar"),
         ) from None
     return CodeFingerprint(
         "submission.cu",

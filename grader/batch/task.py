@@ -19,11 +19,11 @@ from grader.grading.cases import Backend
 from grader.grading.pipeline import grade_unreadable, seed_id
 from grader.grading.record import Grade
 from grader.labs.model import Lab
-from grader.labs.quiz import AnswerSheet, sheet_of
+from grader.labs.quiz import AnswerSheet, parse_answer_sheet
 from grader.labs.reading import lab_digest
 from grader.launch import Finding
-from grader.sandbox.call import refuse_unconfined
-from grader.submissions.files import submission_of
+from grader.sandbox.call import require_sandbox
+from grader.submissions.files import parse_submission
 
 # What a grade depends on beside the submission itself, as one digest: two grades of the same
 # submission with the same key are the same grade.
@@ -114,7 +114,7 @@ def perform(lab: Lab, task: Task, terms: Terms) -> Answer:
     never stops the others.
     """
     try:
-        refuse_unconfined(unsafe=not terms.confined)
+        require_sandbox(unsafe=not terms.confined)
         return Answer(task.number, _graded(lab, task, terms).to_json())
     except LabFault as fault:
         return Answer(task.number, failure=str(fault), is_labs=True)
@@ -128,11 +128,11 @@ def _graded(lab: Lab, task: Task, terms: Terms) -> Grade:
     answers = None
     if lab.quiz:
         given = task.answers
-        answers = AnswerSheet(found=False) if given is None else sheet_of(given)
+        answers = AnswerSheet(found=False) if given is None else parse_answer_sheet(given)
     try:
         if task.refused is not None:
             raise StudentFault(task.refused.message, findings=(task.refused,))
-        submission = submission_of(task.data, task.name)
+        submission = parse_submission(task.data, task.name)
     except StudentFault as fault:
         return grade_unreadable(
             lab, task.name, fault, on=terms.on, student=task.student, answers=answers

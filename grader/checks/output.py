@@ -21,7 +21,7 @@ from grader.checks.mismatch import (
 from grader.checks.result import CaseRun, CheckOptions, Dependency, Evidence, Status, Verdict
 from grader.compile.program import Program
 from grader.faults import MachineFault
-from grader.launch import Finding, Localization, Stored
+from grader.launch import Finding, LastStore, Localization
 
 STORES = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 
@@ -78,7 +78,7 @@ def examine(run: CaseRun, program: Program, localization: Localization) -> tuple
 
 
 def placed(
-    finding: Finding, m: Mismatch, who: Stored | None, program: Program, line: int
+    finding: Finding, m: Mismatch, who: LastStore | None, program: Program, line: int
 ) -> Finding:
     """The finding at the store of the mismatch's first wrong element, with its thread and block;
     at `line` where nobody knows who stored it, or it was another element on another backend.

@@ -5,7 +5,14 @@ from __future__ import annotations
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
 from grader.faults import did_you_mean
 from grader.labs.model import Question
-from grader.labs.quiz import FILE, AnswerSheet, Entry, Paper, given_answer, is_right
+from grader.labs.quiz import (
+    ANSWERS_FILE,
+    AnswerSheet,
+    QuizAttempt,
+    SheetEntry,
+    is_correct,
+    parse_answer,
+)
 from grader.launch import Finding
 
 DEPENDS: Dependency | None = None
@@ -23,7 +30,7 @@ def evaluate(options: Options, evidence: Evidence) -> Verdict:
     return mark(evidence.paper)
 
 
-def mark(paper: Paper | None) -> Verdict:
+def mark(paper: QuizAttempt | None) -> Verdict:
     """The verdict on a paper; each question with a known answer counts the same share. What a
     person has to read, and what this copy of the lab has no answer to, counts for nothing.
     """
@@ -32,7 +39,7 @@ def mark(paper: Paper | None) -> Verdict:
     if not paper.sheet.found:
         return _missing(paper)
     if paper.sheet.problem:
-        what = f"{FILE}: {paper.sheet.problem}"
+        what = f"{ANSWERS_FILE}: {paper.sheet.problem}"
         return Verdict("fail", what, findings=(_unreadable(paper.sheet),))
     blank = [q for q in paper.questions if _is_blank(q, paper.sheet)]
     told = {q.name: _told(q, paper) for q in paper.questions if q not in blank}
@@ -54,19 +61,19 @@ def mark(paper: Paper | None) -> Verdict:
     )
 
 
-def _missing(paper: Paper) -> Verdict:
+def _missing(paper: QuizAttempt) -> Verdict:
     """No sheet: a quiz that is worth something is then not done, any other was not asked for."""
     fix = f"`grader labs quiz {paper.lab}` writes one to fill in"
-    what = f"there is no {FILE} beside the file"
+    what = f"there is no {ANSWERS_FILE} beside the file"
     if not paper.points:
         return Verdict("unjudged", f"{what}: {fix}")
-    finding = Finding("wrong-answer", "error", what, file=FILE, hint=fix)
+    finding = Finding("wrong-answer", "error", what, file=ANSWERS_FILE, hint=fix)
     return Verdict("fail", what, findings=(finding,))
 
 
 def _unreadable(sheet: AnswerSheet) -> Finding:
     return Finding(
-        "wrong-answer", "error", sheet.problem, file=FILE, line=sheet.line, hint=sheet.fix
+        "wrong-answer", "error", sheet.problem, file=ANSWERS_FILE, line=sheet.line, hint=sheet.fix
     )
 
 
@@ -84,7 +91,7 @@ def _is_blank(question: Question, sheet: AnswerSheet) -> bool:
     return entry is None or (entry.is_plain and not entry.text.strip())
 
 
-def _unanswered(blank: list[Question], paper: Paper) -> tuple[Finding, ...]:
+def _unanswered(blank: list[Question], paper: QuizAttempt) -> tuple[Finding, ...]:
     """Questions without an answer, in one finding, at the first of them that the sheet has."""
     if not blank or paper.sheet is None:
         return ()
@@ -96,38 +103,38 @@ def _unanswered(blank: list[Question], paper: Paper) -> tuple[Finding, ...]:
             "wrong-answer",
             "error" if due else "info",
             f"{names} {'has' if len(blank) == 1 else 'have'} no answer yet",
-            file=FILE,
+            file=ANSWERS_FILE,
             line=min(lines, default=0),
             hint=f"`grader labs quiz {paper.lab} --stdout` shows the questions",
         ),
     )
 
 
-def _told(question: Question, paper: Paper) -> tuple[Finding, ...]:
+def _told(question: Question, paper: QuizAttempt) -> tuple[Finding, ...]:
     """What is wrong with the answer to one question; nothing when it is right."""
-    entry = paper.sheet.entries[question.name] if paper.sheet else Entry("", 0)
+    entry = paper.sheet.entries[question.name] if paper.sheet else SheetEntry("", 0)
     if question.kind == "text":
         return ()
     if not entry.is_plain:
         what = f"`{question.name}` has a list where one answer is due"
         return (_about(question, entry, what, "write it after the colon, without brackets"),)
     try:
-        given = given_answer(question, entry.text)
+        given = parse_answer(question, entry.text)
     except ValueError as error:
         what = f"`{question.name}` is answered `{_short(entry.text)}`"
         return (_about(question, entry, what, str(error)),)
-    if question.name not in paper.key or is_right(question, given, paper.key[question.name]):
+    if question.name not in paper.key or is_correct(question, given, paper.key[question.name]):
         return ()
     what = f"`{question.name}` is answered `{_short(entry.text)}`, which is not right"
     return (_about(question, entry, what, question.hint),)
 
 
-def _about(question: Question, entry: Entry, what: str, hint: str = "") -> Finding:
+def _about(question: Question, entry: SheetEntry, what: str, hint: str = "") -> Finding:
     return Finding(
         "wrong-answer",
         "error",
         what,
-        file=FILE,
+        file=ANSWERS_FILE,
         line=entry.line,
         text=f"{question.name}: {_short(entry.text)}",
         variable=question.name,
@@ -135,7 +142,7 @@ def _about(question: Question, entry: Entry, what: str, hint: str = "") -> Findi
     )
 
 
-def _unknown(paper: Paper) -> tuple[Finding, ...]:
+def _unknown(paper: QuizAttempt) -> tuple[Finding, ...]:
     """Answers to questions that the lab does not ask: most likely a misspelt name."""
     names = [question.name for question in paper.questions]
     sheet = paper.sheet or AnswerSheet()
@@ -144,7 +151,7 @@ def _unknown(paper: Paper) -> tuple[Finding, ...]:
             "wrong-answer",
             "warning",
             f"there is no question `{_short(name)}`",
-            file=FILE,
+            file=ANSWERS_FILE,
             line=entry.line,
             hint=did_you_mean(name[:SHOWN], names) or f"the questions are {', '.join(names)}",
         )

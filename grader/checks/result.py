@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from grader.compile.program import Program
 from grader.gpu.speedup import Timing
-from grader.labs.model import Case, Lab, Prepared, Visibility
-from grader.labs.quiz import Paper
+from grader.labs.model import Case, Lab, PreparedCase, Visibility
+from grader.labs.quiz import QuizAttempt
 from grader.launch import Finding, Localization, Trace
 
 Status = Literal["pass", "fail", "blocked", "unjudged", "error"]
@@ -54,7 +54,7 @@ class CaseRun:
     """
 
     case: Case
-    prepared: Prepared | None
+    prepared: PreparedCase | None
     trace: Trace
     launched: bool = True
     device: Trace | None = None
@@ -133,7 +133,7 @@ class Evidence:
     timings: tuple[Timing, ...] = ()
     untimed: str = ""
     sampled: tuple[CaseRun, ...] = ()
-    paper: Paper | None = None
+    paper: QuizAttempt | None = None
     localization: Localization = Localization()
 
     @property
@@ -171,7 +171,7 @@ class Evidence:
         return verdict is None or verdict.cases.get(case) == "pass"
 
 
-def elements(prepared: Prepared) -> int:
+def elements(prepared: PreparedCase) -> int:
     """How many array elements the launch of a case touches: its size as one number."""
     shapes = [getattr(argument, "shape", (0,)) for argument in prepared.launch.args]
     total = 0

@@ -24,7 +24,7 @@ from grader.cli.batch_messages import (
 )
 from grader.cli.options import Backend, Course, Json, Limit, On, resolved
 from grader.cli.terminal import check_writable, finished, say, show, width, write_json
-from grader.faults import LabFault, counted
+from grader.faults import LabFault, pluralize
 
 if TYPE_CHECKING:
     from grader.batch.batch import Plan
@@ -86,7 +86,7 @@ def batch(
     """
     from grader.batch.task import Terms
     from grader.labs.reading import lab_roots, load_lab
-    from grader.sandbox.call import refuse_unconfined
+    from grader.sandbox.call import require_sandbox
 
     check_writable(json)
     if html:
@@ -100,7 +100,7 @@ def batch(
             return _accept(book, accept)
     away = bool(cluster or slurm)
     if not away:  # a cluster's workers refuse, each for its machine
-        refuse_unconfined(unsafe=unsafe)
+        require_sandbox(unsafe=unsafe)
     seed = school.seed(lab) if school else b""
     backend: Literal["sim", "gpu"] = "gpu" if on is Backend.gpu else "sim"
     backend = backend if away else resolved(on)
@@ -157,9 +157,9 @@ class Session:
     def hand_in(self) -> tuple[HandedIn, ...]:
         """Store what is in the folder, and say what was left out."""
         from grader.batch.intake import hand_in, repeated, strangers, untimed
-        from grader.submissions.gather import gather
+        from grader.submissions.gather import find_submissions
 
-        gathered = gather(self.place, self.lab.name)
+        gathered = find_submissions(self.place, self.lab.name)
         left_out(gathered.notes)
         handed = hand_in(self.lab.name, gathered, self.book, self.course)
         stranger = "not in the roster; graded all the same: mend the roster and run this again"
@@ -167,7 +167,7 @@ class Session:
         left_out([f"{one.student}: {in_a_line(one.problem)}" for one in handed if one.problem])
         left_out(untimed(handed, self.lab.name, self.course))
         left_out(repeated(handed, self.lab.name, self.book))
-        told = counted(len(handed), "submission")
+        told = pluralize(len(handed), "submission")
         say(f"{told} ({gathered.layout}) in the gradebook {self.book.name}")
         return handed
 
@@ -280,7 +280,7 @@ class Session:
         same = (seed_id(self.terms.seed), seed_id(b""))  # what was never run drew no inputs
         count = sum(grade["provenance"]["seed"] not in same for grade in held)
         if count:
-            say(f"hidden inputs differ from those of {counted(count, 'grade')}: another secret")
+            say(f"hidden inputs differ from those of {pluralize(count, 'grade')}: another secret")
 
 
 def _accept(book: Gradebook, run: str) -> int:
@@ -292,7 +292,7 @@ def _accept(book: Gradebook, run: str) -> int:
         raise LabFault(f"no regrade `{run}` waits to be accepted", fix=fix)
     show(changes_text(changes))
     count = book.adopt(run, author())
-    say(f"{counted(count, 'grade')} of {run} {'counts' if count == 1 else 'count'} now")
+    say(f"{pluralize(count, 'grade')} of {run} {'counts' if count == 1 else 'count'} now")
     return 0
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grader.cli.terminal import doing
-from grader.faults import MachineFault, install
+from grader.faults import MachineFault, install_command
 
 if TYPE_CHECKING:
     from grader.batch.runner import Runner
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from grader.cli.terminal import say
-from grader.faults import Fault, counted
+from grader.faults import Fault, pluralize
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -58,7 +58,7 @@ def clustered(lab: Lab, terms: Terms, jobs: int | None, address: str) -> Runner:
         from grader.batch.cluster import DaskRunner, connect, start_on_slurm
     except ModuleNotFoundError as missing:
         what = f"a cluster needs the Python package {missing.name}"
-        raise MachineFault(what, fix=install("cluster")) from None
+        raise MachineFault(what, fix=install_command("cluster")) from None
     client = connect(address) if address else start_on_slurm(jobs or 1)
     doing("waiting for the cluster's workers")
     return DaskRunner(client, lab, terms)
@@ -254,7 +254,7 @@ def changes_text(changes: Sequence[Change]) -> Text:
     same = len(changes) - len(moved)
     verb, kept = "changes" if len(moved) == 1 else "change", "stays as it is"
     kept = kept if same == 1 else "stay as they are"
-    return text.append(f"{counted(len(moved), 'grade')} {verb}, {same} {kept}", "bold")
+    return text.append(f"{pluralize(len(moved), 'grade')} {verb}, {same} {kept}", "bold")
 
 
 def write_report(
@@ -298,7 +298,7 @@ def counts_otherwise(table: Table, book: Gradebook, lab: str, course: Course | N
     if not others:
         return ""
     return (
-        f"of {counted(others, 'student')} other points count, after lateness, overrides and the"
+        f"of {pluralize(others, 'student')} other points count, after lateness, overrides and the"
         f" course's points: grader gradebook show {lab}"
     )
 

@@ -106,10 +106,10 @@ def graded(lab: Lab, file: Path, how: RunOptions, *, quiet: bool = False) -> Gra
     """
     from grader.feedback.grade import grade
     from grader.grading.pipeline import grade_unreadable
-    from grader.labs.quiz import read_sheet
+    from grader.labs.quiz import read_answer_sheet
     from grader.submissions.files import read_submission
 
-    answers = read_sheet(file.parent) if lab.quiz else None
+    answers = read_answer_sheet(file.parent) if lab.quiz else None
     try:
         submission = read_submission(file)
     except StudentFault as fault:

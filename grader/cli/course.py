@@ -10,7 +10,7 @@ import typer
 from grader.cli.labs import labs
 from grader.cli.options import Course
 from grader.cli.terminal import doing, finished, say, write_file
-from grader.faults import LabFault, MachineFault, install
+from grader.faults import LabFault, MachineFault, install_command
 
 if TYPE_CHECKING:
     from grader.labs.model import Lab
@@ -29,14 +29,14 @@ def quiz(
     to_stdout: Annotated[bool, typer.Option("--stdout", help="Print it; write no file.")] = False,
 ) -> int:
     """Write answers.yaml with the lab's questions, to fill in; `grader check` marks it."""
-    from grader.labs.quiz import FILE, form
+    from grader.labs.quiz import ANSWERS_FILE, answer_form
     from grader.labs.reading import lab_roots, load_lab
 
     held = load_lab(lab, lab_roots(course))
     if not held.quiz:
         raise LabFault(f"{lab} has no quiz", fix="there is nothing to answer")
-    text = form(held)
-    path = out or Path(FILE)
+    text = answer_form(held)
+    path = out or Path(ANSWERS_FILE)
     if to_stdout:
         typer.echo(text, nl=False)
         return 0
@@ -113,7 +113,7 @@ def handout(lab: Lab) -> dict[str, bytes]:
             raise
         raise MachineFault(
             f"pages cannot be built: there is no Python package {missing.name}",
-            fix=install("handouts"),
+            fix=install_command("handouts"),
         ) from None
     if not handout_of(lab).is_file():
         say(f"there is no {handout_of(lab)}: the zip has no handout")

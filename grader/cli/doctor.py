@@ -14,7 +14,7 @@ from typing import Literal
 
 from grader.cli.options import Json
 from grader.cli.terminal import check_writable, show_line, write_json
-from grader.faults import Fault, MachineFault, install
+from grader.faults import Fault, MachineFault, install_command
 
 # What this machine can do for grading: one Sign a thing looked at, each with how to mend it.
 
@@ -119,20 +119,20 @@ def probe() -> Sign:
 
 def sandbox() -> Sign:
     """What confines the compiler and the simulator."""
-    from grader.sandbox.bubblewrap import programs, remedy
-    from grader.sandbox.call import confinement, why_unconfined
+    from grader.sandbox.bubblewrap import bubblewrap_programs, suggest_fix
+    from grader.sandbox.call import describe_sandbox, sandbox_problem
 
-    if walls := confinement():
+    if walls := describe_sandbox():
         return Sign("sandbox", "ok", walls)
-    fix = f"{remedy(bool(programs()))}; until then grade only files that you trust"
-    return Sign("sandbox", "note", f"{why_unconfined()}: grader batch refuses to grade", fix)
+    fix = f"{suggest_fix(bool(bubblewrap_programs()))}; until then grade only files that you trust"
+    return Sign("sandbox", "note", f"{sandbox_problem()}: grader batch refuses to grade", fix)
 
 
 def bounds() -> Sign:
     """What bounds a box's memory and processes: its whole tree, or each process alone."""
-    from grader.sandbox.cgroup import place
+    from grader.sandbox.cgroup import parent_group
 
-    found = place()
+    found = parent_group()
     if isinstance(found, Path):
         return Sign("bounds", "ok", f"a control group for each box, in {found}")
     seen = f"memory is bounded for each process of a box alone: {found}"
@@ -148,7 +148,9 @@ def cache() -> Sign:
         return Sign("cache", "note", "no home folder: nothing is remembered", fix)
     base = Path(root) if os.environ.get("XDG_CACHE_HOME") else Path(root) / ".cache"
     folder = base / "warpgrade"
-    nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    nearest = next(
+        parent_group for parent_group in (folder, *folder.parents) if parent_group.exists()
+    )
     if not os.access(nearest, os.W_OK):
         fix = "make it writable, or point XDG_CACHE_HOME elsewhere"
         return Sign("cache", "note", f"{nearest} cannot be written", fix)
@@ -189,7 +191,7 @@ def pycuda() -> Sign:
     try:
         return Sign("pycuda", "ok", f"PyCUDA {version('pycuda')}")
     except PackageNotFoundError:
-        return Sign("pycuda", "note", "PyCUDA is not installed", install("gpu"))
+        return Sign("pycuda", "note", "PyCUDA is not installed", install_command("gpu"))
 
 
 def nvcc() -> Sign:

@@ -306,11 +306,11 @@ def _write_thresholds(lab: Lab, made: Calibration) -> None:
     from datetime import date
 
     from grader.authoring.calibrate import measured
-    from grader.labs.thresholds import FILE, read_thresholds, thresholds_text
+    from grader.labs.thresholds import THRESHOLDS_FILE, read_thresholds, thresholds_text
 
     new = measured(made, date.today())
     kept = {**read_thresholds(lab.folder), made.device: new}
-    write_file(lab.folder / FILE, thresholds_text(lab.name, kept).encode())
+    write_file(lab.folder / THRESHOLDS_FILE, thresholds_text(lab.name, kept).encode())
 
 
 @labs.command("skeleton", short_help="Make the students' file from the solution.")

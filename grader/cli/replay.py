@@ -150,14 +150,14 @@ def replay(
     Takes the source by --source or from a gradebook, and the seed of hidden inputs from --course.
     Speed is judged by the recorded times. Exit code 0: nothing differs; 1: something does.
     """
-    from grader.sandbox.call import refuse_unconfined
+    from grader.sandbox.call import require_sandbox
 
     check_writable(json)
     records = grades_of(grade, _enrolled(student, course))
     if source is not None and len(records) > 1:
         what = f"{len(records)} grades here, and one --source"
         raise LabFault(what, where=str(grade), fix="choose one with --student ID, or use --db")
-    refuse_unconfined(unsafe=unsafe)
+    require_sandbox(unsafe=unsafe)
     tellings = []
     with given_by(source, db, course) as given:
         for record in records:
@@ -265,8 +265,8 @@ class Given:
         """What the grade was made of. Raises LabFault where nobody has it."""
         from grader.batch.replay import Sources
         from grader.grading.pipeline import seed_id
-        from grader.labs.quiz import AnswerSheet, read_sheet, sheet_of
-        from grader.submissions.files import read_bytes
+        from grader.labs.quiz import AnswerSheet, parse_answer_sheet, read_answer_sheet
+        from grader.submissions.files import read_regular_file
 
         seeded = record.provenance.seed != seed_id(b"")  # `grader check` uses no seed
         if seeded and self.course is None:
@@ -274,7 +274,7 @@ class Given:
             raise LabFault(what, fix="add --course DIR, the folder with that course.yaml")
         seed = self.course.seed(record.lab) if self.course and seeded else b""
         if self.file is not None:
-            return Sources(read_bytes(self.file), read_sheet(self.file.parent), seed)
+            return Sources(read_regular_file(self.file), read_answer_sheet(self.file.parent), seed)
         if self.book is None:
             fix = "name it with --source FILE.cu, or the gradebook that has it with --db"
             raise LabFault(f"{record.file} is needed, which was graded", fix=fix)
@@ -284,7 +284,7 @@ class Given:
             fix = "name the file itself with --source FILE.cu"
             raise LabFault(what, where=self.book.name, fix=fix)
         answers = stored.answers
-        sheet = AnswerSheet(found=False) if answers is None else sheet_of(answers)
+        sheet = AnswerSheet(found=False) if answers is None else parse_answer_sheet(answers)
         return Sources(stored.data, sheet, seed)
 
 

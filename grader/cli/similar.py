@@ -65,16 +65,16 @@ def similar(
 
 def _submissions(place: Path, lab: str) -> Mapping[str, str]:
     """Every submission that is text, by its student's name; the others are told."""
-    from grader.submissions.files import submission_of
-    from grader.submissions.gather import gather
+    from grader.submissions.files import parse_submission
+    from grader.submissions.gather import find_submissions
 
-    gathered = gather(place, lab)
+    gathered = find_submissions(place, lab)
     for note in gathered.notes:
         say(note)
     texts = {}
     for one in gathered.found:
         try:
-            text = submission_of(one.read(), one.name).text
+            text = parse_submission(one.read(), one.name).text
         except Fault as fault:
             say(f"left out: {one.student}: {fault.what}")
             continue

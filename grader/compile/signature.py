@@ -11,7 +11,7 @@ from grader.compile.declarations import declarations, function_line
 from grader.compile.diagnostics import fault
 from grader.compile.lexical import code, line_at
 from grader.compile.program import Kernel, Parameter, Program
-from grader.faults import StudentFault, nearest
+from grader.faults import StudentFault, closest_match
 from grader.labs.model import ArgumentSpec, KernelSpec
 from grader.launch import Finding
 
@@ -151,7 +151,7 @@ def _missing(program: Program, spec: KernelSpec) -> StudentFault:
     names = [k.name for k in program.kernels]
     if not names:
         return _refused(program, spec, head + ": the file has no __global__ function", 0)
-    near = nearest(spec.name, names, 0.5) or (names[0] if len(names) == 1 else "")
+    near = closest_match(spec.name, names, 0.5) or (names[0] if len(names) == 1 else "")
     if not near:
         return _refused(program, spec, f"{head}, only {', '.join(names)}", 0)
     kernel = next(k for k in program.kernels if k.name == near)

@@ -18,7 +18,7 @@ from grader.compile.program import Kernel, Program
 from grader.compile.screen import host_code, host_finding, nested_launch, refuse_reaching, text_of
 from grader.faults import MachineFault, StudentFault
 from grader.launch import Finding
-from grader.sandbox.call import BoxDeath, Limits, call
+from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
 FORMAT = 1
 """Of the cache's entries: a change of what the child returns makes all older ones unknown."""
@@ -94,7 +94,7 @@ def toolchain() -> dict[str, str]:
 def architectures() -> tuple[str, ...]:
     """The architectures that can be compiled for: "sm_75", ..."""
     place = installation()
-    reply = call(
+    reply = run_sandboxed(
         "grader.compile.nvrtc:architectures", {"libraries": str(place.libraries)}, limits=LIMITS
     )
     return tuple(f"sm_{number}" for number in reply.value)
@@ -133,8 +133,8 @@ def _compiled(
     }
     step = "grader.compile.nvrtc:compile_variants"
     try:
-        return call(step, request, limits=limits, confine=confine).value
-    except BoxDeath as death:
+        return run_sandboxed(step, request, limits=limits, confine=confine).value
+    except SandboxFailure as death:
         raise _gave_up(death, name, limits) from death
 
 
@@ -143,7 +143,7 @@ def _last(kept: Any) -> dict[str, Any]:
     return last
 
 
-def _gave_up(death: BoxDeath, name: str, limits: Limits) -> StudentFault | MachineFault:
+def _gave_up(death: SandboxFailure, name: str, limits: Limits) -> StudentFault | MachineFault:
     """The compiler died on this text: the text asks too much of it, unless the box itself broke or
     this machine had too little for both.
     """

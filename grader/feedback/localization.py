@@ -14,9 +14,9 @@ from grader.checks.result import CaseRun, Evidence
 from grader.compile.program import Kernel, Program
 from grader.grading.cases import RunOptions, expected_answer
 from grader.grading.run import simulator_memory
-from grader.labs.model import Prepared
-from grader.launch import OUTPUTS, Finding, Launch, Localization
-from grader.sandbox.call import BoxDeath, Limits, call
+from grader.labs.model import PreparedCase
+from grader.launch import OUTPUT_KINDS, Finding, Launch, Localization
+from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from grader.sandbox.launches import pack_launches
 from grader.simulator.exchange import unpack_localization
 
@@ -41,7 +41,7 @@ class Judged:
     """A run to its end that students may know of, with what it has to leave behind."""
 
     run: CaseRun
-    prepared: Prepared
+    prepared: PreparedCase
 
     @property
     def due(self) -> tuple[Launch, Right]:
@@ -101,7 +101,7 @@ def _placed(evidence: Evidence) -> Evidence:
             who for (name, _), who in evidence.localization.stored.items() if name == run.case.name
         ]
         if run.prepared is None and stores:
-            wrong = [f for f in run.trace.errors if f.kind in OUTPUTS]
+            wrong = [f for f in run.trace.errors if f.kind in OUTPUT_KINDS]
             moved |= {f: evidence.program.at(f, stores[0].line) for f in wrong}
     return replace(evidence, runs=tuple(_with(run, moved) for run in evidence.runs))
 
@@ -139,7 +139,7 @@ def search_fault_lines(
     memory = threads * simulator_memory(launches, program.ptx)
     limits = Limits(wall=SEARCH_SECONDS, cpu=SEARCH_SECONDS * threads, memory=memory)
     try:
-        reply = call("grader.feedback.ptx_search:run", request, arrays, limits=limits)
-    except BoxDeath:
+        reply = run_sandboxed("grader.feedback.ptx_search:run", request, arrays, limits=limits)
+    except SandboxFailure:
         return Localization()
     return unpack_localization(reply.value, launches)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.feedback.ptx_edits import Change, changes, line_at, with_slots
-from grader.launch import Array, Dim3, Launch, Stored
+from grader.launch import Array, Dim3, LastStore, Launch
 from grader.sandbox.launches import Arrays, unpack_launches
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import Core, core
@@ -255,7 +255,7 @@ class Search:
 # Who stored a wrong element last: the line, the thread and its block.
 
 
-def first_stores(image: Image, ran: Ran) -> dict[int, Stored]:
+def first_stores(image: Image, ran: Ran) -> dict[int, LastStore]:
     """By argument, what last stored its first wrong element; nothing for one never written."""
     due, raw, rows = ran.due, ran.raw, ran.raw.accesses
     if rows is None or raw.traced > MOST_STORES:
@@ -276,7 +276,7 @@ def first_stores(image: Image, ran: Ran) -> dict[int, Stored]:
             line = line_at(image.locations[int(last["pc"])])
             block = _unravel(int(last["block"]), due.launch.grid)
             thread = _unravel(int(last["thread"]), due.launch.block)
-            found[b.argument] = Stored(first, line, block, thread)
+            found[b.argument] = LastStore(first, line, block, thread)
     return found
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from grader.faults import MachineFault, install
+from grader.faults import MachineFault, install_command
 
 # This machine's NVIDIA GPUs as the kernel driver shows them; nothing here talks to CUDA.
 
@@ -149,7 +149,7 @@ def lacking() -> MachineFault | None:
         what = f"the NVIDIA driver's library {_LIBRARY} is not installed"
         return MachineFault(what, fix="install the driver's user-space part of the same release")
     if find_spec("pycuda") is None:
-        return MachineFault("PyCUDA is not installed", fix=install("gpu"))
+        return MachineFault("PyCUDA is not installed", fix=install_command("gpu"))
     if toolkit() is None:
         what = "nvcc, the CUDA compiler that PyCUDA calls, is not installed"
         return MachineFault(what, fix="install the CUDA toolkit 13.0 and put nvcc on the PATH")

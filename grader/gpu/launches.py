@@ -20,7 +20,7 @@ from grader.gpu.launch_child import Outcome
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.process import START, Facts, call_on, examine, facts_of, probe
 from grader.launch import Array, Finding, Launch, Resources, Trace, theoretical_occupancy
-from grader.sandbox.call import BoxDeath, Limits, Reply
+from grader.sandbox.call import Limits, Reply, SandboxFailure
 from grader.sandbox.launches import pack_launches
 
 # CUDA's errors as findings: which of a launch's errors is what kind of mistake.
@@ -66,7 +66,7 @@ def of_timeout(seconds: float) -> Finding:
     )
 
 
-def of_death(death: BoxDeath, limit: float) -> Finding:
+def of_death(death: SandboxFailure, limit: float) -> Finding:
     """The finding for a launch whose whole process ended; it had `limit` seconds."""
     if death.reason == "timeout":
         return of_timeout(limit)
@@ -130,7 +130,7 @@ def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trac
     arrays["cubin"] = _bytes(work.cubin)
     try:
         reply = call_on(work.device, "step:launch", request, arrays, _limits(ready, limit))
-    except BoxDeath as death:
+    except SandboxFailure as death:
         examine(work.device, death)
         return [_aborted(work, of_death(death, limit)) for _ in ready]
     traces = [

@@ -25,7 +25,7 @@ from grader.compile.program import Program
 from grader.faults import MachineFault, StudentFault
 from grader.gpu.devices import Toolkit, library_folder, toolkit
 from grader.launch import Finding
-from grader.sandbox.call import BoxDeath, Limits, call, confinement
+from grader.sandbox.call import Limits, SandboxFailure, describe_sandbox, run_sandboxed
 
 FORMAT = 2
 LIMITS = Limits(wall=60.0, cpu=60.0, memory=4 << 30, output=64 << 20, processes=64)
@@ -133,8 +133,10 @@ def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, 
             "CUDA_VISIBLE_DEVICES": "",
         }
         try:
-            reply = call(step, request, limits=LIMITS, readable=outside_usr, variables=variables)
-        except BoxDeath as death:
+            reply = run_sandboxed(
+                step, request, limits=LIMITS, readable=outside_usr, variables=variables
+            )
+        except SandboxFailure as death:
             what = f"nvcc gave no answer: {death.detail}"
             if not death.own:
                 raise MachineFault(what, fix="grade fewer at a time") from death
@@ -148,7 +150,7 @@ def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, 
 @contextmanager
 def _scratch() -> Iterator[str]:
     """A folder for nvcc's own files: the box's private /tmp, else one that is removed here."""
-    if confinement():
+    if describe_sandbox():
         yield "/tmp"
         return
     with tempfile.TemporaryDirectory(prefix="warpgrade-") as folder:

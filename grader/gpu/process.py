@@ -20,7 +20,7 @@ from grader.gpu.devices import (
 )
 from grader.gpu.nvcc import known_release
 from grader.gpu.session import LOCK
-from grader.sandbox.call import BoxDeath, Limits, Reply, call
+from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
 
 START = 30.0
 """Seconds that a child may take to import PyCUDA and to get a context, at most."""
@@ -55,7 +55,7 @@ def call_on(
     if device.uuid:
         variables["CUDA_VISIBLE_DEVICES"] = device.uuid
     seen = [path for path in (libraries, lock) if path is not None and path.exists()]
-    return call(
+    return run_sandboxed(
         f"grader.gpu.{step}",
         request,
         arrays,
@@ -88,7 +88,7 @@ def facts_of(device: Device) -> Facts:
 def _described(device: Device) -> Any:
     try:
         return call_on(device, "step:describe", {}, {}, Limits(wall=START, memory=0)).value
-    except BoxDeath as death:
+    except SandboxFailure as death:
         what = f"CUDA does not say what {device.model} is: {death.detail}"
         fix = "see nvidia-smi and `grader doctor`"
         raise MachineFault(what, where=str(device.node), fix=fix) from death
@@ -98,14 +98,14 @@ def healthy(device: Device) -> str:
     """Empty when a known kernel gives the right numbers on `device`, else what went wrong."""
     try:
         reply = call_on(device, "step:probe", {}, {}, Limits(wall=START, memory=0))
-    except BoxDeath as death:
+    except SandboxFailure as death:
         return f"the probe died: {death.detail}"
     except MachineFault as fault:
         return fault.what
     return "" if reply.value is True else "a known kernel gives wrong numbers"
 
 
-def examine(device: Device, death: BoxDeath) -> None:
+def examine(device: Device, death: SandboxFailure) -> None:
     """After a child's death: whether the GPU still works, and whose fault it was. Raises
     MachineFault when the machine failed; returns when the launch did.
 

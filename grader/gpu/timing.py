@@ -27,7 +27,7 @@ from grader.gpu.samples import BASE, BASELINE, FEWEST, SUBMISSION, dropped
 from grader.gpu.speedup import Timing, TimingPlan, Verify, paired
 from grader.gpu.timing_verification import arrays_of, believe, spoilt_baseline, wrong_outputs
 from grader.launch import Array, Finding, Launch
-from grader.sandbox.call import BoxDeath, Limits, Reply
+from grader.sandbox.call import Limits, Reply, SandboxFailure
 from grader.sandbox.launches import pack_launches
 
 KEPT_BYTES = 5 << 28
@@ -64,7 +64,7 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
         name = facts_of(device).toolchain["device"]
         try:
             reply = _asked(question, cubins, device)
-        except BoxDeath as death:
+        except SandboxFailure as death:
             examine(device, death)
             lost = placed(of_death(death, plan.limit), program, question.kernels[1])
             return Timing((), findings=(lost,), ended=False, device=name)
@@ -147,7 +147,7 @@ def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, flo
         limits = Limits(wall=START, memory=0)
         try:
             reply = call_on(device, "cublas:speed", request, {}, limits, (paths[-1].parent,))
-        except (BoxDeath, MachineFault):
+        except (SandboxFailure, MachineFault):
             return {}  # it is shown beside a speed that was measured, and decides nothing
         known = float(reply.value)
         store(user_folder(), key, known)

@@ -22,8 +22,8 @@ from grader.faults import MachineFault
 from grader.gpu.devices import alike, held, lacking, toolkit
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.process import START, call_on, facts_of, probe
-from grader.launch import Finding, Launch, Other
-from grader.sandbox.call import BoxDeath, Limits
+from grader.launch import Finding, Launch, OtherAccess
+from grader.sandbox.call import Limits, SandboxFailure
 from grader.sandbox.launches import pack_launches
 
 # The toolkit's own tools over a program's launches: where they are, and one call for several.
@@ -90,7 +90,7 @@ def observed(
     with held(found) as device:
         try:
             reply = call_on(device, "toolstep:observe", request, arrays, limits, _readable())
-        except BoxDeath as death:
+        except SandboxFailure as death:
             probe(device)
             raise MachineFault(
                 f"{Path(tools[0][0]).name} gave no answer: {death.detail}",
@@ -288,10 +288,10 @@ def _finding(tool: str, kind: str, match: re.Match[str], block: Sequence[str]) -
     )
 
 
-def _second(found: re.Match[str]) -> Other:
+def _second(found: re.Match[str]) -> OtherAccess:
     access = found["access"].lower()
     known = access if access in ("read", "write", "atomic") else "write"
-    return Other(int(found[2]), (0, 0, 0), (0, 0, 0), known)  # type: ignore[arg-type]
+    return OtherAccess(int(found[2]), (0, 0, 0), (0, 0, 0), known)  # type: ignore[arg-type]
 
 
 def _unjudged(tool: str, name: str, limit: float) -> Finding:

@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from grader.faults import LabFault, MachineFault, install
+from grader.faults import LabFault, MachineFault, install_command
 
 # A connection to SQLite or PostgreSQL, and the two kinds of transaction: reading and writing.
 #
@@ -98,7 +98,7 @@ def connect(url: str, *, create: bool = True) -> Database:
         return Database(_postgresql(where))
     except ModuleNotFoundError as missing:
         what = f"the database cannot be reached: there is no Python package {missing.name}"
-        raise MachineFault(what, where=_shown(where), fix=install("postgres")) from None
+        raise MachineFault(what, where=_shown(where), fix=install_command("postgres")) from None
 
 
 def _url(url: str) -> URL:

@@ -13,8 +13,8 @@ import numpy as np
 from grader.checks.result import CaseRun
 from grader.compile.program import Program
 from grader.grading.run import run_all
-from grader.labs.cases import prepare
-from grader.labs.model import Case, Derivation, Expected, Lab, Prepared
+from grader.labs.cases import prepare_case
+from grader.labs.model import Case, Derivation, Expected, Lab, PreparedCase
 from grader.launch import Finding, Launch, Trace
 
 Backend = Literal["sim", "gpu"]
@@ -83,13 +83,13 @@ def ready_cases(
     cases: Sequence[Case],
     how: RunOptions,
     derived: Mapping[str, tuple[CaseRun, int | None]],
-) -> tuple[Prepared, ...]:
+) -> tuple[PreparedCase, ...]:
     """Those of the cases that can be launched, made ready: every derived number that they need
     was answered rightly. Raises LabFault.
     """
     answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
     return tuple(
-        prepare(lab, case, how.seed, answers)
+        prepare_case(lab, case, how.seed, answers)
         for case in cases
         if all(name in answers for name in case.derived.values())
     )
@@ -143,12 +143,12 @@ def judge_answer(
     return CaseRun(case, None, replace(trace, findings=(*trace.findings, placed))), None
 
 
-def expected_answer(derivation: Derivation) -> Prepared:
+def expected_answer(derivation: Derivation) -> PreparedCase:
     """A derivation as a case that is ready to run."""
     span = np.array([derivation.minimum, derivation.maximum], dtype=np.float64)
     right = Expected(span.mean(keepdims=True), np.ptp(span, keepdims=True) / 2)
     case = Case(derivation.call, {})
-    return Prepared(case, derivation.launch, {derivation.output_index: right})
+    return PreparedCase(case, derivation.launch, {derivation.output_index: right})
 
 
 def _unready(case: Case, asked: Mapping[str, CaseRun]) -> CaseRun:

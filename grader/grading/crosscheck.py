@@ -22,7 +22,7 @@ from grader.grading.cases import RunOptions, chosen, run_derivations
 from grader.grading.run import built_for, run_all
 from grader.grading.single_launch import Ran
 from grader.grading.single_launch import chosen as chosen_kernel
-from grader.labs.cases import prepare
+from grader.labs.cases import prepare_case
 from grader.labs.model import Lab
 from grader.launch import Launch, Trace
 from grader.submissions.files import Submission
@@ -69,7 +69,7 @@ def public_launches(lab: Lab, program: Program, how: RunOptions) -> list[Launch]
         for case in chosen(lab, "public")
         if all(name in answers for name in case.derived.values())
     ]
-    return [prepare(lab, case, how.seed, answers).launch for case in ready]
+    return [prepare_case(lab, case, how.seed, answers).launch for case in ready]
 
 
 def sanitizer_result(program: Program, launches: Sequence[Launch], how: RunOptions) -> Result:

@@ -31,7 +31,7 @@ from grader.grading.record import CaseLine, Grade, Provenance, total
 from grader.grading.run import built_for
 from grader.grading.timing import clocks, samples, timed
 from grader.labs.model import Case, Lab
-from grader.labs.quiz import AnswerSheet, Paper
+from grader.labs.quiz import AnswerSheet, QuizAttempt
 from grader.labs.reading import lab_digest
 from grader.launch import Trace
 from grader.submissions.files import Submission
@@ -72,7 +72,7 @@ class Job:
 def grade_submission(
     job: Job,
     *,
-    quiz: Callable[[], Paper],
+    quiz: Callable[[], QuizAttempt],
     explain: Explain = lambda evidence, options: evidence,
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:
@@ -224,7 +224,7 @@ def _compiled(program: Program) -> Result:
 
 def _stopped(
     checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault | MachineFault,
-    on: Backend, quiz: Callable[[], Paper],
+    on: Backend, quiz: Callable[[], QuizAttempt],
 ) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:  # fmt: skip
     """The results when a fault ended the pipeline. Raises LabFault."""
     try:
@@ -237,7 +237,7 @@ def _stopped(
 
 def _refused(
     checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault, on: Backend,
-    paper: Paper,
+    paper: QuizAttempt,
 ) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:  # fmt: skip
     """Everything waits for the compiler but the quiz, which needs no kernel."""
     compile_result = Result("compile", "fail", 0, 0, fault.what, findings=fault.findings)

@@ -19,7 +19,7 @@ from grader.grading.run import run_all
 from grader.labs.cases import launch_shape, prepare_launches
 from grader.labs.expressions import Number
 from grader.labs.model import Lab, Probe, Question
-from grader.labs.quiz import AnswerSheet, Paper, Right, place, right_answer
+from grader.labs.quiz import Answer, AnswerSheet, QuizAttempt, correct_answer, question_location
 from grader.launch import Launch, Trace
 
 CACHE_BYTES = 4 << 20
@@ -27,14 +27,14 @@ SEED = b"quiz"
 """Answers are the same for everybody and on every machine."""
 
 
-def open_paper(lab: Lab, sheet: AnswerSheet | None, how: RunOptions) -> Paper:
+def open_paper(lab: Lab, sheet: AnswerSheet | None, how: RunOptions) -> QuizAttempt:
     """The quiz ready to be marked. Nothing is simulated for a sheet that is not there or cannot be
     read. Raises LabFault and MachineFault.
     """
     points = sum(check.points for check in lab.checks if check.name == "quiz")
     readable = sheet is not None and sheet.found and not sheet.problem
     key = quiz_key(lab, how) if readable else {}
-    return Paper(lab.name, lab.quiz, key, sheet, points)
+    return QuizAttempt(lab.name, lab.quiz, key, sheet, points)
 
 
 def probed_files(lab: Lab) -> tuple[Path, ...]:
@@ -43,12 +43,12 @@ def probed_files(lab: Lab) -> tuple[Path, ...]:
     return tuple(path for path in (_path(lab, name) for name in names) if path.is_file())
 
 
-def quiz_key(lab: Lab, how: RunOptions) -> Mapping[str, Right]:
+def quiz_key(lab: Lab, how: RunOptions) -> Mapping[str, Answer]:
     """The right answer of each question that this copy of the lab knows how to work out."""
     due = [question for question in lab.quiz if question.has_key and _is_here(lab, question)]
     measured = _measured(lab, due, how)
     return {
-        question.name: right_answer(
+        question.name: correct_answer(
             question,
             lab.case(question.case),
             {name: measured[probe] for name, probe in question.probes.items()},
@@ -115,7 +115,7 @@ def _told_at(one: _Asked) -> Iterator[None]:
     try:
         yield
     except LabFault as fault:
-        where = f"{place(one.question)}.given.{one.name}"
+        where = f"{question_location(one.question)}.given.{one.name}"
         raise LabFault(fault.what, where=where, fix=fault.fix) from None
 
 

@@ -15,7 +15,7 @@ from grader.gpu.nvcc import as_built
 from grader.gpu.process import facts_of
 from grader.gpu.timing import build_to_time, time_kernel
 from grader.launch import Array, Finding, Launch, Trace
-from grader.sandbox.call import BoxDeath, Limits, call
+from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from grader.sandbox.launches import pack_launches
 from grader.simulator.exchange import (
     MAX_BYTES,
@@ -86,8 +86,8 @@ def run_all(
         wall=wall, cpu=wall * cores, memory=simulator_memory(launches, program.ptx), output=1 << 30
     )
     try:
-        reply = call("grader.simulator.simulate:run", request, arrays, limits=limits)
-    except BoxDeath as death:
+        reply = run_sandboxed("grader.simulator.simulate:run", request, arrays, limits=limits)
+    except SandboxFailure as death:
         return tuple(_dead(death) for _ in launches)
     return unpack_traces(reply.value, reply.arrays)
 
@@ -111,7 +111,7 @@ def simulator_memory(launches: Sequence[Launch], ptx: str = "") -> int:
     return (2 << 30) + SHADOW * most + 2 * min(sum(sizes), MAX_BYTES)
 
 
-def _dead(death: BoxDeath) -> Trace:
+def _dead(death: SandboxFailure) -> Trace:
     """The trace of launches that took the simulator with them. More memory than was granted for
     all arrays and variables is asked for again in every attempt, so it is no machine's fault.
     """

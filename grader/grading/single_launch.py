@@ -21,7 +21,7 @@ from grader.labs.files import write_atomically
 from grader.launch import Argument, Array, Finding, Launch, Trace
 from grader.simulator.exchange import MAX_BLOCKS
 from grader.submissions.files import Submission
-from grader.submissions.launchfile import LaunchFile, element_type, fits
+from grader.submissions.launchfile import LaunchFile, element_type, is_compatible
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _mismatch(parameter: Parameter, argument: Argument) -> str:
     if parameter.is_pointer != isinstance(argument, Array):
         kind = "a pointer: give it an array" if parameter.is_pointer else "no pointer: give a value"
         return f"`{parameter.type}`, {kind}"
-    if fits(parameter.type, argument.dtype):
+    if is_compatible(parameter.type, argument.dtype):
         return ""
     due = element_type(parameter.type)
     given = "this array" if isinstance(argument, Array) else "this value"

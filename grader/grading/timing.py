@@ -21,7 +21,7 @@ from grader.grading.baseline import baseline_program
 from grader.grading.cases import RunOptions
 from grader.grading.run import run_all, time_kernel
 from grader.labs.cases import array_shapes, prepare_launches
-from grader.labs.model import Band, Case, Expected, Lab, Prepared
+from grader.labs.model import Band, Case, Expected, Lab, PreparedCase
 from grader.labs.reference import load_reference, make_expected, make_verdict
 from grader.launch import Array
 
@@ -137,7 +137,7 @@ def sampled(program: Program, case: Case, plan: TimingPlan, how: RunOptions) -> 
         steps=how.steps,
         sample=BLOCKS,
     )
-    return (CaseRun(case, Prepared(case, plan.launch, {}), trace),)
+    return (CaseRun(case, PreparedCase(case, plan.launch, {}), trace),)
 
 
 def timings(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from grader.labs.expressions import evaluate_expression, evaluate_integer
 from grader.faults import LabFault
-from grader.labs.model import ArgumentSpec, Case, Geometry, Lab, Prepared
+from grader.labs.model import ArgumentSpec, Case, Geometry, Lab, PreparedCase
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
 from grader.labs.reference import load_reference, make_expected, make_inputs
 
@@ -22,7 +22,7 @@ MAX_BYTES = 2**31
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
-def prepare(lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE) -> Prepared:
+def prepare_case(lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE) -> PreparedCase:
     """The launch of `case` with fresh inputs, and what it must leave behind, in float64.
 
     `seed` with the lab's and the case's name decides the inputs. `derived` has the student's
@@ -33,7 +33,7 @@ def prepare(lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NON
 
 def prepare_baseline(
     lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE
-) -> Prepared:
+) -> PreparedCase:
     """The same case for baseline.cu, whose kernel has the same signature."""
     return _prepare(lab, case, lab.baseline_geometry or lab.geometry, seed, derived)
 
@@ -43,12 +43,12 @@ def prepare_launches(lab: Lab, case: Case, seed: bytes) -> tuple[Launch, Launch]
     right answer is not worked out. Raises LabFault."""
     module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
-    given = make_inputs(lab, case, shapes, draw(seed, lab.name, case.name), module)
+    given = make_inputs(lab, case, shapes, case_generator(seed, lab.name, case.name), module)
     own = _launch(lab, case, lab.geometry, shapes, given)
     return own, _launch(lab, case, lab.baseline_geometry or lab.geometry, shapes, given)
 
 
-def draw(seed: bytes, lab: str, case: str) -> np.random.Generator:
+def case_generator(seed: bytes, lab: str, case: str) -> np.random.Generator:
     """The random generator of one case: HMAC-SHA256 of the seed over both names."""
     digest = hmac.new(seed, f"{lab}\0{case}".encode(), hashlib.sha256).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
@@ -75,7 +75,7 @@ def array_shapes(lab: Lab, case: Case) -> dict[str, tuple[int, ...]]:
 
 def _prepare(
     lab: Lab, case: Case, geometry: Geometry, seed: bytes, derived: Mapping[str, int]
-) -> Prepared:
+) -> PreparedCase:
     lacking = [name for name in case.derived.values() if name not in derived]
     if lacking:
         what = f"case {case.name} needs the answer of {lacking[0]}"
@@ -83,11 +83,11 @@ def _prepare(
     case = case.resolved(derived)
     module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
-    given = make_inputs(lab, case, shapes, draw(seed, lab.name, case.name), module)
+    given = make_inputs(lab, case, shapes, case_generator(seed, lab.name, case.name), module)
     expected = make_expected(lab, case, shapes, given, module)
     launch = _launch(lab, case, geometry, shapes, given)
     indices = {a.name: index for index, a in enumerate(launch.args)}
-    return Prepared(case, launch, {indices[name]: e for name, e in expected.items()})
+    return PreparedCase(case, launch, {indices[name]: e for name, e in expected.items()})
 
 
 def _launch(

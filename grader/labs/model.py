@@ -21,7 +21,7 @@ from grader.launch import Array, Launch, Scalar
 Visibility = Literal["public", "hidden"]
 Role = Literal["in", "inout", "out", "value"]
 
-BASELINE = "baseline.cu"
+BASELINE_FILE = "baseline.cu"
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCase:
     """A case made ready to run: its launch, and per output argument index the right answer."""
 
     case: Case
@@ -273,7 +273,7 @@ class Lab:
     @property
     def baseline(self) -> Path:
         """The straightforward kernel that traffic and speed are measured against."""
-        return self.folder / BASELINE
+        return self.folder / BASELINE_FILE
 
     @property
     def solution(self) -> Path:

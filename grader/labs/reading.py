@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from grader.faults import LabFault
 from grader.labs.model import Lab
-from grader.labs.quiz import FILE as ANSWERS
+from grader.labs.quiz import ANSWERS_FILE as ANSWERS
 from grader.labs.model import CheckSpec, Choice, Geometry, Probe, Question
 from grader.labs import schema as labmodel
 from grader.labs.yamlfile import Document
@@ -15,14 +15,14 @@ from typing import NoReturn
 from grader.labs.model import Case, Lab
 from grader.faults import did_you_mean
 from grader.labs.cases import array_shapes, launch_shape
-from grader.labs.quiz import asked, choices, right_answer
+from grader.labs.quiz import question_text, choice_texts, correct_answer
 import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
-from grader.labs.model import BASELINE, ArgumentSpec, Band, Case, CheckSpec, Derivation, Geometry, KernelSpec, Lab, Role
-from grader.labs.thresholds import bands, read_thresholds
-from grader.faults import nearest
+from grader.labs.model import BASELINE_FILE, ArgumentSpec, Band, Case, CheckSpec, Derivation, Geometry, KernelSpec, Lab, Role
+from grader.labs.thresholds import applicable_bands, read_thresholds
+from grader.faults import closest_match
 from grader.labs.yamlfile import Document, read_document
 
 # What a lab's folder holds as one digest: the same lab gives the same grades.
@@ -57,8 +57,8 @@ def _files(lab: Lab) -> Iterator[Path]:
 def questions(model: labmodel.LabModel, document: Document) -> tuple[Question, ...]:
     """The questions in their order, each with its line."""
     return tuple(
-        _question(name, asked, f"{document.file}:{document.line_of(('quiz', name))}")
-        for name, asked in model.quiz.items()
+        _question(name, question_text, f"{document.file}:{document.line_of(('quiz', name))}")
+        for name, question_text in model.quiz.items()
     )
 
 
@@ -69,22 +69,22 @@ def quiz_check(model: labmodel.LabModel, document: Document) -> tuple[CheckSpec,
     return (CheckSpec("quiz", 0.0, {}, f"{document.file}:{document.line_of(('quiz',))}"),)
 
 
-def _question(name: str, asked: labmodel.Question, where: str) -> Question:
-    case = asked.case or ""
+def _question(name: str, question_text: labmodel.Question, where: str) -> Question:
+    case = question_text.case or ""
     return Question(
         name=name,
-        kind=asked.kind,
-        text=asked.text,
+        kind=question_text.kind,
+        text=question_text.text,
         given={
             key: _probe(value, case) if isinstance(value, labmodel.Run) else value
-            for key, value in asked.given.items()
+            for key, value in question_text.given.items()
         },
-        answer=asked.answer,
-        choices=tuple(Choice(choice.text, choice.when or "") for choice in asked.choices),
+        answer=question_text.answer,
+        choices=tuple(Choice(choice.text, choice.when or "") for choice in question_text.choices),
         case=case,
-        unit=asked.unit,
-        tolerance=asked.tolerance,
-        hint=asked.hint,
+        unit=question_text.unit,
+        tolerance=question_text.tolerance,
+        hint=question_text.hint,
         where=where,
     )
 
@@ -183,10 +183,10 @@ class Rules:
                     known = f"public cases: {', '.join(sorted(public))}"
                     fix = did_you_mean(case, public) or known
                     self.fault(key, f"`{case}` is no public case", fix)
-            asked(question, self.lab)
-            choices(question, self.lab)
+            question_text(question, self.lab)
+            choice_texts(question, self.lab)
             if question.has_key and not question.probes:
-                right_answer(question, self.lab.case(question.case))
+                correct_answer(question, self.lab.case(question.case))
 
     def _case_launches(self, key: Key, case: Case) -> None:
         """Work out the case's geometry and shapes once, with the widest answers allowed."""
@@ -237,7 +237,7 @@ def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
         if name in names and (root / name / "lab.yaml").is_file():
             return _build(root / name)
     inside = (known for known in names if name and name.lower() in known)
-    near = nearest(name.lower(), names) or next(inside, "")
+    near = closest_match(name.lower(), names) or next(inside, "")
     places = ", ".join(str(root) for root in roots or lab_roots())
     known = f"labs: {', '.join(names)}" if names else f"no labs in {places}"
     guess = f"did you mean {near}? " if near else ""
@@ -287,9 +287,9 @@ def _build(folder: Path) -> Lab:
 def _bands(model: labmodel.LabModel, folder: Path) -> Mapping[str, Band]:
     """What was measured of the launch that the lab's speed check times."""
     speed = model.checks.get("speed")
-    asked = speed.options if speed else {}
-    kind = asked.get("kind", "random")
-    return bands(read_thresholds(folder), asked.get("dims"), kind, folder / BASELINE)
+    question_text = speed.options if speed else {}
+    kind = question_text.get("kind", "random")
+    return applicable_bands(read_thresholds(folder), question_text.get("dims"), kind, folder / BASELINE_FILE)
 
 
 def _kernel(kernel: labmodel.Kernel) -> KernelSpec:

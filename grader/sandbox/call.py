@@ -23,28 +23,44 @@ from numpy.typing import NDArray
 from grader.faults import MachineFault
 from grader.sandbox.bubblewrap import (
     Sandbox,
-    environment,
-    find,
-    interpreter,
-    programs,
-    remedy,
-    runtime,
+    bubblewrap_programs,
+    find_sandbox,
+    python_executable,
+    python_folders,
+    sandbox_environment,
+    suggest_fix,
 )
-from grader.sandbox.message import write
-from grader.sandbox.outcome import BoxDeath, Reply, death, memory, reply, seal, seal_reply, stderr
-from grader.sandbox.process import Child, Walls, around, ended, kill, spawn
-from grader.sandbox.user import close
+from grader.sandbox.message import write_message
+from grader.sandbox.outcome import (
+    Reply,
+    SandboxFailure,
+    create_memory,
+    exit_failure,
+    read_reply,
+    read_stderr,
+    seal_memory,
+    seal_reply,
+)
+from grader.sandbox.process import (
+    Child,
+    Isolation,
+    isolate,
+    kill_tree,
+    start_process,
+    wait_for_exit,
+)
+from grader.sandbox.user import make_private
 
 __all__ = [
-    "BoxDeath",
     "Limits",
     "Reply",
-    "call",
-    "confinement",
-    "exposed",
-    "hide",
-    "refuse_unconfined",
-    "why_unconfined",
+    "SandboxFailure",
+    "describe_sandbox",
+    "readable_paths",
+    "require_sandbox",
+    "restrict_access",
+    "run_sandboxed",
+    "sandbox_problem",
 ]
 
 _STDERR_BYTES = 64 << 10
@@ -80,7 +96,7 @@ class _Order:
     variables: Mapping[str, str]
 
 
-def call(
+def run_sandboxed(
     step: str,
     request: Any,
     arrays: Mapping[str, NDArray[Any]] = _NO_ARRAYS,
@@ -103,56 +119,62 @@ def call(
     nonce = secrets.token_hex(16)
     order = _Order(step, nonce, limits, readable, devices, variables)
     with _started(order, request, arrays, sandbox) as child:
-        if not ended(child.process, limits.wall):
+        if not wait_for_exit(child.process, limits.wall):
             waited = limits.cpu < limits.wall  # else its processor time had been up before
-            raise BoxDeath("timeout", f"it ran for more than {limits.wall:g} s", own=not waited)
-        kill(child)
+            raise SandboxFailure(
+                "timeout", f"it ran for more than {limits.wall:g} s", own=not waited
+            )
+        kill_tree(child)
         if child.process.returncode:
             if child.walls.group and child.walls.group.starved():
-                raise BoxDeath("memory", f"all of it needed more than {limits.memory >> 20} MB")
+                raise SandboxFailure(
+                    "memory", f"all of it needed more than {limits.memory >> 20} MB"
+                )
             confined = sandbox is not None
-            raise death(child.process.returncode, stderr(child.errors), limits.cpu, confined)
+            raise exit_failure(
+                child.process.returncode, read_stderr(child.errors), limits.cpu, confined
+            )
         seal_reply(child.reply)
-        return reply(child.reply, nonce, step)
+        return read_reply(child.reply, nonce, step)
 
 
-def confinement() -> str:
+def describe_sandbox() -> str:
     """The sandbox that boxes use here, "bubblewrap 0.8.0 (/usr/bin/bwrap), each box as another
     user", or "".
     """
-    found = find()
+    found = find_sandbox()
     if isinstance(found, str):
         return ""
     inside = "each box as another user" if found.drops else "each box in a user namespace"
     return f"{found.version} ({found.program}), {inside}"
 
 
-def why_unconfined() -> str:
+def sandbox_problem() -> str:
     """Why boxes are not confined here, in one sentence; empty when they are."""
-    found = find()
+    found = find_sandbox()
     return found if isinstance(found, str) else ""
 
 
-def refuse_unconfined(*, unsafe: bool = False) -> None:
+def require_sandbox(*, unsafe: bool = False) -> None:
     """Other people's work is not graded without a sandbox: MachineFault, with how to get one,
     where none works, unless the user asked for it (`--unsafe-no-sandbox`).
     """
-    found = find()
+    found = find_sandbox()
     if isinstance(found, str) and not unsafe:
         raise MachineFault(
             f"other people's work is not graded without a sandbox, and none works here: {found}",
-            fix=f"{remedy(bool(programs()))}; --unsafe-no-sandbox grades all the same",
+            fix=f"{suggest_fix(bool(bubblewrap_programs()))}, or use --unsafe-no-sandbox",
         )
 
 
-def hide(paths: Iterable[Path]) -> None:
+def restrict_access(paths: Iterable[Path]) -> None:
     """Make sure that no step can read these files and folders, where there is a sandbox and where
     there is only another user: what is readable is closed to all but its owner. MachineFault when
     that does not help.
     """
-    for path in exposed(paths):
-        close(path)
-    if left := exposed(paths):
+    for path in readable_paths(paths):
+        make_private(path)
+    if left := readable_paths(paths):
         raise MachineFault(
             f"a submission could read {left[0]} here",
             fix="run the grader as root, so that it can grade as another user, with the "
@@ -160,21 +182,23 @@ def hide(paths: Iterable[Path]) -> None:
         )
 
 
-def exposed(paths: Iterable[Path]) -> tuple[Path, ...]:
+def readable_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Those of these files and folders that a step can read here, asked from inside a box."""
     asked = {str(path.absolute()): path for path in paths}
-    told = call("grader.sandbox.user:readable", list(asked)).value
+    told = run_sandboxed("grader.sandbox.user:find_readable", list(asked)).value
     return tuple(path for name, path in asked.items() if name in told)
 
 
 def _sandbox(confine: bool | None) -> Sandbox | None:
     if confine is False:
         return None
-    found = find()
+    found = find_sandbox()
     if isinstance(found, Sandbox):
         return found
     if confine:
-        raise MachineFault(f"no sandbox works here: {found}", fix=remedy(bool(programs())))
+        raise MachineFault(
+            f"no sandbox works here: {found}", fix=suggest_fix(bool(bubblewrap_programs()))
+        )
     return None
 
 
@@ -187,32 +211,32 @@ def _started(
     with ExitStack() as held:
 
         def shared(name: str, size: int | None = None) -> int:
-            fd = memory(name, size)
+            fd = create_memory(name, size)
             held.callback(os.close, fd)
             return fd
 
         asked = shared("request")
-        reply, errors = shared("reply", limits.output), shared("errors", _STDERR_BYTES)
+        read_reply, errors = shared("reply", limits.output), shared("errors", _STDERR_BYTES)
         info = shared("info", 4096)
-        write(asked, order.nonce, request, arrays)
-        seal(asked)
+        write_message(asked, order.nonce, request, arrays)
+        seal_memory(asked)
         packages = _packages(order.step)
         most = limits.memory and limits.memory + limits.output
-        shown = (*runtime(), *packages, *(p.absolute() for p in order.readable))
-        walls = held.enter_context(around(sandbox, shown, most, limits.processes))
+        shown = (*python_folders(), *packages, *(p.absolute() for p in order.readable))
+        walls = held.enter_context(isolate(sandbox, shown, most, limits.processes))
         told = _told(order, walls, packages)
-        told |= {"request": asked, "reply": reply, "capacity": limits.output}
+        told |= {"request": asked, "reply": read_reply, "capacity": limits.output}
         root = str(packages[0].parent)
-        inner = [interpreter(), "-I", "-S", "-B", "-c", _START, json.dumps(told), root]
+        inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(told), root]
         if sandbox:
             inner = ["--info-fd", str(info), *inner]
             inner = sandbox.command(inner, shown, limits.output, order.devices)
         if walls.group:
             inner = walls.group.entering(inner)
-        variables = {**environment(), **order.variables}
-        process = spawn(inner, variables, (asked, reply, info), errors)
-        child = Child(process, walls, reply, errors, info)
-        held.callback(kill, child)
+        variables = {**sandbox_environment(), **order.variables}
+        process = start_process(inner, variables, (asked, read_reply, info), errors)
+        child = Child(process, walls, read_reply, errors, info)
+        held.callback(kill_tree, child)
         yield child
 
 
@@ -228,7 +252,7 @@ def _packages(step: str) -> list[Path]:
     return places
 
 
-def _told(order: _Order, walls: Walls, packages: list[Path]) -> dict[str, Any]:
+def _told(order: _Order, walls: Isolation, packages: list[Path]) -> dict[str, Any]:
     """What the child is told on its command line; the nonce is not among it."""
     limits = order.limits
     bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output}
@@ -236,7 +260,7 @@ def _told(order: _Order, walls: Walls, packages: list[Path]) -> dict[str, Any]:
         bounds["memory"] = limits.memory
     if walls.uid or (walls.sandbox and os.geteuid() != 0):
         bounds["processes"] = limits.processes
-    sites = [str(p) for p in runtime() if p.name.endswith("-packages")]
+    sites = [str(p) for p in python_folders() if p.name.endswith("-packages")]
     return {
         "step": order.step,
         "limits": bounds,

@@ -27,7 +27,7 @@ _ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """One box's group; it is removed with the box."""
 
     folder: Path
@@ -52,13 +52,13 @@ class Group:
 
 
 @contextmanager
-def group(parent: Path, memory: int, processes: int) -> Iterator[Group]:
+def control_group(parent: Path, memory: int, processes: int) -> Iterator[ControlGroup]:
     """A new group below `parent` for at most so many bytes (0: any) and processes. OSError when
     it cannot be made.
     """
     folder = parent / f"warpgrade-{os.getpid()}-{secrets.token_hex(6)}"
     folder.mkdir()
-    made = Group(folder)
+    made = ControlGroup(folder)
     try:
         limits = {"pids.max": processes}
         if memory:
@@ -73,23 +73,23 @@ def group(parent: Path, memory: int, processes: int) -> Iterator[Group]:
 
 
 @cache
-def place() -> Path | str:
+def parent_group() -> Path | str:
     """The group below which ours may be made, else why there is none. Asked once a process."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text()
         own = Path("/proc/self/cgroup").read_text()
     except OSError as error:
         return error.strerror or str(error)
-    found = delegated(mounts, own)
-    return found if isinstance(found, str) else _enterable(found)
+    found = find_delegated_group(mounts, own)
+    return found if isinstance(found, str) else _check_enterable(found)
 
 
-def _enterable(parent: Path) -> Path | str:
+def _check_enterable(parent: Path) -> Path | str:
     """`parent`, when a process of ours can be put into a group below it: who writes is not always
     who may move.
     """
     try:
-        with group(parent, 1 << 30, 16) as made:
+        with control_group(parent, 1 << 30, 16) as made:
             done = subprocess.run(
                 made.entering(["/bin/true"]), check=False, capture_output=True, text=True
             )
@@ -98,7 +98,7 @@ def _enterable(parent: Path) -> Path | str:
     return parent if done.returncode == 0 else f"no group in {parent} can be entered"
 
 
-def delegated(mounts: str, own: str, needed: frozenset[str] = CONTROLLERS) -> Path | str:
+def find_delegated_group(mounts: str, own: str, needed: frozenset[str] = CONTROLLERS) -> Path | str:
     """`place`, from the texts of /proc/self/mountinfo and /proc/self/cgroup: the nearest group at
     or above ours that we may write and that hands the controllers `needed` down.
     """

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.faults import Fault, StudentFault
-from grader.sandbox.message import ParcelTooLarge, read, write
+from grader.sandbox.message import MessageTooLarge, read_message, write_message
 
 OPEN_FILES = 256
 
@@ -38,7 +38,7 @@ def main() -> None:
     _hold_on()
     limit(order["limits"])
     sys.path[:0] = order["path"]
-    nonce, request, arrays = read(order["request"])
+    nonce, request, arrays = read_message(order["request"])
     os.close(order["request"])  # /proc/self/fd is a place that an #include can reach
     answer, results = _answer(order, request, arrays)
     _reply(order, nonce, answer, results)
@@ -89,11 +89,11 @@ def _find(step: str) -> Callable[[Any, Any], tuple[Any, Any]]:
 
 def _reply(order: dict[str, Any], nonce: str, answer: dict[str, Any], results: Any) -> None:
     try:
-        write(order["reply"], nonce, answer, results, order["capacity"])
-    except ParcelTooLarge as error:
-        write(order["reply"], nonce, {"death": "output", "detail": str(error)}, {})
+        write_message(order["reply"], nonce, answer, results, order["capacity"])
+    except MessageTooLarge as error:
+        write_message(order["reply"], nonce, {"death": "output", "detail": str(error)}, {})
     except (TypeError, ValueError) as error:
-        write(order["reply"], nonce, _failure(error), {})
+        write_message(order["reply"], nonce, _failure(error), {})
 
 
 def _failure(error: BaseException) -> dict[str, Any]:

@@ -28,15 +28,15 @@ _PREFIX = 8
 _NUMBERS = "biufc"  # dtype kinds that are plain numbers; never objects
 
 
-class ParcelError(ValueError):
+class MessageError(ValueError):
     """The bytes are not a parcel, or not the one that was asked for."""
 
 
-class ParcelTooLarge(ParcelError):
+class MessageTooLarge(MessageError):
     """The contents need more bytes than the receiver accepts."""
 
 
-def write(
+def write_message(
     fd: int,
     nonce: str,
     value: Any,
@@ -55,7 +55,7 @@ def write(
     header = json.dumps({"nonce": nonce, "value": value, "arrays": index}).encode()
     start = _aligned(_PREFIX + len(header))
     if capacity is not None and start + offset > capacity:
-        raise ParcelTooLarge(f"{start + offset} bytes, at most {capacity} are accepted")
+        raise MessageTooLarge(f"{start + offset} bytes, at most {capacity} are accepted")
     _write_at(fd, memoryview(len(header).to_bytes(_PREFIX, "little") + header), 0)
     for (_, _, _, at), block in zip(index, blocks.values(), strict=True):
         if block.nbytes:
@@ -64,21 +64,21 @@ def write(
         os.ftruncate(fd, start + offset)
 
 
-def read(fd: int, nonce: str | None = None) -> tuple[str, Any, dict[str, NDArray[Any]]]:
+def read_message(fd: int, nonce: str | None = None) -> tuple[str, Any, dict[str, NDArray[Any]]]:
     """The nonce, value and arrays of the parcel in `fd`; the arrays are private, writable maps.
 
     ParcelError when anything does not fit, or when the nonce is not the expected one.
     """
     size = os.fstat(fd).st_size
     if size < _PREFIX:
-        raise ParcelError("nothing was written")
+        raise MessageError("nothing was written")
     block = mmap.mmap(fd, size, access=mmap.ACCESS_COPY)
     length = int.from_bytes(block[:_PREFIX], "little")
     if not 0 < length <= size - _PREFIX:
-        raise ParcelError("nothing was written")
+        raise MessageError("nothing was written")
     header = _header(block[_PREFIX : _PREFIX + length])
     if nonce is not None and header["nonce"] != nonce:
-        raise ParcelError("the nonce is not this attempt's")
+        raise MessageError("the nonce is not this attempt's")
     start = _aligned(_PREFIX + length)
     arrays = {row[0]: _array(block, start, row) for row in header["arrays"]}
     return header["nonce"], header["value"], arrays
@@ -107,11 +107,11 @@ def _header(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ParcelError("the header is not JSON") from error
+        raise MessageError("the header is not JSON") from error
     if not isinstance(header, dict) or set(header) != {"nonce", "value", "arrays"}:
-        raise ParcelError("the header lacks a key or has one too many")
+        raise MessageError("the header lacks a key or has one too many")
     if not isinstance(header["nonce"], str) or not isinstance(header["arrays"], list):
-        raise ParcelError("the header's keys have other types")
+        raise MessageError("the header's keys have other types")
     return header
 
 
@@ -123,8 +123,8 @@ def _array(block: mmap.mmap, start: int, row: Any) -> NDArray[Any]:
         dtype = np.dtype(str(dtype_text))
         count = int(np.prod(shape, dtype=object))
         if dtype.kind not in _NUMBERS or min([offset, *shape]) < 0 or not isinstance(name, str):
-            raise ParcelError("an array's description is not one of numbers")
+            raise MessageError("an array's description is not one of numbers")
         flat: NDArray[Any] = np.frombuffer(block, dtype, count, start + offset if count else 0)
         return flat.reshape(shape)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ParcelError("an array's description does not fit its bytes") from error
+        raise MessageError("an array's description does not fit its bytes") from error

@@ -14,22 +14,22 @@ from pathlib import Path
 
 from grader.faults import MachineFault
 from grader.sandbox.bubblewrap import Sandbox
-from grader.sandbox.cgroup import Group, group, place
-from grader.sandbox.user import reachable, stranger, sweep
+from grader.sandbox.cgroup import ControlGroup, control_group, parent_group
+from grader.sandbox.user import is_world_readable, remove_leftovers, unprivileged_user
 
 _REAP_SECONDS = 10.0
 _OWN_PROCESSES = 4  # of a control group's: the shell that enters it, bubblewrap, its two halves
 
 
 @dataclass(frozen=True)
-class Walls:
+class Isolation:
     """What stands around one child: a sandbox, a user of its own (0: it stays who we are), a
     control group.
     """
 
     sandbox: Sandbox | None
     uid: int
-    group: Group | None
+    group: ControlGroup | None
 
 
 @dataclass(frozen=True)
@@ -37,33 +37,35 @@ class Child:
     """One started child, the walls around it, and the anonymous memory that it shares with us."""
 
     process: subprocess.Popen[bytes]
-    walls: Walls
+    walls: Isolation
     reply: int
     errors: int
     info: int
 
 
 @contextmanager
-def around(
+def isolate(
     sandbox: Sandbox | None, shown: tuple[Path, ...], memory: int, processes: int
-) -> Iterator[Walls]:
+) -> Iterator[Isolation]:
     """What stands around one child that sees the paths `shown`: bytes (0: any) and processes of
     its whole tree. A control group comes on top: where none can be made, limits stand alone.
     """
-    drops = sandbox.drops if sandbox else os.geteuid() == 0 and reachable(shown)
+    drops = sandbox.drops if sandbox else os.geteuid() == 0 and is_world_readable(shown)
     with ExitStack() as held:
-        uid = held.enter_context(stranger()) if drops else 0
+        uid = held.enter_context(unprivileged_user()) if drops else 0
         if uid and not sandbox:
-            held.callback(sweep, uid)
+            held.callback(remove_leftovers, uid)
         bound = None
-        parent = place()
+        parent = parent_group()
         if isinstance(parent, Path):
             with suppress(OSError):
-                bound = held.enter_context(group(parent, memory, processes + _OWN_PROCESSES))
-        yield Walls(sandbox, uid, bound)
+                bound = held.enter_context(
+                    control_group(parent, memory, processes + _OWN_PROCESSES)
+                )
+        yield Isolation(sandbox, uid, bound)
 
 
-def spawn(
+def start_process(
     command: list[str], variables: Mapping[str, str], shared: tuple[int, ...], errors: int
 ) -> subprocess.Popen[bytes]:
     """`command` with these variables alone, the descriptors `shared`, and `errors` for what it
@@ -84,7 +86,7 @@ def spawn(
         raise MachineFault(f"a child process could not be started: {error.strerror}") from error
 
 
-def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+def wait_for_exit(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Wait for the end without reaping: until then the process keeps its group's number."""
     pidfd = os.pidfd_open(process.pid)
     try:
@@ -95,7 +97,7 @@ def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
         os.close(pidfd)
 
 
-def kill(child: Child) -> None:
+def kill_tree(child: Child) -> None:
     """End whatever of the child's tree still runs, and reap it. A second time does nothing."""
     if child.process.returncode is not None:
         return
@@ -117,7 +119,7 @@ def _kill_namespace(child: Child) -> None:
     with suppress(ValueError, KeyError, ProcessLookupError):
         told = os.pread(child.info, 4096, 0).rstrip(b"\0")
         first = json.loads(told)["child-pid"]
-        if ended(child.process, 0):
+        if wait_for_exit(child.process, 0):
             return
         os.kill(first, signal.SIGKILL)
-        ended(child.process, _REAP_SECONDS)
+        wait_for_exit(child.process, _REAP_SECONDS)

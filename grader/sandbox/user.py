@@ -33,7 +33,7 @@ _ENDS_ITS_OWN = (
 
 
 @contextmanager
-def stranger() -> Iterator[int]:
+def unprivileged_user() -> Iterator[int]:
     """A user id that no other box of this machine has meanwhile.
 
     It is held by a name in the abstract socket namespace, which the kernel frees with us.
@@ -53,7 +53,7 @@ def stranger() -> Iterator[int]:
     )
 
 
-def reachable(paths: Iterable[Path]) -> bool:
+def is_world_readable(paths: Iterable[Path]) -> bool:
     """Whether a user with no rights of its own could read these paths."""
     for path in paths:
         real = path.resolve()
@@ -64,12 +64,12 @@ def reachable(paths: Iterable[Path]) -> bool:
     return True
 
 
-def close(path: Path) -> None:
+def make_private(path: Path) -> None:
     """Leave a file or folder to its owner alone."""
     path.chmod(path.stat().st_mode & 0o700)
 
 
-def sweep(uid: int) -> None:
+def remove_leftovers(uid: int) -> None:
     """End what a stranger without a namespace left running, and remove its files."""
     if _running(uid):
         # The kernel's kill(-1) leaves no gap in which one of them could fork; a scan would.
@@ -100,7 +100,7 @@ def _remove(entry: os.DirEntry[str], uid: int) -> None:
             os.unlink(entry.path)
 
 
-def readable(request: list[str], arrays: object) -> tuple[list[str], dict[str, object]]:
+def find_readable(request: list[str], arrays: object) -> tuple[list[str], dict[str, object]]:
     """The step that asks from inside a box which of these files and folders it can read."""
     return [path for path in request if _can_read(path)], {}
 

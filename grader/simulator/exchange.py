@@ -16,12 +16,12 @@ from grader.compile.program import Kernel, Parameter, Program
 from grader.launch import (
     Array,
     Finding,
+    LastStore,
     Launch,
     LineCounters,
     Localization,
-    Other,
+    OtherAccess,
     Resources,
-    Stored,
     Trace,
 )
 from grader.sandbox.launches import Arrays
@@ -135,7 +135,7 @@ def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tu
 def unpack_localization(row: Mapping[str, Any], launches: Sequence[Launch]) -> Localization:
     """What blame/step.py tells of launches of one kernel."""
     stored = {
-        (name, index): Stored(
+        (name, index): LastStore(
             who["element"], who["line"], tuple(who["block"]), tuple(who["thread"])
         )
         for name, index, who in row["stored"]
@@ -149,7 +149,7 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
     for key in ("block", "thread"):
         held[key] = tuple(held[key]) if held.get(key) else None
     if (other := held.get("other")) is not None:
-        held["other"] = Other(
+        held["other"] = OtherAccess(
             **{**other, "thread": tuple(other["thread"]), "block": tuple(other["block"])}
         )
     for key in ("cases", "excerpt", "origins"):

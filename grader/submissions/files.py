@@ -9,7 +9,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.faults import LabFault, StudentFault, nearest
+from grader.faults import LabFault, StudentFault, closest_match
 from grader.launch import Finding
 
 MAX_BYTES = 256 * 1024
@@ -35,16 +35,16 @@ def read_submission(path: Path) -> Submission:
     Raises LabFault when there is no such file to read, StudentFault when what it holds cannot be
     CUDA C++ source: empty, too large, binary, or not UTF-8.
     """
-    return submission_of(read_bytes(path), path.name)
+    return parse_submission(read_regular_file(path), path.name)
 
 
-def submission_of(data: bytes, name: str) -> Submission:
+def parse_submission(data: bytes, name: str) -> Submission:
     """A submission out of bytes that were read before. Raises StudentFault likewise."""
     _check_content(data, name)
     return Submission(name, data, hashlib.sha256(data).hexdigest())
 
 
-def read_bytes(path: Path) -> bytes:
+def read_regular_file(path: Path) -> bytes:
     """The first MAX_BYTES + 1 bytes of a regular file. Raises LabFault for anything else.
 
     A link is refused: where others' files are graded, it would have the compiler read out lines
@@ -86,7 +86,7 @@ def _nearest(path: Path) -> str:
         names = [name for name in os.listdir(path.parent) if name.endswith(".cu")]
     except OSError:
         return ""
-    near = nearest(path.name, names)
+    near = closest_match(path.name, names)
     return str(path.parent / near) if near else ""
 
 

@@ -10,27 +10,27 @@ from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 
-from grader.faults import Fault, LabFault, counted
+from grader.faults import Fault, LabFault, pluralize
 from grader.labs import quiz as sheet
 from grader.submissions import layouts
 from grader.submissions.files import MAX_BYTES
-from grader.submissions.members import (
-    UNREAD,
+from grader.submissions.listing import (
+    UNREADABLE,
+    ListedFile,
     Listing,
-    Member,
     is_archive,
     list_archive,
     list_folder,
-    no_file,
+    not_a_file,
 )
 
 # One student's submission as it was found, and which of several files it is.
 
-SUFFIX = ".cu"
+SOURCE_SUFFIX = ".cu"
 
 
 @dataclass(frozen=True)
-class Found:
+class StudentSubmission:
     """`student` is what the download calls them, unique in it; `name` the file's own name; `who`
     and `email` more of the student where it is told, to be looked up in a roster. `received` is
     None when nobody wrote the time down; `late` says that the course's site marked it so.
@@ -40,8 +40,8 @@ class Found:
 
     student: str
     name: str
-    file: Member | None = None
-    sheet: Member | None = None
+    file: ListedFile | None = None
+    sheet: ListedFile | None = None
     received: datetime | None = None
     late: bool = False
     who: str = ""
@@ -56,55 +56,59 @@ class Found:
 
     def answers(self) -> bytes | None:
         """The bytes of the answers to the quiz; None when there are none. Raises Fault."""
-        return None if self.sheet is None else self.sheet.bytes(sheet.MAX_BYTES + 1)
+        return None if self.sheet is None else self.sheet.bytes(sheet.MAX_SHEET_BYTES + 1)
 
 
-def chosen(
-    student: str, members: Sequence[Member], lab: str, *, received: datetime | None = None,
+def choose_submission(
+    student: str, members: Sequence[ListedFile], lab: str, *, received: datetime | None = None,
     who: str = "", email: str = "", late: bool = False,
-) -> Found:  # fmt: skip
+) -> StudentSubmission:  # fmt: skip
     """Which of a student's own files is the submission: the only .cu, else the one that is named
     after the lab, else the problem that there is none or more than one; its answers lie beside
     it, or are the only ones.
     """
     file, problem = _source(student, members, lab)
-    sheets = [m for m in members if m.name == sheet.FILE]
+    sheets = [m for m in members if m.name == sheet.ANSWERS_FILE]
     beside = [m for m in sheets if file is not None and m.parts[:-1] == file.parts[:-1]]
     picked = (beside or sheets)[0] if beside or len(sheets) == 1 else None
-    name = file.name if file is not None else f"{lab}{SUFFIX}"
-    return Found(student, name, file, picked, received, late, who, email, problem)
+    name = file.name if file is not None else f"{lab}{SOURCE_SUFFIX}"
+    return StudentSubmission(student, name, file, picked, received, late, who, email, problem)
 
 
 def _source(
-    student: str, members: Sequence[Member], lab: str
-) -> tuple[Member | None, Fault | None]:
-    sources = [m for m in members if m.name.lower().endswith(SUFFIX)]
-    named = sorted((m for m in sources if m.name == f"{lab}{SUFFIX}"), key=lambda m: len(m.parts))
+    student: str, members: Sequence[ListedFile], lab: str
+) -> tuple[ListedFile | None, Fault | None]:
+    sources = [m for m in members if m.name.lower().endswith(SOURCE_SUFFIX)]
+    named = sorted(
+        (m for m in sources if m.name == f"{lab}{SOURCE_SUFFIX}"), key=lambda m: len(m.parts)
+    )
     if len(sources) > 1 and len(named[:2]) == 2 and len(named[0].parts) == len(named[1].parts):
         named = []
     picked = sources if len(sources) == 1 else named[:1]
     if picked:
         return picked[0], picked[0].problem
-    place = f"{student}/{lab}{SUFFIX}"
+    place = f"{student}/{lab}{SOURCE_SUFFIX}"
     if sources:
         what = f"{len(sources)} .cu files were handed in: which is meant?"
-        return None, no_file(place, what, fix=f"hand in one .cu file, or name one {lab}{SUFFIX}")
-    unread = [m.problem for m in members if m.problem and m.name == UNREAD]
-    others = f" among {counted(len(members), 'file')}" if members else ""
-    return None, unread[0] if unread else no_file(place, f"no .cu file was handed in{others}")
+        return None, not_a_file(
+            place, what, fix=f"hand in one .cu file, or name one {lab}{SOURCE_SUFFIX}"
+        )
+    unread = [m.problem for m in members if m.problem and m.name == UNREADABLE]
+    others = f" among {pluralize(len(members), 'file')}" if members else ""
+    return None, unread[0] if unread else not_a_file(place, f"no .cu file was handed in{others}")
 
 
 @dataclass(frozen=True)
-class Arranged:
+class LayoutResult:
     """A listing's files by student, and what was left out and why."""
 
-    found: tuple[Found, ...]
+    found: tuple[StudentSubmission, ...]
     notes: tuple[str, ...] = ()
 
 
-def own_folders(listing: Listing) -> dict[str, list[Member]]:
+def files_by_folder(listing: Listing) -> dict[str, list[ListedFile]]:
     """The files below each of the topmost folders, empty ones too, as seen from inside it."""
-    inside: dict[str, list[Member]] = {f[0]: [] for f in listing.folders}
+    inside: dict[str, list[ListedFile]] = {f[0]: [] for f in listing.folders}
     for member in listing.members:
         if len(member.parts) > 1:
             inside.setdefault(member.parts[0], []).append(member.below(1))
@@ -115,15 +119,15 @@ def own_folders(listing: Listing) -> dict[str, list[Member]]:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class SubmissionSet:
     """`layout` is the name of the one that the files have; `notes` what was left out and why."""
 
     layout: str
-    found: tuple[Found, ...]
+    found: tuple[StudentSubmission, ...]
     notes: tuple[str, ...] = ()
 
 
-def gather(place: Path, lab: str) -> Gathered:
+def find_submissions(place: Path, lab: str) -> SubmissionSet:
     """Every student's submission of the lab in a folder or zip, in the order of their names.
 
     LabFault when there is no such place, or nothing in it looks like a submission.
@@ -131,11 +135,11 @@ def gather(place: Path, lab: str) -> Gathered:
     listing = _listed(place)
     inner = _unwrapped(listing, lab)
     layout = next((module for module in _layouts() if module.fits(inner)), None)
-    arranged = layout.arrange(inner, lab) if layout is not None else Arranged(())
+    arranged = layout.arrange(inner, lab) if layout is not None else LayoutResult(())
     if layout is not None and arranged.found:
         found = sorted(arranged.found, key=lambda one: (one.student, one.name))
         name = layout.__name__.rpartition(".")[2]
-        return Gathered(name, tuple(found), (*listing.notes, *arranged.notes))
+        return SubmissionSet(name, tuple(found), (*listing.notes, *arranged.notes))
     fix = "name a folder or zip with a .cu file or a folder a student"
     raise LabFault("there are no submissions in it", where=str(place), fix=fix)
 
@@ -167,8 +171,8 @@ def _unwrapped(listing: Listing, lab: str) -> Listing:
     if len(tops) != 1 or loose or _is_of_a_site(listing):
         return listing
     inner = listing.below(tuple(tops))
-    sources = [m for m in inner.members if m.name.lower().endswith(SUFFIX)]
-    of_a_student = any(m.parts == (f"{lab}{SUFFIX}",) for m in sources)
+    sources = [m for m in inner.members if m.name.lower().endswith(SOURCE_SUFFIX)]
+    of_a_student = any(m.parts == (f"{lab}{SOURCE_SUFFIX}",) for m in sources)
     around = _is_of_a_site(inner) or (len(sources) > 1 and not of_a_student)
     return inner if around else listing
 

@@ -81,7 +81,7 @@ def element_type(c_type: str) -> str | None:
     return f"u{name}" if unsigned and name and name.startswith("int") else name
 
 
-def fits(c_type: str, dtype: str) -> bool:
+def is_compatible(c_type: str, dtype: str) -> bool:
     """Whether numbers of that dtype are what the C type holds; int and unsigned may stand for
     each other, and a type that is no plain number takes anything.
     """

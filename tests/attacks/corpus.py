@@ -24,7 +24,7 @@ from grader.faults import StudentFault
 from grader.grading import pipeline as grading
 from grader.labs.reading import load_lab
 from grader.reports.text import grade_report, plain
-from grader.submissions.files import read_submission, submission_of
+from grader.submissions.files import parse_submission, read_submission
 from tests.attacks.traces import adopt_orphans, left, traces
 
 CANARY = "canary-7f3a91"
@@ -158,7 +158,9 @@ def _timed_grade(name: str, data: bytes | Path) -> tuple[str, str, float]:
     lab = replace(lab, cases=tuple(case for case in lab.cases if case.name in CASES))
     started = time.monotonic()
     try:
-        submission = read_submission(data) if isinstance(data, Path) else submission_of(data, name)
+        submission = (
+            read_submission(data) if isinstance(data, Path) else parse_submission(data, name)
+        )
         got = grading.grade(lab, submission, visibility="all", threads=1, limit=LIMIT)
     except StudentFault as fault:
         got = grading.grade_unreadable(lab, name, fault)

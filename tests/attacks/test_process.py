@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from grader.sandbox.call import BoxDeath, Limits, call
+from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from tests.attacks.corpus import crowding
 from tests.attacks.traces import Traces, adopt_orphans, left, traces
 
@@ -38,7 +38,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def nothing_stays(steps: None) -> Iterator[Traces]:
     """Whatever a test of this file does to a box, nothing of it is left."""
-    call("hostile_steps:powers", None)  # what is loaded once stays loaded
+    run_sandboxed("hostile_steps:powers", None)  # what is loaded once stays loaded
     adopt_orphans()
     before = traces()
     yield before
@@ -82,11 +82,11 @@ ROWS = [
 def test_a_child_that_was_taken_over(row: Row) -> None:
     started = time.monotonic()
     if row.death:
-        with pytest.raises(BoxDeath) as caught:
-            call(step(row.step), row.request, limits=row.limits, confine=True)
+        with pytest.raises(SandboxFailure) as caught:
+            run_sandboxed(step(row.step), row.request, limits=row.limits, confine=True)
         assert caught.value.reason == row.death
     else:
-        got = call(step(row.step), row.request, limits=row.limits, confine=True).value
+        got = run_sandboxed(step(row.step), row.request, limits=row.limits, confine=True).value
         if row.step == "fills" and row.value[0]:  # the table of contents takes some of it
             assert 0.9 * row.value[0] < got[0] <= row.value[0] and got[1] == row.value[1]
         else:
@@ -95,12 +95,14 @@ def test_a_child_that_was_taken_over(row: Row) -> None:
 
 
 def test_threads_are_bounded() -> None:
-    assert call(step("thread_bomb"), 500, limits=QUICK, confine=True).value <= QUICK.processes
-    assert call(step("thread_bomb"), 10, limits=QUICK, confine=True).value == 10
+    assert (
+        run_sandboxed(step("thread_bomb"), 500, limits=QUICK, confine=True).value <= QUICK.processes
+    )
+    assert run_sandboxed(step("thread_bomb"), 10, limits=QUICK, confine=True).value == 10
 
 
 def test_it_has_no_powers() -> None:
-    told = call(step("powers"), None, confine=True).value
+    told = run_sandboxed(step("powers"), None, confine=True).value
     assert told["capabilities"] == [0, 0, 0]
     assert told["no_new_privileges"] == "1"
     assert told["umask"] == 0o077
@@ -114,13 +116,13 @@ def test_it_holds_no_descriptor_of_ours(tmp_path: Path) -> None:
     with open(tmp_path / "gradebook", "w") as file, socket.socket() as ours:
         os.set_inheritable(file.fileno(), True)
         os.set_inheritable(ours.fileno(), True)
-        held = call(step("powers"), None, confine=True).value["descriptors"]
+        held = run_sandboxed(step("powers"), None, confine=True).value["descriptors"]
     assert set(held) - {"/dev/null"} == {"warpgrade-errors", "warpgrade-reply"}
     assert len(held) == 4
 
 
 def test_it_may_not_do_what_only_root_may() -> None:
-    told = call(step("tries"), None, confine=True).value
+    told = run_sandboxed(step("tries"), None, confine=True).value
     assert set(told.values()) <= {"EPERM", "EACCES", "EINVAL"}, told
 
 
@@ -128,9 +130,11 @@ def test_it_signals_nobody_outside() -> None:
     """No control: with the box off it would end everything that this user has."""
     with subprocess.Popen(["sleep", "60"]) as bystander:
         try:
-            told = call(step("kills_all_that_it_can"), None, limits=BOMB, confine=True).value
+            told = run_sandboxed(
+                step("kills_all_that_it_can"), None, limits=BOMB, confine=True
+            ).value
             assert len(told) == 6
-        except BoxDeath as death:
+        except SandboxFailure as death:
             assert death.reason in ("memory", "crash", "timeout")
         assert bystander.poll() is None
         bystander.kill()
@@ -142,16 +146,19 @@ def test_no_socket_of_the_machine_answers() -> None:
         unix.bind("\0" + name)
         unix.listen()
         request = {"port": tcp.getsockname()[1], "name": name}
-        inside = call(step("reaches"), request, confine=True).value
+        inside = run_sandboxed(step("reaches"), request, confine=True).value
         assert "reached" not in inside
-        assert call(step("reaches"), request, confine=False).value == ["reached", "reached"]
+        assert run_sandboxed(step("reaches"), request, confine=False).value == [
+            "reached",
+            "reached",
+        ]
 
 
 def test_neighbours_do_not_see_each_other() -> None:
     with ThreadPoolExecutor() as pool:
-        other = pool.submit(call, step("leaves_a_note"), 1.5, confine=True)
+        other = pool.submit(run_sandboxed, step("leaves_a_note"), 1.5, confine=True)
         time.sleep(0.7)
-        seen = call(step("finds_notes"), None, confine=True).value
+        seen = run_sandboxed(step("finds_notes"), None, confine=True).value
         assert not other.done()
         assert other.result().value == "stayed"
     assert seen == {"notes": [], "others": 0}
@@ -160,7 +167,7 @@ def test_neighbours_do_not_see_each_other() -> None:
 def test_a_daemon_survives_with_the_box_off() -> None:
     """The control: without a sandbox it is not in our group, and has to be looked for."""
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
-    assert call(step("daemon"), mark, confine=False).value == "started"
+    assert run_sandboxed(step("daemon"), mark, confine=False).value == "started"
     deadline = time.monotonic() + 5
     while not (alive := marked(mark)) and time.monotonic() < deadline:
         time.sleep(0.01)  # until it is the program that it becomes
@@ -173,16 +180,16 @@ def test_a_command_of_the_system_finds_nothing_of_ours(tmp_path: Path) -> None:
     secret = tmp_path / "gradebook.db"
     secret.write_text("the canary sings")
     command = ["/bin/sh", "-c", f"cat {secret} /etc/shadow /proc/[0-9]*/environ 2>/dev/null"]
-    assert "canary" not in call(step("runs"), command, confine=True).value[1]
-    assert "canary" in call(step("runs"), command, confine=False).value[1]
+    assert "canary" not in run_sandboxed(step("runs"), command, confine=True).value[1]
+    assert "canary" in run_sandboxed(step("runs"), command, confine=False).value[1]
 
 
 CALLER = """
 import sys
 sys.path[:0] = [{root!r}, {steps!r}]
-from grader.box import Limits, call
+from grader.sandbox.call import Limits, run_sandboxed
 print("here", flush=True)
-call("sandboxed_steps:family", {{"mark": {mark!r}, "wait": True, "detach": {confine}}},
+run_sandboxed("sandboxed_steps:family", {{"mark": {mark!r}, "wait": True, "detach": {confine}}},
      limits=Limits(wall=60), confine={confine})
 """
 
@@ -219,8 +226,8 @@ def test_a_clock_that_is_set_changes_no_limit(monkeypatch: pytest.MonkeyPatch) -
     steps_back = iter(range(10**9, 0, -(10**6)))
     monkeypatch.setattr(time, "time", lambda: float(next(steps_back)))
     started = time.monotonic()
-    with pytest.raises(BoxDeath, match="timeout"):
-        call("sandboxed_steps:sleep", None, limits=Limits(wall=0.5))
+    with pytest.raises(SandboxFailure, match="timeout"):
+        run_sandboxed("sandboxed_steps:sleep", None, limits=Limits(wall=0.5))
     assert 0.5 <= time.monotonic() - started < 0.5 + 2 * crowding()
 
 

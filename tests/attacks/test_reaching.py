@@ -19,8 +19,8 @@ import pytest
 
 from grader.compile.nvrtc import installation
 from grader.compile.source import LIMITS
-from grader.sandbox.bubblewrap import environment
-from grader.sandbox.call import BoxDeath, call
+from grader.sandbox.bubblewrap import sandbox_environment
+from grader.sandbox.call import SandboxFailure, run_sandboxed
 
 CANARY = "canary_7f3a91"
 KERNEL = 'extern "C" __global__ void k(int* out)'
@@ -77,8 +77,8 @@ def compiled(source: str, *, confine: bool) -> str:
     }
     step, limits = "grader.compile.nvrtc:compile_variants", replace(LIMITS, wall=5.0)
     try:
-        return json.dumps(call(step, request, limits=limits, confine=confine).value)
-    except BoxDeath as death:
+        return json.dumps(run_sandboxed(step, request, limits=limits, confine=confine).value)
+    except SandboxFailure as death:
         return str(death)
 
 
@@ -99,7 +99,7 @@ OWN = f"/proc/{os.getpid()}/environ"
 def test_no_environment_is_reached(place: str) -> None:
     """Those inside, where their user may read them, have nothing of ours."""
     ours = {row.partition("=")[0] for row in Path(OWN).read_text().split("\0")}
-    ours -= {"", "LANG", "PWD", *environment()}
+    ours -= {"", "LANG", "PWD", *sandbox_environment()}
     assert ours
     said = compiled(f'#include "{place}"\n', confine=True)
     assert "error" in said

@@ -24,7 +24,7 @@ from grader.faults import LabFault, MachineFault
 from grader.gpu.speedup import Timing, TimingPlan
 from grader.labs.model import Band, Lab
 from grader.labs.reading import load_lab
-from grader.labs.thresholds import FILE, digest, read_thresholds
+from grader.labs.thresholds import THRESHOLDS_FILE, file_digest, read_thresholds
 from grader.launch import Finding
 from tests.checks.test_speed import H100, a_timing
 from tests.command import grader as command
@@ -92,7 +92,7 @@ def test_the_ladder_is_timed_from_the_baseline_to_the_solution(
     assert (made.device, made.in_force, made.problems) == (H100, Band(1.2, 1.4), ())
     assert made.proposed == Band(1.22, 1.48)
     assert (made.dims, made.kind) == ({"n": 256}, "random")
-    assert made.sha256 == {file.name: digest(file) for file in (lab.baseline, lab.solution)}
+    assert made.sha256 == {file.name: file_digest(file) for file in (lab.baseline, lab.solution)}
 
 
 def test_the_table_fits_and_says_how_far_the_solution_is(
@@ -164,7 +164,7 @@ def test_other_devices_thresholds_stay(tmp_path: Path, monkeypatch: pytest.Monke
     from grader.cli import labs
 
     lab = a_course(tmp_path)
-    (lab.folder / FILE).write_text("devices:\n  Tesla T4: {minimum: 2, full: 3}\n")
+    (lab.folder / THRESHOLDS_FILE).write_text("devices:\n  Tesla T4: {minimum: 2, full: 3}\n")
     kept = read_thresholds(lab.folder)["Tesla T4"]
     new = replace_minimum(kept, 1.5)
     monkeypatch.setattr(module, "measured", lambda made, today: new)

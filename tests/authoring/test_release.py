@@ -18,7 +18,7 @@ from grader.authoring.handouts.page import Page
 from grader.authoring.release import leaks, release_files, secret_lines, zipped
 from grader.faults import LabFault
 from grader.labs.model import Case, Lab
-from grader.labs.quiz import read_sheet
+from grader.labs.quiz import read_answer_sheet
 from grader.labs.reading import list_labs, load_lab
 from tests.command import ROOT, grader
 
@@ -68,7 +68,7 @@ def test_what_is_unpacked_is_the_public_lab(name: str, tmp_path: Path) -> None:
     assert student.derivations == lab.derivations
     assert [q.name for q in student.quiz] == [q.name for q in lab.quiz]
     assert not any(q.has_key or q.given or q.hint for q in student.quiz)
-    sheet = read_sheet(folder)
+    sheet = read_answer_sheet(folder)
     assert set(sheet.entries) == {q.name for q in lab.quiz}
     assert not any(entry.text for entry in sheet.entries.values())
     assert (folder / f"{name}.cu").read_text() == lab.skeleton.read_text()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.faults import StudentFault
-from grader.submissions.gather import gather
+from grader.submissions.gather import find_submissions
 
 LAB = "tiled-matmul"
 KERNEL = 'extern "C" __global__ void k(int* a) { a[0] = %d; }\n'
@@ -52,7 +52,7 @@ def check_refused(place: Path, what: str) -> None:
     """The verdict on eve's submission there: she is told what it is, and at once; the honest
     neighbour's is read.
     """
-    found = {one.student: one for one in gather(place, LAB).found}
+    found = {one.student: one for one in find_submissions(place, LAB).found}
     began = time.monotonic()
     with pytest.raises(StudentFault, match=what) as raised:
         found["eve"].read()

@@ -170,7 +170,7 @@ def test_wrong_words(words: list[str], said: str, place: Path) -> None:
 def test_other_peoples_work_is_not_run_unconfined(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(box, "find", lambda: "bwrap: no user namespaces")
+    monkeypatch.setattr(box, "find_sandbox", lambda: "bwrap: no user namespaces")
     assert run(["batch", LAB, str(place), "--on", "sim"]) == 3
     said = " ".join(capsys.readouterr().err.split())
     assert "no user namespaces" in said and "--unsafe-no-sandbox" in said

@@ -20,7 +20,7 @@ from grader.grading.record import Grade, grade_from_json, total
 from grader.labs.reading import load_lab
 from grader.reports.json import dumps
 from grader.reports.redact import redact
-from grader.submissions.files import read_submission, submission_of
+from grader.submissions.files import parse_submission, read_submission
 from tests.checks.test_speed import H100, a_timing
 from tests.made import RACE
 
@@ -200,5 +200,5 @@ def test_what_does_not_compile_and_what_is_no_text_come_out_the_same(tmp_path: P
     binary = tmp_path / "binary.cu"
     binary.write_bytes(b"\0\xff")
     with pytest.raises(StudentFault) as fault:
-        submission_of(binary.read_bytes(), binary.name)
+        parse_submission(binary.read_bytes(), binary.name)
     assert again(recorded(grade_unreadable(LAB, binary.name, fault.value)), binary).is_same

@@ -14,7 +14,7 @@ from grader.grading import cases
 from grader.labs.reading import load_lab
 from grader.sandbox import call as box
 from grader.submissions.files import MAX_BYTES
-from grader.submissions.members import no_file
+from grader.submissions.listing import not_a_file
 from tests.command import ROOT
 
 LAB = load_lab("vector-add")
@@ -37,7 +37,7 @@ def test_a_right_one_on_all_cases() -> None:
         ({"data": b""}, "the file is empty"),
         ({"data": b"\0\1\2"}, "a binary file"),
         ({"data": bytes(MAX_BYTES + 1).replace(b"\0", b" ") + b"x"}, "larger than"),
-        ({"data": b"", "refused": no_file("x/mine.cu", "this is a pipe").findings[0]}, "a pipe"),
+        ({"data": b"", "refused": not_a_file("x/mine.cu", "this is a pipe").findings[0]}, "a pipe"),
         ({"data": b'extern "C" __global__ void vector_add(int'}, "does not compile"),
     ],
 )
@@ -92,6 +92,6 @@ def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.Monk
 
 
 def test_without_a_sandbox_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(box, "find", lambda: "no user namespaces")
+    monkeypatch.setattr(box, "find_sandbox", lambda: "no user namespaces")
     answer = perform(LAB, TASK, Terms())
     assert answer.grade is None and "no user namespaces" in answer.reason

@@ -9,7 +9,7 @@ import pytest
 
 from grader.checks.output import Options, evaluate
 from grader.faults import MachineFault
-from grader.launch import Finding, Localization, Stored
+from grader.launch import Finding, LastStore, Localization
 from grader.reports.finding import finding_text
 from tests.made import a_case, a_run, counters, evidence, right_answer
 
@@ -130,7 +130,7 @@ def test_a_backend_that_returns_nothing_is_the_machine_s_fault() -> None:
 
 
 def stored(element: int) -> Localization:
-    return Localization(stored={("wide", 1): Stored(element, 8, (2, 0, 0), (1, 0, 0))})
+    return Localization(stored={("wide", 1): LastStore(element, 8, (2, 0, 0), (1, 0, 0))})
 
 
 def test_who_stored_the_first_wrong_element_is_told() -> None:

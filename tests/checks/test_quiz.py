@@ -11,23 +11,25 @@ import pytest
 from grader.checks.quiz import mark
 from grader.checks.result import Verdict
 from grader.labs.model import Choice, Question
-from grader.labs.quiz import FILE, AnswerSheet, Paper, Right, read_sheet
+from grader.labs.quiz import ANSWERS_FILE, Answer, AnswerSheet, QuizAttempt, read_answer_sheet
 
 BYTES = Question("bytes", "number", "How many bytes?", answer=8192, unit="bytes", hint="two tiles")
 PART = Question("part", "number", "Which part?", answer=68.36, unit="%", tolerance=0.01)
 WHICH = Question("which", "choice", "Which?", choices=(Choice("this"), Choice("that", "1 > 0")))
 WHY = Question("why", "text", "Why?")
-KEY: dict[str, Right] = {"bytes": 8192, "part": 68.359375, "which": "b"}
+KEY: dict[str, Answer] = {"bytes": 8192, "part": 68.359375, "which": "b"}
 RIGHT = {"bytes": "8192", "part": "68.36", "which": "b", "why": "because it must"}
 
 
-def paper(sheet: AnswerSheet | None, *, key: dict[str, Right] = KEY, points: float = 10) -> Paper:
-    return Paper("tiled", (BYTES, PART, WHICH, WHY), key, sheet, points)
+def paper(
+    sheet: AnswerSheet | None, *, key: dict[str, Answer] = KEY, points: float = 10
+) -> QuizAttempt:
+    return QuizAttempt("tiled", (BYTES, PART, WHICH, WHY), key, sheet, points)
 
 
 def marked(folder: Path, text: str | bytes) -> Verdict:
-    (folder / FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
-    return mark(paper(read_sheet(folder)))
+    (folder / ANSWERS_FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return mark(paper(read_answer_sheet(folder)))
 
 
 def sheet(**changed: str) -> str:
@@ -93,7 +95,7 @@ def test_one_answer(tmp_path: Path, name: str, typed: str, counts: bool) -> None
     assert [f.variable for f in verdict.findings] == ([] if counts else [name])
     for finding in verdict.findings:
         assert finding.kind == "wrong-answer" and finding.severity == "error"
-        assert finding.file == FILE and finding.line == list(RIGHT).index(name) + 1
+        assert finding.file == ANSWERS_FILE and finding.line == list(RIGHT).index(name) + 1
         assert finding.hint or name != "bytes"
         told = f"{finding.message} {finding.hint}"
         right = f"`{KEY[name]}`" if name == "which" else str(KEY[name])
@@ -152,15 +154,15 @@ MADE: list[tuple[str, Callable[[Path], object], str]] = [
 
 @pytest.mark.parametrize(("make", "said"), [row[1:] for row in MADE], ids=[row[0] for row in MADE])
 def test_what_is_no_file(tmp_path: Path, make: Callable[[Path], object], said: str) -> None:
-    make(tmp_path / FILE)
-    verdict = mark(paper(read_sheet(tmp_path)))
+    make(tmp_path / ANSWERS_FILE)
+    verdict = mark(paper(read_answer_sheet(tmp_path)))
     assert (verdict.status, verdict.share) == ("fail", 0)
     assert said in verdict.findings[0].message
 
 
 def test_no_sheet(tmp_path: Path) -> None:
     """Whoever has not answered loses what the quiz is worth, and is told how to begin."""
-    none = read_sheet(tmp_path)
+    none = read_answer_sheet(tmp_path)
     worth = mark(paper(none))
     assert (worth.status, worth.share) == ("fail", 0)
     assert "grader labs quiz tiled" in worth.findings[0].hint
@@ -171,10 +173,10 @@ def test_no_sheet(tmp_path: Path) -> None:
 
 
 def test_a_copy_without_the_answers_judges_none(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(sheet(bytes="1"))
-    verdict = mark(paper(read_sheet(tmp_path), key={}))
+    (tmp_path / ANSWERS_FILE).write_text(sheet(bytes="1"))
+    verdict = mark(paper(read_answer_sheet(tmp_path), key={}))
     assert (verdict.status, verdict.share) == ("unjudged", 0)
     assert "3 judged by your course" in verdict.summary and not verdict.findings
-    (tmp_path / FILE).write_text(sheet(bytes="many"))
-    told = mark(paper(read_sheet(tmp_path), key={})).findings
+    (tmp_path / ANSWERS_FILE).write_text(sheet(bytes="many"))
+    told = mark(paper(read_answer_sheet(tmp_path), key={})).findings
     assert [f.variable for f in told] == ["bytes"] and "a number (in bytes)" in told[0].hint

@@ -114,10 +114,10 @@ def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.Monkey
 def test_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """It names what forbids it and the command that mends it, and what is refused until then."""
     monkeypatch.setattr(
-        "grader.sandbox.call.find", lambda: "bwrap: setting up uid map: Permission denied"
+        "grader.sandbox.call.find_sandbox", lambda: "bwrap: setting up uid map: Permission denied"
     )
     monkeypatch.setattr(
-        "grader.sandbox.bubblewrap.remedy", lambda installed: f"mend it: {installed}"
+        "grader.sandbox.bubblewrap.suggest_fix", lambda installed: f"mend it: {installed}"
     )
     sign = by_name()["sandbox"]
     assert (sign.state, "uid map" in sign.seen, "batch refuses" in sign.seen) == (
@@ -129,8 +129,8 @@ def test_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.sandbox.cgroup.place", lambda: Path("/sys/fs/cgroup/ours"))
+    monkeypatch.setattr("grader.sandbox.cgroup.parent_group", lambda: Path("/sys/fs/cgroup/ours"))
     assert by_name()["bounds"].seen.endswith("in /sys/fs/cgroup/ours")
-    monkeypatch.setattr("grader.sandbox.cgroup.place", lambda: "none is ours")
+    monkeypatch.setattr("grader.sandbox.cgroup.parent_group", lambda: "none is ours")
     sign = by_name()["bounds"]
     assert (sign.state, "none is ours" in sign.seen, bool(sign.fix)) == ("note", True, True)

@@ -21,7 +21,7 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a child was started")
 
-    monkeypatch.setattr(module, "call", refuse)
+    monkeypatch.setattr(module, "run_sandboxed", refuse)
 
 
 def entries(folder: Path) -> list[Path]:

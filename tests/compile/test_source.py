@@ -13,8 +13,8 @@ from grader.compile.screen import MAX_BYTES
 from grader.compile.source import architectures, compile_source, toolchain
 from grader.faults import MachineFault, StudentFault
 from grader.launch import Finding
-from grader.sandbox.call import BoxDeath, Limits
-from grader.sandbox.outcome import Reason
+from grader.sandbox.call import Limits, SandboxFailure
+from grader.sandbox.outcome import FailureReason
 
 HERE = Path(__file__).parent
 ERRORS = sorted((HERE / "errors").glob("*.cu"))
@@ -135,14 +135,14 @@ def test_a_bomb_ends_by_the_memory_limit() -> None:
 
 @pytest.mark.parametrize("reason", ["timeout", "memory"])
 def test_a_machine_without_a_core_or_memory_blames_nobody(
-    reason: Reason, monkeypatch: pytest.MonkeyPatch
+    reason: FailureReason, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The twins are the bombs above: what a text does to the compiler is the text's."""
 
     def ended(*_: object, **__: object) -> None:
-        raise BoxDeath(reason, "it waited", own=False)
+        raise SandboxFailure(reason, "it waited", own=False)
 
-    monkeypatch.setattr(module, "call", ended)
+    monkeypatch.setattr(module, "run_sandboxed", ended)
     with pytest.raises(MachineFault, match="before its time: it waited"):
         compile_source(b"__global__ void k(int* a) { a[0] = 1; }", "a.cu", cache=None)
 

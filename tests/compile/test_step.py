@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.compile.nvrtc import installation
-from grader.sandbox.call import call
+from grader.sandbox.call import run_sandboxed
 
 STEP = "grader.compile.nvrtc:compile_variants"
 SECRET = "the_secret_answer"
@@ -34,7 +34,7 @@ def log_of(source: str, confine: bool) -> str:
         "libraries": str(installation().libraries),
         "folder": "/usr",
     }
-    log: str = call(STEP, request, confine=confine).value["variants"]["only"]["log"]
+    log: str = run_sandboxed(STEP, request, confine=confine).value["variants"]["only"]["log"]
     return log
 
 

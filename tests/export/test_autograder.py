@@ -20,8 +20,8 @@ from grader.faults import LabFault, MachineFault
 from grader.grading.quiz import probed_files
 from grader.grading.record import Grade
 from grader.labs.reading import load_lab
-from grader.sandbox.call import why_unconfined
-from grader.sandbox.user import reachable
+from grader.sandbox.call import sandbox_problem
+from grader.sandbox.user import is_world_readable
 from tests.command import ROOT
 from tests.export.rows import FAILED, PASSED
 from tests.export.test_gradescope import Results
@@ -41,7 +41,7 @@ def readable_python() -> str:
         if found and os.geteuid() == 0:
             asked = [found, "-c", "import sys; print(sys.base_prefix)"]
             said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-            if reachable([Path(found), Path(said)]):
+            if is_world_readable([Path(found), Path(said)]):
                 return found
     return ""
 
@@ -188,10 +188,10 @@ def test_without_a_sandbox_another_user_reads_the_submission(root: Path, nowhere
 
 def test_on_that_path_there_is_no_sandbox(nowhere: str) -> None:
     """The control: with such a PATH boxes are not confined, with the real one they are."""
-    asked = "from grader.sandbox.call import why_unconfined; print(why_unconfined())"
+    asked = "from grader.sandbox.call import sandbox_problem; print(sandbox_problem())"
     told = {"PATH": nowhere, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", asked], env=told, capture_output=True, text=True)
-    assert "not installed" in done.stdout and not why_unconfined()
+    assert "not installed" in done.stdout and not sandbox_problem()
 
 
 def test_an_include_of_the_answers_gets_none_of_them(root: Path, nowhere: str) -> None:

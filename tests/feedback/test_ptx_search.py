@@ -11,7 +11,7 @@ from grader.compile.source import compile_source
 from grader.feedback import ptx_search as search
 from grader.feedback.ptx_search import Due, Patched, Search, first_stores
 from grader.grading.run import search_fault_lines
-from grader.launch import Array, Launch, Scalar, Stored
+from grader.launch import Array, LastStore, Launch, Scalar
 from grader.simulator.core.bindings import core
 from grader.simulator.ptx.parser import parse
 
@@ -129,9 +129,9 @@ def test_it_ends_after_so_many_instructions(monkeypatch: pytest.MonkeyPatch) -> 
 def test_who_stored_the_first_wrong_element() -> None:
     source, line = changed("= sum;", "= sum + (blockIdx.x == 1 ? 1.0f : 0.0f);")
     found = looked(source)
-    stored: Mapping[int, Stored] = first_stores(found.patched.image, found.ran[0])
+    stored: Mapping[int, LastStore] = first_stores(found.patched.image, found.ran[0])
     assert found.ran[0].due.launch.name == "5x7x9"
-    assert stored == {2: Stored(4, line, (1, 0, 0), (0, 0, 0))}
+    assert stored == {2: LastStore(4, line, (1, 0, 0), (0, 0, 0))}
 
 
 def test_nobody_is_told_of_more_stores_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from grader.gpu.launch_child import Outcome
 from grader.gpu.nvcc import _refused
 from grader.gpu.process import Facts, facts_of
 from grader.launch import Array, Launch
-from grader.sandbox.call import BoxDeath, Reply
+from grader.sandbox.call import Reply, SandboxFailure
 
 GPU = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 PROGRAM = Program("k.cu", "one\ntwo\n", (Kernel("k", "k", 1, ()),), "", "", "sm_75")
@@ -31,9 +31,9 @@ HEALTHY = Reply(True, {})
 
 
 class Deaths:
-    """Stands for grader.sandbox.call.call: each step's answer, or the death that it dies."""
+    """Replace run_sandboxed: each step's answer, or the failure that ends it."""
 
-    def __init__(self, **answers: Reply | BoxDeath | MachineFault) -> None:
+    def __init__(self, **answers: Reply | SandboxFailure | MachineFault) -> None:
         self.answers = answers
 
     def __call__(self, step: str, *given: Any, **more: Any) -> Reply:
@@ -56,8 +56,8 @@ def one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPat
 def test_a_child_that_got_no_memory_tells_nothing_of_the_submission(
     one_gpu: pytest.MonkeyPatch,
 ) -> None:
-    killed = BoxDeath("memory", "the system killed it, most likely for want of memory")
-    one_gpu.setattr(child, "call", Deaths(launch=killed, probe=HEALTHY))
+    killed = SandboxFailure("memory", "the system killed it, most likely for want of memory")
+    one_gpu.setattr(child, "run_sandboxed", Deaths(launch=killed, probe=HEALTHY))
     with pytest.raises(MachineFault, match="want of memory") as caught:
         attempt.run_launches(PROGRAM, [LAUNCH])
     assert "at once" in caught.value.fix
@@ -67,7 +67,9 @@ def test_a_child_that_got_no_memory_tells_nothing_of_the_submission(
 def test_a_child_that_a_launch_ended_is_a_finding(
     one_gpu: pytest.MonkeyPatch, reason: Any, kind: str
 ) -> None:
-    one_gpu.setattr(child, "call", Deaths(launch=BoxDeath(reason, "it is gone"), probe=HEALTHY))
+    one_gpu.setattr(
+        child, "call", Deaths(launch=SandboxFailure(reason, "it is gone"), probe=HEALTHY)
+    )
     (trace,) = attempt.run_launches(PROGRAM, [LAUNCH])
     assert [finding.kind for finding in trace.errors] == [kind]
 
@@ -94,10 +96,10 @@ def test_an_answer_of_another_form_is_not_believed(
     one_gpu: pytest.MonkeyPatch, value: Any, arrays: dict[str, Any]
 ) -> None:
     program = replace(PROGRAM, kernels=(Kernel("k", "k", 1, (Parameter("x", "float*", 8),)),))
-    one_gpu.setattr(child, "call", Deaths(launch=Reply(value, arrays)))
+    one_gpu.setattr(child, "run_sandboxed", Deaths(launch=Reply(value, arrays)))
     with pytest.raises(MachineFault, match="of another form"):
         attempt.run_launches(program, [WITH_ARRAY])
-    one_gpu.setattr(child, "call", Deaths(launch=Reply([FINE], WHOLE)))
+    one_gpu.setattr(child, "run_sandboxed", Deaths(launch=Reply([FINE], WHOLE)))
     (trace,) = attempt.run_launches(program, [WITH_ARRAY])
     assert (
         trace.ended
@@ -110,8 +112,8 @@ def test_a_gpu_that_cannot_be_described_is_the_machine_s_fault(
 ) -> None:
     monkeypatch.setattr(child, "user_folder", lambda: None)
     monkeypatch.setattr(child, "toolkit", lambda: None)
-    died = BoxDeath("timeout", "it ran for more than 30 s")
-    monkeypatch.setattr(child, "call", Deaths(describe=died))
+    died = SandboxFailure("timeout", "it ran for more than 30 s")
+    monkeypatch.setattr(child, "run_sandboxed", Deaths(describe=died))
     with pytest.raises(MachineFault, match="what NVIDIA A is: it ran for more") as caught:
         facts_of(GPU)
     assert caught.value.where == "/dev/nvidia0"
@@ -136,17 +138,17 @@ def test_a_gpu_whose_description_cannot_be_read_is_still_one(
 
 
 @pytest.mark.parametrize(
-    "ends", [BoxDeath("crash", "it was ended by SIGSEGV"), MachineFault("no memory is free")]
+    "ends", [SandboxFailure("crash", "it was ended by SIGSEGV"), MachineFault("no memory is free")]
 )
 def test_a_speed_that_was_measured_is_not_lost_for_want_of_cublas(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: BoxDeath | MachineFault
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: SandboxFailure | MachineFault
 ) -> None:
     monkeypatch.setattr(measure, "toolkit", lambda: Toolkit(tmp_path / "bin" / "nvcc"))
     monkeypatch.setattr(measure, "libraries", lambda tools: (tmp_path / "libcublas.so",))
     monkeypatch.setattr(measure, "user_folder", lambda: None)
-    monkeypatch.setattr(child, "call", Deaths(speed=ends))
+    monkeypatch.setattr(child, "run_sandboxed", Deaths(speed=ends))
     assert measure._cublas((8, 8, 8), GPU) == {}
-    monkeypatch.setattr(child, "call", Deaths(speed=Reply(2e12, {})))
+    monkeypatch.setattr(child, "run_sandboxed", Deaths(speed=Reply(2e12, {})))
     assert measure._cublas((8, 8, 8), GPU) == {"cublas_flop_per_second": 2e12}
 
 

@@ -53,7 +53,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
     monkeypatch.setattr(lock, "FOLDER", tmp_path)
     monkeypatch.setattr(child, "user_folder", lambda: None)
     monkeypatch.setattr(child, "toolkit", lambda: None)
-    monkeypatch.setattr(child, "call", answered)
+    monkeypatch.setattr(child, "run_sandboxed", answered)
     monkeypatch.setattr(attempt, "lacking", lambda: None)
     monkeypatch.setattr(attempt, "compile_cubin", lambda program, architecture: b"cubin")
     return made
@@ -80,14 +80,14 @@ def test_a_gpu_in_quarantine_gets_no_attempt(calls: list[dict[str, Any]]) -> Non
 def test_two_attempts_at_once_use_both(
     calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together, answer = Barrier(2, timeout=20), child.call
+    together, answer = Barrier(2, timeout=20), child.run_sandboxed
 
     def waiting(step: str, *arguments: Any, **more: Any) -> Reply:
         if step.endswith("launch"):
             together.wait()  # nobody answers before both have a GPU
         return answer(step, *arguments, **more)
 
-    monkeypatch.setattr(child, "call", waiting)
+    monkeypatch.setattr(child, "run_sandboxed", waiting)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda _: attempt.run_launches(PROGRAM, [LAUNCH]), range(2)))
     used = {call["variables"]["CUDA_VISIBLE_DEVICES"] for call in launches(calls)}

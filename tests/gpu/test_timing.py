@@ -21,7 +21,7 @@ from grader.gpu.timing import KEPT_BYTES, most_pairs, stop
 from grader.gpu.timing_verification import timed_launch
 from grader.grading.run import time_kernel
 from grader.grading.timing import verifier
-from grader.labs.cases import prepare, prepare_baseline
+from grader.labs.cases import prepare_baseline, prepare_case
 from grader.labs.model import Case
 from grader.labs.reading import load_lab
 from grader.launch import Array, Launch, Scalar
@@ -41,7 +41,7 @@ def program(text: str) -> Program:
 
 def plan(**more: Any) -> TimingPlan:
     given = {"minimum": 1.05, "full": 1.1, "seed": b"test", "limit": 2.0, **more}
-    base, own = prepare_baseline(LAB, CASE, b"").launch, prepare(LAB, CASE, b"").launch
+    base, own = prepare_baseline(LAB, CASE, b"").launch, prepare_case(LAB, CASE, b"").launch
     return TimingPlan(program(NAIVE), base, own, **given)
 
 
@@ -119,7 +119,7 @@ def test_a_kernel_is_as_fast_as_itself(row: Any) -> None:
 def test_lines_that_are_kept_in_the_cache_buy_no_speed(row: Any) -> None:
     """Beside its honest twin, at the size that the file waits for."""
     case = Case("timed", {"n": 1024}, "integer")
-    base, own = prepare_baseline(LAB, case, b"").launch, prepare(LAB, case, b"").launch
+    base, own = prepare_baseline(LAB, case, b"").launch, prepare_case(LAB, case, b"").launch
     asked = TimingPlan(program(NAIVE), base, own, 1.0, 2.0, least=100, most=100)
     cheats = ROOT / "tests" / "cheats" / "speed"
     ratios = [

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from grader.checks.result import Result
 from grader.grading.record import CaseLine, Grade, Provenance
-from grader.launch import Finding, Other
+from grader.launch import Finding, OtherAccess
 from grader.reports.json import dumps
 from tests.made import RACE, a_grade, a_result
 
@@ -169,7 +169,7 @@ def test_no_field_is_forgotten() -> None:
     told = grade.to_json()
     (check,) = told["checks"]
     assert names(Finding) == set(check["findings"][0])
-    assert names(Other) == set(check["findings"][0]["other"])
+    assert names(OtherAccess) == set(check["findings"][0]["other"])
     assert names(Result) == set(check)
     assert names(Provenance) == set(told["provenance"])
     own = {"schema", "status", "judged_max", "max_score"}

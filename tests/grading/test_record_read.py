@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from grader.checks.result import Result
 from grader.faults import LabFault
 from grader.grading.record import CaseLine, Grade, Provenance, Score, grade_from_json
-from grader.launch import KINDS, Finding, LineCounters, Origin, Other
+from grader.launch import KINDS, Finding, LineCounters, Origin, OtherAccess
 from grader.reports.json import dumps
 from tests.made import a_grade, a_result
 
@@ -31,7 +31,7 @@ def some(of: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
 
 
 OTHER = st.builds(
-    Other, COUNT, DIM3, DIM3, st.sampled_from(["read", "write", "atomic", "wait"]), st.text()
+    OtherAccess, COUNT, DIM3, DIM3, st.sampled_from(["read", "write", "atomic", "wait"]), st.text()
 )
 FINDING = st.builds(
     Finding,

@@ -9,8 +9,8 @@ from grader.compile.source import compile_source
 from grader.faults import MachineFault
 from grader.grading.run import run_all
 from grader.launch import Array, Launch, Trace
-from grader.sandbox.call import BoxDeath
-from grader.sandbox.outcome import Reason
+from grader.sandbox.call import SandboxFailure
+from grader.sandbox.outcome import FailureReason
 from grader.simulator.exchange import MAX_STATIC, static_bytes
 
 STATIC = "__device__ int table[{count}];\n__global__ void k(int* x) {{ x[0] = table[x[1]]; }}"
@@ -62,11 +62,11 @@ def test_the_bytes_of_variables(declared: str, size: int) -> None:
     ("reason", "own"), [("memory", False), ("crash", True), ("protocol", True), ("output", True)]
 )
 def test_the_rest_is_the_machines(
-    reason: Reason, own: bool, monkeypatch: pytest.MonkeyPatch
+    reason: FailureReason, own: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def died(*_: object, **__: object) -> None:
-        raise BoxDeath(reason, "it died", own=own)
+        raise SandboxFailure(reason, "it died", own=own)
 
-    monkeypatch.setattr("grader.grading.run.call", died)
+    monkeypatch.setattr("grader.grading.run.run_sandboxed", died)
     with pytest.raises(MachineFault, match=f"process died: {reason}"):
         trace()

@@ -13,7 +13,7 @@ import pytest
 from grader.faults import LabFault
 from grader.gpu.buffers import fresh, moves
 from grader.grading.timing import difference, verifier
-from grader.labs.cases import prepare
+from grader.labs.cases import prepare_case
 from grader.labs.model import Case, Expected, Lab
 from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array
@@ -38,7 +38,7 @@ def timed(name: str) -> tuple[Lab, Case, Arrays, Arrays]:
     lab = load_lab(name)
     kind = next(c for c in lab.checks if c.name == "speed").options.get("kind", "random")
     case = Case("timed", SMALL[name], kind)
-    prepared = prepare(lab, case, b"seed")
+    prepared = prepare_case(lab, case, b"seed")
     inputs: Arrays = dict(prepared.launch.globals)
     for array in prepared.launch.args:
         if isinstance(array, Array) and array.data is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grader.faults import LabFault
-from grader.labs.cases import prepare, prepare_baseline
+from grader.labs.cases import prepare_case, prepare_baseline
 from grader.labs.reading import load_lab
 from grader.launch import Array, Scalar
 from tests.scalelab import REFERENCE, SPEC, write_lab
@@ -16,7 +16,7 @@ from tests.scalelab import REFERENCE, SPEC, write_lab
 
 def test_prepare_makes_the_launch(tmp_path: Path) -> None:
     lab = load_lab("scale", write_lab(tmp_path))
-    prepared = prepare(lab, lab.cases[0], b"seed")
+    prepared = prepare_case(lab, lab.cases[0], b"seed")
     launch = prepared.launch
     assert (launch.kernel, launch.name) == ("scale", "small")
     assert (launch.grid, launch.block, launch.shared) == ((2, 1, 1), (4, 1, 1), 16)
@@ -33,7 +33,7 @@ def test_global_variables_are_drawn_with_the_inputs(tmp_path: Path) -> None:
     spec = SPEC.replace("launch:\n", "globals:\n  mask: {dtype: float32, shape: [3]}\nlaunch:\n", 1)
     reference = REFERENCE.replace('{"x":', '{"mask": np.ones(3, np.float32), "x":')
     lab = load_lab("scale", write_lab(tmp_path, spec, reference))
-    launch = prepare(lab, lab.cases[0], b"seed").launch
+    launch = prepare_case(lab, lab.cases[0], b"seed").launch
     assert {name: array.tolist() for name, array in launch.globals.items()} == {"mask": [1, 1, 1]}
     assert [a.name for a in launch.args] == ["x", "y", "n"]
 
@@ -51,7 +51,7 @@ def test_broken_globals(tmp_path: Path, line: str, reference: str, what: str) ->
     spec = SPEC.replace("launch:\n", f"globals:\n  {line}\nlaunch:\n", 1)
     roots = write_lab(tmp_path, spec, reference)
     with pytest.raises(LabFault) as raised:
-        prepare(lab := load_lab("scale", roots), lab.cases[0], b"seed")
+        prepare_case(lab := load_lab("scale", roots), lab.cases[0], b"seed")
     assert what in str(raised.value)
 
 
@@ -66,7 +66,7 @@ def test_inputs_depend_on_seed_and_case_only(tmp_path: Path) -> None:
 
     def x(seed: bytes, name: str = "small") -> bytes:
         case = next(c for c in lab.cases if c.name == name)
-        array = prepare(lab, case, seed, {"best": 32}).launch.args[0]
+        array = prepare_case(lab, case, seed, {"best": 32}).launch.args[0]
         assert isinstance(array, Array) and array.data is not None
         return array.data.tobytes()[:20]
 
@@ -79,13 +79,13 @@ def test_derived_dims_come_from_the_answers(tmp_path: Path) -> None:
     (derivation,) = lab.derivations
     assert [type(a) for a in derivation.launch.args] == [Scalar, Array]
     assert (derivation.output_index, derivation.call) == (1, "choose(64)")
-    prepared = prepare(lab, lab.cases[1], b"seed", {"best": 48})
+    prepared = prepare_case(lab, lab.cases[1], b"seed", {"best": 48})
     assert prepared.case.dims == {"n": 100, "width": 48}
     assert (prepared.launch.grid, prepared.launch.block) == ((3, 1, 1), (48, 1, 1))
     again = prepare_baseline(lab, prepared.case, b"seed")
     assert again.case == prepared.case
     with pytest.raises(LabFault, match="needs the answer of best"):
-        prepare(lab, lab.cases[1], b"seed")
+        prepare_case(lab, lab.cases[1], b"seed")
 
 
 @pytest.mark.parametrize(("answer", "right"), [(31, False), (32, True), (64, True), (65, False)])

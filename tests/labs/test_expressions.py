@@ -70,7 +70,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "what", "mend"), REFUSED)
+@pytest.mark.parametrize(("text", "what", "fix"), REFUSED)
 def test_refused(text: str, what: str, fix: str) -> None:
     with pytest.raises(LabFault) as caught:
         evaluate_expression(text, DIMS)

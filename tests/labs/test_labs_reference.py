@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from grader.authoring.new_lab import make_skeleton
 from grader.checks.suite import plan
-from grader.labs.cases import prepare
+from grader.labs.cases import prepare_case
 from grader.labs.expressions import evaluate_expression
-from grader.labs.model import Case, Expected, Lab, Prepared
+from grader.labs.model import Case, Expected, Lab, PreparedCase
 from grader.labs.reading import lab_roots, list_labs, load_lab
 from grader.launch import KINDS, Array
 
@@ -38,9 +38,9 @@ WHOLE = [p for p in CASES if p.values[1].kind == "integer"]
 WHOLE_PAIRS = [p for p in WHOLE if p in PRODUCTS or p.values[0].name == "vector-add"]
 
 
-def ready(lab: Lab, case: Case) -> tuple[Prepared, list[Floats], Expected]:
+def ready(lab: Lab, case: Case) -> tuple[PreparedCase, list[Floats], Expected]:
     """The case, its input arrays and its one output's right answer."""
-    prepared = prepare(lab, case, b"test", {d.name: d.maximum for d in lab.derivations})
+    prepared = prepare_case(lab, case, b"test", {d.name: d.maximum for d in lab.derivations})
     args = [a for a in prepared.launch.args if isinstance(a, Array)]
     (expected,) = prepared.expected.values()
     return prepared, [a.data for a in args if a.data is not None], expected

@@ -17,7 +17,7 @@ from grader.faults import LabFault
 from grader.grading.cases import RunOptions
 from grader.grading.quiz import open_paper, quiz_key
 from grader.labs.model import Case, CheckSpec, Choice, Question
-from grader.labs.quiz import FILE, asked, choices, form, given_answer, read_sheet, right_answer
+from grader.labs.quiz import ANSWERS_FILE, question_text, choice_texts, answer_form, parse_answer, read_answer_sheet, correct_answer
 from grader.labs.reading import list_labs, load_lab
 from tests.scalelab import SPEC, write_lab
 
@@ -158,7 +158,7 @@ SHEETS: list[tuple[dict[str, Any], str, list[str]]] = [
 def test_the_gate(tmp_path: Path, question: dict[str, Any], sheet: str, found: list[str]) -> None:
     solutions = made(tmp_path, {"q": {"text": "?", **question}})
     if sheet:
-        (solutions / FILE).write_text(sheet)
+        (solutions / ANSWERS_FILE).write_text(sheet)
     problems = list(quiz_problems(load(tmp_path), solutions, RunOptions(threads=1)))
     assert len(problems) == len(found)
     assert all(said in problem for said, problem in zip(found, problems, strict=True))
@@ -175,9 +175,9 @@ def test_every_lab_has_a_quiz_that_holds(name: str) -> None:
 @pytest.mark.parametrize("name", list_labs())
 def test_the_form_is_a_sheet_without_answers(name: str, tmp_path: Path) -> None:
     lab = load_lab(name)
-    text = form(lab)
-    (tmp_path / FILE).write_text(text)
-    sheet = read_sheet(tmp_path)
+    text = answer_form(lab)
+    (tmp_path / ANSWERS_FILE).write_text(text)
+    sheet = read_answer_sheet(tmp_path)
     assert list(sheet.entries) == [question.name for question in lab.quiz]
     assert mark(open_paper(lab, sheet, RunOptions())).share == 0
     assert not any(entry.text for entry in sheet.entries.values())
@@ -224,7 +224,7 @@ def test_a_quiz_with_points(
     file = tmp_path / "mine.cu"
     file.write_text(lab.solution.read_text() if kernel == "right" else kernel)
     if answers is not None:
-        (tmp_path / FILE).write_text(answers)
+        (tmp_path / ANSWERS_FILE).write_text(answers)
     made = graded(lab, file, RunOptions(), quiet=True)
     quiz = next(check for check in made.checks if check.name == "quiz")
     assert (quiz.status, quiz.points, made.score.points) == (status, points, total)
@@ -249,9 +249,9 @@ def test_a_number_may_be_written_as_the_report_shows_it(text: str, number: int |
     asked_for = Question("moved", "number", "How many?", answer="1", unit="bytes")
     if number is None:
         with pytest.raises(ValueError, match="the answer is a number"):
-            given_answer(asked_for, text)
+            parse_answer(asked_for, text)
     else:
-        assert given_answer(asked_for, text) == number
+        assert parse_answer(asked_for, text) == number
 
 
 def test_numbers_in_texts() -> None:
@@ -259,8 +259,8 @@ def test_numbers_in_texts() -> None:
     question = Question("q", "choice", "n is {n}, half is {half}", {"n": 4096, "half": 0.5},
                         choices=choice, case="c")  # fmt: skip
     lab = load_lab("vector-add")
-    assert asked(question, lab) == "n is 4,096, half is 0.5"
-    assert choices(question, lab) == {"a": "4,096 or less", "b": "more"}
+    assert question_text(question, lab) == "n is 4,096, half is 0.5"
+    assert choice_texts(question, lab) == {"a": "4,096 or less", "b": "more"}
 
 
 @pytest.mark.parametrize(
@@ -271,6 +271,6 @@ def test_wrong_answers_lie_beside_the_right_one(
     tolerance: float, right: float, refused: set[str]
 ) -> None:
     question = Question("q", "number", "?", answer=right, tolerance=tolerance)
-    assert right_answer(question, Case("c", {})) == right
+    assert correct_answer(question, Case("c", {})) == right
     assert refused <= set(wrong(question, right))
     assert f"{right:g}" not in wrong(question, right)

@@ -84,7 +84,7 @@ BROKEN_SPECS = [
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "where", "what", "mend"),
+    ("old", "new", "where", "what", "fix"),
     [row[1:] for row in BROKEN_SPECS],
     ids=[row[0] for row in BROKEN_SPECS],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.faults import LabFault
-from grader.labs.cases import prepare
+from grader.labs.cases import prepare_case
 from grader.labs.reading import load_lab
 from grader.labs.reference import Endless
 from tests.scalelab import REFERENCE, write_lab
@@ -41,7 +41,7 @@ def test_broken_reference(tmp_path: Path, old: str, new: str, line: int, what: s
     assert REFERENCE.count(old) == 1
     lab = load_lab("scale", write_lab(tmp_path, reference=REFERENCE.replace(old, new)))
     with pytest.raises(LabFault) as caught:
-        prepare(lab, lab.cases[0], b"seed")
+        prepare_case(lab, lab.cases[0], b"seed")
     place = f"{lab.folder / 'reference.py'}:{line}" if line else str(lab.folder / "reference.py")
     assert caught.value.where.startswith(place)
     assert what in caught.value.what
@@ -51,13 +51,13 @@ def test_missing_reference(tmp_path: Path) -> None:
     lab = load_lab("scale", write_lab(tmp_path))
     (lab.folder / "reference.py").unlink()
     with pytest.raises(LabFault, match="cannot read the reference"):
-        prepare(lab, lab.cases[0], b"seed")
+        prepare_case(lab, lab.cases[0], b"seed")
 
 
 def test_a_reference_leaves_no_trace(tmp_path: Path) -> None:
     lab = load_lab("scale", write_lab(tmp_path))
     before = set(sys.modules)
-    prepare(lab, lab.cases[0], b"seed")
+    prepare_case(lab, lab.cases[0], b"seed")
     assert set(sys.modules) == before
     assert sorted(p.name for p in lab.folder.iterdir()) == ["lab.yaml", "reference.py"]
 
@@ -78,10 +78,10 @@ def test_a_reference_that_does_not_end(
     lab = load_lab("scale", write_lab(tmp_path, reference=REFERENCE.replace(old, new)))
     before = set(threading.enumerate())
     if not endless:
-        assert prepare(lab, lab.cases[0], b"seed").expected
+        assert prepare_case(lab, lab.cases[0], b"seed").expected
         return
     with pytest.raises(Endless, match="still running here after") as caught:
-        prepare(lab, lab.cases[0], b"seed")
+        prepare_case(lab, lab.cases[0], b"seed")
     place, _, number = caught.value.where.rpartition(":")
     assert place == str(lab.folder / "reference.py")
     assert int(number) in (line, line + 1)
@@ -100,5 +100,5 @@ def test_a_reference_that_waits_for_ever_holds_nothing_up(
     lab = load_lab("scale", write_lab(tmp_path, reference=waits))
     started = time.monotonic()
     with pytest.raises(Endless):
-        prepare(lab, lab.cases[0], b"seed")
+        prepare_case(lab, lab.cases[0], b"seed")
     assert time.monotonic() - started < 3

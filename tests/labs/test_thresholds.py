@@ -13,37 +13,37 @@ from grader.faults import LabFault
 from grader.labs.model import Band
 from grader.labs.reading import list_labs, load_lab
 from grader.labs.thresholds import (
-    APART,
-    FILE,
-    MARGIN,
-    NARROWEST,
-    SPARE,
-    Measured,
-    bands,
-    digest,
-    outdated,
-    proposal,
+    FAILING_MARGIN,
+    THRESHOLDS_FILE,
+    MINIMUM_MARGIN,
+    MAX_MINIMUM_SHARE,
+    FULL_MARGIN,
+    DeviceThresholds,
+    applicable_bands,
+    file_digest,
+    outdated_devices,
+    propose_band,
     read_thresholds,
     thresholds_text,
 )
 
-H100 = Measured(
+H100 = DeviceThresholds(
     minimum=1.17,
     full=1.4,
     speedups={"baseline.cu": 1.0, "tiled.cu": 1.52},
     dims={"n": 1024},
     kind="integer",
-    sha256={"baseline.cu": digest(load_lab("tiled-matmul").baseline)},
+    sha256={"baseline.cu": file_digest(load_lab("tiled-matmul").baseline)},
     driver="580.65.06",
     toolchain={"nvcc": "13.0.88"},
     date=datetime.date(2026, 1, 31),
 )
-MEASURED = {"NVIDIA H100 80GB HBM3": H100, "Tesla T4": Measured(minimum=2, full=3)}
+MEASURED = {"NVIDIA H100 80GB HBM3": H100, "Tesla T4": DeviceThresholds(minimum=2, full=3)}
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     text = thresholds_text("tiled", MEASURED)
-    (tmp_path / FILE).write_text(text)
+    (tmp_path / THRESHOLDS_FILE).write_text(text)
     assert read_thresholds(tmp_path) == MEASURED
     assert text.startswith("# Measured, not chosen: `grader labs calibrate tiled --write`")
     assert list(yaml.safe_load(text)["devices"]) == sorted(MEASURED)
@@ -57,9 +57,9 @@ def test_a_lab_has_the_thresholds_of_its_file(tmp_path: Path) -> None:
     source = load_lab("tiled-matmul").folder
     folder = tmp_path / "labs" / "tiled-matmul"
     shutil.copytree(source, folder)
-    (folder / FILE).write_text(thresholds_text("tiled-matmul", MEASURED))
+    (folder / THRESHOLDS_FILE).write_text(thresholds_text("tiled-matmul", MEASURED))
     lab = load_lab("tiled-matmul", (tmp_path / "labs",))
-    assert lab.bands == bands(MEASURED, {"n": 1024}, "integer", lab.baseline) == {
+    assert lab.bands == applicable_bands(MEASURED, {"n": 1024}, "integer", lab.baseline) == {
         "NVIDIA H100 80GB HBM3": Band(1.17, 1.4), "Tesla T4": Band(2, 3)
     }  # fmt: skip
 
@@ -81,20 +81,20 @@ def test_what_was_measured_of_another_launch_does_not_hold(
     """tiled-matmul times whole numbers with n = 1024."""
     folder = tmp_path / "tiled-matmul"
     shutil.copytree(load_lab("tiled-matmul").folder, folder)
-    (folder / FILE).write_text(f"devices:\n  T4: {{minimum: 2, full: 3, {said}}}\n")
+    (folder / THRESHOLDS_FILE).write_text(f"devices:\n  T4: {{minimum: 2, full: 3, {said}}}\n")
     assert load_lab("tiled-matmul", (tmp_path,)).bands == ({"T4": Band(2, 3)} if holds else {})
 
 
 def test_what_was_measured_beside_another_baseline_does_not_hold(tmp_path: Path) -> None:
     folder = tmp_path / "tiled-matmul"
     shutil.copytree(load_lab("tiled-matmul").folder, folder)
-    (folder / FILE).write_text(thresholds_text("tiled-matmul", MEASURED))
+    (folder / THRESHOLDS_FILE).write_text(thresholds_text("tiled-matmul", MEASURED))
     baseline = folder / "baseline.cu"
     baseline.write_text(f"{baseline.read_text()}// slower\n")
     lab = load_lab("tiled-matmul", (tmp_path,))
     assert lab.bands == {"Tesla T4": Band(2, 3)}, "who says no digest cannot be outdated"
-    assert list(outdated(MEASURED, baseline)) == ["NVIDIA H100 80GB HBM3"]
-    assert list(outdated(MEASURED, lab.solution)) == []
+    assert list(outdated_devices(MEASURED, baseline)) == ["NVIDIA H100 80GB HBM3"]
+    assert list(outdated_devices(MEASURED, lab.solution)) == []
 
 
 def test_what_is_shipped_was_measured_of_the_launch_that_is_timed() -> None:
@@ -103,7 +103,7 @@ def test_what_is_shipped_was_measured_of_the_launch_that_is_timed() -> None:
         kept = read_thresholds(lab.folder)
         assert set(lab.bands) == set(kept), name
         assert all(one.dims and one.kind for one in kept.values()), name
-        assert not list(outdated(kept, lab.baseline)), name
+        assert not list(outdated_devices(kept, lab.baseline)), name
         assert all(set(one.sha256) == {"baseline.cu", f"{name}.cu"} for one in kept.values()), name
 
 
@@ -120,11 +120,11 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("text", "said", "line"), MISTAKES)
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, said: str, line: str) -> None:
-    (tmp_path / FILE).write_text(text)
+    (tmp_path / THRESHOLDS_FILE).write_text(text)
     with pytest.raises(LabFault) as caught:
         read_thresholds(tmp_path)
     assert said in str(caught.value)
-    assert f"{FILE}:{line}" in caught.value.where
+    assert f"{THRESHOLDS_FILE}:{line}" in caught.value.where
 
 
 PROPOSALS = [
@@ -143,10 +143,10 @@ PROPOSALS = [
 def test_thresholds_are_proposed_where_there_is_room(
     failing: float, solution: float, due: Band | None
 ) -> None:
-    made = proposal(failing, solution)
+    made = propose_band(failing, solution)
     assert made == due
     if made is not None:
-        assert solution >= MARGIN * made.minimum
-        assert solution >= SPARE * made.full
-        assert made.minimum >= 0.99 * APART * failing
-        assert made.minimum <= 1.01 * NARROWEST * made.full
+        assert solution >= MINIMUM_MARGIN * made.minimum
+        assert solution >= FULL_MARGIN * made.full
+        assert made.minimum >= 0.99 * FAILING_MARGIN * failing
+        assert made.minimum <= 1.01 * MAX_MINIMUM_SHARE * made.full

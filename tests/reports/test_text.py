@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from grader.grading.record import CaseLine, Grade
-from grader.launch import Finding, Other, Trace
+from grader.launch import Finding, OtherAccess, Trace
 from grader.reports.classes import class_table, main_finding
 from grader.reports.finding import finding_text, findings_text, in_order
 from grader.reports.text import grade_report, plain, run_report
@@ -41,7 +41,7 @@ OUT_OF_BOUNDS = Finding(
 
 
 def test_a_hazard_reads_as_in_compute_sanitizer() -> None:
-    other = replace(RACE.other or Other(0, (0, 0, 0), (0, 0, 0)), text="As[ty][tx] = A[row];")
+    other = replace(RACE.other or OtherAccess(0, (0, 0, 0), (0, 0, 0)), text="As[ty][tx] = A[row];")
     short = replace(RACE, text="  sum += As[ty][i] * Bs[i][tx];", other=other, line=14)
     assert plain(finding_text(short)).splitlines() == [
         "race: read-after-write hazard on shared `As` (4 bytes at offset 0x44) in",
@@ -93,7 +93,7 @@ def test_a_caret_in_a_long_line_stays_in_sight(column: int) -> None:
 
 
 def test_blocks_are_named_when_a_hazard_crosses_them() -> None:
-    across = replace(RACE, other=Other(6, (1, 1, 0), (2, 0, 0), "write", ""))
+    across = replace(RACE, other=OtherAccess(6, (1, 1, 0), (2, 0, 0), "write", ""))
     assert "write by thread (1,1,0) of block (2,0,0) at tiled.cu:6" in plain(finding_text(across))
 
 
@@ -157,7 +157,7 @@ def test_colour_only_when_asked_for() -> None:
 HOSTILE = "\x1b[2J\x1b]0;title\x07[red]\r\u202e" + "行列積" * 40 + "x" * 200
 EVIL = replace(
     OUT_OF_BOUNDS, message=HOSTILE, text=HOSTILE, file=HOSTILE, hint=HOSTILE, detail=HOSTILE,
-    cases=(HOSTILE,), other=Other(3, (0, 0, 0), (1, 1, 1), "write", HOSTILE),
+    cases=(HOSTILE,), other=OtherAccess(3, (0, 0, 0), (1, 1, 1), "write", HOSTILE),
 )  # fmt: skip
 
 

@@ -25,9 +25,9 @@ def modules(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def student(request: Any, arrays: dict[str, Any]) -> Step:
-    from grader.launch import Finding, Other
+    from grader.launch import Finding, OtherAccess
 
-    other = Other(14, (0, 1, 0), (0, 0, 0), "read", "x = y;")
+    other = OtherAccess(14, (0, 1, 0), (0, 0, 0), "read", "x = y;")
     found = Finding("race", "error", "hazard", line=9, thread=(1, 1, 0), other=other, cases=("a",))
     raise StudentFault("it races", where="a.cu:9", fix="add a barrier", findings=(found,))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox.bubblewrap import platform_words, remedy
+from grader.sandbox.bubblewrap import distribution_ids, suggest_fix
 
 UBUNTU = 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n'
 MINT = "ID=linuxmint\nID_LIKE='ubuntu debian'\n"
@@ -33,11 +33,11 @@ def machine(root: Path, files: dict[str, str]) -> Path:
     ],
 )
 def test_how_to_install_it(tmp_path: Path, release: str, advice: str) -> None:
-    assert advice in remedy(False, machine(tmp_path, {"etc/os-release": release}))
+    assert advice in suggest_fix(False, machine(tmp_path, {"etc/os-release": release}))
 
 
 def test_a_machine_that_does_not_say_what_it_is(tmp_path: Path) -> None:
-    assert "Debian" in remedy(False, tmp_path) and "Fedora" in remedy(False, tmp_path)
+    assert "Debian" in suggest_fix(False, tmp_path) and "Fedora" in suggest_fix(False, tmp_path)
 
 
 SWITCHES = {
@@ -55,21 +55,21 @@ def test_what_forbids_user_namespaces(
     forbids, allows = SWITCHES[name]
     command = f"sysctl -w {name.replace('/', '.')}={allows}"
     switch = f"proc/sys/{name}"
-    assert command in remedy(True, machine(tmp_path, {switch: f"{forbids}\n"}))
-    assert command not in remedy(True, machine(tmp_path, {switch: f"{allows}\n"}))
+    assert command in suggest_fix(True, machine(tmp_path, {switch: f"{forbids}\n"}))
+    assert command not in suggest_fix(True, machine(tmp_path, {switch: f"{allows}\n"}))
     monkeypatch.setattr(os, "geteuid", lambda: 0)  # root is not bound by any of them
-    assert command not in remedy(True, machine(tmp_path, {switch: f"{forbids}\n"}))
+    assert command not in suggest_fix(True, machine(tmp_path, {switch: f"{forbids}\n"}))
 
 
 @pytest.mark.parametrize("mark", [".dockerenv", "run/.containerenv"])
 def test_a_container_that_forbids_them(tmp_path: Path, mark: str) -> None:
-    assert "--security-opt" in remedy(True, machine(tmp_path, {mark: ""}))
+    assert "--security-opt" in suggest_fix(True, machine(tmp_path, {mark: ""}))
 
 
 def test_a_machine_that_forbids_nothing_that_we_know(tmp_path: Path) -> None:
-    assert "bwrap --unshare-user" in remedy(True, tmp_path)
+    assert "bwrap --unshare-user" in suggest_fix(True, tmp_path)
 
 
 def test_a_distribution_and_its_kin() -> None:
-    assert platform_words(MINT) == ["linuxmint", "ubuntu", "debian"]
-    assert platform_words("") == []
+    assert distribution_ids(MINT) == ["linuxmint", "ubuntu", "debian"]
+    assert distribution_ids("") == []

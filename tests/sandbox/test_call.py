@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from grader.faults import LabFault, MachineFault, StudentFault
-from grader.sandbox.call import BoxDeath, Limits, call
-from grader.sandbox.process import spawn
+from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
+from grader.sandbox.process import start_process
 from tests.attacks.traces import left, traces
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
@@ -55,7 +55,7 @@ def gone(mark: str) -> bool:
 @pytest.mark.parametrize("confine", MODES)
 @pytest.mark.parametrize("value", [None, 7, "text é", [1, [2.5, None]], {"a": {"b": True}}])
 def test_a_value_comes_back(value: Any, confine: bool) -> None:
-    reply = call(step("echo"), value, confine=confine)
+    reply = run_sandboxed(step("echo"), value, confine=confine)
     assert reply.value == value
     assert dict(reply.arrays) == {}
 
@@ -68,7 +68,7 @@ def test_arrays_come_back(dtype: str, confine: bool) -> None:
         "empty": np.zeros((0, 3), dtype),
         "point": np.array(1, dtype),
     }
-    reply = call(step("echo"), None, given, confine=confine)
+    reply = run_sandboxed(step("echo"), None, given, confine=confine)
     assert list(reply.arrays) == list(given)
     for name, array in given.items():
         np.testing.assert_array_equal(reply.arrays[name], array)
@@ -78,7 +78,7 @@ def test_arrays_come_back(dtype: str, confine: bool) -> None:
 
 def test_arrays_belong_to_who_has_them() -> None:
     given = np.arange(6.0)
-    reply = call(step("threads"), None, {"x": given})
+    reply = run_sandboxed(step("threads"), None, {"x": given})
     assert reply.value == 30
     np.testing.assert_array_equal(given, np.arange(6.0))
     np.testing.assert_array_equal(reply.arrays["x"], [0, 4, 8])
@@ -87,15 +87,17 @@ def test_arrays_belong_to_who_has_them() -> None:
 
 
 def test_a_child_without_arrays_does_not_load_numpy() -> None:
-    assert not [name for name in call(step("modules"), None).value if name.startswith("numpy")]
-    with_arrays = call(step("modules"), None, {"x": np.zeros(1)}).value
+    assert not [
+        name for name in run_sandboxed(step("modules"), None).value if name.startswith("numpy")
+    ]
+    with_arrays = run_sandboxed(step("modules"), None, {"x": np.zeros(1)}).value
     assert "numpy" in with_arrays
 
 
 @pytest.mark.parametrize("confine", MODES)
 def test_a_students_fault_comes_out_whole(confine: bool) -> None:
     with pytest.raises(StudentFault) as caught:
-        call(step("student"), None, confine=confine)
+        run_sandboxed(step("student"), None, confine=confine)
     fault = caught.value
     assert (fault.what, fault.where, fault.fix) == ("it races", "a.cu:9", "add a barrier")
     (finding,) = fault.findings
@@ -111,7 +113,7 @@ def test_a_students_fault_comes_out_whole(confine: bool) -> None:
 
 def test_a_labs_fault_keeps_its_type() -> None:
     with pytest.raises(LabFault) as caught:
-        call(step("lab"), None)
+        run_sandboxed(step("lab"), None)
     assert str(caught.value) == "lab.yaml:3: bad lab\n  mend it"
 
 
@@ -126,14 +128,14 @@ def test_a_labs_fault_keeps_its_type() -> None:
 )
 def test_our_own_defect_is_the_machines_fault(name: str, says: str) -> None:
     with pytest.raises(MachineFault, match=says) as caught:
-        call(step(name), None)
+        run_sandboxed(step(name), None)
     assert caught.value.where
     assert "Traceback" not in str(caught.value)
 
 
 def test_an_unknown_module_is_named() -> None:
     with pytest.raises(MachineFault, match="no_such_module"):
-        call("no_such_module:f", None)
+        run_sandboxed("no_such_module:f", None)
 
 
 DEATHS: list[tuple[str, Any, Limits, str, str]] = [
@@ -159,8 +161,8 @@ DEATHS: list[tuple[str, Any, Limits, str, str]] = [
 def test_a_dead_child_is_an_answer(
     name: str, request_: Any, limits: Limits, reason: str, says: str, confine: bool
 ) -> None:
-    with pytest.raises(BoxDeath) as caught:
-        call(step(name), request_, limits=limits, confine=confine)
+    with pytest.raises(SandboxFailure) as caught:
+        run_sandboxed(step(name), request_, limits=limits, confine=confine)
     assert caught.value.reason == reason
     assert says in caught.value.detail
 
@@ -177,14 +179,14 @@ def test_a_dead_child_is_an_answer(
     ],
 )
 def test_whose_doing_a_death_is(name: str, limits: Limits, own: bool) -> None:
-    with pytest.raises(BoxDeath) as caught:
-        call(step(name), None, limits=limits)
+    with pytest.raises(SandboxFailure) as caught:
+        run_sandboxed(step(name), None, limits=limits)
     assert caught.value.own is own
 
 
 def test_the_reply_cannot_be_grown() -> None:
-    with pytest.raises((MachineFault, BoxDeath), match=r"PermissionError|output"):
-        call(step("open_reply"), None)
+    with pytest.raises((MachineFault, SandboxFailure), match=r"PermissionError|output"):
+        run_sandboxed(step("open_reply"), None)
 
 
 @pytest.mark.parametrize("wait", [True, False], ids=["timeout", "answered"])
@@ -194,10 +196,10 @@ def test_no_process_stays_behind(wait: bool, confine: bool) -> None:
     request = {"mark": mark, "wait": wait, "detach": confine}
     limits = Limits(wall=0.7)
     if wait:
-        with pytest.raises(BoxDeath, match="timeout"):
-            call(step("family"), request, limits=limits, confine=confine)
+        with pytest.raises(SandboxFailure, match="timeout"):
+            run_sandboxed(step("family"), request, limits=limits, confine=confine)
     else:
-        assert call(step("family"), request, confine=confine).value == "started"
+        assert run_sandboxed(step("family"), request, confine=confine).value == "started"
     assert gone(mark)
 
 
@@ -206,12 +208,12 @@ def test_no_file_and_no_descriptor_stays_behind(
     confine: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    call(step("echo"), None, confine=confine)  # first use loads what stays loaded
+    run_sandboxed(step("echo"), None, confine=confine)  # first use loads what stays loaded
     before = traces(tmp_path)
-    call(step("echo"), None, {"x": np.zeros(1000)}, confine=confine)
+    run_sandboxed(step("echo"), None, {"x": np.zeros(1000)}, confine=confine)
     for name in ("segfault", "defect"):
-        with pytest.raises((BoxDeath, MachineFault)):
-            call(step(name), None, confine=confine)
+        with pytest.raises((SandboxFailure, MachineFault)):
+            run_sandboxed(step(name), None, confine=confine)
     assert left(before, tmp_path) == []
 
 
@@ -219,12 +221,12 @@ def test_a_child_whose_caller_has_gone_does_not_begin(monkeypatch: pytest.Monkey
     """Between its start and the tie to its caller nothing would end it; so it looks."""
 
     def left_alone(*args: Any) -> subprocess.Popen[bytes]:
-        process = spawn(*args)
+        process = start_process(*args)
         assert process.stdin is not None
         process.stdin.close()
         return process
 
-    monkeypatch.setattr("grader.sandbox.call.spawn", left_alone)
+    monkeypatch.setattr("grader.sandbox.call.start_process", left_alone)
     for confine in (True, False):
-        with pytest.raises(BoxDeath, match="status 1"):
-            call(step("echo"), 1, confine=confine)
+        with pytest.raises(SandboxFailure, match="status 1"):
+            run_sandboxed(step("echo"), 1, confine=confine)

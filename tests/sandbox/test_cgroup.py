@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox.call import BoxDeath, Limits, call
-from grader.sandbox.cgroup import Group, _enterable, delegated, group, place
+from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
+from grader.sandbox.cgroup import (
+    ControlGroup,
+    _check_enterable,
+    control_group,
+    find_delegated_group,
+    parent_group,
+)
 
 MOUNT = "30 24 0:26 / {root} rw,nosuid - cgroup2 cgroup2 rw\n"
 
@@ -46,7 +52,7 @@ APP = "/user.slice/user@1000.service/app.slice"
 def test_the_nearest_group_that_hands_both_down(
     tmp_path: Path, groups: dict[str, str], own: str, found: str | None
 ) -> None:
-    told = delegated(tree(tmp_path, groups), f"1:cpu:/elsewhere\n0::{own}\n")
+    told = find_delegated_group(tree(tmp_path, groups), f"1:cpu:/elsewhere\n0::{own}\n")
     if found is None:
         assert isinstance(told, str) and "delegated" in told
     else:
@@ -58,17 +64,17 @@ def test_root_needs_a_mark_of_systemd(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     mounts = tree(tmp_path, {APP: "memory pids", f"{APP}/x": ""})
     own = f"0::{APP}/x\n"
-    assert isinstance(delegated(mounts, own), str)
+    assert isinstance(find_delegated_group(mounts, own), str)
     marked = str(tmp_path / "user.slice" / "user@1000.service")
     monkeypatch.setattr(
         os, "getxattr", lambda path, name: b"1" if str(path) == marked else b"0", raising=True
     )
-    assert delegated(mounts, own) == tmp_path / APP.lstrip("/")
+    assert find_delegated_group(mounts, own) == tmp_path / APP.lstrip("/")
 
 
 @pytest.mark.parametrize("mounts", ["", "30 24 0:26 / /sys/fs/cgroup rw - cgroup cgroup rw\n"])
 def test_a_machine_without_version_2(mounts: str) -> None:
-    assert "not mounted" in str(delegated(mounts, "0::/\n"))
+    assert "not mounted" in str(find_delegated_group(mounts, "0::/\n"))
 
 
 def test_limits_are_written(tmp_path: Path) -> None:
@@ -88,10 +94,10 @@ def test_limits_are_written(tmp_path: Path) -> None:
                 os.unlink(self / name)
             super().rmdir()
 
-    with group(Kernel(tmp_path), 1 << 30, 20) as made:
+    with control_group(Kernel(tmp_path), 1 << 30, 20) as made:
         written = [(made.folder / name).read_text() for name in limits]
     assert written == ["20", str(1 << 30), "0", "1"]
-    with group(Kernel(tmp_path), 0, 20) as made:
+    with control_group(Kernel(tmp_path), 0, 20) as made:
         assert [(made.folder / name).read_text() for name in limits] == ["20", "", "", ""]
     assert os.listdir(tmp_path) == []
 
@@ -100,27 +106,27 @@ def test_a_group_that_cannot_be_entered_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Found by trying: a box that could not enter its group would not start, and be blamed."""
-    monkeypatch.setattr("grader.sandbox.cgroup.delegated", lambda mounts, own: tmp_path)
-    monkeypatch.setattr(Group, "entering", lambda self, command: ["/bin/false"])
-    assert "can be entered" in str(place.__wrapped__())
-    assert "no group can be made" in str(_enterable(tmp_path / "none"))
+    monkeypatch.setattr("grader.sandbox.cgroup.find_delegated_group", lambda mounts, own: tmp_path)
+    monkeypatch.setattr(ControlGroup, "entering", lambda self, command: ["/bin/false"])
+    assert "can be entered" in str(parent_group.__wrapped__())
+    assert "no group can be made" in str(_check_enterable(tmp_path / "none"))
 
 
 def test_a_group_that_can_be_entered() -> None:
     parent = mounted()
-    assert parent is None or _enterable(parent) == parent
+    assert parent is None or _check_enterable(parent) == parent
 
 
 @pytest.mark.parametrize(("events", "starved"), [("oom_kill 0", False), ("oom_kill 2", True)])
 def test_want_of_memory_is_told(tmp_path: Path, events: str, starved: bool) -> None:
     (tmp_path / "memory.events").write_text(f"low 0\noom 3\n{events}\n")
-    assert Group(tmp_path).starved() is starved
-    assert Group(tmp_path / "none").starved() is False
+    assert ControlGroup(tmp_path).starved() is starved
+    assert ControlGroup(tmp_path / "none").starved() is False
 
 
 def mounted() -> Path | None:
     """Where this machine shows groups of version 2 that we may make, with whatever controllers."""
-    told = delegated(
+    told = find_delegated_group(
         Path("/proc/self/mountinfo").read_text(),
         Path("/proc/self/cgroup").read_text(),
         frozenset(),
@@ -132,10 +138,10 @@ def test_a_whole_tree_is_in_its_group_and_ends_with_it() -> None:
     """Where no group can be made at all, what is asked is that boxes stand without."""
     parent = mounted()
     if parent is None:
-        assert isinstance(place(), str)
+        assert isinstance(parent_group(), str)
         return
     family = ["/bin/sh", "-c", "setsid sleep 60 & setsid sleep 60 & wait"]
-    with group(parent, 0, 20) as made, subprocess.Popen(made.entering(family)) as process:
+    with control_group(parent, 0, 20) as made, subprocess.Popen(made.entering(family)) as process:
         listed = made.folder / "cgroup.procs"
         while len(listed.read_text().split()) < 3:
             assert process.poll() is None
@@ -158,12 +164,14 @@ def test_a_box_in_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """It answers, its death is told the same, and the group is gone."""
     parent = mounted()
     if parent is None:
-        assert isinstance(place(), str)
+        assert isinstance(parent_group(), str)
         return
-    monkeypatch.setattr("grader.sandbox.process.place", lambda: parent)
+    monkeypatch.setattr("grader.sandbox.process.parent_group", lambda: parent)
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     for confine in (True, False):
-        assert call("sandboxed_steps:groups", None, confine=confine).value.startswith("0::/")
-        with pytest.raises(BoxDeath, match="timeout"):
-            call("sandboxed_steps:sleep", None, limits=Limits(wall=0.5), confine=confine)
+        assert run_sandboxed("sandboxed_steps:groups", None, confine=confine).value.startswith(
+            "0::/"
+        )
+        with pytest.raises(SandboxFailure, match="timeout"):
+            run_sandboxed("sandboxed_steps:sleep", None, limits=Limits(wall=0.5), confine=confine)
     assert not list(parent.glob(f"warpgrade-{os.getpid()}-*"))

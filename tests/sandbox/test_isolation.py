@@ -14,14 +14,14 @@ import pytest
 
 from grader.faults import MachineFault
 from grader.sandbox.call import (
-    BoxDeath,
     Limits,
-    call,
-    confinement,
-    refuse_unconfined,
-    why_unconfined,
+    SandboxFailure,
+    describe_sandbox,
+    require_sandbox,
+    run_sandboxed,
+    sandbox_problem,
 )
-from grader.sandbox.cgroup import place
+from grader.sandbox.cgroup import parent_group
 
 
 @pytest.fixture(autouse=True)
@@ -42,14 +42,16 @@ def canary() -> Iterator[Path]:
 
 def test_a_secret_is_hidden_and_the_control_shows_it(canary: Path) -> None:
     secret = str(canary)
-    assert call("sandboxed_steps:look", secret, confine=True).value == "FileNotFoundError"
-    assert call("sandboxed_steps:look", secret, confine=False).value == "the secret answer"
-    shown = call("sandboxed_steps:look", secret, confine=True, readable=(canary.parent,))
+    assert run_sandboxed("sandboxed_steps:look", secret, confine=True).value == "FileNotFoundError"
+    assert run_sandboxed("sandboxed_steps:look", secret, confine=False).value == "the secret answer"
+    shown = run_sandboxed("sandboxed_steps:look", secret, confine=True, readable=(canary.parent,))
     assert shown.value == "the secret answer"
 
 
 def test_what_is_shown_cannot_be_written(canary: Path) -> None:
-    reply = call("sandboxed_steps:deface", str(canary), confine=True, readable=(canary.parent,))
+    reply = run_sandboxed(
+        "sandboxed_steps:deface", str(canary), confine=True, readable=(canary.parent,)
+    )
     assert reply.value in ("OSError", "PermissionError")  # a read-only file system, or its owner
     assert canary.read_text() == "the secret answer"
 
@@ -57,13 +59,13 @@ def test_what_is_shown_cannot_be_written(canary: Path) -> None:
 @pytest.mark.parametrize("place", ["/etc/passwd", str(Path.home()), str(Path(__file__))])
 def test_the_rest_of_the_machine_is_not_there(place: str) -> None:
     assert os.path.exists(place)
-    inside = call("sandboxed_steps:look", place, confine=True).value
+    inside = run_sandboxed("sandboxed_steps:look", place, confine=True).value
     assert inside in ("FileNotFoundError", "IsADirectoryError")  # at most an empty parent
 
 
 def test_who_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_SECRET", "do not tell")
-    inside = call("sandboxed_steps:identity", None, confine=True).value
+    inside = run_sandboxed("sandboxed_steps:identity", None, confine=True).value
     assert inside["interfaces"] == ["lo"]
     assert inside["processes"] <= 3
     assert inside["uid"] != 0
@@ -71,45 +73,51 @@ def test_who_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_fork_bomb_is_bounded() -> None:
-    assert call("sandboxed_steps:forks", 100, limits=Limits(processes=20), confine=True).value <= 20
-    assert call("sandboxed_steps:forks", 10, limits=Limits(processes=20), confine=True).value == 10
+    assert (
+        run_sandboxed("sandboxed_steps:forks", 100, limits=Limits(processes=20), confine=True).value
+        <= 20
+    )
+    assert (
+        run_sandboxed("sandboxed_steps:forks", 10, limits=Limits(processes=20), confine=True).value
+        == 10
+    )
 
 
 def test_the_sandbox_says_what_it_is() -> None:
-    assert confinement().startswith("bubblewrap ")
-    assert why_unconfined() == ""
+    assert describe_sandbox().startswith("bubblewrap ")
+    assert sandbox_problem() == ""
 
 
 def test_confinement_that_is_asked_for_and_not_there_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "grader.sandbox.call.find", lambda: "bwrap: No permissions to create a namespace"
+        "grader.sandbox.call.find_sandbox", lambda: "bwrap: No permissions to create a namespace"
     )
-    assert confinement() == ""
-    assert "No permissions" in why_unconfined()
+    assert describe_sandbox() == ""
+    assert "No permissions" in sandbox_problem()
     with pytest.raises(MachineFault, match="No permissions"):
-        call("sandboxed_steps:echo", 1, confine=True)
-    assert call("sandboxed_steps:echo", 1).value == 1
+        run_sandboxed("sandboxed_steps:echo", 1, confine=True)
+    assert run_sandboxed("sandboxed_steps:echo", 1).value == 1
 
 
 def test_other_peoples_work_needs_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse_unconfined()
+    require_sandbox()
     monkeypatch.setattr(
-        "grader.sandbox.call.find", lambda: "bwrap: No permissions to create a namespace"
+        "grader.sandbox.call.find_sandbox", lambda: "bwrap: No permissions to create a namespace"
     )
     with pytest.raises(MachineFault, match="No permissions") as caught:
-        refuse_unconfined()
+        require_sandbox()
     assert "--unsafe-no-sandbox" in caught.value.fix
-    refuse_unconfined(unsafe=True)
+    require_sandbox(unsafe=True)
 
 
 def test_a_whole_box_takes_no_more_memory_than_its_limit() -> None:
     """Three processes, each below its own limit; only a control group counts them together."""
     limits = Limits(wall=10.0, memory=300 << 20, output=1 << 20)
     request = {"processes": 3, "bytes": 150 << 20}
-    if isinstance(place(), str):
-        assert call("sandboxed_steps:hoard", request, limits=limits).value == 3
+    if isinstance(parent_group(), str):
+        assert run_sandboxed("sandboxed_steps:hoard", request, limits=limits).value == 3
         return
-    with pytest.raises(BoxDeath, match="memory: all of it needed more than 300 MB"):
-        call("sandboxed_steps:hoard", request, limits=limits)
+    with pytest.raises(SandboxFailure, match="memory: all of it needed more than 300 MB"):
+        run_sandboxed("sandboxed_steps:hoard", request, limits=limits)

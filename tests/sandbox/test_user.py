@@ -15,8 +15,8 @@ import pytest
 
 from grader.faults import MachineFault
 from grader.sandbox import user as module
-from grader.sandbox.call import Limits, call, exposed, hide
-from grader.sandbox.user import close, reachable, stranger, sweep
+from grader.sandbox.call import Limits, readable_paths, restrict_access, run_sandboxed
+from grader.sandbox.user import is_world_readable, make_private, remove_leftovers, unprivileged_user
 
 AS_ROOT = os.geteuid() == 0
 USERS = range(61000, 61180)
@@ -29,8 +29,8 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     of ours needs nothing more of it.
     """
     monkeypatch.setattr(module, "DYNAMIC_USERS", USERS)
-    monkeypatch.setattr("grader.sandbox.call.find", lambda: "no namespaces here")
-    monkeypatch.setattr("grader.sandbox.process.reachable", lambda paths: True)
+    monkeypatch.setattr("grader.sandbox.call.find_sandbox", lambda: "no namespaces here")
+    monkeypatch.setattr("grader.sandbox.process.is_world_readable", lambda paths: True)
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
@@ -48,41 +48,41 @@ def lab() -> Iterator[Path]:
 
 def test_the_answers_are_hidden_from_another_user(lab: Path) -> None:
     answer = lab / "solutions" / "answer.cu"
-    assert exposed([lab, answer]) == (lab, answer)
+    assert readable_paths([lab, answer]) == (lab, answer)
     if not AS_ROOT:
         with pytest.raises(MachineFault, match=r"could read .*\n  run the grader as root"):
-            hide([lab, answer])
+            restrict_access([lab, answer])
         return
-    assert call("sandboxed_steps:look", str(answer)).value == "the canary"
-    hide([lab, answer])
-    assert exposed([lab, answer]) == ()
-    assert call("sandboxed_steps:look", str(answer)).value == "PermissionError"
+    assert run_sandboxed("sandboxed_steps:look", str(answer)).value == "the canary"
+    restrict_access([lab, answer])
+    assert readable_paths([lab, answer]) == ()
+    assert run_sandboxed("sandboxed_steps:look", str(answer)).value == "PermissionError"
     assert answer.read_text() == "the canary"
 
 
 def test_what_cannot_be_hidden_is_told(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.sandbox.call.close", lambda path: None)
+    monkeypatch.setattr("grader.sandbox.call.make_private", lambda path: None)
     with pytest.raises(MachineFault, match="could read"):
-        hide([lab])
+        restrict_access([lab])
 
 
 def test_a_closed_folder_is_its_owners(lab: Path) -> None:
-    close(lab)
+    make_private(lab)
     assert lab.stat().st_mode & 0o777 == 0o700
-    assert not reachable([lab / "solutions"])
+    assert not is_world_readable([lab / "solutions"])
 
 
 def stays_who_we_are() -> bool:
     """Only root can become somebody else; who is not stays the one that reads the answers."""
     if not AS_ROOT:
-        assert call("sandboxed_steps:identity", None).value["uid"] == os.geteuid()
+        assert run_sandboxed("sandboxed_steps:identity", None).value["uid"] == os.geteuid()
     return not AS_ROOT
 
 
 def test_a_step_is_somebody_else_each_time() -> None:
     if stays_who_we_are():
         return
-    users = {call("sandboxed_steps:identity", None).value["uid"] for _ in range(3)}
+    users = {run_sandboxed("sandboxed_steps:identity", None).value["uid"] for _ in range(3)}
     assert users <= set(USERS)
 
 
@@ -90,9 +90,9 @@ def test_what_it_leaves_is_swept_away() -> None:
     if stays_who_we_are():
         return
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
-    assert call("hostile_steps:daemon", mark).value == "started"
+    assert run_sandboxed("hostile_steps:daemon", mark).value == "started"
     assert not running(mark)
-    assert call("hostile_steps:leaves_a_note", 0).value == "stayed"
+    assert run_sandboxed("hostile_steps:leaves_a_note", 0).value == "stayed"
     assert not Path("/tmp/warpgrade-hostile").exists()
     assert not Path("/dev/shm/warpgrade-hostile").exists()
 
@@ -102,25 +102,25 @@ def test_without_the_sweep_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     if stays_who_we_are():
         return
     users = []
-    monkeypatch.setattr("grader.sandbox.process.sweep", users.append)
+    monkeypatch.setattr("grader.sandbox.process.remove_leftovers", users.append)
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
-    call("hostile_steps:daemon", mark)
-    call("hostile_steps:leaves_a_note", 0)
+    run_sandboxed("hostile_steps:daemon", mark)
+    run_sandboxed("hostile_steps:leaves_a_note", 0)
     assert Path("/tmp/warpgrade-hostile").exists()
     deadline = time.monotonic() + 5
     while not running(mark) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert running(mark)
     for uid in users:
-        sweep(uid)
+        remove_leftovers(uid)
     assert not running(mark) and not Path("/tmp/warpgrade-hostile").exists()
 
 
 def test_it_gains_nothing_by_a_program_with_more_rights() -> None:
     if stays_who_we_are():
         return
-    assert call("hostile_steps:powers", None).value["no_new_privileges"] == "1"
-    assert call("hostile_steps:powers", None).value["capabilities"] == [0, 0, 0]
+    assert run_sandboxed("hostile_steps:powers", None).value["no_new_privileges"] == "1"
+    assert run_sandboxed("hostile_steps:powers", None).value["capabilities"] == [0, 0, 0]
 
 
 def test_it_ends_with_its_caller() -> None:
@@ -131,9 +131,10 @@ def test_it_ends_with_its_caller() -> None:
     text = (
         "import sys; sys.path[:0] = sys.argv[1:3]; "
         "import grader.sandbox.call, grader.sandbox.process as child; "
-        "grader.sandbox.call.find = lambda: 'none'; child.reachable = lambda paths: True; "
+        "grader.sandbox.call.find_sandbox = lambda: 'none'; "
+        "child.is_world_readable = lambda paths: True; "
         "print('here', flush=True); "
-        "grader.sandbox.call.call('sandboxed_steps:sleeps_as', sys.argv[3])"
+        "grader.sandbox.call.run_sandboxed('sandboxed_steps:sleeps_as', sys.argv[3])"
     )
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", text, str(root), str(root / "tests" / "sandbox"), mark]
@@ -154,16 +155,16 @@ def test_it_ends_with_its_caller() -> None:
 def test_a_fork_bomb_is_bounded() -> None:
     if stays_who_we_are():
         return
-    assert call("sandboxed_steps:forks", 100, limits=Limits(processes=20)).value <= 20
+    assert run_sandboxed("sandboxed_steps:forks", 100, limits=Limits(processes=20)).value <= 20
 
 
 def test_no_two_boxes_have_the_same_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DYNAMIC_USERS", range(61180, 61182))
-    with stranger() as one, stranger() as other:
+    with unprivileged_user() as one, unprivileged_user() as other:
         assert {one, other} == {61180, 61181}
-        with pytest.raises(MachineFault, match="no user id is free"), stranger():
+        with pytest.raises(MachineFault, match="no user id is free"), unprivileged_user():
             pass
-    with stranger() as again:
+    with unprivileged_user() as again:
         assert again in (61180, 61181)
 
 

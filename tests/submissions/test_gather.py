@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.faults import LabFault, StudentFault
-from grader.submissions.gather import gather
+from grader.submissions.gather import find_submissions
 from tests.batch.place import archive, folder, kernel
 
 LAB = "tiled-matmul"
@@ -171,7 +171,7 @@ def made(kind: str, place: Path, files: Mapping[str, bytes | None]) -> Path:
 @pytest.mark.parametrize("name", CASES)
 def test_whose_each_is(name: str, kind: str, tmp_path: Path) -> None:
     layout = CASES[name]
-    gathered = gather(made(kind, tmp_path, layout.files), LAB)
+    gathered = find_submissions(made(kind, tmp_path, layout.files), LAB)
     assert gathered.layout == layout.name
     got = {one.student: one for one in gathered.found}
     assert list(got) == sorted(layout.found)
@@ -190,7 +190,7 @@ def test_whose_each_is(name: str, kind: str, tmp_path: Path) -> None:
 
 
 def test_gradescope_tells_when(tmp_path: Path) -> None:
-    found = gather(folder(tmp_path / "g", CASES["gradescope"].files), LAB).found
+    found = find_submissions(folder(tmp_path / "g", CASES["gradescope"].files), LAB).found
     assert {one.student: one.received for one in found} == {
         "0100": datetime(2027, 3, 28, 21, 59, 30, 500000, tzinfo=UTC),
         "C7": datetime(2027, 3, 29, 6, 0, tzinfo=UTC),
@@ -199,27 +199,27 @@ def test_gradescope_tells_when(tmp_path: Path) -> None:
 
 
 def test_canvas_tells_late_and_no_time(tmp_path: Path) -> None:
-    found = gather(folder(tmp_path / "c", CASES["canvas"].files), LAB).found
+    found = find_submissions(folder(tmp_path / "c", CASES["canvas"].files), LAB).found
     assert [one.student for one in found if one.late] == ["4712"]
     assert {one.received for one in found} == {None}
 
 
 def test_one_student_alone_is_not_a_wrapper(tmp_path: Path) -> None:
     files = {"ann/tiled-matmul.cu": A, "ann/scratch.cu": B}
-    (one,) = gather(folder(tmp_path / "class", files), LAB).found
+    (one,) = find_submissions(folder(tmp_path / "class", files), LAB).found
     assert (one.student, one.read()) == ("ann", A)
 
 
 def test_a_decomposed_name_is_the_same_student(tmp_path: Path) -> None:
     name = unicodedata.normalize("NFD", "Zoë")
-    (one,) = gather(folder(tmp_path / "class", {f"{name}.cu": A}), LAB).found
+    (one,) = find_submissions(folder(tmp_path / "class", {f"{name}.cu": A}), LAB).found
     assert one.student == "Zoë"
 
 
 def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     folder(tmp_path / "class", {"ok.cu": B})
     (tmp_path / "class" / "caf\udce9.cu").write_bytes(A)
-    found = {one.student: one.read() for one in gather(tmp_path / "class", LAB).found}
+    found = {one.student: one.read() for one in find_submissions(tmp_path / "class", LAB).found}
     assert found == {"caf\\xe9": A, "ok": B}
 
 
@@ -229,7 +229,7 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
 )
 def test_a_name_is_one_line(mark: str, said: str, kind: str, tmp_path: Path) -> None:
     files = {f"bo{mark}1 of 1.cu": A, f"no{mark}tes.txt": b""}
-    gathered = gather(made(kind, tmp_path, files), LAB)
+    gathered = find_submissions(made(kind, tmp_path, files), LAB)
     assert [one.student for one in gathered.found] == [f"bo{said}1 of 1"]
     assert gathered.notes[0].startswith(f"no{said}tes.txt: left out")
 
@@ -249,7 +249,7 @@ def test_a_name_is_one_line(mark: str, said: str, kind: str, tmp_path: Path) -> 
 def test_what_is_no_class(files: Mapping[str, bytes], what: str, tmp_path: Path) -> None:
     (tmp_path / "class").mkdir()
     with pytest.raises(LabFault, match=what):
-        gather(folder(tmp_path / "class", files), LAB)
+        find_submissions(folder(tmp_path / "class", files), LAB)
 
 
 @pytest.mark.parametrize(
@@ -258,5 +258,5 @@ def test_what_is_no_class(files: Mapping[str, bytes], what: str, tmp_path: Path)
 def test_what_is_no_folder(name: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "x.cu").write_bytes(A)
     with pytest.raises(LabFault, match=what) as raised:
-        gather(tmp_path / name, LAB)
+        find_submissions(tmp_path / name, LAB)
     assert raised.value.fix

@@ -11,7 +11,7 @@ from grader.compile.program import Kernel, Parameter
 from grader.faults import LabFault
 from grader.grading.single_launch import match
 from grader.launch import Array, Scalar
-from grader.submissions.launchfile import element_type, fits, read_array, read_launch
+from grader.submissions.launchfile import element_type, is_compatible, read_array, read_launch
 
 GOOD = """\
 kernel: matmul
@@ -69,7 +69,7 @@ def test_the_shortest_one(tmp_path: Path) -> None:
 
 
 BROKEN = [
-    # what, old, new, where, said, mend
+    # what, old, new, where, said, fix
     ("misspelt key", "grid:", "gird:", "2: gird", "unknown key `gird`", "did you mean `grid`?"),
     ("key in an argument", "inout:", "inuot:", "7: args.1.inuot", "unknown key", "`inout`"),
     ("key in out", "dtype: float32, s", "type: float32, s", "8: args.2.out.type", "unknown",
@@ -113,7 +113,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "where", "said", "mend"),
+    ("old", "new", "where", "said", "fix"),
     [row[1:] for row in BROKEN],
     ids=[row[0] for row in BROKEN],
 )
@@ -176,7 +176,7 @@ def test_element_types(c_type: str, dtype: str | None) -> None:
     ],
 )
 def test_what_fits(c_type: str, dtype: str, good: bool) -> None:
-    assert fits(c_type, dtype) is good
+    assert is_compatible(c_type, dtype) is good
 
 
 KERNEL = Kernel(
@@ -191,7 +191,7 @@ KERNEL = Kernel(
     ),
 )
 MISMATCHES = [
-    # what, old, new, where, said, mend before the signature
+    # what, old, new, where, said, fix before the signature
     ("too few", "  - {value: 64, dtype: int32}\n", "", "LAUNCH.yaml:5: args", "takes 4 arguments",
      ""),
     ("array for a number", "{value: 64, dtype: int32}", "{in: a.npy}", "9: args.3", "no pointer",
@@ -210,7 +210,7 @@ def test_a_launch_that_fits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "where", "said", "mend"),
+    ("old", "new", "where", "said", "fix"),
     [row[1:] for row in MISMATCHES],
     ids=[row[0] for row in MISMATCHES],
 )

@@ -18,7 +18,7 @@ from typing import Any
 
 from grader.faults import LabFault
 from grader.labs.model import CheckSpec, Lab
-from grader.labs.quiz import asked, choices
+from grader.labs.quiz import choice_texts, question_text
 
 # What a lab is graded on, in a table made from lab.yaml, so that a page cannot say otherwise.
 
@@ -135,8 +135,11 @@ def quiz_list(lab: Lab) -> str:
     blocks = []
     for number, question in enumerate(lab.quiz, start=1):
         unit = "" if question.unit in question.text else f" (in {question.unit})"
-        lines = [f"{number}. {asked(question, lab)}{unit} `{question.name}`"]
-        lines += ["", *(f"    {letter}) {text}" for letter, text in choices(question, lab).items())]
+        lines = [f"{number}. {question_text(question, lab)}{unit} `{question.name}`"]
+        lines += [
+            "",
+            *(f"    {letter}) {text}" for letter, text in choice_texts(question, lab).items()),
+        ]
         blocks.append("\n".join(lines))
     told = (
         "Write your answers into `answers.yaml` beside your `.cu`, one line a question, by the name"

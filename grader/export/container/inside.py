@@ -26,12 +26,12 @@ from grader.grading.pipeline import grade_unreadable
 from grader.grading.record import Grade
 from grader.labs.files import write_atomically
 from grader.labs.model import Lab
-from grader.labs.quiz import FILE, AnswerSheet, read_sheet
+from grader.labs.quiz import ANSWERS_FILE, AnswerSheet, read_answer_sheet
 from grader.labs.reading import load_lab
 from grader.launch import Finding
 from grader.reports.redact import redact
 from grader.reports.text import grade_report, plain
-from grader.sandbox.call import hide
+from grader.sandbox.call import restrict_access
 from grader.submissions.files import read_submission
 
 TRIES = 3
@@ -66,7 +66,7 @@ def run(root: Path) -> int:
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
     course = root / "source" / "course"
-    hide([course])
+    restrict_access([course])
     order = read_order(root / "source")
     made = graded(order, root / "submission")
     print(plain(grade_report(made)))
@@ -95,7 +95,7 @@ def graded(order: Order, folder: Path) -> Grade:
     answers = AnswerSheet(found=False)
     try:
         file = find_submission(folder, lab.name)
-        answers = read_sheet(_beside(file, folder))
+        answers = read_answer_sheet(_beside(file, folder))
         submission = read_submission(file)
     except StudentFault as fault:
         return grade_unreadable(lab, f"{lab.name}.cu", fault, answers=answers)
@@ -128,14 +128,14 @@ def find_submission(folder: Path, lab: str) -> Path:
         what = f"{found[0].name} is a link, or no file"
     elif named:
         what = f"there are {len(named)} files that could be meant"
-    fix = f"submit one file, {lab}.cu, and {FILE} beside it if there are questions"
+    fix = f"submit one file, {lab}.cu, and {ANSWERS_FILE} beside it if there are questions"
     finding = Finding("compile-error", "error", what, file=f"{lab}.cu", hint=fix)
     raise StudentFault(what, fix=fix, findings=(finding,))
 
 
 def _beside(file: Path, folder: Path) -> Path:
     """Where the answers to the quiz lie: beside the kernel, else at the top."""
-    return file.parent if (file.parent / FILE).exists() else folder
+    return file.parent if (file.parent / ANSWERS_FILE).exists() else folder
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from math import prod
 from grader.checks.traffic import line_hints
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.faults import LabFault, nearest
+from grader.faults import LabFault, closest_match
 from grader.grading.cases import RunOptions, ready_cases, run_derivations
 from grader.grading.run import run_all
-from grader.labs.model import Lab, Prepared
+from grader.labs.model import Lab, PreparedCase
 from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.reports.explain.accesses import Panel, panels, touches
 from grader.reports.explain.requests import Request, requests
@@ -150,12 +150,12 @@ def explain(
     )
 
 
-def launchable(lab: Lab, program: Program, how: RunOptions, name: str) -> tuple[Prepared, ...]:
+def launchable(lab: Lab, program: Program, how: RunOptions, name: str) -> tuple[PreparedCase, ...]:
     """The public cases that can be launched, or the one named. Raises LabFault."""
     public = [c for c in lab.cases if c.visibility == "public" and name in ("", c.name)]
     if not public:
         known = [c.name for c in lab.cases if c.visibility == "public"]
-        near = nearest(name, known)
+        near = closest_match(name, known)
         guess = f"did you mean {near}? " if near else ""
         what = f"{lab.name} has no public case `{name}`"
         raise LabFault(what, fix=f"{guess}cases: {', '.join(known)}")
@@ -169,7 +169,7 @@ def launchable(lab: Lab, program: Program, how: RunOptions, name: str) -> tuple[
     return ready
 
 
-def smallest(cases: tuple[Prepared, ...]) -> Prepared:
+def smallest(cases: tuple[PreparedCase, ...]) -> PreparedCase:
     """The case with the fewest array elements among those whose every array has an element for
     each thread of a block, or ENOUGH; the largest case when none has.
     """
@@ -177,9 +177,9 @@ def smallest(cases: tuple[Prepared, ...]) -> Prepared:
     return min(full, key=_size) if full else max(cases, key=_size)
 
 
-def _size(case: Prepared) -> int:
+def _size(case: PreparedCase) -> int:
     return sum(_sizes(case))
 
 
-def _sizes(case: Prepared) -> list[int]:
+def _sizes(case: PreparedCase) -> list[int]:
     return [prod(a.shape) for a in case.launch.args if isinstance(a, Array)]

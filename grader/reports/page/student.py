@@ -14,7 +14,7 @@ from grader.checks.result import Result
 from grader.faults import LabFault
 from grader.grading.record import Grade
 from grader.grading.timing import from_samples
-from grader.launch import OUTPUTS, Finding
+from grader.launch import OUTPUT_KINDS, Finding
 from grader.reports.clean import clip
 from grader.reports.finding import LONGEST, accesses, in_order, message, origins, seen
 from grader.reports.page.row import ReportRow, name_of, short
@@ -262,7 +262,7 @@ def _alike(finding: Finding) -> Key:
     """What public and hidden cases are told of once. Who stored a wrong element is known of public
     cases only.
     """
-    return place(replace(finding, access="")) if finding.kind in OUTPUTS else place(finding)
+    return place(replace(finding, access="")) if finding.kind in OUTPUT_KINDS else place(finding)
 
 
 def _places(finding: Finding) -> Iterator[PlaceView]:

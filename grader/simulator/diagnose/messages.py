@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from grader.compile.program import Parameter
-from grader.launch import Array, Dim3, Finding, Launch, Other
+from grader.launch import Array, Dim3, Finding, Launch, OtherAccess
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import access_word
 from grader.simulator.diagnose.reports import (
@@ -201,7 +201,7 @@ def _plural(n: int, word: str) -> str:
 
 def barriers(r: Report) -> Finding:
     """Threads that do not meet."""
-    other = Other(r.line2, r.thread2, r.block2, "wait")
+    other = OtherAccess(r.line2, r.thread2, r.block2, "wait")
     if r.kind == c.EARLY_EXIT and r.extra:
         return Finding(
             "barrier-divergence",

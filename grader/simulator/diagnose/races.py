@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from grader.launch import Finding, Other, Severity
+from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import (
     ALIGNED,
@@ -86,7 +86,7 @@ def hazards(r: Report, hazard: str, gap: Gap | None, *, strays: bool = False) ->
     elif r.has(ACROSS_BLOCKS):
         what += " between two blocks"
     hint = _cure(r, hazard, gap, strays)
-    partner = Other(r.line2, r.thread2, r.block2, other)
+    partner = OtherAccess(r.line2, r.thread2, r.block2, other)
     return Finding(
         "race",
         severity,

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from grader.submissions.gather import Arranged, chosen
-from grader.submissions.members import Listing, Member
+from grader.submissions.gather import LayoutResult, choose_submission
+from grader.submissions.listing import ListedFile, Listing
 
 RANK = 3
 OF_A_SITE = True
@@ -28,9 +28,9 @@ def fits(listing: Listing) -> bool:
     return 2 * sum(_NAME.fullmatch(m.name) is not None for m in top) > len(top)
 
 
-def arrange(listing: Listing, lab: str) -> Arranged:
+def arrange(listing: Listing, lab: str) -> LayoutResult:
     """One student a user number, with all the files of theirs."""
-    files: dict[str, list[Member]] = {}
+    files: dict[str, list[ListedFile]] = {}
     told: dict[str, Mapping[str, str]] = {}
     notes = []
     for member in listing.members:
@@ -43,7 +43,7 @@ def arrange(listing: Listing, lab: str) -> Arranged:
         own = _AGAIN.sub("", matched["file"])
         files.setdefault(user, []).append(replace(member, parts=(own,)))
     found = tuple(
-        chosen(user, own, lab, who=told[user]["who"], late=bool(told[user]["late"]))
+        choose_submission(user, own, lab, who=told[user]["who"], late=bool(told[user]["late"]))
         for user, own in files.items()
     )
-    return Arranged(found, tuple(notes))
+    return LayoutResult(found, tuple(notes))

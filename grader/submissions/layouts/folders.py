@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grader.submissions.gather import Arranged, chosen, own_folders
-from grader.submissions.members import Listing
+from grader.submissions.gather import LayoutResult, choose_submission, files_by_folder
+from grader.submissions.listing import Listing
 
 RANK = 5
 OF_A_SITE = False
@@ -14,8 +14,10 @@ def fits(listing: Listing) -> bool:
     return bool(listing.folders)
 
 
-def arrange(listing: Listing, lab: str) -> Arranged:
+def arrange(listing: Listing, lab: str) -> LayoutResult:
     """One student a folder, called as the folder is."""
-    found = tuple(chosen(name, files, lab) for name, files in own_folders(listing).items())
+    found = tuple(
+        choose_submission(name, files, lab) for name, files in files_by_folder(listing).items()
+    )
     stray = [m for m in listing.members if len(m.parts) == 1]
-    return Arranged(found, tuple(f"{m.name}: left out, it lies in no folder" for m in stray))
+    return LayoutResult(found, tuple(f"{m.name}: left out, it lies in no folder" for m in stray))

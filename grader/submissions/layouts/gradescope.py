@@ -15,8 +15,13 @@ from typing import Any
 import yaml
 
 from grader.faults import LabFault
-from grader.submissions.gather import Arranged, Found, chosen, own_folders
-from grader.submissions.members import Listing, shown
+from grader.submissions.gather import (
+    LayoutResult,
+    StudentSubmission,
+    choose_submission,
+    files_by_folder,
+)
+from grader.submissions.listing import Listing, printable_name
 
 RANK = 1
 OF_A_SITE = True
@@ -33,21 +38,23 @@ def fits(listing: Listing) -> bool:
     return any(m.parts == (METADATA,) for m in listing.members)
 
 
-def arrange(listing: Listing, lab: str) -> Arranged:
+def arrange(listing: Listing, lab: str) -> LayoutResult:
     """One submission a student; a group's counts for each of its members."""
     file = next(m for m in listing.members if m.parts == (METADATA,))
     told = _metadata(file.bytes(MAX_BYTES))
-    folders = own_folders(listing)
-    found: list[Found] = []
+    folders = files_by_folder(listing)
+    found: list[StudentSubmission] = []
     unknown = sorted(folders.keys() - told)
     notes = [f"{name}: left out, {METADATA} does not tell whose it is" for name in unknown]
     for name, facts in told.items():
         received = _time(facts.get(":created_at"))
         for student, who, email in _submitters(name, facts.get(":submitters")):
             found.append(
-                chosen(student, folders.get(name, []), lab, received=received, who=who, email=email)
+                choose_submission(
+                    student, folders.get(name, []), lab, received=received, who=who, email=email
+                )
             )
-    return Arranged(tuple(found), tuple(notes))
+    return LayoutResult(tuple(found), tuple(notes))
 
 
 def _metadata(data: bytes) -> Mapping[str, Mapping[str, Any]]:
@@ -91,7 +98,7 @@ def _submitters(name: str, listed: Any) -> Iterator[tuple[str, str, str]]:
     for one in listed if isinstance(listed, list) else []:
         if isinstance(one, dict):
             who, sid, email = (str(one.get(key) or "") for key in (":name", ":sid", ":email"))
-            yield shown(sid or email or name), shown(who), shown(email)
+            yield printable_name(sid or email or name), printable_name(who), printable_name(email)
 
 
 def _time(value: Any) -> datetime | None:

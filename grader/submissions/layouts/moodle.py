@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from grader.submissions.gather import Arranged, chosen
-from grader.submissions.members import Listing, Member
+from grader.submissions.gather import LayoutResult, choose_submission
+from grader.submissions.listing import ListedFile, Listing
 
 RANK = 2
 OF_A_SITE = True
@@ -25,9 +25,9 @@ def fits(listing: Listing) -> bool:
     return any(_NAME.fullmatch(name) for name in _top(listing))
 
 
-def arrange(listing: Listing, lab: str) -> Arranged:
+def arrange(listing: Listing, lab: str) -> LayoutResult:
     """One student a participant; what was typed into Moodle's text field is left out."""
-    files: dict[str, list[Member]] = {}
+    files: dict[str, list[ListedFile]] = {}
     who: dict[str, str] = {}
     notes = []
     for name in _top(listing):
@@ -47,8 +47,8 @@ def arrange(listing: Listing, lab: str) -> Arranged:
             continue
         own = member.parts[1:] or (matched["file"] or member.name,)
         files[matched["participant"]].append(replace(member, parts=own))
-    found = (chosen(number, own, lab, who=who[number]) for number, own in files.items())
-    return Arranged(tuple(found), tuple(notes))
+    found = (choose_submission(number, own, lab, who=who[number]) for number, own in files.items())
+    return LayoutResult(tuple(found), tuple(notes))
 
 
 def _top(listing: Listing) -> list[str]:

@@ -11,7 +11,7 @@ from grader.authoring.gate import lab_folder, thresholds_hold
 from grader.authoring.gate_lines import Fails, stale
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
-from grader.labs.thresholds import FILE, Measured, digest, thresholds_text
+from grader.labs.thresholds import THRESHOLDS_FILE, DeviceThresholds, file_digest, thresholds_text
 
 NAME = "tiled-matmul"
 
@@ -22,10 +22,10 @@ def lab(tmp_path: Path) -> Lab:
     source = load_lab(NAME)
     shutil.copytree(source.folder, tmp_path / "labs" / NAME)
     shutil.copytree(source.solution.parent, tmp_path / "solutions" / NAME)
-    of = {file.name: digest(file) for file in (source.baseline, source.solution)}
-    known = Measured(minimum=1.1, full=1.4, sha256=of)
-    text = thresholds_text(NAME, {"H100": known, "T4": Measured(minimum=2, full=3)})
-    (tmp_path / "labs" / NAME / FILE).write_text(text)
+    of = {file.name: file_digest(file) for file in (source.baseline, source.solution)}
+    known = DeviceThresholds(minimum=1.1, full=1.4, sha256=of)
+    text = thresholds_text(NAME, {"H100": known, "T4": DeviceThresholds(minimum=2, full=3)})
+    (tmp_path / "labs" / NAME / THRESHOLDS_FILE).write_text(text)
     return load_lab(NAME, (tmp_path / "labs",))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.authoring.mutation.verdict import changed_lines, code_rows, told
-from grader.launch import Finding, Origin, Other
+from grader.launch import Finding, Origin, OtherAccess
 
 RIGHT = """\
 // BEGIN SOLUTION
@@ -52,7 +52,9 @@ def test_lines_without_code_are_no_neighbours() -> None:
 
 
 def race(line: int, other: int) -> Finding:
-    return Finding("race", "error", "hazard", line=line, other=Other(other, (0, 0, 0), (0, 0, 0)))
+    return Finding(
+        "race", "error", "hazard", line=line, other=OtherAccess(other, (0, 0, 0), (0, 0, 0))
+    )
 
 
 def found(kind: str, line: int) -> Finding:

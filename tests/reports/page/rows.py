@@ -9,7 +9,7 @@ from grader.checks.suite import award, find_check
 from grader.grading.record import CaseLine, Grade
 from grader.grading.timing import samples
 from grader.labs.model import CheckSpec
-from grader.launch import Finding, LineCounters, Origin, Other
+from grader.launch import Finding, LineCounters, Origin, OtherAccess
 from grader.reports.page.row import ReportRow
 from tests.checks.test_speed import ASKED, H100, a_timing, judged
 from tests.made import RACE, SOURCE, a_grade, a_result, counters
@@ -138,7 +138,7 @@ def hostile_class(server: str) -> list[ReportRow]:
 def hostile_row(attack: str) -> ReportRow:
     finding = Finding(
         "race", "error", attack, attack, 1, 0, attack, 2, "shared", "RAW", "read", attack,
-        (0, 0, 0), (1, 0, 0), Other(2, (0, 0, 0), (1, 0, 0), "write", attack), attack, attack,
+        (0, 0, 0), (1, 0, 0), OtherAccess(2, (0, 0, 0), (1, 0, 0), "write", attack), attack, attack,
         (attack,), (Origin(attack, 3),),
     )  # fmt: skip
     check = a_result(

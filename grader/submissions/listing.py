@@ -27,12 +27,12 @@ DEPTH = 16
 """Folders inside each other; what lies deeper is left out."""
 
 
-UNREAD = "*"
+UNREADABLE = "*"
 """The name of the member that stands for a folder whose files cannot be listed."""
 
 
 @dataclass(frozen=True)
-class Member:
+class ListedFile:
     """One file at `parts` below the class's folder. `read` gives its bytes, `problem` says why
     there are none to read, `modified` is the file's own time where one is kept.
     """
@@ -57,9 +57,9 @@ class Member:
             raise self.problem
         return self.read(limit)
 
-    def below(self, depth: int) -> Member:
+    def below(self, depth: int) -> ListedFile:
         """The same file as seen from `depth` folders further down."""
-        return Member(self.parts[depth:], self.read, self.problem, self.modified)
+        return ListedFile(self.parts[depth:], self.read, self.problem, self.modified)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Listing:
     had to be left out and why, a line each.
     """
 
-    members: tuple[Member, ...]
+    members: tuple[ListedFile, ...]
     folders: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -82,7 +82,7 @@ class Listing:
         )
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """A file's name as text: composed Unicode, so that a name from macOS is the same student;
     bytes that are not UTF-8 written out, and so is whatever would begin a new line, with which a
     name could put words into the grader's mouth.
@@ -101,7 +101,7 @@ def is_clutter(parts: tuple[str, ...]) -> bool:
     return any(p.startswith(".") or p in ("__MACOSX", "__pycache__", "Thumbs.db") for p in parts)
 
 
-def no_file(place: str, what: str, fix: str = "hand in the .cu file itself") -> StudentFault:
+def not_a_file(place: str, what: str, fix: str = "hand in the .cu file itself") -> StudentFault:
     """The fault of something that is handed in and is no file with text in it."""
     name = place.rpartition("/")[2]
     finding = Finding("compile-error", "error", what, file=name, line=0, hint=fix)
@@ -128,7 +128,7 @@ def list_archive(path: Path) -> Listing:
     names lead out of it are noted and left out.
     """
     archive = _opened(path)
-    members: list[Member] = []
+    members: list[ListedFile] = []
     folders: set[tuple[str, ...]] = set()
     notes: list[str] = []
     infos = archive.infolist()
@@ -136,7 +136,7 @@ def list_archive(path: Path) -> Listing:
     for info in infos:
         parts, problem = _parts(info.filename)
         if problem:
-            notes.append(f"{shown(info.filename)}: left out, {problem}")
+            notes.append(f"{printable_name(info.filename)}: left out, {problem}")
             continue
         if is_clutter(parts) or not parts:
             continue
@@ -191,18 +191,18 @@ def _parts(name: str) -> tuple[tuple[str, ...], str]:
         return (), "its name leads out of the zip"
     if len(parts) > DEPTH:
         return (), f"it lies more than {DEPTH} folders deep"
-    return tuple(map(shown, parts)), ""
+    return tuple(map(printable_name, parts)), ""
 
 
 def _member(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, parts: tuple[str, ...], times: int
-) -> Member:
+) -> ListedFile:
     try:
         modified = datetime(*info.date_time, tzinfo=UTC)
     except ValueError:
         modified = None
     problem = _problem(archive, info, "/".join(parts), times)
-    return Member(parts, partial(_read, archive, info, "/".join(parts)), problem, modified)
+    return ListedFile(parts, partial(_read, archive, info, "/".join(parts)), problem, modified)
 
 
 def _problem(
@@ -211,11 +211,11 @@ def _problem(
     """Why a member cannot be read, or is no file; None when it can be tried."""
     mode = info.external_attr >> 16 if info.create_system == _UNIX else 0
     if stat.S_ISLNK(mode):
-        return no_file(place, "this is a symbolic link, not a file")
+        return not_a_file(place, "this is a symbolic link, not a file")
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        return no_file(place, "this is not a regular file")
+        return not_a_file(place, "this is not a regular file")
     if times > 1:
-        return no_file(place, f"the zip holds {times} files of this one name")
+        return not_a_file(place, f"the zip holds {times} files of this one name")
     if info.flag_bits & _ENCRYPTED:
         fix = f"unpack {archive.filename} with its password and name the folder"
         return LabFault("the file is encrypted", where=place, fix=fix)
@@ -253,7 +253,7 @@ def list_folder(root: Path) -> Listing:
     a folder inside that cannot be is a
     member whose problem says so.
     """
-    members: list[Member] = []
+    members: list[ListedFile] = []
     folders: list[tuple[str, ...]] = []
     notes: list[str] = []
     waiting: list[tuple[str, ...]] = [()]
@@ -273,7 +273,7 @@ def list_folder(root: Path) -> Listing:
             elif len(path) > DEPTH:
                 notes.append(f"{_place(path)}: left out, it lies more than {DEPTH} folders deep")
             else:
-                folders.append(tuple(map(shown, path)))
+                folders.append(tuple(map(printable_name, path)))
                 waiting.append(path)
     return Listing(
         tuple(sorted(members, key=lambda m: m.parts)), tuple(sorted(folders)), tuple(notes)
@@ -309,12 +309,14 @@ def _folder_opened(root: Path, parts: tuple[str, ...], flags: int) -> Iterator[i
         os.close(handle)
 
 
-def _folder_member(root: Path, path: tuple[str, ...], info: os.stat_result) -> Member:
+def _folder_member(root: Path, path: tuple[str, ...], info: os.stat_result) -> ListedFile:
     place = _place(path)
     what = next((kind for is_kind, kind in _KINDS if is_kind(info.st_mode)), "")
-    problem = no_file(place, f"this is {what}, not a file") if what else None
+    problem = not_a_file(place, f"this is {what}, not a file") if what else None
     modified = datetime.fromtimestamp(info.st_mtime, UTC)
-    return Member(tuple(map(shown, path)), partial(_folder_read, root, path), problem, modified)
+    return ListedFile(
+        tuple(map(printable_name, path)), partial(_folder_read, root, path), problem, modified
+    )
 
 
 def _folder_read(root: Path, path: tuple[str, ...], limit: int) -> bytes:
@@ -335,21 +337,21 @@ def _strange(place: str, info: os.stat_result, root: Path) -> Fault | None:
     listed. A second name for somebody else's file would have that file's text read out.
     """
     if not stat.S_ISREG(info.st_mode):
-        return no_file(place, "this is not a regular file")
+        return not_a_file(place, "this is not a regular file")
     if info.st_nlink > 1 and info.st_uid != root.stat().st_uid:
-        return no_file(place, "this is a hard link to another user's file")
+        return not_a_file(place, "this is a hard link to another user's file")
     return None
 
 
-def _unlisted(root: Path, parts: tuple[str, ...], error: OSError) -> Member:
+def _unlisted(root: Path, parts: tuple[str, ...], error: OSError) -> ListedFile:
     if not parts:
         fix = "name the folder, or the zip, with the submissions"
         raise LabFault(f"cannot read it: {error.strerror}", where=str(root), fix=fix) from None
     what = f"the folder cannot be read: {error.strerror}"
     problem = MachineFault(what, where=_place(parts), fix=_MEND)
-    path = (*parts, UNREAD)
-    return Member(tuple(map(shown, path)), partial(_folder_read, root, path), problem)
+    path = (*parts, UNREADABLE)
+    return ListedFile(tuple(map(printable_name, path)), partial(_folder_read, root, path), problem)
 
 
 def _place(path: tuple[str, ...]) -> str:
-    return shown("/".join(path))
+    return printable_name("/".join(path))
