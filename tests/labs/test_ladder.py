@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bench.ladder import THREADS, TILE, Rung, announced, main, rungs
-from grader.authoring.handouts.runs import CUBLAS, data_file, measured
+from grader.authoring.handouts.runs import CUBLAS, data_file, read_measured
 from grader.compile.source import compile_source
 from grader.gpu.devices import devices
 from grader.feedback.grade import grade
@@ -95,7 +95,7 @@ def test_the_table_has_each_rival_and_its_share(capsys: pytest.CaptureFixture[st
 
 
 def test_the_handout_says_what_was_measured() -> None:
-    held = measured()
+    held = read_measured()
     assert held is not None and set(held.rungs) == {CUBLAS, *(rung.name for rung in RUNGS)}
     page = (data_file().parent.parent / "sgemm-ladder.md").read_text(encoding="utf-8")
     rows = [re.split(r" *\| *", row)[1:5:3] for row in page.splitlines() if row.count("|") == 5]

@@ -1,1 +1,7 @@
-"""Handouts: Markdown pages and figures of simulated runs -> a static site and a PDF a page."""
+"""Handouts: Markdown pages become a static HTML site and one PDF per page.
+
+In: the pages of `handouts/`, the labs, and traces of small simulated launches. Out: a folder with
+HTML, PDF and SVG files. `page` expands directives, `runs` makes traces and example messages,
+`figures` draws them with `canvas`, and `build` writes the files. `python -m
+grader.authoring.handouts` is the command.
+"""

@@ -1,4 +1,4 @@
-"""python -m grader.authoring.handouts [--out DIR] [PAGE...]: the handouts as a site and as PDF."""
+"""Build the handouts: python -m grader.authoring.handouts [--out DIR] [PAGE...]."""
 
 from __future__ import annotations
 
@@ -12,17 +12,27 @@ from grader.faults import Fault
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build, and say what was written; the exit code of the fault if there is one."""
-    parser = ArgumentParser(prog="python -m grader.authoring.handouts", description=main.__doc__)
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help="all when none is named")
-    parser.add_argument("--out", type=Path, default=Path("build/handouts"), metavar="DIR")
-    asked = parser.parse_args(arguments)
+    """Build the handouts as HTML and PDF, and return the exit code."""
+    parser = ArgumentParser(
+        prog="python -m grader.authoring.handouts",
+        description="Build the handouts as HTML and PDF pages.",
+    )
+    parser.add_argument(
+        "pages", nargs="*", metavar="PAGE", help="pages to build, without .md (default: all pages)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/handouts"), metavar="DIR",
+        help="folder to write the files to (default: build/handouts)",
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
     try:
-        written = build_site(asked.out, asked.pages, lambda page: print(f"  {page}", flush=True))
+        written = build_site(
+            options.out, options.pages, lambda page: print(f"  {page}", flush=True)
+        )
     except Fault as fault:
         print(fault, file=sys.stderr)
         return fault.exit_code
-    print(f"wrote {len(written)} files; open {asked.out / INDEX}.html")
+    print(f"wrote {len(written)} files; open {options.out / INDEX}.html")
     return 0
 
 

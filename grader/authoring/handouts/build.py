@@ -1,4 +1,8 @@
-"""The whole site: every page of handouts/ as HTML and PDF, with its figures, in one folder."""
+"""Build the site: every page of `handouts/` as HTML and PDF, with its figures, in one folder.
+
+Pandoc converts Markdown to HTML. For PDF, pandoc converts it to Typst, and Typst makes the PDF.
+Both tools are PyPI wheels.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import html as markup
 import pkgutil
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -24,16 +28,24 @@ from grader.labs.files import write_atomically
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots, list_labs, load_lab
 
-# Markdown -> HTML by pandoc, and -> PDF by pandoc and typst: two tools that are PyPI wheels.
-
 HERE = Path(__file__).parent
 MARKDOWN = "markdown-smart-tex_math_dollars-raw_tex"
 LINK = re.compile(r"(\]\([a-z0-9-]+)\.md((?:#[\w-]+)?\))")
+INDEX = "index"
+INDEX_LINK = re.compile(r"\]\(([a-z0-9-]+)\.md\)")
+FIGURE_PREFIX = "draw_"
 
 
 def html(page: Page, folder: Path, navigation: str = "") -> str:
-    """One self-contained HTML page: style and figures (out of `folder`) inside it, no script.
-    `navigation` is HTML put before it; links to other pages' .md become .html. Raises LabFault.
+    """Convert a page to one self-contained HTML file, without scripts.
+
+    Args:
+        page: The page; its links to `.md` pages become links to `.html`.
+        folder: The folder of its figures, which are embedded.
+        navigation: HTML to put before the page.
+
+    Raises:
+        LabFault: Pandoc rejects the page.
     """
     arguments = [
         "--standalone",
@@ -52,8 +64,9 @@ def html(page: Page, folder: Path, navigation: str = "") -> str:
 
 
 def pdf(page: Page, folder: Path) -> bytes:
-    """The page as PDF, A4, with its figures out of `folder`; the same bytes every time. Raises
-    LabFault.
+    """Convert a page to PDF on A4, with its figures from `folder`.
+
+    Equal pages give equal bytes. Raises LabFault when pandoc or Typst rejects the page.
     """
     body = _pandoc(page, "typst", "pdf", ["--columns=1000"])
     for name, alt in page.figures.items():
@@ -64,10 +77,10 @@ def pdf(page: Page, folder: Path) -> bytes:
         file.write(head + body)
         file.flush()
         try:
-            made: bytes = typst.compile(file.name, root=str(folder))
+            document: bytes = typst.compile(file.name, root=str(folder))
         except typst.TypstError as error:
             raise LabFault(f"typst: {error}", where=f"{page.name}.md") from None
-    return made
+    return document
 
 
 def _pandoc(page: Page, to: str, suffix: str, arguments: list[str]) -> str:
@@ -82,21 +95,24 @@ def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-INDEX = "index"
-LISTED = re.compile(r"\]\(([a-z0-9-]+)\.md\)")
-
-
 def source_folder() -> Path:
-    """handouts/ beside the labs."""
+    """Return the folder `handouts/`, next to `labs/`."""
     return lab_roots()[0].parent / "handouts"
 
 
 def build_site(
     out: Path, names: Sequence[str] = (), announce: Callable[[str], None] = lambda what: None
 ) -> tuple[Path, ...]:
-    """Write the pages `names` (all when empty) and the index to folder `out`; what was written.
+    """Write pages to the folder `out`, and return the paths of the files.
 
-    Raises LabFault: a page's directive or link does not hold; MachineFault.
+    Args:
+        out: The folder; created when missing.
+        names: The pages, without `.md`; the index and all pages when empty.
+        announce: Called with the name of each page before it is built.
+
+    Raises:
+        LabFault: A directive or a link of a page is invalid.
+        MachineFault: A file cannot be written.
     """
     order = page_order()
     written = []
@@ -110,7 +126,7 @@ def build_site(
 
 
 def build_page(name: str, out: Path) -> Page:
-    """One page of handouts/, its figures drawn into `out`/figures. Raises LabFault."""
+    """Read one page of `handouts/` and draw its figures into `out`/figures; raises LabFault."""
     return _page(source_folder() / f"{name}.md", _lab(name), out)
 
 
@@ -125,58 +141,74 @@ def _page(path: Path, lab: Lab | None, out: Path) -> Page:
 
 
 def lab_pages(lab: Lab, out: Path) -> tuple[str, bytes]:
-    """The page of a lab alone, of handouts/ beside its labs/: as HTML without links to other pages'
-    navigation, and as PDF; `out` is a folder for its figures. Raises LabFault.
+    """Return the page of one lab as HTML without navigation, and as PDF.
+
+    The page is read from the `handouts/` of the lab's course; its figures are drawn into the folder
+    `out`. Raises LabFault.
     """
     page = _page(handout_of(lab), lab, out)
     return html(page, out), pdf(page, out)
 
 
 def handout_of(lab: Lab) -> Path:
-    """handouts/LAB.md beside the labs/ that the lab lies in."""
+    """Return the path of `handouts/LAB.md` in the lab's course."""
     return lab.folder.parent.parent / "handouts" / f"{lab.name}.md"
 
 
 def page_order() -> tuple[str, ...]:
-    """The pages that the index links to, in its order."""
+    """Return the pages that the index links to, in the order of the links."""
     text = (source_folder() / f"{INDEX}.md").read_text(encoding="utf-8")
-    return tuple(dict.fromkeys(LISTED.findall(text)))
+    return tuple(dict.fromkeys(INDEX_LINK.findall(text)))
 
 
 def draw_figure(name: str, out: Path) -> str | None:
     """Write figures/NAME.svg below `out`.
 
-    Returns its alternative text, None when the figure has no data. Raises LabFault for a name that
-    no figure has.
+    Returns:
+        The alternative text of the figure; None when the figure has no data.
+
+    Raises:
+        LabFault: There is no figure of that name.
     """
-    module = figure_module(name)
-    figure = getattr(module, f"draw_{name}")()
+    alternative_text = figure_text(name)
+    figure = getattr(find_figures()[name], FIGURE_PREFIX + name)()
     if figure is None:
         return None
     (out / "figures").mkdir(parents=True, exist_ok=True)
     write_atomically(out / "figures" / f"{name}.svg", svg(figure))
+    return alternative_text
+
+
+def figure_text(name: str) -> str:
+    """Return the alternative text of a figure. Raises LabFault when there is no such figure."""
+    module = find_figures().get(name)
+    if module is None:
+        raise LabFault(f"there is no figure `{name}`", fix=f"use {', '.join(find_figures())}")
     return str(getattr(module, f"{name.upper()}_ALT"))
 
 
-def figure_module(name: str) -> ModuleType:
-    """The module of the folder `figures` that has the function `draw_<name>`. Raises LabFault."""
-    for info in pkgutil.iter_modules(figures.__path__):
-        module = import_module(f"{figures.__name__}.{info.name}")
-        if hasattr(module, f"draw_{name}"):
-            return module
-    raise LabFault(f"there is no figure `{name}`")
+def find_figures() -> Mapping[str, ModuleType]:
+    """Find the module of every figure, by the name of the figure: `halo` for `draw_halo`."""
+    names = (info.name for info in pkgutil.iter_modules(figures.__path__))
+    modules = [import_module(f"{figures.__name__}.{name}") for name in names]
+    return {
+        name.removeprefix(FIGURE_PREFIX): module
+        for module in modules
+        for name in vars(module)
+        if name.startswith(FIGURE_PREFIX)
+    }
 
 
 def navigation(name: str, order: Sequence[str]) -> str:
-    """Links to the page before, to the index and to the page after, as HTML."""
+    """Return links to the previous page, the index and the next page, as HTML."""
     if name not in order:
         return ""
     at = order.index(name)
-    before = _link(order[at - 1], "Previous") if at else "<span></span>"
-    after = _link(order[at + 1], "Next") if at + 1 < len(order) else "<span></span>"
+    previous = _link(order[at - 1], "Previous") if at else "<span></span>"
+    following = _link(order[at + 1], "Next") if at + 1 < len(order) else "<span></span>"
     pdf_link = f'<a href="{markup.escape(name)}.pdf">PDF</a>'
     middle = f'<span><a href="{INDEX}.html">All handouts</a> · {pdf_link}</span>'
-    return f"<nav>{before}{middle}{after}</nav>"
+    return f"<nav>{previous}{middle}{following}</nav>"
 
 
 def _link(name: str, text: str) -> str:

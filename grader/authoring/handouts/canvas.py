@@ -1,7 +1,7 @@
-"""How figures look, and how they become files: the same bytes whenever the same thing is drawn.
+"""The look of the figures, and their SVG files.
 
-Colours are Okabe and Ito's and tints of them, which people with any colour vision tell apart; no
-figure says by colour alone what it has to say.
+Equal figures give equal bytes. The colors are those of Okabe and Ito and tints of them, which
+people with any color vision can distinguish. No figure relies on color alone.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from matplotlib.patches import Rectangle
 __all__ = ["Axes", "Figure", "cells", "frame", "lined", "numbered", "sheet", "svg", "titled"]
 
 WIDTH = 7.0
-"""Inches; a page's text is as wide."""
+"""The width of a figure in inches, that of a page's text."""
 
 BLUE, ORANGE, GREEN, PINK = "#8CCBF0", "#F2C14E", "#6CC9AE", "#E3A9CB"
-DARK_BLUE, RED, YELLOW, GREY, PALE, INK = (
+DARK_BLUE, RED, YELLOW, GRAY, PALE, INK = (
     "#0072B2",
     "#D55E00",
     "#F0E442",
@@ -30,7 +30,7 @@ DARK_BLUE, RED, YELLOW, GREY, PALE, INK = (
     "#222222",
 )
 THREADS = (BLUE, ORANGE, GREEN, PINK)
-"""One colour for each of four threads; each cell says which thread it is, too."""
+"""One color for each of four threads; each cell also has the thread's index as text."""
 
 SETTINGS: Any = {
     "svg.hashsalt": "warpgrade",
@@ -46,7 +46,7 @@ SETTINGS: Any = {
 
 
 def sheet(rows: int, columns: int, height: float, **more: Any) -> tuple[Figure, list[list[Axes]]]:
-    """A figure of `height` inches with rows x columns of axes."""
+    """Make a figure of `height` inches with rows x columns of axes."""
     with rc_context(SETTINGS):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, **more)
@@ -54,7 +54,7 @@ def sheet(rows: int, columns: int, height: float, **more: Any) -> tuple[Figure, 
 
 
 def svg(figure: Figure) -> bytes:
-    """The figure as SVG, without a date."""
+    """Return the figure as SVG, without a date."""
     out = io.BytesIO()
     with rc_context(SETTINGS):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
@@ -71,7 +71,7 @@ def cells(
     size: float = 7.5,
     hatched: frozenset[tuple[int, int]] = frozenset(),
 ) -> None:
-    """An array drawn as cells, row 0 at the top, each with a colour and a text."""
+    """Draw an array as cells, row 0 at the top, each with a color and a text."""
     for row in range(rows):
         for column in range(columns):
             at = row, column
@@ -81,7 +81,7 @@ def cells(
                     1,
                     1,
                     facecolor=fills.get(at, "white"),
-                    edgecolor=INK if at not in hatched else GREY,
+                    edgecolor=INK if at not in hatched else GRAY,
                     linewidth=0.6,
                     hatch="////" if at in hatched else None,
                 )
@@ -94,7 +94,7 @@ def cells(
 
 
 def frame(axes: Axes, rows: float, columns: float) -> None:
-    """Limits that fit rows x columns of square cells, row 0 at the top; no axes."""
+    """Fit the limits to rows x columns of square cells, row 0 at the top, and hide the axes."""
     axes.set_xlim(-0.05, columns + 0.05)
     axes.set_ylim(rows + 0.05, -0.05)
     axes.set_aspect("equal")
@@ -102,13 +102,13 @@ def frame(axes: Axes, rows: float, columns: float) -> None:
 
 
 def lined(axes: Axes, rows: int, columns: int) -> None:
-    """Thin lines between rows x columns of cells."""
-    axes.hlines(range(rows + 1), 0, columns, color=GREY, linewidth=0.3, zorder=3)
-    axes.vlines(range(columns + 1), 0, rows, color=GREY, linewidth=0.3, zorder=3)
+    """Draw thin lines between rows x columns of cells."""
+    axes.hlines(range(rows + 1), 0, columns, color=GRAY, linewidth=0.3, zorder=3)
+    axes.vlines(range(columns + 1), 0, rows, color=GRAY, linewidth=0.3, zorder=3)
 
 
 def numbered(axes: Axes, rows: int, columns: int, size: float = 7) -> None:
-    """Row numbers at the left, column numbers on top."""
+    """Write row numbers at the left and column numbers at the top."""
     for row in range(rows):
         axes.text(-0.15, row + 0.5, str(row), ha="right", va="center", fontsize=size, color=INK)
     for column in range(columns):
@@ -118,5 +118,5 @@ def numbered(axes: Axes, rows: int, columns: int, size: float = 7) -> None:
 
 
 def titled(axes: Axes, text: str) -> None:
-    """A title at the left, in the figures' size."""
+    """Set a title at the left, in the size of all figures."""
     axes.set_title(text, fontsize=9, loc="left", pad=6)

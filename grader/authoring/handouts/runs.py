@@ -1,4 +1,12 @@
-"""What the grader really says to a wrong kernel of the solutions' folder."""
+"""Runs behind the handouts: traces for figures, GPU measurements, example messages.
+
+Figures launch the labs' kernels, or those in `kernels/`, on small inputs on the simulator. Figures
+of speed read `handouts/data/ladder.json`, which `python -m bench.ladder` writes on a GPU: rates are
+in FLOP/s, bandwidth is in bytes per second, `sizes` are n of an n x n x n product. For each lab
+with a speed check, `labs` has the work of one launch of its solution (FLOP and bytes, from
+lab.yaml) and its time in seconds. `message` gives the finding that the grader reports for an
+incorrect variant.
+"""
 
 from __future__ import annotations
 
@@ -22,57 +30,73 @@ from grader.launch import Argument, Array, Finding, Launch, Scalar, Trace
 from grader.reports.finding import finding_text, in_order
 from grader.submissions.files import read_submission
 
-# Our own kernels, launched small, for the figures: source, launch -> Trace.
-
 KERNELS = Path(__file__).parent / "kernels"
+"""The folder of kernels that only figures use."""
+
+CUBLAS = "cuBLAS"
+"""The name of cuBLAS among the rungs of `ladder.json`."""
+
+MESSAGE_WIDTH = 84
+"""Columns of a message on a page."""
+
+QUOTED_LINE = re.compile(r"(look at line \d+), `.*`:")
+"""The part of a hint that quotes the faulty line."""
 
 
 def solution(lab: str, **constants: int) -> str:
-    """A lab's solution with some of its `#define`d constants set anew, for example TILE=2.
+    """Return a lab's solution with some `#define`d constants changed, for example TILE=2.
 
-    Raises LabFault when there is no such lab or constant, or the solution is not here.
+    Raises:
+        LabFault: There is no such lab or constant, or the solution is missing.
     """
     path = load_lab(lab).solution
     return with_constants(_text(path), path, constants)
 
 
 def baseline(lab: str) -> str:
-    """A lab's baseline. Raises LabFault."""
+    """Return the text of a lab's baseline; raises LabFault."""
     return _text(load_lab(lab).baseline)
 
 
-def own(name: str) -> str:
-    """A kernel that is here for a figure only."""
+def figure_kernel(name: str) -> str:
+    """Return the text of a kernel that only a figure uses."""
     return _text(KERNELS / f"{name}.cu")
 
 
 def with_constants(text: str, path: Path, constants: Mapping[str, int]) -> str:
-    """The text with each constant's one `#define` changed. Raises LabFault."""
+    """Return the text with the value of each constant's `#define` changed.
+
+    Raises:
+        LabFault: A constant does not have exactly one `#define`.
+    """
     for name, value in constants.items():
-        text, found = re.subn(rf"(?m)^(#define {name}) \d+$", rf"\1 {value}", text)
-        if found != 1:
-            raise LabFault(f"{found} lines `#define {name} ...`, one is due", where=str(path))
+        text, count = re.subn(rf"(?m)^(#define {name}) \d+$", rf"\1 {value}", text)
+        if count != 1:
+            what = f"found {count} lines `#define {name} ...`, expected one"
+            raise LabFault(what, where=str(path))
     return text
 
 
-def ran(source: str, launch: Launch, *, table: bool = True) -> Trace:
-    """The trace of one launch, with its access table. Raises LabFault when it finds anything: a
-    figure shows a sound kernel.
+def run_traced(source: str, launch: Launch, *, table: bool = True) -> Trace:
+    """Return the trace of one launch, with its access table.
+
+    Raises:
+        LabFault: The launch has a finding; figures show correct kernels only.
     """
     program = compile_source(source.encode(), "figure.cu")
     (trace,) = run_all(program, [launch], table=table, threads=1)
     if trace.errors or not trace.ended:
-        raise LabFault(f"the figure's kernel {launch.kernel}: {trace.errors[0].message}")
+        raise LabFault(f"the kernel {launch.kernel} of a figure: {trace.errors[0].message}")
     return trace
 
 
 def numbers(*shape: int) -> NDArray[np.float32]:
-    """Small whole numbers, all different enough; what they are makes no difference to a figure."""
+    """Return an array of small whole numbers; no figure depends on the values."""
     return (np.arange(int(np.prod(shape)), dtype=np.float32) % 61).reshape(shape)
 
 
 def matrices(m: int, n: int, k: int) -> tuple[Argument, ...]:
-    """A, B and C of a product."""
+    """Return the arguments A (m x k), B (k x n) and C (m x n) of a product."""
     a, b = numbers(m, k), numbers(k, n)
     return (
         Array("A", a.shape, "float32", a),
@@ -81,8 +105,8 @@ def matrices(m: int, n: int, k: int) -> tuple[Argument, ...]:
     )
 
 
-def whole(name: str, value: int) -> Scalar:
-    """An int argument."""
+def int_argument(name: str, value: int) -> Scalar:
+    """Return an int argument."""
     return Scalar(name, value, "int32")
 
 
@@ -90,21 +114,11 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise LabFault(f"cannot read it: {error.strerror}", where=str(path)) from None
-
-
-# What a GPU measured for the figures that need one: handouts/data/ladder.json.
-#
-# `python -m bench.ladder` writes it. Rates are in FLOP/s, bandwidth in bytes a second, sizes are n
-# of an n x n x n product; `labs` has, for each lab with a speed check, what one launch of its
-# solution has to do (FLOP and bytes, as its lab.yaml says) and the seconds it took.
-
-CUBLAS = "cuBLAS"
-"""Its name among the rungs."""
+        raise LabFault(f"cannot read the file: {error.strerror}", where=str(path)) from None
 
 
 class Work(BaseModel):
-    """One launch of a lab's solution."""
+    """The work and the time of one launch of a lab's solution."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     flop: float = Field(gt=0)
@@ -113,7 +127,7 @@ class Work(BaseModel):
 
 
 class Measured(BaseModel):
-    """The file: who measured, and what."""
+    """The contents of `ladder.json`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     device: str
@@ -127,17 +141,17 @@ class Measured(BaseModel):
 
     @property
     def source(self) -> str:
-        """One line that says where the numbers come from."""
+        """The device, the driver and the date of the measurement, in one line."""
         return f"{self.device}, driver {self.driver}, {self.date}"
 
 
 def data_file() -> Path:
-    """Where the numbers are kept."""
+    """Return the path of `ladder.json`."""
     return lab_roots()[0].parent / "handouts" / "data" / "ladder.json"
 
 
-def measured() -> Measured | None:
-    """The numbers; None when nobody has measured yet. Raises LabFault: the file is not right."""
+def read_measured() -> Measured | None:
+    """Read `ladder.json`; None when the file is missing. Raises LabFault for an invalid file."""
     path = data_file()
     if not path.is_file():
         return None
@@ -146,29 +160,27 @@ def measured() -> Measured | None:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        fix = "measure again: python -m bench.ladder"
+        fix = "run `python -m bench.ladder` again on a GPU"
         raise LabFault(f"{place}: {first['msg']}", where=str(path), fix=fix) from None
 
 
-WIDTH = 84
-AT_FAULT = re.compile(r"(look at line \d+), `.*`:")
-"""How a hint repeats the line at fault."""
+def message(lab: Lab, variant: str) -> str:
+    """Return the finding for `solutions/<lab>/wrong/<variant>.cu` as a student reads it.
 
-
-def message(lab: Lab, twin: str) -> str:
-    """The finding that `solutions/<lab>/wrong/<twin>.cu` draws, as a student reads it, without the
-    lines of source: they are nearly a solution's. Raises LabFault.
+    Lines of source are left out, because most of them are lines of the solution. Raises LabFault.
     """
-    path = lab_folder(lab).solutions / "wrong" / f"{twin}.cu"
-    made = grade(lab, read_submission(path))
+    path = lab_folder(lab).solutions / "wrong" / f"{variant}.cu"
+    graded = grade(lab, read_submission(path))
     kind = wrong_twin_kind(path.name)
-    drawn = [f for check in made.checks for f in check.findings if f.kind == kind]
-    if not drawn:
-        raise LabFault(f"the wrong twin draws no {kind}", where=str(path))
-    return finding_text(_bare(in_order(drawn)[0], f"{lab.name}.cu"), WIDTH).plain
+    findings = [f for check in graded.checks for f in check.findings if f.kind == kind]
+    if not findings:
+        raise LabFault(f"this incorrect variant has no finding of kind {kind}", where=str(path))
+    return finding_text(
+        _without_source(in_order(findings)[0], f"{lab.name}.cu"), MESSAGE_WIDTH
+    ).plain
 
 
-def _bare(finding: Finding, file: str) -> Finding:
+def _without_source(finding: Finding, file: str) -> Finding:
     other = replace(finding.other, text="") if finding.other else None
-    hint = AT_FAULT.sub(r"\1:", finding.hint)
+    hint = QUOTED_LINE.sub(r"\1:", finding.hint)
     return replace(finding, text="", column=0, file=file, other=other, hint=hint)

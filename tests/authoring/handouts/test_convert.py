@@ -1,4 +1,4 @@
-"""A page as HTML and as PDF: whole in one file, the same every time, nothing from outside."""
+"""Pages as HTML and PDF: self-contained, reproducible, without external resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from grader.authoring.handouts.build import draw_figure, figure_module, html, pdf
+from grader.authoring.handouts.build import draw_figure, figure_text, html, pdf
 from grader.authoring.handouts.page import Page
 from grader.faults import LabFault
 
@@ -33,14 +33,14 @@ Text with $5 and `a < b`, see [the other](other-page.md) and
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
-    assert draw_figure("occupancy_curves", out) == figure_module("occupancy_curves").ALT
+    assert draw_figure("occupancy_curves", out) == figure_text("occupancy_curves")
     return out
 
 
 PAGE = Page("page", 'A "title" & more', TEXT, {"occupancy_curves": "Curves."})
 
 
-def test_html_is_whole(folder: Path) -> None:
+def test_html_is_self_contained(folder: Path) -> None:
     made = html(PAGE, folder, '<nav><a href="other-page.html">Next</a></nav>')
     assert made == html(PAGE, folder, '<nav><a href="other-page.html">Next</a></nav>')
     assert "<script" not in made and '<link rel="stylesheet"' not in made
@@ -50,7 +50,7 @@ def test_html_is_whole(folder: Path) -> None:
     assert "<nav>" in made and "if (i &lt; n)" in made and "$5" in made
 
 
-def test_pdf_is_the_same_every_time(folder: Path) -> None:
+def test_pdf_is_reproducible(folder: Path) -> None:
     made = pdf(PAGE, folder)
     assert made.startswith(b"%PDF-") and made == pdf(PAGE, folder)
     assert b"CreationDate" not in made
@@ -58,8 +58,8 @@ def test_pdf_is_the_same_every_time(folder: Path) -> None:
     assert any(b"other-page.pdf" in part for part in (made, *map(_unpacked, streams)))
 
 
-def test_a_message_is_not_cut_by_the_end_of_a_page(folder: Path) -> None:
-    """Eight of eleven lines each: more than one page holds."""
+def test_message_is_not_split_between_pages(folder: Path) -> None:
+    """Eight messages of eleven lines each do not fit on one page."""
     blocks = ["".join(f"    block{n} row{row}\n" for row in range(11)) for n in range(8)]
     made = pdf(Page("long", "Long", "# Long\n\n" + "\nText.\n\n".join(blocks)), folder)
     pages = [page.extract_text() for page in PdfReader(io.BytesIO(made)).pages]
@@ -73,11 +73,11 @@ def test_a_message_is_not_cut_by_the_end_of_a_page(folder: Path) -> None:
 def _unpacked(stream: bytes) -> bytes:
     try:
         return zlib.decompress(stream)
-    except zlib.error:  # a font or a picture, packed otherwise
+    except zlib.error:  # a font or a picture in another encoding
         return b""
 
 
-def test_a_figure_that_is_not_there_is_told(folder: Path) -> None:
+def test_missing_figure_is_reported(folder: Path) -> None:
     lost = Page("page", "T", "# T\n\n![x](figures/lost.svg)\n")
     with pytest.raises(LabFault, match="pandoc"):
         html(lost, folder)

@@ -1,4 +1,4 @@
-"""What the figures show is what the kernels do: the numbers behind them, worked out by hand."""
+"""The figures show what the kernels do: their numbers, compared with values computed by hand."""
 
 from __future__ import annotations
 
@@ -7,29 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.handouts import runs as measured
+from grader.authoring.handouts import runs
 from grader.authoring.handouts.canvas import svg
-from grader.authoring.handouts.figures import images as halo
-from grader.authoring.handouts.figures import images as products
-from grader.authoring.handouts.figures import memory as bank_conflicts
-from grader.authoring.handouts.figures import memory as last_block
-from grader.authoring.handouts.figures import memory as sectors
-from grader.authoring.handouts.figures import memory as shared_array
-from grader.authoring.handouts.figures import performance as gflops
-from grader.authoring.handouts.figures import performance as occupancy_curves
-from grader.authoring.handouts.figures import performance as roofline
-from grader.authoring.handouts.figures import tiles as boundary_tiles
-from grader.authoring.handouts.figures import tiles as register_tiles
-from grader.authoring.handouts.figures import tiles as tile_phases
-from grader.authoring.handouts.figures.tiles import JOINED, phase_table
-from grader.authoring.handouts.runs import baseline, ran, solution, with_constants
+from grader.authoring.handouts.figures import images, memory, performance, tiles
 from grader.faults import LabFault
 from grader.launch import Launch
 from grader.reports.explain.accesses import touches
 
 
-def test_phase_table() -> None:
-    rows = phase_table().replace(JOINED, "").splitlines()[2:]
+def test_phase_table_names_every_load_and_product() -> None:
+    rows = tiles.phase_table().replace(tiles.WORD_JOINER, "").splitlines()[2:]
     assert rows == [
         "| (0,0) | A[0][0], B[0][0] | A[0][0] B[0][0] + A[0][1] B[1][0]"
         " | A[0][2], B[2][0] | A[0][2] B[2][0] + A[0][3] B[3][0] |",
@@ -42,37 +29,39 @@ def test_phase_table() -> None:
     ]
 
 
-def test_the_same_figure_is_the_same_bytes() -> None:
-    first, second = svg(tile_phases.draw()), svg(tile_phases.draw())
+def test_equal_figures_give_equal_bytes() -> None:
+    first, second = svg(tiles.draw_tile_phases()), svg(tiles.draw_tile_phases())
     assert first == second and b"<dc:date>" not in first
 
 
 @pytest.mark.parametrize(
-    ("stride", "first", "due"), [(1, 0, 4), (1, 1, 5), (2, 0, 8), (8, 0, 32), (4, 0, 16)]
+    ("stride", "first", "expected"), [(1, 0, 4), (1, 1, 5), (2, 0, 8), (8, 0, 32), (4, 0, 16)]
 )
-def test_sectors_of_a_request(stride: int, first: int, due: int) -> None:
-    read, counted = sectors.request(stride, first)
-    assert counted == due == len({number // 8 for number in read})
+def test_request_moves_the_sectors_that_its_floats_lie_in(
+    stride: int, first: int, expected: int
+) -> None:
+    read, counted = memory.sectors_of_request(stride, first)
+    assert counted == expected == len({number // 8 for number in read})
 
 
-@pytest.mark.parametrize(("wide", "passes"), [(32, 32), (33, 1), (34, 2), (40, 8)])
-def test_passes_of_a_column(wide: int, passes: int) -> None:
-    banks, counted = bank_conflicts.column(wide)
+@pytest.mark.parametrize(("row_floats", "passes"), [(32, 32), (33, 1), (34, 2), (40, 8)])
+def test_padding_reduces_the_passes_of_a_column(row_floats: int, passes: int) -> None:
+    banks, counted = memory.banks_of_column(row_floats)
     assert counted == passes
-    assert banks == {row: row * wide % 32 for row in range(32)}
+    assert banks == {row: row * row_floats % 32 for row in range(32)}
 
 
-def test_boundary_tiles() -> None:
-    seen = boundary_tiles.trace()
-    told = {
+def test_boundary_tiles_load_inside_and_store_zeros_outside() -> None:
+    touched = tiles.boundary_touches()
+    places = {
         (name, phase): (
-            set(boundary_tiles.loaded(seen, name, phase)),
-            set(boundary_tiles.zeros(seen, name, phase)),
+            set(tiles.boundary_loads(touched, name, phase)),
+            set(tiles.boundary_zeros(touched, name, phase)),
         )
         for name in "AB"
         for phase in (0, 1)
     }
-    assert told == {
+    assert places == {
         ("A", 0): ({(2, 0), (2, 1)}, {(3, 0), (3, 1)}),
         ("B", 0): ({(0, 2), (1, 2)}, {(0, 3), (1, 3)}),
         ("A", 1): ({(2, 2)}, {(2, 3), (3, 2), (3, 3)}),
@@ -80,47 +69,46 @@ def test_boundary_tiles() -> None:
     }
 
 
-def test_halo() -> None:
-    seen = halo.trace()
-    middle, corner = (halo.loads(seen, block) for block in ((1, 1, 0), (0, 0, 0)))
+def test_halo_is_loaded_in_two_rounds() -> None:
+    touched = images.halo_touches()
+    middle, corner = (images.halo_loads(touched, block) for block in ((1, 1, 0), (0, 0, 0)))
     assert len(middle) == len(corner) == 18 * 18
     assert {byte: thread for byte, (thread, _) in middle.items()} == {
         byte: byte % 256 for byte in range(324)
     }
     # Byte 0 of block (1,1) is pixel x = 15, y = 15; of block (0,0) the corner itself.
-    assert middle[0][1] == 15 * halo.WIDTH + 15 and corner[0][1] == 0
+    assert middle[0][1] == 15 * images.HALO_WIDTH + 15 and corner[0][1] == 0
     assert corner[1][1] == 0 and corner[2][1] == 1
 
 
-def test_last_block() -> None:
-    assert last_block.written() == {thread: 768 + thread for thread in range(232)}
+def test_last_block_writes_only_the_remaining_elements() -> None:
+    assert memory.last_block_writes() == {thread: 768 + thread for thread in range(232)}
 
 
-def test_shared_array() -> None:
-    held = shared_array.writers()
-    assert held == {
+def test_shared_array_holds_both_tiles() -> None:
+    assert memory.shared_writers() == {
         number: (number % 3, number % 9 // 3, "A" if number < 9 else "B") for number in range(18)
     }
 
 
-def test_products() -> None:
-    counted = products.reads()
+def test_fewer_products_count_at_the_edges() -> None:
+    counted = images.picture_reads()
     assert sum(counted.values()) == (5 * 16 - 6) * (5 * 7 - 6)
     assert (counted[0, 0], counted[0, 1], counted[1, 1], counted[3, 8]) == (9, 12, 16, 25)
 
 
-def test_register_tiles() -> None:
-    held = register_tiles.owned(register_tiles.trace(), "C", 128)
-    due = {(row, column) for row in range(8) for column in (0, 1, 2, 3, 64, 65, 66, 67)}
-    assert held[0] == due
-    assert held[16] == {(row + 8, column) for row, column in due}
+def test_register_tiles_belong_to_one_thread_each() -> None:
+    elements = tiles.elements_by_thread(tiles.register_touches(), "C", 128)
+    expected = {(row, column) for row in range(8) for column in (0, 1, 2, 3, 64, 65, 66, 67)}
+    assert elements[0] == expected
+    assert elements[16] == {(row + 8, column) for row, column in expected}
 
 
-def test_occupancy() -> None:
-    by_threads = dict(occupancy_curves.over_threads(32))
+def test_occupancy_curves_match_the_arithmetic() -> None:
+    by_threads = dict(performance.occupancy_by_threads(32))
     assert (by_threads[32], by_threads[64], by_threads[672]) == (50, 100, 98.4375)
-    by_shared = dict(occupancy_curves.over_shared(1024))
-    # Two blocks of 113 KiB and the 1 KiB that the system takes of each fill the 228 KiB.
+    by_shared = dict(performance.occupancy_by_shared(1024))
+    # Two blocks of 113 KiB, plus 1 KiB each that the system reserves, fill the 228 KiB.
     assert (by_shared[113], by_shared[114], by_shared[227]) == (100, 50, 50)
 
 
@@ -136,19 +124,21 @@ DATA = {
 }
 
 
-def test_measured_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measured_figures_plot_the_data_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "ladder.json"
-    monkeypatch.setattr(measured, "data_file", lambda: file)
-    assert gflops.draw() is None and roofline.draw() is None
+    monkeypatch.setattr(runs, "data_file", lambda: file)
+    assert performance.draw_gflops() is None and performance.draw_roofline() is None
     file.write_text(json.dumps(DATA), encoding="utf-8")
-    figure = gflops.draw()
+    figure = performance.draw_gflops()
     assert figure is not None
     lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[0].get_lines()}
     assert lines == {"naive": [100, 200], "cuBLAS": [1000, 2000]}
-    told = figure.axes[0].get_legend()
-    assert told is not None
-    assert [text.get_text() for text in told.get_texts()] == ["cuBLAS  2,000", "naive  200"]
-    roof = roofline.draw()
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["cuBLAS  2,000", "naive  200"]
+    roof = performance.draw_roofline()
     assert roof is not None
     x, y = roof.axes[0].get_lines()[1].get_data()
     assert (float(x[0]), float(y[0])) == (1 / 12, pytest.approx(100))
@@ -158,24 +148,27 @@ def test_measured_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "level from 20 FLOP/B" in roof.axes[0].get_title(loc="left")
 
 
-def test_wrong_data_is_told_by_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_data_is_reported_with_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "ladder.json"
-    monkeypatch.setattr(measured, "data_file", lambda: file)
+    monkeypatch.setattr(runs, "data_file", lambda: file)
     file.write_text(json.dumps({**DATA, "bandwidth": -1}), encoding="utf-8")
     with pytest.raises(LabFault, match="bandwidth") as caught:
-        measured.measured()
+        runs.read_measured()
     assert str(file) in caught.value.where
 
 
-def test_a_constant_that_is_not_there_is_told() -> None:
+def test_missing_constant_is_reported() -> None:
     with pytest.raises(LabFault, match="#define TILES"):
-        with_constants("#define TILE 16\n", Path("x.cu"), {"TILES": 2})
+        runs.with_constants("#define TILE 16\n", Path("x.cu"), {"TILES": 2})
 
 
-def test_an_unsound_kernel_makes_no_figure() -> None:
-    source = solution("vector-add").replace("if (i < n)", "if (i <= n)")
-    args = last_block.arguments(31)
+def test_kernel_with_a_finding_makes_no_figure() -> None:
+    source = runs.solution("vector-add").replace("if (i < n)", "if (i <= n)")
+    args = memory.vector_arguments(31)
     with pytest.raises(LabFault, match="vector_add"):
-        ran(source, Launch("vector_add", (1, 1, 1), (32, 1, 1), args))
-    sound = ran(baseline("vector-add"), Launch("vector_add", (1, 1, 1), (32, 1, 1), args))
+        runs.run_traced(source, Launch("vector_add", (1, 1, 1), (32, 1, 1), args))
+    launch = Launch("vector_add", (1, 1, 1), (32, 1, 1), args)
+    sound = runs.run_traced(runs.baseline("vector-add"), launch)
     assert len({t.thread for t in touches(sound) if t.space == "global"}) == 31

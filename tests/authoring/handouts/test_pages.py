@@ -1,16 +1,16 @@
-"""The pages of handouts/: their parts come from the labs, their links and figures hold."""
+"""The pages of handouts/: contents taken from the labs, valid links and figures."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from grader.authoring.gate import lab_folder, wrong_twin_kind
 from grader.authoring.handouts.build import (
     INDEX,
-    figure_module,
+    figure_text,
+    find_figures,
     navigation,
     page_order,
     source_folder,
@@ -25,9 +25,7 @@ LABS = list_labs()
 PAGES = sorted(path.stem for path in source_folder().glob("*.md"))
 SECTIONS = ("The idea", "The arithmetic", "What is graded", "How to run it", "Common mistakes",
             "Check your understanding")  # fmt: skip
-DRY = Sources(
-    lambda name: str(figure_module(name).ALT), lambda: "| phases |", lambda lab, twin: twin
-)
+FAKE_SOURCES = Sources(figure_text, lambda: "| phases |", lambda lab, variant: variant)
 
 
 def text(name: str) -> str:
@@ -35,7 +33,7 @@ def text(name: str) -> str:
 
 
 def page(name: str) -> Page:
-    return expand(name, text(name), load_lab(name) if name in LABS else None, DRY)
+    return expand(name, text(name), load_lab(name) if name in LABS else None, FAKE_SOURCES)
 
 
 def test_every_lab_has_a_page_and_the_index_links_to_every_page() -> None:
@@ -44,7 +42,7 @@ def test_every_lab_has_a_page_and_the_index_links_to_every_page() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_links_lead_to_pages(name: str) -> None:
+def test_links_point_to_pages(name: str) -> None:
     targets = re.findall(r"\]\(([^)]+)\)(?!\{)", page(name).text)
     assert [t for t in targets if not re.fullmatch(r"https://\S+", t)
             and t.removesuffix(".md") not in PAGES] == []  # fmt: skip
@@ -59,9 +57,7 @@ def test_figures_have_an_alternative_text_and_a_caption(name: str) -> None:
 
 
 def test_every_figure_is_on_a_page() -> None:
-    folder = Path(str(figure_module("sectors").__file__)).parent
-    drawn = {path.stem for path in folder.glob("[a-z]*.py")}
-    assert drawn == {name for page_name in PAGES for name in page(page_name).figures}
+    assert set(find_figures()) == {name for page_name in PAGES for name in page(page_name).figures}
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -73,7 +69,7 @@ def test_a_labs_page_has_every_section_and_at_least_one_picture(name: str) -> No
 
 
 @pytest.mark.parametrize("name", LABS)
-def test_the_table_has_the_labs_points(name: str) -> None:
+def test_table_shows_the_points_of_the_lab(name: str) -> None:
     lab = load_lab(name)
     section = page(name).text.split("## What is graded")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (\w+) \| ([\d.]+) \| (.+) \|$", section, re.MULTILINE)
@@ -82,16 +78,16 @@ def test_the_table_has_the_labs_points(name: str) -> None:
     assert f"Together {lab.max_score:g} points." in page(name).text
 
 
-def test_an_option_without_words_is_told() -> None:
+def test_option_without_a_description_is_reported() -> None:
     lab = load_lab("vector-add")
     check = CheckSpec("traffic", 1, {"max_colours": 3}, where="lab.yaml:9")
-    odd = Lab(lab.name, lab.title, lab.folder, lab.kernels, lab.cases, (check,))
+    unknown = Lab(lab.name, lab.title, lab.folder, lab.kernels, lab.cases, (check,))
     with pytest.raises(LabFault, match="max_colours"):
-        graded_table(odd)
+        graded_table(unknown)
 
 
 @pytest.mark.parametrize("name", LABS)
-def test_questions_are_asked_and_not_answered(name: str) -> None:
+def test_questions_are_listed_without_answers(name: str) -> None:
     lab = load_lab(name)
     listed = quiz_list(lab)
     assert re.findall(r"^(\d+)\. .*`(\w+)`$", listed, re.MULTILINE) == [
@@ -103,19 +99,19 @@ def test_questions_are_asked_and_not_answered(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LABS)
-def test_every_kind_that_a_wrong_twin_draws_is_explained_and_no_other(name: str) -> None:
+def test_exactly_the_kinds_of_the_incorrect_variants_are_explained(name: str) -> None:
     section = text(name).split("## Common mistakes")[1].split("## ")[0]
     explained = set(re.findall(r"^\| `([a-z-]+)`", section, re.MULTILINE))
     assert explained <= set(KINDS)
-    drawn = {wrong_twin_kind(path.name) for path in lab_folder(load_lab(name)).twins}
-    assert explained == drawn - {"too-slow"}
+    kinds = {wrong_twin_kind(path.name) for path in lab_folder(load_lab(name)).twins}
+    assert explained == kinds - {"too-slow"}
 
 
 @pytest.mark.parametrize("name", LABS)
-def test_messages_name_twins_that_exist(name: str) -> None:
-    twins = {path.stem for path in lab_folder(load_lab(name)).twins}
+def test_messages_name_existing_variants(name: str) -> None:
+    variants = {path.stem for path in lab_folder(load_lab(name)).twins}
     named = re.findall(r"^\{\{message ([a-z0-9-]+)\}\}$", text(name), re.MULTILINE)
-    assert named and set(named) <= twins
+    assert named and set(named) <= variants
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -135,23 +131,23 @@ def test_nothing_hidden_is_on_a_page(name: str) -> None:
         ("{{ graded }}", "not a directive"),
     ],
 )
-def test_a_directive_that_fails_is_told_with_its_line(line: str, message: str) -> None:
+def test_failing_directive_is_reported_with_its_line(line: str, message: str) -> None:
     with pytest.raises(LabFault, match=message) as caught:
-        expand("page", f"# Title\n\n{line}\n", None, DRY)
+        expand("page", f"# Title\n\n{line}\n", None, FAKE_SOURCES)
     assert caught.value.where.startswith("page.md:3")
 
 
 def test_a_page_needs_a_title() -> None:
     with pytest.raises(LabFault, match="title"):
-        expand("page", "no title\n", None, DRY)
+        expand("page", "no title\n", None, FAKE_SOURCES)
 
 
-def test_a_figure_without_data_is_left_out() -> None:
-    none = Sources(lambda name: None, lambda: "", lambda lab, twin: "")
+def test_figure_without_data_is_omitted() -> None:
+    none = Sources(lambda name: None, lambda: "", lambda lab, variant: "")
     assert "![" not in expand("page", "# T\n\n{{figure gflops: x}}\n", None, none).text
 
 
-def test_navigation() -> None:
+def test_navigation_links_to_the_neighboring_pages() -> None:
     order = ("a", "b", "c")
     assert 'href="a.html"' in navigation("b", order) and 'href="c.html"' in navigation("b", order)
     assert "Previous" not in navigation("a", order) and "Next" not in navigation("c", order)

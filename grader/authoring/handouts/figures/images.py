@@ -1,4 +1,8 @@
-"""Figures of image filters: the halo of a tile, and the products at the edges."""
+"""Figures of image filters.
+
+- `halo`: the 18 x 18 tile of the median filter, and which thread loads which of its 324 bytes.
+- `products`: how many of the 25 products of a convolution count for each element of a picture.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,9 @@ from collections import Counter
 import numpy as np
 
 from grader.authoring.handouts.canvas import BLUE, GREEN, ORANGE, Axes, Figure, cells, sheet, titled
-from grader.authoring.handouts.runs import numbers, ran, solution, whole
+from grader.authoring.handouts.runs import int_argument, numbers, run_traced, solution
 from grader.launch import Array, Launch
 from grader.reports.explain.accesses import Touch, touches
-
-# The tile of the median filter: which thread of the corner block loads which of its 324 bytes.
 
 HALO_ALT = (
     "Two pictures of the 18 x 18 tile of a block of 16 x 16 threads, one cell a byte. Block "
@@ -20,104 +22,118 @@ HALO_ALT = (
     "row 0 and column 0 hold a copy of the nearest pixel of the picture, because they lie "
     "beyond its edge."
 )
-TILE, WIDE = 16, 18
-WIDTH, HEIGHT = 48, 48
+HALO_BLOCK, HALO_TILE = 16, 18
+HALO_WIDTH, HALO_HEIGHT = 48, 48
 
 
-def trace() -> tuple[Touch, ...]:
-    """What the four blocks in the upper left corner of a picture of 3 x 3 blocks touch."""
-    picture = np.arange(WIDTH * HEIGHT, dtype=np.int64).astype(np.uint8).reshape(HEIGHT, WIDTH)
+def halo_touches() -> tuple[Touch, ...]:
+    """Return the accesses of the four upper left blocks of a picture of 3 x 3 blocks."""
+    picture = (
+        np.arange(HALO_WIDTH * HALO_HEIGHT, dtype=np.int64)
+        .astype(np.uint8)
+        .reshape(HALO_HEIGHT, HALO_WIDTH)
+    )
     args = (
         Array("in", picture.shape, "uint8", picture),
         Array("out", picture.shape, "uint8", None, True),
-        whole("width", WIDTH),
-        whole("height", HEIGHT),
+        int_argument("width", HALO_WIDTH),
+        int_argument("height", HALO_HEIGHT),
     )
-    launch = Launch("median", (2, 2, 1), (TILE, TILE, 1), args)
-    return touches(ran(solution("blur-median"), launch))
+    launch = Launch("median", (2, 2, 1), (HALO_BLOCK, HALO_BLOCK, 1), args)
+    return touches(run_traced(solution("blur-median"), launch))
 
 
-def loads(seen: tuple[Touch, ...], block: tuple[int, int, int]) -> dict[int, tuple[int, int]]:
-    """For each byte of a block's tile the thread that loads it, as a number, and the pixel."""
-    own = [t for t in seen if t.block == block and t.phase == 0]
-    read = [t for t in own if t.variable == "in"]
-    written = [t for t in own if t.variable == "tile"]
-    sources: dict[tuple[int, int, int], list[int]] = {}
-    for touch in read:
-        sources.setdefault(touch.thread, []).append(touch.number)
-    out = {}
-    for touch in written:
-        x, y, _ = touch.thread
-        out[touch.number] = y * TILE + x, sources[touch.thread].pop(0)
-    return out
+def halo_loads(
+    touched: tuple[Touch, ...], block: tuple[int, int, int]
+) -> dict[int, tuple[int, int]]:
+    """Return the number of the loading thread and the pixel for each byte of a block's tile."""
+    of_block = [t for t in touched if t.block == block and t.phase == 0]
+    pixels: dict[tuple[int, int, int], list[int]] = {}
+    for touch in of_block:
+        if touch.variable == "in":
+            pixels.setdefault(touch.thread, []).append(touch.number)
+    loads = {}
+    for touch in of_block:
+        if touch.variable == "tile":
+            x, y, _ = touch.thread
+            loads[touch.number] = y * HALO_BLOCK + x, pixels[touch.thread].pop(0)
+    return loads
 
 
 def draw_halo() -> Figure:
-    """Two panels: a block in the middle of the picture, and the one in its corner."""
+    """Draw two panels: a block in the middle of the picture, and the block in its corner."""
     figure, (row,) = sheet(1, 2, 3.75)
-    seen = trace()
+    touched = halo_touches()
     for panel, block in zip(row, ((1, 1, 0), (0, 0, 0)), strict=True):
-        _panel(panel, block, loads(seen, block))
+        _draw_halo_panel(panel, block, halo_loads(touched, block))
     return figure
 
 
-def _panel(axes: Axes, block: tuple[int, int, int], held: dict[int, tuple[int, int]]) -> None:
+def _draw_halo_panel(
+    axes: Axes, block: tuple[int, int, int], loads: dict[int, tuple[int, int]]
+) -> None:
     fills, texts = {}, {}
-    for byte, (thread, pixel) in held.items():
-        at = divmod(byte, WIDE)
-        y, x = divmod(pixel, WIDTH)
-        inside = (y, x) == (block[1] * TILE + at[0] - 1, block[0] * TILE + at[1] - 1)
+    for byte, (thread, pixel) in loads.items():
+        at = divmod(byte, HALO_TILE)
+        y, x = divmod(pixel, HALO_WIDTH)
+        inside = (y, x) == (block[1] * HALO_BLOCK + at[0] - 1, block[0] * HALO_BLOCK + at[1] - 1)
         fills[at] = ORANGE if byte != thread else BLUE
         if not inside:
             fills[at], texts[at] = GREEN, "c"
         elif byte != thread:
             texts[at] = "2"
-    cells(axes, WIDE, WIDE, fills, texts, size=6.5)
+    cells(axes, HALO_TILE, HALO_TILE, fills, texts, size=6.5)
     axes.plot([1, 17, 17, 1, 1], [1, 1, 17, 17, 1], color="black", linewidth=1.8)
     copies = sum(text == "c" for text in texts.values())
-    second = sum(byte != thread for byte, (thread, _) in held.items())
+    second = sum(byte != thread for byte, (thread, _) in loads.items())
     titled(axes, f"block ({block[0]},{block[1]}): {second} bytes in round 2, {copies} copies")
 
-
-# How many of the 25 products count for each element of a small picture.
 
 PRODUCTS_ALT = (
     "A picture of 16 x 7 elements, in each the number of elements of the picture that its "
     "thread reads: 9 in the corners, 12 and 15 along the edges, 25 where the whole mask fits "
     "inside."
 )
-PRODUCTS_WIDTH, PRODUCTS_HEIGHT = 16, 7
-SHADES = {9: "#C6E2F5", 12: "#D5EAF8", 15: "#E1F0FA", 16: "#E6F3FB", 20: "#F0F8FD", 25: "#FFFFFF"}
+PICTURE_WIDTH, PICTURE_HEIGHT = 16, 7
+READ_COLORS = {
+    9: "#C6E2F5",
+    12: "#D5EAF8",
+    15: "#E1F0FA",
+    16: "#E6F3FB",
+    20: "#F0F8FD",
+    25: "#FFFFFF",
+}
 
 
-def reads() -> Counter[tuple[int, int]]:
-    """Reads of the picture by each thread, by the row and column of its element."""
-    picture = numbers(PRODUCTS_HEIGHT, PRODUCTS_WIDTH)
+def picture_reads() -> Counter[tuple[int, int]]:
+    """Count each thread's reads of the picture, by the row and column of its element."""
+    picture = numbers(PICTURE_HEIGHT, PICTURE_WIDTH)
     args = (
         Array("in", picture.shape, "float32", picture),
         Array("out", picture.shape, "float32", None, True),
-        whole("width", PRODUCTS_WIDTH),
-        whole("height", PRODUCTS_HEIGHT),
+        int_argument("width", PICTURE_WIDTH),
+        int_argument("height", PICTURE_HEIGHT),
     )
     mask = {"mask": np.ones((5, 5), np.float32)}
     launch = Launch("convolve", (1, 1, 1), (32, 8, 1), args, globals=mask)
-    seen = touches(ran(solution("constant-convolution"), launch))
-    return Counter((t.thread[1], t.thread[0]) for t in seen if t.variable == "in")
+    touched = touches(run_traced(solution("constant-convolution"), launch))
+    return Counter((t.thread[1], t.thread[0]) for t in touched if t.variable == "in")
 
 
 def draw_products() -> Figure:
-    """One cell an element, with its count."""
+    """Draw one cell for each element, with its count."""
     figure, ((axes,),) = sheet(1, 1, 3.4)
-    counted = reads()
-    fills = {at: SHADES[n] for at, n in counted.items()}
+    counted = picture_reads()
+    fills = {at: READ_COLORS[n] for at, n in counted.items()}
     cells(
         axes,
-        PRODUCTS_HEIGHT,
-        PRODUCTS_WIDTH,
+        PICTURE_HEIGHT,
+        PICTURE_WIDTH,
         fills,
         {at: str(n) for at, n in counted.items()},
         size=8,
     )
     total = sum(counted.values())
-    titled(axes, f"{WIDTH} x {HEIGHT}, mask 5 x 5: {total:,} of {25 * WIDTH * HEIGHT:,} products")
+    size, most = f"{PICTURE_WIDTH} x {PICTURE_HEIGHT}", 25 * PICTURE_WIDTH * PICTURE_HEIGHT
+    titled(axes, f"{size}, mask 5 x 5: {total:,} of {most:,} products")
     return figure

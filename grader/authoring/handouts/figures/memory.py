@@ -1,4 +1,11 @@
-"""Figures of memory: sectors, banks, dynamic shared arrays, atomics, the last block."""
+"""Figures of memory accesses.
+
+- `sectors`: the sectors that one request of a warp moves: coalesced, misaligned, strided.
+- `bank_conflicts`: a warp reads a column of a 32 x 32 tile, and of one with 33 floats a row.
+- `shared_array`: two tiles of 3 x 3 in one dynamic array, and which thread writes which float.
+- `atomics`: atomics on global memory of two histograms, as the number of elements grows.
+- `last_block`: which of the 256 threads of the last block of `vector-add` have an element.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +31,16 @@ from grader.authoring.handouts.canvas import (
 from grader.authoring.handouts.runs import (
     KERNELS,
     baseline,
+    figure_kernel,
+    int_argument,
     matrices,
     numbers,
-    own,
-    ran,
+    run_traced,
     solution,
-    whole,
     with_constants,
 )
 from grader.launch import Argument, Array, Launch
 from grader.reports.explain.accesses import touches
-
-# The sectors that one request of a warp moves: coalesced, misaligned, strided.
 
 SECTORS_ALT = (
     "Four requests of a warp of 32 threads, each shown as the 32-byte sectors that it moves, 8 "
@@ -43,51 +48,53 @@ SECTORS_ALT = (
     "+ 1]: 5 sectors, the first and the last used in part. x[2 * tid]: 8 sectors, every other "
     "float used. x[8 * tid]: 32 sectors, one float of each used."
 )
-FLOATS = 8
+FLOATS_PER_SECTOR = 8
 REQUESTS = ((1, 0, "x[tid]"), (1, 1, "x[tid + 1]"), (2, 0, "x[2 * tid]"), (8, 0, "x[8 * tid]"))
-COUNTER = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+SECTORS_COUNTER = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 
 
-def request(stride: int, first: int) -> tuple[frozenset[int], int]:
-    """The numbers of the floats that a warp reads, and the sectors that the counter tells."""
+def sectors_of_request(stride: int, first: int) -> tuple[frozenset[int], int]:
+    """Return the numbers of the floats that a warp reads, and the counted sectors."""
     x = numbers(32 * stride + first)
     args = (
         Array("x", x.shape, "float32", x),
         Array("y", (32,), "float32", None, True),
-        whole("stride", stride),
-        whole("first", first),
+        int_argument("stride", stride),
+        int_argument("first", first),
     )
-    trace = ran(own("strides"), Launch("read", (1, 1, 1), (32, 1, 1), args))
+    trace = run_traced(figure_kernel("strides"), Launch("read", (1, 1, 1), (32, 1, 1), args))
     read = frozenset(t.number for t in touches(trace) if t.variable == "x")
-    return read, int(trace.counters[COUNTER])
+    return read, int(trace.counters[SECTORS_COUNTER])
 
 
 def draw_sectors() -> Figure:
-    """One panel a request; a column is a sector, a cell a float."""
+    """Draw one panel for each request; a column is a sector, a cell is a float."""
     figure, axes = sheet(len(REQUESTS), 1, 5.0)
     for (panel,), (stride, first, text) in zip(axes, REQUESTS, strict=True):
-        read, sectors = request(stride, first)
-        _panel(panel, read)
-        used = len(read) / (sectors * FLOATS)
+        read, sectors = sectors_of_request(stride, first)
+        _draw_request(panel, read)
+        used = len(read) / (sectors * FLOATS_PER_SECTOR)
         titled(panel, f"{text}: {sectors} sectors, {100 * used:g} % of the bytes moved are used")
     return figure
 
 
-def _panel(axes: Axes, read: frozenset[int]) -> None:
+def _draw_request(axes: Axes, read: frozenset[int]) -> None:
     for sector in range(32):
-        moved = any(n // FLOATS == sector for n in read)
+        moved = any(n // FLOATS_PER_SECTOR == sector for n in read)
         if moved:
-            axes.add_patch(Rectangle((sector, 0), 1, FLOATS, facecolor=PALE))
+            axes.add_patch(Rectangle((sector, 0), 1, FLOATS_PER_SECTOR, facecolor=PALE))
             axes.add_patch(
-                Rectangle((sector, 0), 1, FLOATS, fill=False, edgecolor=INK, linewidth=1.1)
+                Rectangle(
+                    (sector, 0), 1, FLOATS_PER_SECTOR, fill=False, edgecolor=INK, linewidth=1.1
+                )
             )
     for number in read:
-        axes.add_patch(Rectangle(divmod(number, FLOATS), 1, 1, facecolor=DARK_BLUE))
-    lined(axes, FLOATS, 32)
+        axes.add_patch(Rectangle(divmod(number, FLOATS_PER_SECTOR), 1, 1, facecolor=DARK_BLUE))
+    lined(axes, FLOATS_PER_SECTOR, 32)
     axes.set_xlim(-0.1, 32.1)
-    axes.set_ylim(FLOATS + 0.1, -0.1)
+    axes.set_ylim(FLOATS_PER_SECTOR + 0.1, -0.1)
     axes.set_xticks([n + 0.5 for n in range(0, 32, 4)], [str(32 * n) for n in range(0, 32, 4)])
-    axes.set_yticks([0.5, FLOATS - 0.5], ["0", "7"])
+    axes.set_yticks([0.5, FLOATS_PER_SECTOR - 0.5], ["0", "7"])
     axes.tick_params(length=0, labelsize=7.5)
     axes.set_xlabel("sector, by its first byte in x", fontsize=8)
     axes.set_ylabel("float in it", fontsize=8)
@@ -95,39 +102,37 @@ def _panel(axes: Axes, read: frozenset[int]) -> None:
         axes.spines[side].set_visible(False)
 
 
-# A warp reads a column of a 32 x 32 tile, and of one padded to 33 floats a row.
-
 BANK_CONFLICTS_ALT = (
     "The 32 banks of shared memory as columns and the 32 rows of a tile as rows. Without "
     "padding the 32 elements of the tile's first column all lie in bank 0 and take 32 passes. "
     "With 33 floats a row element r lies in bank r, and one pass does."
 )
 BANKS = 32
-WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+WAVEFRONTS_COUNTER = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 
 
-def column(wide: int) -> tuple[dict[int, int], int]:
-    """The bank that each thread reads from, by thread, and the passes that the counter tells."""
+def banks_of_column(row_floats: int) -> tuple[dict[int, int], int]:
+    """Return the bank that each thread reads from, by thread, and the counted passes."""
     x = numbers(32, 32)
     args = (Array("x", x.shape, "float32", x), Array("y", (32,), "float32", None, True))
-    source = with_constants(own("banks"), KERNELS / "banks.cu", {"WIDE": wide})
-    trace = ran(source, Launch("column", (1, 1, 1), (32, 1, 1), args))
+    source = with_constants(figure_kernel("banks"), KERNELS / "banks.cu", {"WIDE": row_floats})
+    trace = run_traced(source, Launch("column", (1, 1, 1), (32, 1, 1), args))
     reads = [t for t in touches(trace) if t.space == "shared" and t.access == "read"]
-    return {t.thread[0]: t.number % BANKS for t in reads}, int(trace.counters[WAVEFRONTS])
+    return {t.thread[0]: t.number % BANKS for t in reads}, int(trace.counters[WAVEFRONTS_COUNTER])
 
 
 def draw_bank_conflicts() -> Figure:
-    """Two panels: the bank of each thread's element."""
+    """Draw the bank of each thread's element, without padding and with it."""
     figure, (row,) = sheet(1, 2, 3.7)
-    for panel, wide in zip(row, (32, 33), strict=True):
-        banks, passes = column(wide)
-        _bank_conflicts_panel(panel, banks)
-        titled(panel, f"tile[32][{wide}], first column: {passes} pass{'es' * (passes > 1)}")
+    for panel, row_floats in zip(row, (32, 33), strict=True):
+        banks, passes = banks_of_column(row_floats)
+        _draw_banks(panel, banks)
+        titled(panel, f"tile[32][{row_floats}], first column: {passes} pass{'es' * (passes > 1)}")
     return figure
 
 
-def _bank_conflicts_panel(axes: Axes, banks: dict[int, int]) -> None:
-    crowded = {bank for bank, held in Counter(banks.values()).items() if held > 1}
+def _draw_banks(axes: Axes, banks: dict[int, int]) -> None:
+    crowded = {bank for bank, count in Counter(banks.values()).items() if count > 1}
     for thread, bank in banks.items():
         color = RED if bank in crowded else DARK_BLUE
         axes.add_patch(Rectangle((bank, thread), 1, 1, facecolor=color))
@@ -143,124 +148,119 @@ def _bank_conflicts_panel(axes: Axes, banks: dict[int, int]) -> None:
     axes.set_ylabel("thread: row of the tile", fontsize=8.5)
 
 
-# Tiles of 3 x 3 in one dynamic array: which thread writes which float of it.
-
 SHARED_ARRAY_ALT = (
     "The array tiles as 18 cells in a row. Floats 0 to 8 are A's tile, row by row, and floats 9 "
     "to 17 are B's; each float is written by the thread whose x and y are its column and row in "
     "the tile."
 )
-TILE = 3
+SHARED_TILE = 3
 
 
-def writers() -> dict[int, tuple[int, int, str]]:
-    """For each float of `tiles` its writer's x and y in the first phase, and the matrix whose
-    element it then loads.
-    """
-    args = (*matrices(TILE, TILE, TILE), *(whole(name, TILE) for name in ("m", "n", "k", "tile")))
-    launch = Launch("matmul", (1, 1, 1), (TILE, TILE, 1), args, shared=8 * TILE * TILE)
-    seen = [t for t in touches(ran(solution("dynamic-tile"), launch)) if t.phase == 0]
-    origin = {(t.thread, t.line): t.variable for t in seen if t.space == "global"}
+def shared_writers() -> dict[int, tuple[int, int, str]]:
+    """Return each float's writer in the first phase: x, y, and the matrix that it loads from."""
+    side = SHARED_TILE
+    sizes = (int_argument(name, side) for name in ("m", "n", "k", "tile"))
+    args = (*matrices(side, side, side), *sizes)
+    launch = Launch("matmul", (1, 1, 1), (side, side, 1), args, shared=8 * side * side)
+    touched = [t for t in touches(run_traced(solution("dynamic-tile"), launch)) if t.phase == 0]
+    origin = {(t.thread, t.line): t.variable for t in touched if t.space == "global"}
     return {
         t.number: (t.thread[0], t.thread[1], origin[t.thread, t.line])
-        for t in seen
+        for t in touched
         if t.space == "shared"
     }
 
 
 def draw_shared_array() -> Figure:
-    """One row of cells."""
+    """Draw the array as one row of cells."""
     figure, ((axes,),) = sheet(1, 1, 1.2)
-    held = writers()
-    fills = {(0, n): BLUE if name == "A" else ORANGE for n, (_, _, name) in held.items()}
-    texts = {(0, n): f"{name}\n({x},{y})" for n, (x, y, name) in held.items()}
-    cells(axes, 1, len(held), fills, texts, size=7)
-    for number in held:
+    writers = shared_writers()
+    fills = {(0, n): BLUE if name == "A" else ORANGE for n, (_, _, name) in writers.items()}
+    texts = {(0, n): f"{name}\n({x},{y})" for n, (x, y, name) in writers.items()}
+    cells(axes, 1, len(writers), fills, texts, size=7)
+    for number in writers:
         axes.text(number + 0.5, 1.12, str(number), ha="center", va="top", fontsize=7)
     axes.set_ylim(1.5, -0.1)
-    titled(axes, f"float tiles[{len(held)}]: the matrix and the thread (x,y) that writes it")
+    titled(axes, f"float tiles[{len(writers)}]: the matrix and the thread (x,y) that writes it")
     return figure
 
-
-# Atomics on global memory of the two histograms, as the number of elements grows.
 
 ATOMICS_ALT = (
     "Atomic operations on global memory over the number of elements, both axes logarithmic, for "
     "4 blocks of 256 threads. Without private bins there is one for each element. With private "
     "bins there are at most 4 x 256 = 1,024, however many elements there are."
 )
-BLOCKS, THREADS, BINS = 4, 256, 256
-SIZES = (256, 1024, 4096, 16384, 65536)
+HISTOGRAM_BLOCKS, HISTOGRAM_THREADS, BINS = 4, 256, 256
+HISTOGRAM_SIZES = (256, 1024, 4096, 16384, 65536)
 ATOMICS_COUNTER = "ptx__thread_atomics_mem_global.sum"
 
 
-def atomics(source: str, n: int) -> float:
-    """Atomics on global memory that one launch makes on n bytes drawn from all 256 values."""
+def count_atomics(source: str, n: int) -> float:
+    """Count the atomics on global memory of one launch on n bytes drawn from all 256 values."""
     data = np.random.default_rng(1).integers(0, BINS, n, np.uint8)
     args = (
         Array("data", data.shape, "uint8", data),
         Array("bins", (BINS,), "uint32", np.zeros(BINS, np.uint32), True),
-        whole("n", n),
+        int_argument("n", n),
     )
-    launch = Launch("histogram", (BLOCKS, 1, 1), (THREADS, 1, 1), args)
-    return ran(source, launch, table=False).counters[ATOMICS_COUNTER]
+    launch = Launch("histogram", (HISTOGRAM_BLOCKS, 1, 1), (HISTOGRAM_THREADS, 1, 1), args)
+    return run_traced(source, launch, table=False).counters[ATOMICS_COUNTER]
 
 
 def draw_atomics() -> Figure:
-    """Two lines, named where they end."""
+    """Draw one line for the baseline and one for the solution, both axes logarithmic."""
     figure, ((axes,),) = sheet(1, 1, 3.0)
     rows = (
         ("every element to the global bins", baseline("histogram"), RED, "o-"),
         ("private bins in shared memory", solution("histogram"), DARK_BLUE, "s--"),
     )
     for name, source, color, line in rows:
-        axes.loglog(SIZES, [atomics(source, n) for n in SIZES], line, color=color, label=name)
-    axes.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
+        counts = [count_atomics(source, n) for n in HISTOGRAM_SIZES]
+        axes.loglog(HISTOGRAM_SIZES, counts, line, color=color, label=name)
+    axes.set_xticks(HISTOGRAM_SIZES, [f"{n:,}" for n in HISTOGRAM_SIZES])
     axes.minorticks_off()
     axes.set_xlabel("elements")
     axes.set_ylabel("atomics on global memory")
     axes.legend(frameon=False)
     axes.grid(color="#DDDDDD", linewidth=0.6)
-    titled(axes, f"{BLOCKS} blocks of {THREADS} threads, {BINS} bins")
+    titled(axes, f"{HISTOGRAM_BLOCKS} blocks of {HISTOGRAM_THREADS} threads, {BINS} bins")
     return figure
 
-
-# The last block of vector-add's 1000 elements: which of its 256 threads touch anything.
 
 LAST_BLOCK_ALT = (
     "The 256 threads of block 3 as 8 warps of 32. Threads 0 to 231 work, on elements 768 to "
     "999; the last 24 threads, all of them in warp 7, touch nothing."
 )
-ELEMENTS, LAST_BLOCK_THREADS, WARP = 1000, 256, 32
+ELEMENTS, BLOCK_THREADS, WARP = 1000, 256, 32
 
 
-def arguments(n: int) -> tuple[Argument, ...]:
-    """Two vectors of n floats and one for their sum."""
+def vector_arguments(n: int) -> tuple[Argument, ...]:
+    """Return the arguments of `vector_add`: two vectors of n floats and one for their sum."""
     return (
         Array("a", (n,), "float32", numbers(n)),
         Array("b", (n,), "float32", numbers(n)),
         Array("c", (n,), "float32", None, True),
-        whole("n", n),
+        int_argument("n", n),
     )
 
 
-def written() -> dict[int, int]:
-    """The element of c that each thread of the last block writes, by thread."""
-    blocks = -(-ELEMENTS // LAST_BLOCK_THREADS)
-    launch = Launch("vector_add", (blocks, 1, 1), (LAST_BLOCK_THREADS, 1, 1), arguments(ELEMENTS))
-    seen = touches(ran(solution("vector-add"), launch))
+def last_block_writes() -> dict[int, int]:
+    """Return the element of c that each thread of the last block writes, by thread."""
+    blocks = -(-ELEMENTS // BLOCK_THREADS)
+    launch = Launch("vector_add", (blocks, 1, 1), (BLOCK_THREADS, 1, 1), vector_arguments(ELEMENTS))
+    touched = touches(run_traced(solution("vector-add"), launch))
     last = (blocks - 1, 0, 0)
-    return {t.thread[0]: t.number for t in seen if t.variable == "c" and t.block == last}
+    return {t.thread[0]: t.number for t in touched if t.variable == "c" and t.block == last}
 
 
 def draw_last_block() -> Figure:
-    """One cell a thread, a row a warp, with the element it works on in three of them."""
+    """Draw one cell for each thread and one row for each warp, with the warp's first element."""
     figure, ((axes,),) = sheet(1, 1, 1.75)
-    elements = written()
-    idle = frozenset(divmod(t, WARP) for t in range(LAST_BLOCK_THREADS) if t not in elements)
+    elements = last_block_writes()
+    idle = frozenset(divmod(t, WARP) for t in range(BLOCK_THREADS) if t not in elements)
     fills = {divmod(t, WARP): BLUE for t in elements}
-    cells(axes, LAST_BLOCK_THREADS // WARP, WARP, fills, {}, hatched=idle)
-    for warp in range(LAST_BLOCK_THREADS // WARP):
+    cells(axes, BLOCK_THREADS // WARP, WARP, fills, {}, hatched=idle)
+    for warp in range(BLOCK_THREADS // WARP):
         axes.text(-0.3, warp + 0.5, f"warp {warp}", ha="right", va="center", fontsize=8)
         first = elements[warp * WARP]
         axes.text(WARP + 0.3, warp + 0.5, f"c[{first}] on", ha="left", va="center", fontsize=8)
