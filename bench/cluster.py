@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.batch import LAB, made_class
 from bench.table import print_table
 from grader.batch.cluster import DaskRunner, connect
-from grader.batch.task import Task, Terms
+from grader.batch.task import BatchOptions, Task
 from grader.labs.reading import load_lab
 from tests.batch.daskcluster import Cluster, cluster
 
@@ -47,10 +47,10 @@ def fresh(folder: Path, first: int, count: int) -> list[Task]:
 def measured(found: Cluster, folder: Path, count: int) -> tuple[float, float, float]:
     """Seconds a task of nothing, and of `count` submissions on one worker and on two."""
     lab = load_lab(LAB)
-    runner = DaskRunner(connect(found.address), lab, Terms())
+    runner = DaskRunner(connect(found.address), lab, BatchOptions())
     run(runner, fresh(folder, 0, 2), 1)  # what a worker loads once
     one = run(runner, fresh(folder, 2, count), 1)
-    idle = DaskRunner(connect(found.address), lab, Terms())
+    idle = DaskRunner(connect(found.address), lab, BatchOptions())
     assert idle._plugin is not None
     idle._plugin.problem = "does nothing"
     idle._client.register_plugin(idle._plugin)

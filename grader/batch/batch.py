@@ -14,16 +14,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.batch.intake import HandedIn
 from grader.batch.runner import Runner
+from grader.batch.store import StoreResult
 from grader.batch.task import Answer, Task
 from grader.faults import MachineFault
 from grader.gradebook.attempts import this_worker
-from grader.gradebook.book import FAULTS, Claim, Event, Gradebook
+from grader.gradebook.book import MAX_FAULTS, AuditEvent, Claim, Gradebook
 
 # The claims on what is being graded, renewed while it is.
 
-LEASE = 60.0
+LEASE_SECONDS = 60.0
 """Seconds. Others take a submission over when its grader has said nothing for so long, as one on
 another machine that has died does; one of this machine they know to be dead at once."""
 
@@ -33,7 +33,7 @@ class Leases:
     meanwhile stops nothing: what is late is told when the grade is to be kept.
     """
 
-    def __init__(self, book: Gradebook, lease: float = LEASE) -> None:
+    def __init__(self, book: Gradebook, lease: float = LEASE_SECONDS) -> None:
         self._book, self._lease = book, lease
         self._claims: dict[int, Claim] = {}
         self._lock = threading.Lock()
@@ -91,7 +91,7 @@ class Plan:
 
 
 def plan(
-    handed: Sequence[HandedIn],
+    handed: Sequence[StoreResult],
     grades: Mapping[int, tuple[str, Any]],
     wanted: Collection[int],
     key: str,
@@ -109,7 +109,7 @@ def plan(
     )
 
 
-def proposal_name(key: str, audit: Iterable[Event]) -> str:
+def proposal_name(key: str, audit: Iterable[AuditEvent]) -> str:
     """The name of the regrade under that key: the same until it is adopted, so that one that was
     stopped goes on; then a new one.
     """
@@ -118,10 +118,10 @@ def proposal_name(key: str, audit: Iterable[Event]) -> str:
     return f"{stem}-{len(adopted) + 1}"
 
 
-IN_A_ROW = 8
+MAX_CONSECUTIVE_FAULTS = 8
 """Submissions one after the other at which the machine fails before it is taken for broken."""
 
-POLL = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks at what others are grading."""
 
 
@@ -146,12 +146,12 @@ class Outcome:
     failures: tuple[tuple[int, Answer], ...] = ()
 
 
-Told = Callable[[Step], None]
+OnStep = Callable[[Step], None]
 
 
 def run_batch(
     lab: str, key: str, tasks: Sequence[Task], book: Gradebook, runner: Runner, *,
-    proposal: str = "", told: Told = lambda step: None,
+    proposal: str = "", on_step: OnStep = lambda step: None,
 ) -> Outcome:  # fmt: skip
     """Grade all the tasks and keep their grades under `key`; as a proposal when one is named.
 
@@ -160,7 +160,7 @@ def run_batch(
     grades before it are kept.
     """
     with Leases(book) as leases:
-        batch = _Batch(lab, key, proposal, book, runner, leases, told)
+        batch = _Batch(lab, key, proposal, book, runner, leases, on_step)
         return batch.run(tasks)
 
 
@@ -169,10 +169,10 @@ class _Batch:
 
     def __init__(
         self, lab: str, key: str, proposal: str, book: Gradebook, runner: Runner, leases: Leases,
-        told: Told,
+        on_step: OnStep,
     ) -> None:  # fmt: skip
         self._lane = (lab, key, proposal)
-        self._book, self._runner, self._leases, self._told = book, runner, leases, told
+        self._book, self._runner, self._leases, self._on_step = book, runner, leases, on_step
         self._worker = this_worker("batch")
         self._waiting: deque[Task] = deque()
         self._elsewhere: list[Task] = []
@@ -187,7 +187,7 @@ class _Batch:
         while self._waiting or self._running or self._elsewhere:
             self._hand_out()
             if self._running:
-                answer = self._runner.next(POLL)
+                answer = self._runner.next(POLL_SECONDS)
                 if answer is not None:
                     self._take(self._running.pop(answer.number), answer)
             elif self._elsewhere:
@@ -207,7 +207,7 @@ class _Batch:
     def _look_elsewhere(self) -> None:
         """What another process had: graded there by now, or to be claimed here."""
         lab, key, proposal = self._lane
-        time.sleep(POLL)
+        time.sleep(POLL_SECONDS)
         open_ = {stored.id for stored in self._book.wanted(lab, key, proposal=proposal)}
         self._waiting.extend(task for task in self._elsewhere if task.number in open_)
         self._total -= sum(task.number not in open_ for task in self._elsewhere)
@@ -216,7 +216,7 @@ class _Batch:
     def _take(self, task: Task, answer: Answer) -> None:
         claim = self._leases.end(task.number)
         again = False
-        if answer.is_labs:
+        if answer.is_lab_fault:
             self._book.release(claim)
             self._failures[task.number] = answer
         elif answer.grade is not None and answer.is_graded:
@@ -224,19 +224,19 @@ class _Batch:
             self._in_a_row.clear()
         else:
             count = self._book.fault(claim, answer.grade or answer.failure)
-            again = count < FAULTS and not answer.is_final
+            again = count < MAX_FAULTS and not answer.is_final
             if again:
                 self._waiting.append(task)
             else:
                 self._failures[task.number] = answer
             self._in_a_row.add(task.number)
         self._done += not again
-        self._told(Step(task, answer, self._done, self._total, again))
-        if len(self._in_a_row) >= IN_A_ROW:
-            raise _broken(answer)
+        self._on_step(Step(task, answer, self._done, self._total, again))
+        if len(self._in_a_row) >= MAX_CONSECUTIVE_FAULTS:
+            raise _broken_machine(answer)
 
 
-def _broken(answer: Answer) -> MachineFault:
+def _broken_machine(answer: Answer) -> MachineFault:
     what = f"the machine fails at one submission after the other: {answer.reason}"
     fix = "`grader doctor` looks at it; when it is mended, the same command goes on"
     return MachineFault(what, fix=fix)

@@ -23,7 +23,7 @@ from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_
 from distributed.comm.addressing import parse_address
 from distributed.comm.registry import get_backend
 
-from grader.batch.task import Answer, Task, Terms, perform, quiz_files, tools_here
+from grader.batch.task import Answer, BatchOptions, Task, grade_task, local_tools, quiz_files
 from grader.faults import Fault, LabFault, MachineFault
 from grader.labs.model import Lab
 from grader.labs.reading import lab_digest, load_lab
@@ -40,7 +40,7 @@ class PackedLab:
     files: tuple[tuple[str, bytes], ...]
 
 
-def pack(lab: Lab) -> PackedLab:
+def pack_lab(lab: Lab) -> PackedLab:
     """All that grading needs of a lab: its folder, and what its quiz measures of the solutions;
     never the solution itself otherwise. Raises LabFault.
     """
@@ -67,7 +67,7 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def unpack(packed: PackedLab, folder: Path) -> Lab:
+def unpack_lab(packed: PackedLab, folder: Path) -> Lab:
     """The lab, its files written below an empty folder. Raises LabFault when it is not the same
     there.
     """
@@ -81,22 +81,22 @@ def unpack(packed: PackedLab, folder: Path) -> Lab:
     return lab
 
 
-ANSWER = 20.0
+CONNECT_SECONDS = 20.0
 """Seconds in which a scheduler has to answer."""
 
-PATIENCE = 60.0
+WORKER_SECONDS = 60.0
 """Seconds in which a first worker has to join."""
 
-GPU_PATIENCE = 30.0
+GPU_WORKER_SECONDS = 30.0
 """Seconds after that in which one with a GPU has to: workers started together join one by one."""
 
-MEMORY = "4 GB"
+DEFAULT_MEMORY = "4 GB"
 """What a Slurm job asks for where the site's configuration does not say."""
 
-_FRESH = 2.0
+_COUNT_SECONDS = 2.0
 """Seconds for which the number of workers is taken for true."""
 
-_POLL = 0.2
+_POLL_SECONDS = 0.2
 """Seconds between two looks for a worker with a GPU."""
 
 
@@ -107,16 +107,16 @@ class LabPlugin(WorkerPlugin):
 
     lab: Lab
 
-    def __init__(self, packed: PackedLab, terms: Terms, tools: Mapping[str, str]) -> None:
+    def __init__(self, packed: PackedLab, terms: BatchOptions, tools: Mapping[str, str]) -> None:
         self.name = f"grade-{uuid.uuid4().hex}"
         self.packed, self.terms, self.tools = packed, terms, tools
         self.problem = ""
 
     def setup(self, worker: Worker) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="lab-", dir=worker.local_directory))
-        self.lab = unpack(self.packed, self.folder)
+        self.lab = unpack_lab(self.packed, self.folder)
         try:
-            if (own := tools_here(self.terms.on)) != self.tools:
+            if (own := local_tools(self.terms.on)) != self.tools:
                 self.problem = f"worker {worker.address} has {own}, others have {self.tools}"
         except MachineFault as fault:
             self.problem = f"worker {worker.address}: {fault}"
@@ -125,14 +125,14 @@ class LabPlugin(WorkerPlugin):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def perform_there(name: str, task: Task) -> Answer:
+def grade_on_worker(name: str, task: Task) -> Answer:
     """What runs on the worker."""
     plugin = get_worker().plugins.get(name)
     if not isinstance(plugin, LabPlugin):
         return Answer(task.number, failure="the worker has no lab yet")
     if plugin.problem:
         return Answer(task.number, failure=plugin.problem)
-    return perform(plugin.lab, task, plugin.terms)
+    return grade_task(plugin.lab, task, plugin.terms)
 
 
 class DaskRunner:
@@ -140,7 +140,7 @@ class DaskRunner:
     another on the same worker, so that one that kills its worker kills nobody else's chances.
     """
 
-    def __init__(self, client: Client, lab: Lab, terms: Terms) -> None:
+    def __init__(self, client: Client, lab: Lab, terms: BatchOptions) -> None:
         self._client = client
         self._where = str(client.scheduler_info()["address"])
         self._resources = {"GPU": 1} if terms.on == "gpu" else None
@@ -151,7 +151,7 @@ class DaskRunner:
         try:
             self._wait_for_workers()
             self.tools = self._tools(terms)
-            self._plugin = LabPlugin(pack(lab), terms, self.tools)
+            self._plugin = LabPlugin(pack_lab(lab), terms, self.tools)
             self._client.register_plugin(self._plugin)
         except BaseException:
             self.close()
@@ -160,7 +160,7 @@ class DaskRunner:
     @property
     def at_a_time(self) -> int:
         """The threads of all workers, or their GPUs, as of a moment ago."""
-        if monotonic() - self._counted > _FRESH:
+        if monotonic() - self._counted > _COUNT_SECONDS:
             self._width = self._count()
             self._counted = monotonic()
         return max(self._width, 1)
@@ -168,7 +168,7 @@ class DaskRunner:
     def submit(self, task: Task) -> None:
         assert self._plugin is not None, "a runner without workers takes no tasks"
         future = self._client.submit(
-            perform_there,
+            grade_on_worker,
             self._plugin.name,
             task,
             key=f"{self._plugin.name}-{task.number}-{uuid.uuid4().hex[:8]}",
@@ -206,7 +206,7 @@ class DaskRunner:
             said = f"{died} workers died of it, one after the other"
             return Answer(number, failure=said, is_final=True)
         except Fault as fault:
-            return Answer(number, failure=str(fault), is_labs=isinstance(fault, LabFault))
+            return Answer(number, failure=str(fault), is_lab_fault=isinstance(fault, LabFault))
         except Exception as error:
             self._check()
             said = f"{type(error).__name__}: {error}"
@@ -227,28 +227,28 @@ class DaskRunner:
             return sum(int(worker["nthreads"]) for worker in workers.values())
         return sum(int(worker["resources"].get("GPU", 0)) for worker in workers.values())
 
-    def _tools(self, terms: Terms) -> Mapping[str, str]:
+    def _tools(self, terms: BatchOptions) -> Mapping[str, str]:
         """Ours, or where only workers have GPUs, those of one of them. Raises MachineFault."""
         if self._resources is None:
-            return tools_here(terms.on)
-        asked = self._client.submit(tools_here, terms.on, resources=self._resources, pure=False)
+            return local_tools(terms.on)
+        asked = self._client.submit(local_tools, terms.on, resources=self._resources, pure=False)
         tools: Mapping[str, str] = asked.result()
         return tools
 
     def _wait_for_workers(self) -> None:
         """One at least. A queue such as Slurm's may take its time."""
-        patience = PATIENCE if self._client.cluster is None else None
+        patience = WORKER_SECONDS if self._client.cluster is None else None
         try:
             self._client.wait_for_workers(1, timeout=patience)
         except TimeoutError:
             raise self._nobody("no worker has joined the cluster", "") from None
         if self._resources is None:
             return
-        end = monotonic() + GPU_PATIENCE
+        end = monotonic() + GPU_WORKER_SECONDS
         while not self._count():
             if monotonic() > end:
                 raise self._nobody("no worker has a GPU", " --resources GPU=1")
-            sleep(_POLL)
+            sleep(_POLL_SECONDS)
 
     def _nobody(self, what: str, more: str) -> MachineFault:
         fix = f"start one: dask worker {self._where} --nthreads 1{more}"
@@ -268,7 +268,7 @@ def connect(address: str) -> Client:
         raise LabFault(what, where=address, fix=fix) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told as a fault
     try:
-        return Client(address, timeout=ANSWER, set_as_default=False)
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError) as error:
         what = f"no scheduler answers: {error}"
         raise MachineFault(what, where=address, fix=fix) from None
@@ -282,7 +282,7 @@ def start_on_slurm(jobs: int) -> Client:
     from dask_jobqueue.slurm import SLURMCluster
 
     fix = "dask-jobqueue's configuration, ~/.config/dask/jobqueue.yaml, has a section `slurm`"
-    memory = config.get("jobqueue.slurm.memory", None) or MEMORY
+    memory = config.get("jobqueue.slurm.memory", None) or DEFAULT_MEMORY
     try:
         cluster = SLURMCluster(cores=1, processes=1, memory=memory)
         cluster.scale(jobs=jobs)

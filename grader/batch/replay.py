@@ -23,20 +23,20 @@ from grader.grading.record import Grade, Provenance, check_json, total
 from grader.grading.timing import from_samples
 from grader.labs.model import Lab
 from grader.labs.quiz import AnswerSheet
-from grader.reports.clean import clean, clip
+from grader.reports.printable import clip, printable
 from grader.reports.redact import redact
 from grader.submissions.files import parse_submission
 
 # Two grades of one submission side by side: everything that they say differently.
 
 SPEED = "speed"
-SHOWN = 60
+MAX_VALUE_CELLS = 60
 """Cells of a value that a difference shows."""
 
-CLOSE = 1e-9
+TOLERANCE = 1e-9
 """Relative: numbers closer than this are the same, whatever they have been through."""
 
-PEAKS = "percent_of"
+PEAK_SHARE = "percent_of"
 """Measurements that are shares of a device's own peaks, which a record does not have."""
 
 _NOTHING = object()
@@ -74,10 +74,10 @@ def differences(record: Grade, made: Grade, *, timed_again: bool = False) -> Ite
     """What the grades themselves say differently, in score, checks and cases. Of a speed that was
     measured anew, only the verdict has to be the same.
     """
-    yield from _walk("", _told(record, timed_again), _told(made, timed_again))
+    yield from _walk("", _compared_values(record, timed_again), _compared_values(made, timed_again))
 
 
-def _told(grade: Grade, timed_again: bool) -> Mapping[str, Any]:
+def _compared_values(grade: Grade, timed_again: bool) -> Mapping[str, Any]:
     points, judged, most, _ = vars(grade.score).values()
     score = {"points": points, "judged_max": judged, "max_score": most}
     checks = [_check(check_json(check), timed_again) for check in grade.checks]
@@ -89,7 +89,7 @@ def _told(grade: Grade, timed_again: bool) -> Mapping[str, Any]:
 def _check(told: Mapping[str, Any], timed_again: bool) -> Mapping[str, Any]:
     if timed_again and told["name"] == SPEED:
         return {"name": SPEED, "status": told["status"]}
-    kept = {n: v for n, v in told["measurements"].items() if not n.startswith(PEAKS)}
+    kept = {n: v for n, v in told["measurements"].items() if not n.startswith(PEAK_SHARE)}
     return {**told, "measurements": kept}
 
 
@@ -113,17 +113,17 @@ def _walk(path: str, old: Any, new: Any) -> Iterator[Difference]:
         for number, (before, now) in enumerate(zip(old, new, strict=True), start=1):
             yield from _walk(f"{path}.{number}", before, now)
     elif not _same(old, new):
-        yield Difference(clean(path), _words(old), _words(new))
+        yield Difference(printable(path), _value_text(old), _value_text(new))
 
 
 def _same(old: Any, new: Any) -> bool:
     if isinstance(old, float | int) and isinstance(new, float | int):
         both = math.isnan(old) and math.isnan(new)
-        return both or math.isclose(old, new, rel_tol=CLOSE)
+        return both or math.isclose(old, new, rel_tol=TOLERANCE)
     return bool(old == new)
 
 
-def _words(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """A value as a difference shows it; of what has parts, how many."""
     if value is _NOTHING:
         return "nothing"
@@ -133,17 +133,20 @@ def _words(value: Any) -> str:
         return f"{len(value)} of them"
     if isinstance(value, float):
         return f"{value:.12g}"
-    return clip(clean(value if isinstance(value, str) else json.dumps(value)), SHOWN) or "nothing"
+    return (
+        clip(printable(value if isinstance(value, str) else json.dumps(value)), MAX_VALUE_CELLS)
+        or "nothing"
+    )
 
 
-OUTSIDE = ("sanitizer", "profile")
+TOOL_CHECKS = ("sanitizer", "profile")
 """Checks beside a lab's own, worth no points, that the toolkit's tools on a GPU have made."""
 
 _ALIAS = re.compile(r"hidden-\d+")
 
 
 @dataclass(frozen=True)
-class Sources:
+class ReplayInputs:
     """What a grade is made again of: the submission's bytes, the answers handed in beside them,
     and the seed that the inputs are drawn from.
     """
@@ -160,7 +163,7 @@ class Replay:
     grades say differently; `notes` tell what was taken from the record as it is.
     """
 
-    unlike: tuple[Difference, ...] = ()
+    changed_conditions: tuple[Difference, ...] = ()
     verdict: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
     made: Grade | None = None
@@ -168,13 +171,13 @@ class Replay:
     @property
     def is_same(self) -> bool:
         """Whether the same was seen again under the same conditions."""
-        return self.made is not None and not self.unlike and not self.verdict
+        return self.made is not None and not self.changed_conditions and not self.verdict
 
 
 def replay(
     lab: Lab,
     record: Grade,
-    given: Sources,
+    given: ReplayInputs,
     how: RunOptions,
     *,
     again: bool = False,
@@ -192,12 +195,12 @@ def replay(
     if unlike := tuple(_other_inputs(record, given)):
         return Replay(unlike)
     made = _graded(lab, record, given, how, again=again, progress=progress)
-    trusted = tuple(_trusted(record, again=again))
-    made = _with(made, trusted)
+    trusted = tuple(_kept_checks(record, again=again))
+    made = _with_checks(made, trusted)
     if made.score.status == "incomplete":
         why = next((check.summary for check in made.checks if check.status == "error"), "")
         raise MachineFault(f"the grade could not be made again: {why}", fix="try it again")
-    notes = tuple(f"{check.name} is as recorded: {_why(check)}" for check in trusted)
+    notes = tuple(f"{check.name} is as recorded: {_reason(check)}" for check in trusted)
     seen = redact(made) if is_redacted(record) else made
     return Replay(
         tuple(conditions(record.provenance, made.provenance)),
@@ -213,7 +216,7 @@ def is_redacted(record: Grade) -> bool:
     return bool(hidden) and all(_ALIAS.fullmatch(c.name) and not c.size for c in hidden)
 
 
-def _other_inputs(record: Grade, given: Sources) -> Iterator[Difference]:
+def _other_inputs(record: Grade, given: ReplayInputs) -> Iterator[Difference]:
     digest = hashlib.sha256(given.data).hexdigest()
     if record.submission_sha256 and digest != record.submission_sha256:
         yield Difference("source (SHA-256)", record.submission_sha256, digest)
@@ -223,7 +226,13 @@ def _other_inputs(record: Grade, given: Sources) -> Iterator[Difference]:
 
 
 def _graded(
-    lab: Lab, record: Grade, given: Sources, how: RunOptions, *, again: bool, progress: Progress
+    lab: Lab,
+    record: Grade,
+    given: ReplayInputs,
+    how: RunOptions,
+    *,
+    again: bool,
+    progress: Progress,
 ) -> Grade:
     on: Literal["sim", "gpu"] = "gpu" if record.backend == "gpu" else "sim"
     try:
@@ -246,18 +255,18 @@ def _graded(
     )
 
 
-def _trusted(record: Grade, *, again: bool) -> Iterator[Result]:
+def _kept_checks(record: Grade, *, again: bool) -> Iterator[Result]:
     """The recorded checks that no replay can make again: what went wrong in a timed launch, and
     what the toolkit's own tools said. They are worth nothing.
     """
     for check in record.checks:
-        if check.name in OUTSIDE:
+        if check.name in TOOL_CHECKS:
             yield replace(check, points=0.0, max_points=0.0)
-        if check.name == SPEED and check.status == "fail" and _why(check) and not again:
+        if check.name == SPEED and check.status == "fail" and _reason(check) and not again:
             yield replace(check, points=0.0)
 
 
-def _why(check: Result) -> str:
+def _reason(check: Result) -> str:
     """The sort of thing that a check saw, which a replay does not."""
     if check.name != SPEED:
         return "the toolkit's tools said so, for no points"
@@ -265,7 +274,7 @@ def _why(check: Result) -> str:
     return f"{errors[0]} in a timed launch" if errors else ""
 
 
-def _with(made: Grade, trusted: tuple[Result, ...]) -> Grade:
+def _with_checks(made: Grade, trusted: tuple[Result, ...]) -> Grade:
     """The grade with those checks in the place of its own of that name, and its score."""
     held = {check.name: check for check in trusted}
     checks = [

@@ -28,7 +28,7 @@ from grader.faults import MachineFault, install_command
 # copydetect thins fingerprints out by Python's hashes of strings, which differ from process to
 # process. A window of 1 keeps every one of them, so the same class gives the same answer always.
 
-LENGTH = 25
+FINGERPRINT_LENGTH = 25
 """Characters of one fingerprint, after the view's filter: copydetect's own default, about a
 statement of a kernel. What is shorter is never seen as shared."""
 
@@ -37,7 +37,7 @@ VIEWS: tuple[View, ...] = ("structure", "wording")
 
 
 @dataclass(frozen=True)
-class Prints:
+class Fingerprints:
     """One text in one view. `places` maps a fingerprint to where it begins in the filtered text;
     `lines` has the source line, from 1, of each filtered character.
     """
@@ -53,7 +53,7 @@ class Prints:
             begin = at
             if stretches and at <= stretches[-1].stop:
                 begin = stretches.pop().start
-            stretches.append(range(begin, at + LENGTH))
+            stretches.append(range(begin, at + FINGERPRINT_LENGTH))
         return tuple(stretches)
 
     def lines_of(self, stretches: Iterable[range]) -> frozenset[int]:
@@ -61,18 +61,18 @@ class Prints:
         return frozenset(self.lines[at] for stretch in stretches for at in stretch)
 
 
-def prints(text: str, view: View) -> Prints:
+def fingerprints(text: str, view: View) -> Fingerprints:
     """The fingerprints of a source text. Raises MachineFault: copydetect is not installed.
 
     Raw strings are read as plain ones: the lexer looks for the end of each in all of the text.
     """
     kept = text.replace('R"', ' "') if view == "structure" else "".join(text.split())
     found = _fingerprint(kept, view)
-    positions = _origins(found.offsets, len(found.filtered_code), len(text))
+    positions = _source_positions(found.offsets, len(found.filtered_code), len(text))
     if view == "wording":
         positions = [at for at, character in enumerate(text) if not character.isspace()]
     starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
-    return Prints(
+    return Fingerprints(
         places={int(k): tuple(map(int, at)) for k, at in found.hash_idx.items()},
         lines=tuple(bisect_right(starts, at) for at in positions),
     )
@@ -88,7 +88,7 @@ def _fingerprint(text: str, view: View) -> Any:
         ) from None
     return CodeFingerprint(
         "submission.cu",
-        LENGTH,
+        FINGERPRINT_LENGTH,
         1,
         filter=view == "structure",
         language="cuda",
@@ -96,7 +96,7 @@ def _fingerprint(text: str, view: View) -> Any:
     )
 
 
-def _origins(offsets: Any, length: int, most: int) -> list[int]:
+def _source_positions(offsets: Any, length: int, most: int) -> list[int]:
     """Where in the text each filtered character comes from: copydetect tells how many characters
     were dropped before each place where it dropped some.
     """
@@ -106,20 +106,20 @@ def _origins(offsets: Any, length: int, most: int) -> list[int]:
     return [min(at + int(more), most - 1) for at, more in enumerate(dropped[:, 1])]
 
 
-LEAST: Mapping[View, int] = {"structure": 80, "wording": 120}
+MIN_EVIDENCE: Mapping[View, int] = {"structure": 80, "wording": 120}
 """Characters of evidence that a pair must share, about three statements: two people who close the
 same gap in their own way come to fewer."""
 
-ALIKE: Mapping[View, float] = {"structure": 0.9, "wording": 0.5}
+THRESHOLDS: Mapping[View, float] = {"structure": 0.9, "wording": 0.5}
 """The share of one side's evidence that the other must have. Structure says nothing of names, so
 nearly all of it has to be shared; the same names, comments and layout of half of it are enough."""
 
-FEW = 3
-RING = 0.1
+COMMON_COUNT = 3
+COMMON_SHARE = 0.1
 """What more than FEW, and more than this share of the class, have in common is no evidence."""
 
-SMALL = 10
-WHOLE: Mapping[View, float] = {"wording": 1.0}
+SMALL_CLASS = 10
+SMALL_CLASS_THRESHOLDS: Mapping[View, float] = {"wording": 1.0}
 """In a smaller class what is usual cannot be told: people who learn from one teacher choose the
 same names. There only texts are told of which one is wholly in the other."""
 
@@ -155,7 +155,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Likeness:
+class SimilarityReport:
     """What was found in a class. `pairs` are those to look at, the most alike first; `thin` names
     the submissions that have too little of their own to say anything about.
     """
@@ -165,35 +165,37 @@ class Likeness:
     thin: tuple[str, ...]
 
 
-def compare(texts: Mapping[str, str], known: Iterable[str]) -> Likeness:
+def compare(texts: Mapping[str, str], known: Iterable[str]) -> SimilarityReport:
     """The pairs of the class's `texts`, by name, to look at; `known` are texts that all of them had
     or were led to. Raises MachineFault: copydetect is not installed.
     """
     led = tuple(known)
-    own = {view: _own(texts, led, view) for view in VIEWS}
-    alike = ALIKE if len(texts) >= SMALL else WHOLE
+    own = {view: _evidence(texts, led, view) for view in VIEWS}
+    alike = THRESHOLDS if len(texts) >= SMALL_CLASS else SMALL_CLASS_THRESHOLDS
     pairs = (_pair(a, b, own, alike) for a, b in _candidates(own))
     found = sorted((pair for pair in pairs if pair.reasons), key=lambda p: (p.first, p.second))
     found.sort(key=lambda pair: pair.weight, reverse=True)
-    thin = (n for n in sorted(texts) if all(_amount(own[v][n]) < LEAST[v] for v in VIEWS))
-    return Likeness(len(texts), tuple(found), tuple(thin))
+    thin = (n for n in sorted(texts) if all(_amount(own[v][n]) < MIN_EVIDENCE[v] for v in VIEWS))
+    return SimilarityReport(len(texts), tuple(found), tuple(thin))
 
 
-def _own(texts: Mapping[str, str], known: Sequence[str], view: View) -> dict[str, Prints]:
+def _evidence(
+    texts: Mapping[str, str], known: Sequence[str], view: View
+) -> dict[str, Fingerprints]:
     """Each text's evidence: what is neither known nor common."""
-    every = {name: prints(text, view) for name, text in texts.items()}
-    led = {found for text in known for found in prints(text, view).places}
+    every = {name: fingerprints(text, view) for name, text in texts.items()}
+    led = {found for text in known for found in fingerprints(text, view).places}
     held = Counter(found for one in every.values() for found in one.places)
-    most = max(FEW, int(RING * len(texts)))
+    most = max(COMMON_COUNT, int(COMMON_SHARE * len(texts)))
     return {
-        name: Prints(
+        name: Fingerprints(
             {k: at for k, at in one.places.items() if k not in led and held[k] <= most}, one.lines
         )
         for name, one in every.items()
     }
 
 
-def _candidates(own: Mapping[View, Mapping[str, Prints]]) -> list[tuple[str, str]]:
+def _candidates(own: Mapping[View, Mapping[str, Fingerprints]]) -> list[tuple[str, str]]:
     """The pairs that share any evidence at all."""
     together: set[tuple[str, str]] = set()
     for view in own.values():
@@ -207,18 +209,21 @@ def _candidates(own: Mapping[View, Mapping[str, Prints]]) -> list[tuple[str, str
 
 
 def _pair(
-    first: str, second: str, own: Mapping[View, Mapping[str, Prints]], alike: Mapping[View, float]
+    first: str,
+    second: str,
+    own: Mapping[View, Mapping[str, Fingerprints]],
+    alike: Mapping[View, float],
 ) -> Pair:
     matches = {view: _match(own[view][first], own[view][second]) for view in VIEWS}
     reasons = tuple(
         view
         for view, due in alike.items()
-        if matches[view].shared >= LEAST[view] and matches[view].share >= due
+        if matches[view].shared >= MIN_EVIDENCE[view] and matches[view].share >= due
     )
     return Pair(first, second, matches, reasons)
 
 
-def _match(first: Prints, second: Prints) -> Match:
+def _match(first: Fingerprints, second: Fingerprints) -> Match:
     both = first.places.keys() & second.places.keys()
     if not both:
         return Match()
@@ -231,7 +236,7 @@ def _match(first: Prints, second: Prints) -> Match:
     )
 
 
-def _amount(one: Prints) -> int:
+def _amount(one: Fingerprints) -> int:
     """The characters of evidence in all."""
     return _length(one.covered(one.places.keys()))
 

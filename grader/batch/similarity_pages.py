@@ -1,4 +1,7 @@
-"""Alike submissions as HTML: the pairs, and each pair side by side. The pages load nothing."""
+"""Similar submissions as text, JSON and HTML: the pairs, and each pair side by side.
+
+The pages load nothing. The report is advice for the instructor, never a verdict.
+"""
 
 from __future__ import annotations
 
@@ -11,73 +14,74 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 from rich.text import Text
 
-from grader.batch.similarity import SMALL, Likeness, Match, Pair
+from grader.batch.similarity import SMALL_CLASS, VIEWS, Match, Pair, SimilarityReport
 from grader.labs.model import Lab
-from grader.reports.clean import clean, clip, wrap
-from grader.reports.page.write import pages as report_pages
-from grader.reports.page.write import policy
-
-# What is said about alike submissions. It is advice to a person, never a verdict.
+from grader.reports.page.write import content_security_policy
+from grader.reports.page.write import load_templates as report_pages
+from grader.reports.printable import clip, printable, wrap
 
 ADVICE = (
-    "Alike is not copied. Two students who sat together, or found the same page, write alike; so "
-    "may two who never met. Read both, ask both, and let no number decide."
+    "Similar is not copied. Students who worked side by side, or read the same page, write similar "
+    "code; so may students who never met. Read both submissions and ask both students before you "
+    "decide. No number decides."
 )
-NAME = 24
+MAX_NAME_CELLS = 24
 
 
 def percent(match: Match) -> str:
-    """A share of evidence: "93 %", "-" where nothing is shared."""
+    """Return a share of evidence as "93 %", or "-" when nothing is shared."""
     return f"{100 * match.share:.0f} %" if match.shared else "-"
 
 
-def told(found: Likeness) -> str:
-    """How much was found, in one line."""
-    count = len(found.pairs)
+def headline(report: SimilarityReport) -> str:
+    """Say in one line how many pairs are unusually similar."""
+    count = len(report.pairs)
     if not count:
-        return f"no two of {found.submissions} submissions are unusually alike"
-    said = "1 pair is" if count == 1 else f"{count} pairs are"
-    return f"{said} unusually alike, of {found.submissions} submissions"
+        return f"no two of {report.submissions} submissions are unusually similar"
+    verb = "1 pair is" if count == 1 else f"{count} pairs are"
+    return f"{verb} unusually similar, of {report.submissions} submissions"
 
 
-def method(found: Likeness) -> str:
-    """How it was found."""
-    said = (
-        "Left out of the comparison: what the lab gives, what its solution and its baseline have, "
-        "and what many of the class share. A percentage is the part of one submission's remaining "
-        "text that the other has, too. Structure is compared without names and comments, wording "
+def method_note(report: SimilarityReport) -> str:
+    """Explain the comparison."""
+    text = (
+        "The comparison leaves out the lab's own code, the code of its solution and baseline, and "
+        "code that many submissions share. A percentage is the part of one submission's remaining "
+        "code that the other also has. Structure is compared without names and comments, wording "
         "with them."
     )
-    few = f" In a class of fewer than {SMALL}, only texts that are wholly the same are told."
-    return said + (few if found.submissions < SMALL else "")
+    few = f" Below {SMALL_CLASS} submissions, only code that the other has entirely is reported."
+    return text + (few if report.submissions < SMALL_CLASS else "")
 
 
-def alike_report(found: Likeness, width: int = 80) -> Text:
-    """The pairs as a table, whom nothing can be said about, and what it means."""
-    lines = [Text(told(found), "bold")]
-    if found.pairs:
-        head = f"{'submission':<{NAME}}  {'and':<{NAME}}  {'structure':>9}  {'wording':>7}"
-        lines += [Text(), Text(head, "bold"), *(Text(row) for row in _rows(found))]
-    if found.thin:
-        names = ", ".join(clip(clean(name), NAME) for name in found.thin)
-        text = f"too little of their own to say anything about: {names}"
+def similarity_report(report: SimilarityReport, width: int = 80) -> Text:
+    """List the pairs as a table, the submissions too short to compare, and how to read both."""
+    lines = [Text(headline(report), "bold")]
+    if report.pairs:
+        head = _table_row("submission", "and", "structure", "wording")
+        lines += [Text(), Text(head, "bold"), *(Text(_pair_row(pair)) for pair in report.pairs)]
+    if report.thin:
+        names = ", ".join(clip(printable(name), MAX_NAME_CELLS) for name in report.thin)
+        text = f"too little own code to compare: {names}"
         lines += [Text(), Text("\n".join(wrap(text, width, "  ")))]
-    said = "\n".join(wrap(f"{method(found)} {ADVICE}", width))
-    return Text("\n").join([*lines, Text(), Text(said, "dim")])
+    notes = "\n".join(wrap(f"{method_note(report)} {ADVICE}", width))
+    return Text("\n").join([*lines, Text(), Text(notes, "dim")])
 
 
-def _rows(found: Likeness) -> list[str]:
-    return [
-        f"{clip(clean(pair.first), NAME):<{NAME}}  {clip(clean(pair.second), NAME):<{NAME}}"
-        f"  {percent(pair.matches['structure']):>9}  {percent(pair.matches['wording']):>7}"
-        for pair in found.pairs
-    ]
+def _pair_row(pair: Pair) -> str:
+    structure, wording = (percent(pair.matches[view]) for view in VIEWS)
+    return _table_row(printable(pair.first), printable(pair.second), structure, wording)
 
 
-def alike_json(found: Likeness) -> dict[str, Any]:
-    """The same as plain values."""
+def _table_row(first: str, second: str, structure: str, wording: str) -> str:
+    names = (f"{clip(name, MAX_NAME_CELLS):<{MAX_NAME_CELLS}}" for name in (first, second))
+    return f"{'  '.join(names)}  {structure:>9}  {wording:>7}"
+
+
+def similarity_json(report: SimilarityReport) -> dict[str, Any]:
+    """Return the report as plain values for JSON."""
     return {
-        "submissions": found.submissions,
+        "submissions": report.submissions,
         "pairs": [
             {
                 "first": pair.first,
@@ -85,9 +89,9 @@ def alike_json(found: Likeness) -> dict[str, Any]:
                 "reasons": list(pair.reasons),
                 **{view: _match_json(match) for view, match in pair.matches.items()},
             }
-            for pair in found.pairs
+            for pair in report.pairs
         ],
-        "thin": list(found.thin),
+        "thin": list(report.thin),
         "advice": ADVICE,
     }
 
@@ -116,7 +120,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Line:
-    """A source line; `mark` is the view in which the other has it, too, or ""."""
+    """A source line; `mark` is the view in which the other submission has it too, or ""."""
 
     number: int
     text: str
@@ -131,39 +135,45 @@ class Side:
     lines: tuple[Line, ...]
 
 
-def alike_pages(lab: Lab, found: Likeness, texts: Mapping[str, str]) -> Mapping[str, bytes]:
-    """The files of the report by their names; `texts` are the submissions by theirs."""
+def similarity_pages(
+    lab: Lab, report: SimilarityReport, texts: Mapping[str, str]
+) -> Mapping[str, bytes]:
+    """Return the report's files by name; `texts` are the submissions by student."""
     environment, style = _environment()
     shown = {"name": lab.name, "title": lab.title}
 
     def filled(name: str, **values: Any) -> bytes:
         text = environment.get_template(name).render(
-            policy=policy(style, ""), style=Markup(style), lab=shown, advice=ADVICE, **values
+            policy=content_security_policy(style, ""),
+            style=Markup(style),
+            lab=shown,
+            advice=ADVICE,
+            **values,
         )
         return text.encode("utf-8", "replace")
 
-    rows = [_row(pair, number) for number, pair in enumerate(found.pairs, start=1)]
+    rows = [_row(pair, number) for number, pair in enumerate(report.pairs, start=1)]
     made = {
         "index.html": filled(
-            "alike.html",
+            "similarity.html",
             pairs=rows,
-            told=told(found),
-            thin=", ".join(found.thin),
-            method=method(found),
+            headline=headline(report),
+            thin=", ".join(report.thin),
+            method=method_note(report),
         )
     }
-    for row, pair in zip(rows, found.pairs, strict=True):
+    for row, pair in zip(rows, report.pairs, strict=True):
         made[row.page] = filled("pair.html", row=row, sides=_sides(pair, texts))
     return made
 
 
 def _environment() -> tuple[Environment, str]:
-    """The class report's base and style, and what is ours."""
+    """Return the class report's base template, and its style with this report's own."""
     base = report_pages()
     environment = base.environment.overlay(
         loader=ChoiceLoader([PackageLoader("grader.batch"), PackageLoader("grader.reports.page")])
     )
-    own = (files("grader.batch") / "templates" / "alike.css").read_text("utf-8")
+    own = (files("grader.batch") / "templates" / "similarity.css").read_text("utf-8")
     return environment, base.style + own
 
 
@@ -187,7 +197,7 @@ def _sides(pair: Pair, texts: Mapping[str, str]) -> tuple[Side, Side]:
     )
 
 
-def _side(name: str, text: str, built: frozenset[int], worded: frozenset[int]) -> Side:
-    marks = dict.fromkeys(built, "structure") | dict.fromkeys(worded, "wording")
+def _side(name: str, text: str, structure: frozenset[int], wording: frozenset[int]) -> Side:
+    marks = dict.fromkeys(structure, "structure") | dict.fromkeys(wording, "wording")
     lines = enumerate(text.removesuffix("\n").split("\n"), start=1)
     return Side(name, tuple(Line(number, line, marks.get(number, "")) for number, line in lines))

@@ -37,7 +37,7 @@ def batch_key(lab: Lab, on: Backend, seed: bytes, tools: Mapping[str, str]) -> s
     return key_of(lab_digest(lab), files, seed_id(seed), on, dict(tools))
 
 
-def tools_here(on: Backend) -> Mapping[str, str]:
+def local_tools(on: Backend) -> Mapping[str, str]:
     """The grader's version, the compilers' and on a GPU its model: where they are the same, the
     same submission gets the same grade. Raises MachineFault.
     """
@@ -58,7 +58,7 @@ def quiz_files(lab: Lab) -> Iterator[Path]:
 
 
 @dataclass(frozen=True)
-class Terms:
+class BatchOptions:
     """What all submissions of a batch are graded by. `threads` is the simulator's for each of
     them, `limit` in seconds a launch; `confined` refuses to grade without a sandbox.
     """
@@ -93,7 +93,7 @@ class Answer:
     number: int
     grade: Mapping[str, Any] | None = None
     failure: str = ""
-    is_labs: bool = False
+    is_lab_fault: bool = False
     is_final: bool = False
 
     @property
@@ -109,22 +109,22 @@ class Answer:
         return " ".join(errors[0].split()) if errors else "the grade is incomplete"
 
 
-def perform(lab: Lab, task: Task, terms: Terms) -> Answer:
+def grade_task(lab: Lab, task: Task, terms: BatchOptions) -> Answer:
     """Grade one submission on all cases. Whatever goes wrong is in the answer: one submission
     never stops the others.
     """
     try:
         require_sandbox(unsafe=not terms.confined)
-        return Answer(task.number, _graded(lab, task, terms).to_json())
+        return Answer(task.number, _grade(lab, task, terms).to_json())
     except LabFault as fault:
-        return Answer(task.number, failure=str(fault), is_labs=True)
+        return Answer(task.number, failure=str(fault), is_lab_fault=True)
     except MachineFault as fault:
         return Answer(task.number, failure=str(fault))
     except Exception as error:
         return Answer(task.number, failure=f"grader failed: {type(error).__name__}: {error}")
 
 
-def _graded(lab: Lab, task: Task, terms: Terms) -> Grade:
+def _grade(lab: Lab, task: Task, terms: BatchOptions) -> Grade:
     answers = None
     if lab.quiz:
         given = task.answers

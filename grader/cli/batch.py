@@ -28,9 +28,9 @@ from grader.faults import LabFault, pluralize
 
 if TYPE_CHECKING:
     from grader.batch.batch import Plan
-    from grader.batch.intake import HandedIn
     from grader.batch.runner import Runner
-    from grader.batch.task import Answer, Task, Terms
+    from grader.batch.store import StoreResult
+    from grader.batch.task import Answer, BatchOptions, Task
     from grader.gradebook.book import Gradebook
     from grader.gradebook.course import Course as CourseFile
     from grader.labs.model import Lab
@@ -84,7 +84,7 @@ def batch(
     Every submission and every grade is kept in a gradebook. Stopped at any moment, the same
     command goes on where it was. A regrade changes nothing until --accept.
     """
-    from grader.batch.task import Terms
+    from grader.batch.task import BatchOptions
     from grader.labs.reading import lab_roots, load_lab
     from grader.sandbox.call import require_sandbox
 
@@ -104,7 +104,7 @@ def batch(
     seed = school.seed(lab) if school else b""
     backend: Literal["sim", "gpu"] = "gpu" if on is Backend.gpu else "sim"
     backend = backend if away else resolved(on)
-    terms = Terms(backend, seed, limit=limit, confined=not unsafe)
+    terms = BatchOptions(backend, seed, limit=limit, confined=not unsafe)
     with opened(db, place, school) as book, stopped_by_sigterm():
         run = clustered(held, terms, jobs, cluster) if away else local(held, terms, jobs)
         try:
@@ -117,9 +117,9 @@ def batch(
 
 def _course(folder: Path | None, lab: str) -> CourseFile | None:
     """The course of that folder, when it has a course.yaml; the lab must then be one of its."""
-    from grader.gradebook.course import FILE, read_course
+    from grader.gradebook.course import COURSE_FILE, read_course
 
-    if folder is None or not (folder / FILE).is_file():
+    if folder is None or not (folder / COURSE_FILE).is_file():
         return None
     course = read_course(folder)
     course.policy(lab)
@@ -145,8 +145,8 @@ class Session:
     """One run of the command on one class."""
 
     def __init__(
-        self, lab: Lab, terms: Terms, book: Gradebook, course: CourseFile | None, place: Path,
-        runner: Runner, *, quiet: bool,
+        self, lab: Lab, terms: BatchOptions, book: Gradebook, course: CourseFile | None,
+        place: Path, runner: Runner, *, quiet: bool,
     ) -> None:  # fmt: skip
         from grader.batch.task import batch_key
 
@@ -154,19 +154,24 @@ class Session:
         self.place, self.runner, self.quiet = place, runner, quiet
         self.key = batch_key(lab, terms.on, terms.seed, runner.tools)
 
-    def hand_in(self) -> tuple[HandedIn, ...]:
+    def store_submissions(self) -> tuple[StoreResult, ...]:
         """Store what is in the folder, and say what was left out."""
-        from grader.batch.intake import hand_in, repeated, strangers, untimed
+        from grader.batch.store import (
+            missing_time_notes,
+            not_enrolled,
+            resubmission_notes,
+            store_submissions,
+        )
         from grader.submissions.gather import find_submissions
 
         gathered = find_submissions(self.place, self.lab.name)
         left_out(gathered.notes)
-        handed = hand_in(self.lab.name, gathered, self.book, self.course)
+        handed = store_submissions(self.lab.name, gathered, self.book, self.course)
         stranger = "not in the roster; graded all the same: mend the roster and run this again"
-        left_out([f"{one}: {stranger}" for one in strangers(handed, self.course)])
+        left_out([f"{one}: {stranger}" for one in not_enrolled(handed, self.course)])
         left_out([f"{one.student}: {in_a_line(one.problem)}" for one in handed if one.problem])
-        left_out(untimed(handed, self.lab.name, self.course))
-        left_out(repeated(handed, self.lab.name, self.book))
+        left_out(missing_time_notes(handed, self.lab.name, self.course))
+        left_out(resubmission_notes(handed, self.lab.name, self.book))
         told = pluralize(len(handed), "submission")
         say(f"{told} ({gathered.layout}) in the gradebook {self.book.name}")
         return handed
@@ -176,7 +181,7 @@ class Session:
         from grader.batch.batch import plan
 
         lab = self.lab.name
-        handed = self.hand_in()
+        handed = self.store_submissions()
         grades = self.book.grades(lab)
         self._try_again([one.student for one in handed if one.number not in grades])
         wanted = {stored.id for stored in self.book.wanted(lab, self.key)}
@@ -197,7 +202,7 @@ class Session:
         with Watch(len(tasks)) as watch:
             outcome = run_batch(
                 self.lab.name, self.key, tasks, self.book, self.runner,
-                proposal=proposal, told=watch.step,
+                proposal=proposal, on_step=watch.step,
             )  # fmt: skip
         return dict(outcome.failures)
 
@@ -220,7 +225,7 @@ class Session:
             )
 
     def _report(
-        self, handed: Sequence[HandedIn], failures: dict[int, Answer], json: str | None,
+        self, handed: Sequence[StoreResult], failures: dict[int, Answer], json: str | None,
         html: Path | None,
     ) -> int:  # fmt: skip
         table = table_of(handed, self.book, self.lab.name, failures)
@@ -250,13 +255,13 @@ class Session:
         failures = self._performed([task for task in tasks if task.number in open_], run)
         show(changes_text(self.book.changes(run)))
         say(f"nothing has changed yet; to let these grades count: --accept {run}")
-        return max((2 if answer.is_labs else 3 for answer in failures.values()), default=0)
+        return max((2 if answer.is_lab_fault else 3 for answer in failures.values()), default=0)
 
     def _again(self, students: Sequence[str]) -> list[Task]:
-        from grader.batch.intake import task_of
+        from grader.batch.store import task_of
         from grader.faults import did_you_mean
 
-        refused = {one.stored.id: one.refused for one in self.hand_in() if one.stored}
+        refused = {one.stored.id: one.refused for one in self.store_submissions() if one.stored}
         who = None if "all" in students else [self._enrolled(word) for word in students]
         stored = self.book.submissions(self.lab.name, students=who)
         known = {one.student for one in self.book.submissions(self.lab.name)}

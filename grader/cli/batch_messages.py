@@ -13,7 +13,7 @@ from grader.faults import MachineFault, install_command
 
 if TYPE_CHECKING:
     from grader.batch.runner import Runner
-    from grader.batch.task import Terms
+    from grader.batch.task import BatchOptions
     from grader.labs.model import Lab
 import sys
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from grader.batch.batch import Step
-    from grader.batch.intake import HandedIn
+    from grader.batch.store import StoreResult
     from grader.batch.task import Answer
-    from grader.gradebook.book import Change, Entry, Gradebook
+    from grader.gradebook.book import Entry, Gradebook, ProposedChange
     from grader.gradebook.course import Course
     from grader.grading.record import Grade
     from grader.labs.model import Lab
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 # Where `grader batch` grades: on this machine, or on a cluster.
 
 
-def local(lab: Lab, terms: Terms, jobs: int | None) -> Runner:
+def local(lab: Lab, terms: BatchOptions, jobs: int | None) -> Runner:
     """Threads of this process."""
     from functools import partial
 
     from grader.batch.runner import LocalRunner
-    from grader.batch.task import perform, tools_here
+    from grader.batch.task import grade_task, local_tools
 
-    here = partial(perform, lab, terms=terms)
-    return LocalRunner(here, jobs or os.cpu_count() or 1, tools_here(terms.on))
+    here = partial(grade_task, lab, terms=terms)
+    return LocalRunner(here, jobs or os.cpu_count() or 1, local_tools(terms.on))
 
 
-def clustered(lab: Lab, terms: Terms, jobs: int | None, address: str) -> Runner:
+def clustered(lab: Lab, terms: BatchOptions, jobs: int | None, address: str) -> Runner:
     """The runner of --cluster, or of --slurm with --jobs workers."""
     try:
         from grader.batch.cluster import DaskRunner, connect, start_on_slurm
@@ -110,9 +110,9 @@ class Watch:
 
     def step(self, step: Step) -> None:
         """One submission was dealt with."""
-        from grader.reports.clean import clean
+        from grader.reports.printable import printable
 
-        said = clean(f"{step.task.student}: {_said(step)}")
+        said = printable(f"{step.task.student}: {_said(step)}")
         if self._bar is None:
             say(f"[{step.done:>{len(str(step.total))}}/{step.total}] {said}")
             return
@@ -142,7 +142,7 @@ def _said(step: Step) -> str:
     answer = step.answer
     if not answer.is_graded:
         again = ", it is tried again" if step.again else ""
-        whose = "the lab is wrong" if answer.is_labs else "the machine failed"
+        whose = "the lab is wrong" if answer.is_lab_fault else "the machine failed"
         return f"{whose}{again}: {answer.reason}"
     grade = grade_from_json(answer.grade)
     found = main_finding(grade)
@@ -159,7 +159,7 @@ class Row:
     why there is none at all.
     """
 
-    handed: HandedIn
+    handed: StoreResult
     grade: Grade | None
     missing: str = ""
     exit_code: int = 3
@@ -193,7 +193,7 @@ class Table:
     def text(self, width: int, course: Course | None) -> Text:
         """A line a submission, with the name that the roster has, then what is missing."""
         from grader.reports.classes import class_table
-        from grader.reports.clean import clean
+        from grader.reports.printable import printable
 
         names = {one.id: one.name for one in course.students} if course else {}
         named = [
@@ -203,15 +203,17 @@ class Table:
         text = class_table(named, width)
         for row in self.rows:
             if row.grade is None:
-                text.append(f"\nno grade: {clean(f'{row.handed.student}: {row.missing}')}", "bold")
+                text.append(
+                    f"\nno grade: {printable(f'{row.handed.student}: {row.missing}')}", "bold"
+                )
             elif row.handed.refused is not None:
                 why = f"{row.handed.student}: {row.handed.refused.message}"
-                text.append(f"\nno kernel: {clean(why)}", "bold")
+                text.append(f"\nno kernel: {printable(why)}", "bold")
         return text
 
 
 def table_of(
-    handed: Sequence[HandedIn], book: Gradebook, lab: str, failures: Mapping[int, Answer]
+    handed: Sequence[StoreResult], book: Gradebook, lab: str, failures: Mapping[int, Answer]
 ) -> Table:
     """The grades that the gradebook holds of what was handed in, and the failures."""
     from grader.grading.record import grade_from_json
@@ -229,19 +231,19 @@ def table_of(
     return Table(tuple(rows))
 
 
-def _ungraded(one: HandedIn, failure: Answer | None) -> Row:
+def _ungraded(one: StoreResult, failure: Answer | None) -> Row:
     if failure is not None:
-        return Row(one, None, failure.reason, 2 if failure.is_labs else 3)
+        return Row(one, None, failure.reason, 2 if failure.is_lab_fault else 3)
     if one.problem is not None:
         return Row(one, None, in_a_line(one.problem), one.problem.exit_code)
     return Row(one, None, "the machine failed too often")
 
 
-def changes_text(changes: Sequence[Change]) -> Text:
+def changes_text(changes: Sequence[ProposedChange]) -> Text:
     """Who would get another score or verdict, old and new."""
     from rich.text import Text
 
-    from grader.reports.clean import clean
+    from grader.reports.printable import printable
 
     moved = [change for change in changes if change.differs]
     text = Text()
@@ -250,7 +252,7 @@ def changes_text(changes: Sequence[Change]) -> Text:
         line = f"{change.student}: {old} -> {change.new_score:g}"
         if change.old_verdict != change.new_verdict:
             line += f"  ({change.old_verdict or 'no grade'} -> {change.new_verdict})"
-        text.append(clean(line) + "\n")
+        text.append(printable(line) + "\n")
     same = len(changes) - len(moved)
     verb, kept = "changes" if len(moved) == 1 else "change", "stays as it is"
     kept = kept if same == 1 else "stay as they are"

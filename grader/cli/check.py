@@ -159,8 +159,8 @@ def explain(
     """Draw FILE.cu: which thread touches which element between barriers, and what lines cost."""
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, load_lab
+    from grader.reports.explain.explanation import explain_submission as explained
     from grader.reports.explain.page import explain_page
-    from grader.reports.explain.story import explain as explained
     from grader.submissions.files import read_submission
 
     place = html or f"explain-{file.stem}.html"

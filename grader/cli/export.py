@@ -66,15 +66,15 @@ def export(
         return _list()
     if name == AUTOGRADER:
         return _autograder(given, course, out, wheel)
-    from grader.export.formats import Options, find_format, scaled, sorted_out
+    from grader.export.formats import Options, find_format, scale_points, select_rows
 
     chosen = find_format(name)
     rows = _from_gradebook(given, db, course) if db or _has_gradebook(course) else None
     rows = list(_from_files(given, course)) if rows is None else rows
     if points is not None:
-        rows = [scaled(row, points) for row in rows]
+        rows = [scale_points(row, points) for row in rows]
     options = Options(column, identifier)
-    kept, left = sorted_out(chosen, rows, options)
+    kept, left = select_rows(chosen, rows, options)
     _tell(left)
     if kept and (advice := chosen.advice(options)):
         say(f"note: {advice}")
@@ -166,7 +166,7 @@ def _enrolled(student: Student | None, course: CourseFile | None) -> bool | None
 
 def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow]:
     """A row a grade, with its student from the roster where there is one."""
-    from grader.export.formats import row_of
+    from grader.export.formats import row_from_grade
     from grader.gradebook.course import read_course
     from grader.grading.record import grade_from_json
 
@@ -177,7 +177,7 @@ def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow
         for value in _objects(word):
             grade = grade_from_json(value)
             student = course.student(grade.student) if course else None
-            yield row_of(grade, student, _enrolled(student, course))
+            yield row_from_grade(grade, student, _enrolled(student, course))
 
 
 def _objects(word: str) -> list[Any]:

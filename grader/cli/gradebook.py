@@ -176,11 +176,11 @@ def audit(
 @gradebook.command("recompute", short_help="Work all points of a lab out again.")
 def recompute(lab: LabName, author: Author = "", db: Db = "", course: CourseFolder = None) -> int:
     """Work all points of LAB out again, after the rules or grades have changed; show who moved."""
-    from grader.gradebook.entries import moved_lines
+    from grader.gradebook.entries import points_change_lines
 
     with opened(db, course) as held:
         moved = held.book.recompute(held.lab(lab), _author(author), course=held.course)
-        show(moved_lines(moved))
+        show(points_change_lines(moved))
     return 0
 
 

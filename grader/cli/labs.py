@@ -54,10 +54,10 @@ def rows(line: Line, *, mutants: bool = False) -> list[str]:
     when they are asked for.
     """
     from grader.authoring.mutation.demands import table
-    from grader.reports.clean import clean, wrap
+    from grader.reports.printable import printable, wrap
 
-    head = f"{'ok' if line.holds else 'FAIL':<4} {clean(line.what)}"
-    seen = clean(line.seen)
+    head = f"{'ok' if line.holds else 'FAIL':<4} {printable(line.what)}"
+    seen = printable(line.seen)
     room = PLAIN_WIDTH - len(head)
     if len(seen) < room:
         shown = [f"{head}{seen:>{room}}".rstrip()]
@@ -76,9 +76,11 @@ def unrepeated(line: Line, earlier: Sequence[Line]) -> Line:
 
 
 def _below(told: Sequence[str]) -> list[str]:
-    from grader.reports.clean import clean, wrap
+    from grader.reports.printable import printable, wrap
 
-    return [MARGIN + row for text in told for row in wrap(clean(text), PLAIN_WIDTH - len(MARGIN))]
+    return [
+        MARGIN + row for text in told for row in wrap(printable(text), PLAIN_WIDTH - len(MARGIN))
+    ]
 
 
 def verdict(lines: Sequence[Line]) -> str:

@@ -25,7 +25,7 @@ from grader.cli.terminal import check_writable, finished, progress, write_json
 from grader.faults import LabFault
 
 if TYPE_CHECKING:
-    from grader.batch.replay import Sources
+    from grader.batch.replay import ReplayInputs
     from grader.gradebook.book import Gradebook
     from grader.gradebook.course import Course as CourseFile
     from grader.grading.cases import RunOptions
@@ -61,7 +61,7 @@ def replay_json(telling: Telling) -> dict[str, Any]:
         return told | {"same": False, "fault": str(telling.fault)}
     return told | {
         "same": seen.is_same,
-        "conditions": [vars(difference) for difference in seen.unlike],
+        "conditions": [vars(difference) for difference in seen.changed_conditions],
         "verdict": [vars(difference) for difference in seen.verdict],
         "notes": list(seen.notes),
         "grade": seen.made.to_json() if seen.made else None,
@@ -72,27 +72,27 @@ def show_replay(telling: Telling, *, several: bool) -> None:
     """What came of it, on stdout; among several with the student's name."""
     from rich.text import Text
 
-    from grader.reports.clean import clean, clip, wrap
+    from grader.reports.printable import clip, printable, wrap
 
     record, seen = telling.record, telling.seen
     text = Text()
     for title, rows in _listed(seen):
         text.append(f"{title}\n", "bold")
         for row in rows[:SHOWN]:
-            lines = wrap(clean(str(row)), width() - 2, "  ")
+            lines = wrap(printable(str(row)), width() - 2, "  ")
             text.append("".join(f"  {line}\n" for line in lines))
         if len(rows) > SHOWN:
             text.append(f"  and {len(rows) - SHOWN} more\n")
     said, style = _said(telling)
-    name = f"{clip(clean(record.student or record.file), NAME)}: " if several else ""
-    text.append("\n".join(wrap(clean(name + said), width(), "  ")), style)
+    name = f"{clip(printable(record.student or record.file), NAME)}: " if several else ""
+    text.append("\n".join(wrap(printable(name + said), width(), "  ")), style)
     show(text)
 
 
 def _listed(seen: Replay | None) -> list[tuple[str, Sequence[object]]]:
     """What is listed before the verdict, under its titles."""
     lists = (
-        ("not as it was when this was graded:", seen.unlike),
+        ("not as it was when this was graded:", seen.changed_conditions),
         ("the record does not say what is seen now:", seen.verdict),
         ("taken from the record:", seen.notes),
     ) if seen else ()  # fmt: skip
@@ -213,9 +213,9 @@ def _how(record: Grade, again: bool, threads: int | None, limit: float) -> RunOp
 
 
 def _course_in(folder: Path | None) -> CourseFile | None:
-    from grader.gradebook.course import FILE, read_course
+    from grader.gradebook.course import COURSE_FILE, read_course
 
-    return read_course(folder) if folder and (folder / FILE).is_file() else None
+    return read_course(folder) if folder and (folder / COURSE_FILE).is_file() else None
 
 
 def _enrolled(word: str, folder: Path | None) -> str:
@@ -261,9 +261,9 @@ class Given:
     book: Gradebook | None
     course: CourseFile | None
 
-    def sources(self, record: Grade) -> Sources:
+    def sources(self, record: Grade) -> ReplayInputs:
         """What the grade was made of. Raises LabFault where nobody has it."""
-        from grader.batch.replay import Sources
+        from grader.batch.replay import ReplayInputs
         from grader.grading.pipeline import seed_id
         from grader.labs.quiz import AnswerSheet, parse_answer_sheet, read_answer_sheet
         from grader.submissions.files import read_regular_file
@@ -274,7 +274,9 @@ class Given:
             raise LabFault(what, fix="add --course DIR, the folder with that course.yaml")
         seed = self.course.seed(record.lab) if self.course and seeded else b""
         if self.file is not None:
-            return Sources(read_regular_file(self.file), read_answer_sheet(self.file.parent), seed)
+            return ReplayInputs(
+                read_regular_file(self.file), read_answer_sheet(self.file.parent), seed
+            )
         if self.book is None:
             fix = "name it with --source FILE.cu, or the gradebook that has it with --db"
             raise LabFault(f"{record.file} is needed, which was graded", fix=fix)
@@ -285,7 +287,7 @@ class Given:
             raise LabFault(what, where=self.book.name, fix=fix)
         answers = stored.answers
         sheet = AnswerSheet(found=False) if answers is None else parse_answer_sheet(answers)
-        return Sources(stored.data, sheet, seed)
+        return ReplayInputs(stored.data, sheet, seed)
 
 
 @contextmanager

@@ -34,13 +34,13 @@ def similar(
         typer.Option("--known", metavar="FILE", help="Code that everybody had; may be repeated."),
     ] = None,
 ) -> int:
-    """Find submissions that are unusually alike, renamed and reordered ones among them.
+    """Find submissions that are unusually similar, even when renamed or reordered.
 
     The skeleton, the baseline, the solution and what many share do not count. What is found is a
     reason to read both, never a verdict; the exit code is 0 either way.
     """
     from grader.batch.similarity import compare
-    from grader.batch.similarity_pages import alike_json, alike_report
+    from grader.batch.similarity_pages import similarity_json, similarity_report
     from grader.labs.reading import lab_roots, load_lab
 
     check_writable(json)
@@ -52,14 +52,14 @@ def similar(
     texts = _submissions(place, lab)
     found = compare(texts, [_text(path) for path in (*given, *(known or ()))])
     if html is not None:
-        from grader.batch.similarity_pages import alike_pages
+        from grader.batch.similarity_pages import similarity_pages
 
-        for name, page in alike_pages(held, found, texts).items():
+        for name, page in similarity_pages(held, found, texts).items():
             write_file(html / name, page)
     if json:
-        write_json(alike_json(found), json)
+        write_json(similarity_json(found), json)
     if json != STDOUT:
-        show(alike_report(found, width()))
+        show(similarity_report(found, width()))
     return 0
 
 

@@ -36,18 +36,18 @@ def colored() -> bool:
 
 def show(report: Text) -> None:
     """A report on stdout. A reader that has gone away changes nothing about the verdict."""
-    from grader.reports.text import plain
+    from grader.reports.text import render
 
-    _write(plain(report, color=colored()))
+    _write(render(report, color=colored()))
 
 
 def show_line(line: str, *, good: bool) -> None:
     """One line of a list of things that hold or do not, as soon as it is known."""
     from rich.text import Text
 
-    from grader.reports.clean import clean
+    from grader.reports.printable import printable
 
-    show(Text(clean(line), style="" if good else "bold red"))
+    show(Text(printable(line), style="" if good else "bold red"))
 
 
 def _write(text: str) -> None:
@@ -68,9 +68,9 @@ def say(text: str) -> None:
     """A message on stderr: control characters written out, and whatever its encoding cannot
     hold. Only a line feed ends a line.
     """
-    from grader.reports.clean import clean
+    from grader.reports.printable import printable
 
-    lines = (part for line in text.split("\n") for part in _wrapped(clean(line)))
+    lines = (part for line in text.split("\n") for part in _wrapped(printable(line)))
     encoding = sys.stderr.encoding or "ascii"
     print("\n".join(lines).encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from grader.export.fields import changed, harmless, number, sheet
-from grader.export.formats import ExportRow, Options, title
+from grader.export.fields import cell_problem, csv_text, spreadsheet_safe, two_decimals
+from grader.export.formats import ExportRow, Options, column_title
 from grader.gradebook.roster import Student
 
 EACH = False
@@ -29,18 +29,20 @@ _NUMBERED = re.compile(r"\(\d+\)\s*$")
 def export(rows: Sequence[ExportRow], options: Options) -> str:
     """Canvas: a CSV file for Import in the gradebook; --column "TITLE (ASSIGNMENT ID)"."""
     most = max((row.out_of for row in rows), default=0.0)
-    head = [*HEAD, harmless(title(rows, options))]
-    return sheet([head, [f"    {POINTS}", "", "", "", "", number(most)], *map(_line, rows)])
+    head = [*HEAD, spreadsheet_safe(column_title(rows, options))]
+    return csv_text(
+        [head, [f"    {POINTS}", "", "", "", "", two_decimals(most)], *map(_line, rows)]
+    )
 
 
 def unfit(row: ExportRow, options: Options) -> str:
     """Points are needed, and something that Canvas knows the student by."""
     if row.points is None:
         return row.why
-    known = _known(row.student)
+    known = _identifiers(row.student)
     if not any(known):
         return f"the roster gives `{row.student.id}` no Canvas ID, SIS ID or login"
-    return next(filter(None, map(changed, known)), "")
+    return next(filter(None, map(cell_problem, known)), "")
 
 
 def advice(options: Options) -> str:
@@ -56,11 +58,18 @@ def advice(options: Options) -> str:
 def _line(row: ExportRow) -> list[str]:
     assert row.points is not None
     student = row.student
-    name = harmless(student.name or student.id).replace(POINTS, POINTS.replace(" ", NO_BREAK))
-    return [name, *_known(student), harmless(student.section), number(row.points)]
+    name = spreadsheet_safe(student.name or student.id).replace(
+        POINTS, POINTS.replace(" ", NO_BREAK)
+    )
+    return [
+        name,
+        *_identifiers(student),
+        spreadsheet_safe(student.section),
+        two_decimals(row.points),
+    ]
 
 
-def _known(student: Student) -> tuple[str, str, str]:
+def _identifiers(student: Student) -> tuple[str, str, str]:
     """Canvas ID, SIS ID and login. An ID is taken for Canvas' own only where there is no other:
     a university's number could be somebody else's Canvas ID.
     """

@@ -10,9 +10,9 @@ from grader.checks.suite import known_check
 from grader.export.fields import check_text, clipped, summary
 from grader.export.formats import ExportRow, Options
 from grader.grading.record import Grade
-from grader.reports.clean import clean
-from grader.reports.finding import in_order
+from grader.reports.finding import sort_findings
 from grader.reports.json import dumps
+from grader.reports.printable import printable
 
 EACH = True
 SUFFIX = ".json"
@@ -54,7 +54,7 @@ def _result(check: Result, grade: Grade) -> dict[str, Any]:
     first = _dependency(check, grade)
     passed = PASSED.get(check.status)
     return {
-        "name": clipped(clean(check.name), 100),
+        "name": clipped(printable(check.name), 100),
         "description": known.title if known else "The file compiles.",
         "passed": passed,
         "log": check_text(check).splitlines(),
@@ -65,8 +65,8 @@ def _result(check: Result, grade: Grade) -> dict[str, Any]:
 
 
 def _cause(check: Result) -> dict[str, Any]:
-    hint = next((f.hint for f in in_order(check.findings) if f.hint), None)
-    return {"rationale": summary(check), "help": clipped(clean(hint), 500) if hint else None}
+    hint = next((f.hint for f in sort_findings(check.findings) if f.hint), None)
+    return {"rationale": summary(check), "help": clipped(printable(hint), 500) if hint else None}
 
 
 def _dependency(check: Result, grade: Grade) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from grader.checks.result import Result
-from grader.export.fields import harmless, number, sheet
+from grader.export.fields import csv_text, spreadsheet_safe, two_decimals
 from grader.export.formats import ExportRow, Options
 from grader.reports.classes import main_finding
 
@@ -22,8 +22,8 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     checks = dict.fromkeys(
         check.name for row in rows if row.grade for check in row.grade.checks if check.max_points
     )
-    head = [*HEAD, *map(harmless, checks), "main finding", "sha256"]
-    return sheet([head, *(_line(row, tuple(checks)) for row in rows)])
+    head = [*HEAD, *map(spreadsheet_safe, checks), "main finding", "sha256"]
+    return csv_text([head, *(_line(row, tuple(checks)) for row in rows)])
 
 
 def unfit(row: ExportRow, options: Options) -> str:
@@ -34,15 +34,15 @@ def unfit(row: ExportRow, options: Options) -> str:
 def _line(row: ExportRow, checks: tuple[str, ...]) -> list[str]:
     student, grade = row.student, row.grade
     who = [student.id, student.name, student.email, student.section, grade.file if grade else ""]
-    points = "" if row.points is None else number(row.points)
+    points = "" if row.points is None else two_decimals(row.points)
     status = grade.score.status if grade and not row.why else row.why
     found = {check.name: check for check in grade.checks} if grade else {}
     return [
-        *map(harmless, who),
+        *map(spreadsheet_safe, who),
         points,
-        number(row.out_of),
-        harmless(status),
-        harmless(row.note),
+        two_decimals(row.out_of),
+        spreadsheet_safe(status),
+        spreadsheet_safe(row.note),
         *(_mark(found.get(name)) for name in checks),
         main_finding(grade) if grade else "",
         grade.submission_sha256 if grade else "",
@@ -53,4 +53,4 @@ def _mark(check: Result | None) -> str:
     """The points; what was not judged or failed on this machine has its status instead."""
     if check is None:
         return ""
-    return check.status if check.status in ("unjudged", "error") else number(check.points)
+    return check.status if check.status in ("unjudged", "error") else two_decimals(check.points)

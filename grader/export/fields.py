@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from grader.checks.result import Result
-from grader.reports.clean import clean
 from grader.reports.finding import findings_text
-from grader.reports.text import measured, plain
+from grader.reports.printable import printable
+from grader.reports.text import measurement_text, render
 
 # Tables as CSV (RFC 4180) whose cells no spreadsheet takes for a formula.
 
@@ -23,7 +23,7 @@ JOINERS = "\u200c\u200d"
 """Without a width, but part of how names are written."""
 
 
-def sheet(rows: Iterable[Sequence[str]]) -> str:
+def csv_text(rows: Iterable[Sequence[str]]) -> str:
     """Rows of cells as CSV text; cells are written as they are."""
     held = io.StringIO(newline="")
     csv.writer(held, lineterminator="\r\n").writerows(rows)
@@ -37,7 +37,7 @@ def one_line(text: str) -> str:
     return " ".join("".join(_plain(character) for character in text).split())
 
 
-def harmless(text: str) -> str:
+def spreadsheet_safe(text: str) -> str:
     """A cell of one line that a spreadsheet shows and never computes: a leading quote stands
     before what would begin a formula.
     """
@@ -46,7 +46,7 @@ def harmless(text: str) -> str:
     return QUOTE + line if first and first in FORMULA else line
 
 
-def changed(text: str) -> str:
+def cell_problem(text: str) -> str:
     """Why a cell that has to be exact cannot be, and how to mend it; "" when it is `harmless`."""
     line = one_line(text)
     if line != text:
@@ -54,10 +54,10 @@ def changed(text: str) -> str:
         what = "a line break" if broken else "blanks or characters that do not show"
         return f"`{line}` has {what} in it: mend it in the roster"
     formula = f"`{line}` would be a formula in a spreadsheet: give another in the roster"
-    return formula if harmless(line) != line else ""
+    return formula if spreadsheet_safe(line) != line else ""
 
 
-def number(value: float) -> str:
+def two_decimals(value: float) -> str:
     """Two decimals and a point, whatever the language."""
     return f"{value:.2f}"
 
@@ -70,29 +70,29 @@ def _plain(character: str) -> str:
     return " " if gone else character
 
 
-LONGEST = 20_000
+MAX_CHARACTERS = 20_000
 """Characters of one check's text."""
 
-UNTOLD = "what this check found is not shown"
+NOT_SHOWN = "what this check found is not shown"
 
 
 def summary(check: Result) -> str:
     """The check's result in one line."""
     if check.visibility == "hidden" and not check.summary:
-        return UNTOLD
-    return clipped(clean(check.summary), 500)
+        return NOT_SHOWN
+    return clipped(printable(check.summary), 500)
 
 
-def check_text(check: Result, limit: int = LONGEST) -> str:
+def check_text(check: Result, limit: int = MAX_CHARACTERS) -> str:
     """The summary, then the details; of at most `limit` characters, no control characters."""
     parts = (summary(check), details(check, limit))
     return clipped("\n\n".join(filter(None, parts)), limit)
 
 
-def details(check: Result, limit: int = LONGEST) -> str:
+def details(check: Result, limit: int = MAX_CHARACTERS) -> str:
     """Every finding with its place and advice, and what was measured."""
     parts = [findings_text(check.findings)] if check.findings else []
-    texts = (plain(part).rstrip("\n") for part in (*parts, *measured((check,))))
+    texts = (render(part).rstrip("\n") for part in (*parts, *measurement_text((check,))))
     return clipped("\n\n".join(texts), limit)
 
 

@@ -63,7 +63,9 @@ class Options:
     identifier: str = "email"
 
 
-def row_of(grade: Grade, student: Student | None = None, enrolled: bool | None = None) -> ExportRow:
+def row_from_grade(
+    grade: Grade, student: Student | None = None, enrolled: bool | None = None
+) -> ExportRow:
     """A grade's own line, without a gradebook: no lateness, the points that were judged. Without a
     student, the one whom the grade names, else its file.
     """
@@ -74,7 +76,7 @@ def row_of(grade: Grade, student: Student | None = None, enrolled: bool | None =
     return ExportRow(known, grade, points, grade.score.judged_max, why=why, enrolled=enrolled)
 
 
-def scaled(row: ExportRow, points: float) -> ExportRow:
+def scale_points(row: ExportRow, points: float) -> ExportRow:
     """The same line where all is worth `points`."""
     if row.points is None:
         return replace(row, out_of=points)
@@ -82,14 +84,16 @@ def scaled(row: ExportRow, points: float) -> ExportRow:
     return replace(row, points=round(row.points * factor, 2), out_of=points)
 
 
-def title(rows: Sequence[ExportRow], options: Options) -> str:
+def column_title(rows: Sequence[ExportRow], options: Options) -> str:
     """What the column of this assignment is called."""
     named = (row.grade.lab for row in rows if row.grade)
     return options.column or next(named, "") or "lab"
 
 
-SEVERAL = "there is more than one grade of this student; a gradebook knows which counts"
-STRANGER = "not in the roster, so not in the course there: mend the roster, or add a line to it"
+SEVERAL_GRADES = "there is more than one grade of this student; a gradebook knows which counts"
+NOT_IN_ROSTER = (
+    "not in the roster, so not in the course there: mend the roster, or add a line to it"
+)
 
 
 def _no_advice(options: Options) -> str:
@@ -136,25 +140,25 @@ def find_format(name: str) -> Format:
     raise LabFault(f"there is no export format `{name}`", fix=fix)
 
 
-def sorted_out(
+def select_rows(
     format: Format, rows: Iterable[ExportRow], options: Options
 ) -> tuple[tuple[ExportRow, ...], tuple[LeftOut, ...]]:
     """The rows that the format can tell, redacted where students read it, and those it cannot."""
     every = tuple(rows)
     count = Counter(row.student.id for row in every) if format.unique else Counter()
-    reasons = [_unfit(format, row, options, count[row.student.id]) for row in every]
+    reasons = [_problem(format, row, options, count[row.student.id]) for row in every]
     kept = (row for row, why in zip(every, reasons, strict=True) if not why)
     left = (LeftOut(row, why) for row, why in zip(every, reasons, strict=True) if why)
-    return tuple(_shown(format, row) for row in kept), tuple(left)
+    return tuple(_for_reader(format, row) for row in kept), tuple(left)
 
 
-def _unfit(format: Format, row: ExportRow, options: Options, times: int) -> str:
+def _problem(format: Format, row: ExportRow, options: Options, times: int) -> str:
     if format.unique and row.enrolled is False:
-        return STRANGER
-    return SEVERAL if times > 1 else format.unfit(row, options)
+        return NOT_IN_ROSTER
+    return SEVERAL_GRADES if times > 1 else format.unfit(row, options)
 
 
-def _shown(format: Format, row: ExportRow) -> ExportRow:
+def _for_reader(format: Format, row: ExportRow) -> ExportRow:
     if format.reader == "staff" or row.grade is None:
         return row
     return replace(row, grade=redact(row.grade))

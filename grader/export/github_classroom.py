@@ -15,13 +15,13 @@ from grader.checks.result import Result
 from grader.export.fields import check_text, clipped
 from grader.export.formats import ExportRow, Options
 from grader.grading.record import Grade
-from grader.reports.clean import clean
+from grader.reports.printable import printable
 
 EACH = True
 SUFFIX = ".txt"
 READER: Literal["student", "staff"] = "student"
 
-LONGEST = 4_000
+MAX_CHARACTERS = 4_000
 """Characters of a test's message: a step's outputs may hold 1 MB together."""
 
 
@@ -60,10 +60,10 @@ def _test(check: Result, failed: bool) -> dict[str, Any]:
     status = {"pass": "pass", "error": "error"}.get(check.status, "fail")
     line = next((f.line for f in check.findings if f.severity == "error" and f.line), 0)
     return {
-        "name": clipped(clean(check.name), 100),
+        "name": clipped(printable(check.name), 100),
         "status": status,
         "score": 0 if failed else check.points,
-        "message": check_text(check, LONGEST),
+        "message": check_text(check, MAX_CHARACTERS),
         "line_no": line,
         "test_code": "",
     }

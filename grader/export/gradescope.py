@@ -13,9 +13,9 @@ from typing import Any, Literal
 from grader.checks.result import Result
 from grader.export.fields import check_text, clipped
 from grader.export.formats import ExportRow, Options
-from grader.reports.clean import clean
 from grader.reports.json import dumps
-from grader.reports.text import plain, score_line
+from grader.reports.printable import printable
+from grader.reports.text import render, score_line
 
 EACH = True
 SUFFIX = ".json"
@@ -43,11 +43,11 @@ def results(row: ExportRow) -> dict[str, Any]:
     assert grade is not None and row.points is not None
     scale = row.out_of / grade.score.judged_max if grade.score.judged_max else 1.0
     judged = [check for check in grade.checks if check.status not in ("unjudged", "error")]
-    said = plain(score_line(grade)).rstrip("\n")
+    said = render(score_line(grade)).rstrip("\n")
     return {
         "score": row.points,
         "execution_time": round(grade.provenance.seconds, 3),
-        "output": f"{said}\n{clean(row.note)}" if row.note else said,
+        "output": f"{said}\n{printable(row.note)}" if row.note else said,
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -60,7 +60,7 @@ def results(row: ExportRow) -> dict[str, Any]:
 
 def _test(check: Result, number: str, scale: float) -> dict[str, Any]:
     return {
-        "name": clipped(clean(check.name), 100),
+        "name": clipped(printable(check.name), 100),
         "number": number,
         "score": round(check.points * scale, 2),
         "max_score": round(check.max_points * scale, 2),

@@ -8,7 +8,7 @@ from typing import Literal
 from grader.export.formats import ExportRow, Options
 from grader.reports.page.row import ReportRow
 from grader.reports.page.student import student_view
-from grader.reports.page.write import pages
+from grader.reports.page.write import load_templates
 
 EACH = True
 SUFFIX = ".html"
@@ -23,7 +23,7 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     shown = ReportRow(
         name, row.grade, row.source, late=row.note, points=row.points, most=row.out_of
     )
-    return pages().student(student_view(shown, with_seed=False)).decode()
+    return load_templates().student(student_view(shown, with_seed=False)).decode()
 
 
 def unfit(row: ExportRow, options: Options) -> str:

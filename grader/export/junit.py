@@ -14,7 +14,7 @@ from grader.checks.result import Result
 from grader.export.fields import check_text, summary
 from grader.export.formats import ExportRow, Options
 from grader.grading.record import Grade
-from grader.reports.clean import clean
+from grader.reports.printable import printable
 
 EACH = False
 SUFFIX = ".xml"
@@ -46,7 +46,7 @@ def unfit(row: ExportRow, options: Options) -> str:
 
 
 def _suite(grade: Grade, student: str) -> ET.Element:
-    name = legal(clean(f"{grade.lab}.{student}"))
+    name = xml_safe(printable(f"{grade.lab}.{student}"))
     cases = [_case(check, grade, name) for check in grade.checks]
     suite = ET.Element("testsuite", name=name, tests=str(len(cases)))
     for attribute, tag in COUNTED.items():
@@ -59,8 +59,10 @@ def _suite(grade: Grade, student: str) -> ET.Element:
 
 def _case(check: Result, grade: Grade, suite: str) -> ET.Element:
     line = next((f.line for f in check.findings if f.severity == "error" and f.line), 0)
-    case = ET.Element("testcase", name=legal(clean(check.name)), classname=suite, time="0.000")
-    case.set("file", legal(clean(grade.file)))
+    case = ET.Element(
+        "testcase", name=xml_safe(printable(check.name)), classname=suite, time="0.000"
+    )
+    case.set("file", xml_safe(printable(grade.file)))
     if line:
         case.set("line", str(line))
     if check.status in OUTCOMES:
@@ -70,14 +72,14 @@ def _case(check: Result, grade: Grade, suite: str) -> ET.Element:
 
 def _outcome(check: Result) -> ET.Element:
     tag = OUTCOMES[check.status]
-    told = ET.Element(tag, message=legal(summary(check)))
+    told = ET.Element(tag, message=xml_safe(summary(check)))
     if tag != "skipped":
         kind = next((f.kind for f in check.findings if f.severity == "error"), check.status)
-        told.set("type", legal(clean(kind)))
-        told.text = legal(check_text(check))
+        told.set("type", xml_safe(printable(kind)))
+        told.text = xml_safe(check_text(check))
     return told
 
 
-def legal(text: str) -> str:
+def xml_safe(text: str) -> str:
     """`text` with U+FFFD for each character that XML 1.0 forbids."""
     return _FORBIDDEN.sub("\ufffd", text)

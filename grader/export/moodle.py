@@ -11,8 +11,16 @@ from html import escape
 from typing import Literal
 
 from grader.checks.result import Result
-from grader.export.fields import changed, clipped, harmless, number, one_line, sheet, summary
-from grader.export.formats import ExportRow, Options, title
+from grader.export.fields import (
+    cell_problem,
+    clipped,
+    csv_text,
+    one_line,
+    spreadsheet_safe,
+    summary,
+    two_decimals,
+)
+from grader.export.formats import ExportRow, Options, column_title
 from grader.reports.classes import main_finding
 
 EACH = False
@@ -21,48 +29,48 @@ SUFFIX = ".csv"
 READER: Literal["student", "staff"] = "student"
 
 HEADS = {"email": "Email address", "id": "ID number"}
-LONGEST = 2_000
+MAX_CHARACTERS = 2_000
 """Characters of the feedback."""
 
 
 def export(rows: Sequence[ExportRow], options: Options) -> str:
     """Moodle: a CSV file for Import in the grader report; --identifier email or id."""
-    name = harmless(title(rows, options))
+    name = spreadsheet_safe(column_title(rows, options))
     head = [HEADS[options.identifier], name, f"{name} (feedback)"]
-    return sheet([head, *(_line(row, options) for row in rows)])
+    return csv_text([head, *(_line(row, options) for row in rows)])
 
 
 def unfit(row: ExportRow, options: Options) -> str:
     """Points are needed, and an identifier that a spreadsheet leaves alone."""
     if row.points is None:
         return row.why
-    known = _known(row, options)
+    known = _identifier(row, options)
     if not known:
         whose = "no roster is at hand that" if row.enrolled is None else "the roster"
         other = "--course DIR names it, " if row.enrolled is None else ""
         return f"{whose} gives no e-mail address; {other}--identifier id goes by the ID number"
-    return changed(known)
+    return cell_problem(known)
 
 
-def _known(row: ExportRow, options: Options) -> str:
+def _identifier(row: ExportRow, options: Options) -> str:
     return row.student.email if options.identifier == "email" else row.student.id
 
 
 def _line(row: ExportRow, options: Options) -> list[str]:
     assert row.points is not None
-    return [_known(row, options), number(row.points), feedback(row)]
+    return [_identifier(row, options), two_decimals(row.points), feedback(row)]
 
 
 def feedback(row: ExportRow) -> str:
     """One line of HTML: what lateness or an override did, the main finding, every check."""
     main = main_finding(row.grade) if row.grade else ""
     parts = [one_line(row.note), f"main finding: {main}" if main else ""]
-    parts += [_said(check) for check in row.grade.checks] if row.grade else []
+    parts += [_check_feedback(check) for check in row.grade.checks] if row.grade else []
     text = "; ".join(filter(None, parts))
-    return harmless(escape(clipped(text, LONGEST), quote=False))
+    return spreadsheet_safe(escape(clipped(text, MAX_CHARACTERS), quote=False))
 
 
-def _said(check: Result) -> str:
+def _check_feedback(check: Result) -> str:
     """A check that has something to say: it is worth points, or it failed."""
     if check.status in ("unjudged", "error") or (check.status == "pass" and not check.max_points):
         return ""

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from grader.checks.result import Result
 from grader.checks.suite import known_check
-from grader.export.fields import LONGEST, clipped, details, summary
+from grader.export.fields import MAX_CHARACTERS, clipped, details, summary
 from grader.export.formats import ExportRow, Options
 from grader.grading.record import Grade
-from grader.reports.clean import clean
 from grader.reports.json import dumps
-from grader.reports.text import plain, score_line
+from grader.reports.printable import printable
+from grader.reports.text import render, score_line
 
 EACH = True
 SUFFIX = ".json"
@@ -29,7 +29,7 @@ MAX_BYTES = 1_000_000
 def export(rows: Sequence[ExportRow], options: Options) -> str:
     """PrairieLearn: results.json of one submission."""
     (row,) = rows
-    limit = LONGEST
+    limit = MAX_CHARACTERS
     text = dumps(results(row, limit))
     while len(text.encode()) > MAX_BYTES and limit:
         limit //= 2
@@ -42,18 +42,18 @@ def unfit(row: ExportRow, options: Options) -> str:
     return "" if row.grade else row.why or "there is no grade to show"
 
 
-def results(row: ExportRow, limit: int = LONGEST) -> dict[str, Any]:
+def results(row: ExportRow, limit: int = MAX_CHARACTERS) -> dict[str, Any]:
     """The results object of a row that is fit; no text in it has more than `limit` characters."""
     grade = row.grade
     assert grade is not None
     if row.points is None or not row.out_of:
         why = clipped(row.why or "nothing of this can be judged here", limit)
         return {"gradable": False, "format_errors": [why], "message": why}
-    said = plain(score_line(grade)).rstrip("\n")
+    said = render(score_line(grade)).rstrip("\n")
     return {
         "gradable": True,
         "score": row.share,
-        "message": clipped(f"{said}\n{clean(row.note)}" if row.note else said, limit),
+        "message": clipped(f"{said}\n{printable(row.note)}" if row.note else said, limit),
         "output": clipped(_cases(grade), limit),
         "tests": [_test(c, limit) for c in grade.checks if c.status != "unjudged"],
     }
@@ -62,7 +62,7 @@ def results(row: ExportRow, limit: int = LONGEST) -> dict[str, Any]:
 def _test(check: Result, limit: int) -> dict[str, Any]:
     known = known_check(check.name)
     return {
-        "name": clipped(clean(check.name), 100),
+        "name": clipped(printable(check.name), 100),
         "description": known.title if known else "The file compiles.",
         "points": check.points,
         "max_points": check.max_points,
@@ -73,5 +73,7 @@ def _test(check: Result, limit: int) -> dict[str, Any]:
 
 def _cases(grade: Grade) -> str:
     """One line a case."""
-    lines = (f"{case.status:<8} {clean(case.name)} {clean(case.size)}" for case in grade.cases)
+    lines = (
+        f"{case.status:<8} {printable(case.name)} {printable(case.size)}" for case in grade.cases
+    )
     return "\n".join(line.rstrip() for line in lines)

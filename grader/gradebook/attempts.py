@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select, update
 
-from grader.gradebook.ledger import record, storable
+from grader.gradebook.ledger import record_event, storable
 from grader.gradebook.tables import attempt, grade, submission
-from grader.gradebook.values import Change, Claim, GradeJson, verdict
+from grader.gradebook.values import Claim, GradeJson, ProposedChange, verdict
 
 # A worker's name, from which others on the same machine can tell that it is dead.
 #
@@ -30,7 +30,7 @@ def this_worker(part: str = "") -> str:
     """This process, and which part of it: `host/boot/namespace/pid/start/part`."""
     pid = os.getpid()
     host = socket.gethostname().replace("/", "_")
-    return "/".join((host, _here(), str(pid), _started(pid) or "0", part))
+    return "/".join((host, _boot_and_namespace(), str(pid), _started(pid) or "0", part))
 
 
 def is_dead(worker: str) -> bool:
@@ -38,11 +38,11 @@ def is_dead(worker: str) -> bool:
     fields = worker.split("/", 5)
     if len(fields) != 6 or not fields[3].isdecimal():
         return False
-    known = fields[4] != "0" and "/".join(fields[1:3]) == _here()
+    known = fields[4] != "0" and "/".join(fields[1:3]) == _boot_and_namespace()
     return known and _started(int(fields[3])) != fields[4]
 
 
-def _here() -> str:
+def _boot_and_namespace() -> str:
     """The boot of this machine and the PID namespace; `-/-` where the system tells neither."""
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
@@ -84,7 +84,7 @@ def claim(
         if same and row.state == "running":
             if row.lease_until > now and not is_dead(row.worker):
                 return None
-            _settle(connection, row.id, "expired", now)
+            _end_attempt(connection, row.id, "expired", now)
     last = select(func.max(attempt.c.number)).where(attempt.c.submission == stored_id)
     number = (connection.execute(last).scalar() or 0) + 1
     token = secrets.token_hex(16)
@@ -114,14 +114,14 @@ def _lock(connection: Connection, stored_id: int) -> None:
         raise ValueError(f"there is no submission {stored_id}")
 
 
-def _settle(
+def _end_attempt(
     connection: Connection, attempt_id: int, state: str, now: datetime, **values: Any
 ) -> None:
     change = update(attempt).where(attempt.c.id == attempt_id)
     connection.execute(change.values(state=state, ended=now, **values))
 
 
-def _holds(connection: Connection, held: Claim) -> bool:
+def _is_newest(connection: Connection, held: Claim) -> bool:
     """Whether the claim's token is still the newest; if not, someone else took over."""
     _lock(connection, held.submission)
     mine = (attempt.c.id == held.attempt) & (attempt.c.token == held.token)
@@ -131,7 +131,7 @@ def _holds(connection: Connection, held: Claim) -> bool:
 
 def renew(connection: Connection, held: Claim, lease: float, now: datetime) -> bool:
     """Let the lease end that much later than now; False: someone else took over."""
-    if not _holds(connection, held):
+    if not _is_newest(connection, held):
         return False
     until = now + timedelta(seconds=lease)
     connection.execute(
@@ -142,9 +142,9 @@ def renew(connection: Connection, held: Claim, lease: float, now: datetime) -> b
 
 def release(connection: Connection, held: Claim, now: datetime) -> bool:
     """Give the claim back with nothing done; False: someone else took over before."""
-    if not _holds(connection, held):
+    if not _is_newest(connection, held):
         return False
-    _settle(connection, held.attempt, "released", now)
+    _end_attempt(connection, held.attempt, "released", now)
     return True
 
 
@@ -154,10 +154,10 @@ def accept(connection: Connection, held: Claim, made: GradeJson, now: datetime) 
     """
     if made["status"] != "graded":
         raise ValueError("an incomplete grade is a fault of the machine, not a grade")
-    if not _holds(connection, held):
+    if not _is_newest(connection, held):
         return False
     state = "proposed" if held.proposal else "accepted"
-    _settle(connection, held.attempt, state, now, grade_json=json.dumps(made, sort_keys=True))
+    _end_attempt(connection, held.attempt, state, now, grade_json=json.dumps(made, sort_keys=True))
     if not held.proposal:
         install(connection, held.submission, held.attempt, held.worker, "grade", now)
     return True
@@ -190,7 +190,7 @@ def record_attempt(
     of = select(submission.c.lab, submission.c.student).where(submission.c.id == stored_id)
     row = connection.execute(of).one()
     whose: dict[str, Any] = {"lab": row.lab, "student": row.student, "submission": stored_id}
-    record(connection, now, actor, action, **whose, attempt=attempt_id, **values)
+    record_event(connection, now, actor, action, **whose, attempt=attempt_id, **values)
 
 
 def grade_of(connection: Connection, stored_id: int) -> int | None:
@@ -210,10 +210,10 @@ def fault(connection: Connection, held: Claim, why: GradeJson | str, now: dateti
     """Count a fault of the machine; what it says is kept, and no grade is touched. How many this
     key has had. A stale token counts nothing: whoever took over decides.
     """
-    if _holds(connection, held):
+    if _is_newest(connection, held):
         text = why if isinstance(why, str) else "the grade is incomplete"
         body = None if isinstance(why, str) else json.dumps(why, sort_keys=True)
-        _settle(connection, held.attempt, "fault", now, reason=storable(text), grade_json=body)
+        _end_attempt(connection, held.attempt, "fault", now, reason=storable(text), grade_json=body)
         record_attempt(
             connection, now, held.worker, "fault", held.submission, held.attempt, reason=text
         )
@@ -246,7 +246,7 @@ def forgive(
     return len(ids)
 
 
-def changes(connection: Connection, proposal: str) -> Sequence[Change]:
+def changes(connection: Connection, proposal: str) -> Sequence[ProposedChange]:
     """The old and the new grade of every submission that the regrade has got to, by student."""
     now = attempt.alias("now")
     query = (
@@ -261,10 +261,10 @@ def changes(connection: Connection, proposal: str) -> Sequence[Change]:
     return tuple(_change(row) for row in connection.execute(query))
 
 
-def _change(row: Row[Any]) -> Change:
+def _change(row: Row[Any]) -> ProposedChange:
     new = json.loads(row.grade_json)
     old = None if row.old_json is None else json.loads(row.old_json)
-    return Change(
+    return ProposedChange(
         row.lab, row.student, row.id,
         None if old is None else old["score"], new["score"],
         "" if old is None else verdict(old), verdict(new),
@@ -289,7 +289,7 @@ def adopt(connection: Connection, proposal: str, author: str, now: datetime) -> 
     """Make all that was proposed the submissions' grades, all at once. How many there were."""
     proposed = _proposed(connection, proposal)
     for attempt_id, stored_id in proposed:
-        _decide(connection, attempt_id, "accepted")
+        _set_state(connection, attempt_id, "accepted")
         install(connection, stored_id, attempt_id, author, f"adopt {proposal}", now)
     return len(proposed)
 
@@ -298,11 +298,11 @@ def reject(connection: Connection, proposal: str, author: str, now: datetime) ->
     """Drop all that was proposed; the grades that stand are kept. How many there were."""
     proposed = _proposed(connection, proposal)
     for attempt_id, stored_id in proposed:
-        _decide(connection, attempt_id, "rejected")
+        _set_state(connection, attempt_id, "rejected")
         action = f"reject {proposal}"
         record_attempt(connection, now, author, action, stored_id, attempt_id)
     return len(proposed)
 
 
-def _decide(connection: Connection, attempt_id: int, state: str) -> None:
+def _set_state(connection: Connection, attempt_id: int, state: str) -> None:
     connection.execute(update(attempt).where(attempt.c.id == attempt_id).values(state=state))

@@ -15,31 +15,31 @@ from grader.gradebook import entries as counting
 from grader.gradebook.course import Course
 from grader.gradebook.database import Database, connect, migrate
 from grader.gradebook.roster import Student
-from grader.gradebook.submissions import COLUMNS, FAULTS, HandedIn, of_lab
+from grader.gradebook.submissions import COLUMNS, MAX_FAULTS, NewSubmission, lab_query
 from grader.gradebook.tables import student, submission
 from grader.gradebook.values import (
-    Change,
+    AuditEvent,
     Claim,
     Entry,
-    Event,
     GradeJson,
-    Moved,
     Override,
+    PointsChange,
+    ProposedChange,
     Status,
-    Stored,
+    StoredSubmission,
 )
 
 __all__ = [
-    "Change",
+    "AuditEvent",
     "Claim",
     "Entry",
-    "Event",
-    "FAULTS",
     "Gradebook",
-    "Moved",
+    "MAX_FAULTS",
     "Override",
+    "PointsChange",
+    "ProposedChange",
     "Status",
-    "Stored",
+    "StoredSubmission",
     "open_gradebook",
 ]
 
@@ -70,38 +70,42 @@ class Gradebook:
         self, lab: str, student: str, name: str, data: bytes, *,
         received: datetime | None, answers: bytes | None = None, source: str = "",
         late: bool = False,
-    ) -> Stored:  # fmt: skip
+    ) -> StoredSubmission:  # fmt: skip
         """Store a submission: the same lab, student, bytes and answers give the same row, which
         keeps the earliest time. `received` needs a time zone; None: nobody told it. `late`: the
         course's site marked it so.
         """
-        new = HandedIn(lab, student, name, data, received, answers, source, late)
+        new = NewSubmission(lab, student, name, data, received, answers, source, late)
         with self._database.writing() as connection:
             return submissions.store(connection, new, self._clock())
 
-    def submissions(self, lab: str, *, students: Collection[str] | None = None) -> Sequence[Stored]:
+    def submissions(
+        self, lab: str, *, students: Collection[str] | None = None
+    ) -> Sequence[StoredSubmission]:
         """A lab's submissions, oldest first."""
         with self._database.reading() as connection:
-            return tuple(map(submissions.stored, connection.execute(of_lab(lab, students))))
+            return tuple(
+                map(submissions.stored_submission, connection.execute(lab_query(lab, students)))
+            )
 
-    def submission(self, stored_id: int) -> Stored | None:
+    def submission(self, stored_id: int) -> StoredSubmission | None:
         """The submission with that number."""
         return self._one(submission.c.id == stored_id)
 
-    def source(self, sha256: str) -> Stored | None:
+    def source(self, sha256: str) -> StoredSubmission | None:
         """A submission with those bytes: the first that was stored."""
         return self._one(submission.c.sha256 == sha256)
 
-    def _one(self, which: object) -> Stored | None:
+    def _one(self, which: object) -> StoredSubmission | None:
         query = select(*COLUMNS).where(which).order_by(submission.c.id)  # type: ignore[arg-type]
         with self._database.reading() as connection:
             row = connection.execute(query).first()
-        return None if row is None else submissions.stored(row)
+        return None if row is None else submissions.stored_submission(row)
 
     def wanted(
         self, lab: str, key: str, *, students: Collection[str] | None = None, proposal: str = ""
-    ) -> Sequence[Stored]:
-        """What is still to be graded under `key`: no attempt kept, fewer than FAULTS faults of
+    ) -> Sequence[StoredSubmission]:
+        """What is still to be graded under `key`: no attempt kept, fewer than MAX_FAULTS faults of
         the machine; those leased to others are among them.
         """
         with self._database.reading() as connection:
@@ -152,7 +156,7 @@ class Gradebook:
         with self._database.writing() as connection:
             return attempts.forgive(connection, lab, students, author, self._clock())
 
-    def changes(self, proposal: str) -> Sequence[Change]:
+    def changes(self, proposal: str) -> Sequence[ProposedChange]:
         """What adopting that regrade would change, by student; the same grade again included."""
         with self._database.reading() as connection:
             return proposals.changes(connection, proposal)
@@ -181,7 +185,7 @@ class Gradebook:
         when there is none to take back.
         """
         with self._database.writing() as connection:
-            ledger.give(connection, lab, student, points, author, reason, self._clock())
+            ledger.set_override(connection, lab, student, points, author, reason, self._clock())
 
     def enroll(self, students: Sequence[Student], author: str) -> Sequence[str]:
         """Import a roster: who is new, changed or left, a line each."""
@@ -199,12 +203,14 @@ class Gradebook:
         with self._database.reading() as connection:
             return tuple(connection.execute(select(student.c.id).order_by(student.c.id)).scalars())
 
-    def recompute(self, lab: str, author: str, *, course: Course | None = None) -> Sequence[Moved]:
+    def recompute(
+        self, lab: str, author: str, *, course: Course | None = None
+    ) -> Sequence[PointsChange]:
         """Work all points out again, after the rules or a grade have changed; whose moved."""
         with self._database.writing() as connection:
             return counting.recompute(connection, lab, course, author, self._clock())
 
-    def audit(self, lab: str | None = None, student: str | None = None) -> Sequence[Event]:
+    def audit(self, lab: str | None = None, student: str | None = None) -> Sequence[AuditEvent]:
         """Every change that was ever made, oldest first."""
         with self._database.reading() as connection:
             return ledger.events(connection, lab, student)

@@ -18,14 +18,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
 
 from grader.faults import LabFault, did_you_mean
-from grader.gradebook.policy import Grace, LabPolicy, Penalty, Rule, Span, later_of, read_span
+from grader.gradebook.policy import Grace, LabPolicy, Penalty, Rule, Span, later_moment, read_span
 from grader.gradebook.roster import Student, read_roster
 from grader.labs.schema import Label, Strict
 from grader.labs.yamlfile import Document, read_document
 
 # The course's secret: a file that nobody else may read, and what is made from it.
 
-LEAST = 32
+MIN_SECRET_BYTES = 32
 """Bytes of a secret file at least: it is the only thing that keeps hidden inputs hidden."""
 
 
@@ -47,8 +47,8 @@ def read_secret(path: Path) -> bytes:
     if stat.S_IMODE(mode) & 0o027:
         what = f"others may read the course's secret (its mode is {stat.S_IMODE(mode):o})"
         raise LabFault(what, where=str(path), fix=f"chmod 600 {path}")
-    if len(data) < LEAST:
-        what = f"the course's secret has {len(data)} bytes; {LEAST} are the least"
+    if len(data) < MIN_SECRET_BYTES:
+        what = f"the course's secret has {len(data)} bytes; {MIN_SECRET_BYTES} are the least"
         raise LabFault(what, where=str(path), fix="remove the file and make a new one")
     return data
 
@@ -198,7 +198,7 @@ class CourseModel(Strict):
         return name
 
 
-FILE = "course.yaml"
+COURSE_FILE = "course.yaml"
 DATABASE = "course.db"
 
 
@@ -224,7 +224,7 @@ class Course:
             return self.labs[lab]
         fix = did_you_mean(lab, self.labs) or f"it has: {', '.join(self.labs) or 'no labs'}"
         what = f"the course has no lab `{lab}`"
-        raise LabFault(what, where=str(self.folder / FILE), fix=fix)
+        raise LabFault(what, where=str(self.folder / COURSE_FILE), fix=fix)
 
     def student(self, word: str) -> Student | None:
         """The one student with that ID, SIS ID, login or e-mail address, letter case aside; by
@@ -233,12 +233,12 @@ class Course:
         """
         if not word:
             return None
-        for said in (lambda s: (s.id,), lambda s: s.words):
+        for said in (lambda s: (s.id,), lambda s: s.identifiers):
             found = [s for s in self.students if word.casefold() in map(str.casefold, said(s))]
             if found:
                 return found[0] if len(found) == 1 else None
-        spoken = _given_first(word)
-        alike = [s for s in self.students if spoken and _given_first(s.name) == spoken]
+        spoken = _spoken_name(word)
+        alike = [s for s in self.students if spoken and _spoken_name(s.name) == spoken]
         return alike[0] if len(alike) == 1 else None
 
     @property
@@ -257,7 +257,7 @@ def read_course(folder: Path) -> Course:
     Raises LabFault with file, line, key and how to mend it: course.yaml, the roster or the secret
     does not hold.
     """
-    document = read_document(folder / FILE, CourseModel)
+    document = read_document(folder / COURSE_FILE, CourseModel)
     model: CourseModel = document.model
     return Course(
         name=model.name,
@@ -272,11 +272,11 @@ def read_course(folder: Path) -> Course:
 
 def secret_file(folder: Path, model: CourseModel | None = None) -> Path:
     """Where the secret of the course in that folder lies. Raises LabFault."""
-    model = model or read_document(folder / FILE, CourseModel).model
+    model = model or read_document(folder / COURSE_FILE, CourseModel).model
     return folder / model.secret
 
 
-def _given_first(name: str) -> str:
+def _spoken_name(name: str) -> str:
     """A name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
     last, _, first = name.casefold().partition(",")
     return " ".join(f"{first} {last}".split())
@@ -307,7 +307,7 @@ def _moment(
     """A time as it was written, in the course's zone. One that the clocks skip is a mistake."""
     if said.tzinfo is not None:
         return said.astimezone(zone)
-    moment = later_of(said, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
+    moment = later_moment(said, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
     if moment.replace(tzinfo=None) != said:
         what = f"there is no {said:%H:%M} on {said:%Y-%m-%d} in {zone.key}: the clocks skip it"
         raise LabFault(what, where=document.where(key), fix=f"write {moment:%H:%M}")

@@ -24,7 +24,7 @@ from grader.faults import LabFault, MachineFault, install_command
 # its turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's
 # row.
 
-BUSY = 30.0
+LOCK_SECONDS = 30.0
 """Seconds that a writer waits for the one before it."""
 
 
@@ -33,7 +33,7 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.name = _shown(engine.url)
+        self.name = _display_name(engine.url)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -60,13 +60,14 @@ class Database:
     def _fault(self, error: BaseException) -> MachineFault:
         """What the database said, as a fault that says how to mend it."""
         said = " ".join(str(error).split())
+        held = f"another program has held it for {LOCK_SECONDS:g} s; end it, and try again"
         mends = {
             "full": "make room on the disk; nothing that was stored is lost",
             "No space left": "make room on the disk; nothing that was stored is lost",
             "readonly": "check the rights of the file and of its folder",
             "read-only": "check the rights of the database",
-            "locked": f"another program has held it for {BUSY:g} s; end it, and try again",
-            "lock timeout": f"another program has held it for {BUSY:g} s; end it, and try again",
+            "locked": held,
+            "lock timeout": held,
             "deadlock": "two changes stood in each other's way; try the same again",
             "unable to open": "check that its folder is there and may be written",
             "not a database": "this file is something else; name another one",
@@ -98,7 +99,9 @@ def connect(url: str, *, create: bool = True) -> Database:
         return Database(_postgresql(where))
     except ModuleNotFoundError as missing:
         what = f"the database cannot be reached: there is no Python package {missing.name}"
-        raise MachineFault(what, where=_shown(where), fix=install_command("postgres")) from None
+        raise MachineFault(
+            what, where=_display_name(where), fix=install_command("postgres")
+        ) from None
 
 
 def _url(url: str) -> URL:
@@ -113,11 +116,11 @@ def _url(url: str) -> URL:
         return where.set(drivername="postgresql+psycopg")
     if where.drivername not in ("sqlite", "postgresql+psycopg"):
         fix = "name a SQLite file, or postgresql://USER@HOST/NAME"
-        raise LabFault("no such kind of database", where=_shown(where), fix=fix)
+        raise LabFault("no such kind of database", where=_display_name(where), fix=fix)
     return where
 
 
-def _shown(url: URL) -> str:
+def _display_name(url: URL) -> str:
     """As it may be told: a file's path, or a URL without its password."""
     if url.get_backend_name() == "sqlite":
         return url.database or ""
@@ -125,12 +128,12 @@ def _shown(url: URL) -> str:
 
 
 def _postgresql(url: URL) -> Engine:
-    waiting = {} if "connect_timeout" in url.query else {"connect_timeout": round(BUSY)}
+    waiting = {} if "connect_timeout" in url.query else {"connect_timeout": round(LOCK_SECONDS)}
     engine = create_engine(url, pool_pre_ping=True, connect_args=waiting)
 
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, record: object) -> None:
-        connection.execute(f"SET lock_timeout = {round(BUSY * 1000)}")
+        connection.execute(f"SET lock_timeout = {round(LOCK_SECONDS * 1000)}")
         connection.commit()
 
     return engine
@@ -158,7 +161,7 @@ def _check_file(url: URL, create: bool) -> None:
 
 
 def _sqlite(url: URL) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": BUSY})
+    engine = create_engine(url, connect_args={"timeout": LOCK_SECONDS})
 
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, record: object) -> None:
@@ -178,7 +181,7 @@ def _sqlite(url: URL) -> Engine:
 
 def _write_ahead(connection: Any) -> None:
     """Switch to the write-ahead log. Two that do it at once are told `locked` without waiting."""
-    end = time.monotonic() + BUSY
+    end = time.monotonic() + LOCK_SECONDS
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -188,10 +191,10 @@ def _write_ahead(connection: Any) -> None:
             time.sleep(0.02)
 
 
-HEAD = "4"
+LATEST_REVISION = "4"
 """The newest step in migrations/versions: what this code works with."""
 
-_ALONE = threading.Lock()
+_ONE_MIGRATION = threading.Lock()
 """Alembic keeps the migration that runs in a module of its own: one at a time in a process."""
 
 _POSTGRESQL_LOCK = 0x67726164
@@ -204,9 +207,9 @@ def migrate(database: Database) -> None:
     program's database.
     """
     with database.reading() as connection:
-        if revision(connection) == HEAD:
+        if revision(connection) == LATEST_REVISION:
             return
-    with _ALONE, database.writing() as connection:
+    with _ONE_MIGRATION, database.writing() as connection:
         if not is_sqlite(connection):
             connection.execute(
                 text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRESQL_LOCK}
@@ -215,10 +218,10 @@ def migrate(database: Database) -> None:
         if was is None and inspect(connection).get_table_names():
             what = "this database has tables, but no gradebook's"
             raise MachineFault(what, where=database.name, fix="name an empty one")
-        if was is not None and int(was) > int(HEAD):
-            what = f"this gradebook is of version {was}; this grader knows {HEAD}"
+        if was is not None and int(was) > int(LATEST_REVISION):
+            what = f"this gradebook is of version {was}; this grader knows {LATEST_REVISION}"
             raise MachineFault(what, where=database.name, fix="install the newer grader")
-        if was != HEAD:
+        if was != LATEST_REVISION:
             upgrade(connection)
 
 

@@ -13,21 +13,21 @@ from rich.text import Text
 from sqlalchemy import Connection, Row, func, select
 
 from grader.gradebook.course import Course
-from grader.gradebook.ledger import overrides, record, storable
+from grader.gradebook.ledger import overrides, record_event, storable
 from grader.gradebook.policy import LabPolicy, Lateness, lateness
 from grader.gradebook.submissions import RECEIVED
 from grader.gradebook.tables import attempt, grade, standing, student, submission
-from grader.gradebook.values import Entry, Event, GradeJson, Moved
-from grader.reports.clean import clean, clip, wrap
+from grader.gradebook.values import AuditEvent, Entry, GradeJson, PointsChange
+from grader.reports.printable import clip, printable, wrap
 
 # What counts for each student of a lab: which submission, how late, overridden or not.
 
-MARKED = "marked late, by how much is not told: nothing is taken off"
+MARKED_LATE = "marked late, by how much is not told: nothing is taken off"
 """The note of a submission that the course's site marked so without a time."""
 
 
 @dataclass(frozen=True)
-class _Handed:
+class _Candidate:
     """One submission with what lateness makes of it. `number` counts the student's from 1."""
 
     row: Row[Any]
@@ -39,10 +39,10 @@ class _Handed:
         """Points after lateness, to a hundredth."""
         if self.grade is None:
             return None
-        return round(_worth(self.grade, policy) * self.late.share_kept, 2)
+        return round(_points_before_lateness(self.grade, policy) * self.late.share_kept, 2)
 
 
-def _worth(grade: GradeJson, policy: LabPolicy) -> float:
+def _points_before_lateness(grade: GradeJson, policy: LabPolicy) -> float:
     """Points before lateness. In the course's points, full marks are all that was judged."""
     score = float(grade["score"])
     if policy.points is None:
@@ -57,12 +57,12 @@ def entries(connection: Connection, lab: str, course: Course | None) -> Sequence
     """
     policy = course.policy(lab) if course else LabPolicy()
     names = _names(connection, course)
-    handed: dict[str, list[_Handed]] = {}
+    handed: dict[str, list[_Candidate]] = {}
     for row in connection.execute(_query(lab)):
         mine = handed.setdefault(row.student, [])
         late = _lateness(policy, row)
         made = None if row.grade_json is None else json.loads(row.grade_json)
-        mine.append(_Handed(row, len(mine) + 1, late, made))
+        mine.append(_Candidate(row, len(mine) + 1, late, made))
     given = overrides(connection, lab)
     others = sorted({*handed, *given} - names.keys())
     found = []
@@ -80,7 +80,7 @@ def _lateness(policy: LabPolicy, row: Row[Any]) -> Lateness:
     """A submission whose time nobody told is in time, whenever the lab is due."""
     if row.received is not None:
         return lateness(policy, row.received)
-    return Lateness(1.0, MARKED if row.late else "")
+    return Lateness(1.0, MARKED_LATE if row.late else "")
 
 
 def _names(connection: Connection, course: Course | None) -> dict[str, str]:
@@ -110,12 +110,12 @@ def _query(lab: str) -> Any:
     )
 
 
-def _entry(lab: str, who: str, name: str, handed: Sequence[_Handed], policy: LabPolicy) -> Entry:
+def _entry(lab: str, who: str, name: str, handed: Sequence[_Candidate], policy: LabPolicy) -> Entry:
     most = policy.points
     if not handed:
         return Entry(lab, who, name, "missing", None, most)
     counted = [one for one in handed[: policy.attempts] if one.late.accepted]
-    one = _counts(counted, policy) if counted else handed[-1]
+    one = _counting_submission(counted, policy) if counted else handed[-1]
     made, points = one.grade, one.points(policy)
     if made is not None and most is None:
         most = float(made["judged_max"])
@@ -131,7 +131,7 @@ def _entry(lab: str, who: str, name: str, handed: Sequence[_Handed], policy: Lab
     return entry
 
 
-def _counts(counted: Sequence[_Handed], policy: LabPolicy) -> _Handed:
+def _counting_submission(counted: Sequence[_Candidate], policy: LabPolicy) -> _Candidate:
     """The last one, or the best: the earliest of equals, and the last while none is graded."""
     graded = [one for one in counted if one.grade is not None]
     if policy.counts == "last" or not graded:
@@ -141,7 +141,7 @@ def _counts(counted: Sequence[_Handed], policy: LabPolicy) -> _Handed:
 
 def recompute(
     connection: Connection, lab: str, course: Course | None, author: str, now: datetime
-) -> Sequence[Moved]:
+) -> Sequence[PointsChange]:
     """Work every student's points out again and keep them; whose changed, and to what."""
     rows = connection.execute(select(standing).where(standing.c.lab == lab))
     before = {row.student: row for row in rows}
@@ -158,17 +158,17 @@ def recompute(
             )
         )
         was = old.points if old else None
-        record(
+        record_event(
             connection, now, author, "recompute", lab=lab, student=entry.student,
             before=was, after=entry.points, reason=entry.note,
         )  # fmt: skip
-        moved.append(Moved(lab, entry.student, was, entry.points, entry.note))
+        moved.append(PointsChange(lab, entry.student, was, entry.points, entry.note))
     return tuple(moved)
 
 
 STYLES = {"graded": "", "overridden": "magenta", "incomplete": "red", "refused": "red"}
 
-NOTE = 16
+MIN_NOTE_CELLS = 16
 """Cells of a line that a note has at least."""
 
 
@@ -189,18 +189,18 @@ def entry_table(entries: Sequence[Entry], zone: tzinfo, width: int = 80) -> Text
     lines = [Text(head, "bold")]
     for entry, (name, worth, number, at, note) in zip(entries, rows, strict=True):
         left = f"{_padded(name, who)}  {worth:>{points}}  {number:<{sent}}  {at:<{when}}  "
-        noted = wrap(note, max(width - cell_len(left), NOTE))
+        noted = wrap(note, max(width - cell_len(left), MIN_NOTE_CELLS))
         told = f"\n{' ' * cell_len(left)}".join([left + (noted[0] if noted else ""), *noted[1:]])
         lines.append(Text(told.rstrip(), STYLES.get(entry.status, "dim")))
     return Text("\n").join([*lines, Text(), *map(Text, _footer(entries, zone, width))])
 
 
 def _cells(entry: Entry, zone: tzinfo) -> tuple[str, str, str, str, str]:
-    name = clean(f"{entry.student} {entry.name}" if entry.name else entry.student)
+    name = printable(f"{entry.student} {entry.name}" if entry.name else entry.student)
     worth = "-" if entry.points is None else f"{entry.points:g}"
     worth += "" if entry.max_points is None else f"/{entry.max_points:g}"
     number = f"{entry.number} of {entry.attempts}" if entry.attempts else "-"
-    return name, worth, number, _received(entry, zone), clean(_note(entry))
+    return name, worth, number, _received(entry, zone), printable(_note(entry))
 
 
 def _note(entry: Entry) -> str:
@@ -255,7 +255,7 @@ def _iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
-def event_lines(events: Sequence[Event], zone: tzinfo) -> Text:
+def event_lines(events: Sequence[AuditEvent], zone: tzinfo) -> Text:
     """The audit, a line a change."""
     lines = []
     for event in events:
@@ -263,7 +263,7 @@ def event_lines(events: Sequence[Event], zone: tzinfo) -> Text:
         said = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M:%S}  {event.action}: {whose}"
         said += f"{_change(event.before, event.after)}, by {_actor(event.actor)}"
         said += f": {event.reason}" if event.reason else ""
-        lines.append(Text(clean(said)))
+        lines.append(Text(printable(said)))
     return Text("\n").join(lines) if lines else Text("nothing has happened yet")
 
 
@@ -292,12 +292,12 @@ def _value(value: Any) -> str:
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def events_json(events: Sequence[Event]) -> dict[str, Any]:
+def events_json(events: Sequence[AuditEvent]) -> dict[str, Any]:
     """`{"events": [...]}`, oldest first."""
     return {"events": [vars(event) | {"at": _iso(event.at)} for event in events]}
 
 
-def moved_lines(moved: Sequence[Moved]) -> Text:
+def points_change_lines(moved: Sequence[PointsChange]) -> Text:
     """Whose points are not what they were; who had none on record before is only counted."""
     lines = (
         f"{one.student}: {_value(one.old)} -> {_value(one.new)}"
@@ -305,6 +305,6 @@ def moved_lines(moved: Sequence[Moved]) -> Text:
         for one in moved
         if one.old is not None
     )
-    told = "\n".join(map(clean, lines)) or "nobody's points have changed"
+    told = "\n".join(map(printable, lines)) or "nobody's points have changed"
     first = sum(one.old is None for one in moved)
     return Text(told + (f"\nnoted for the first time: {first}" if first else ""))

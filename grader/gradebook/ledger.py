@@ -16,7 +16,7 @@ from grader.faults import LabFault
 from grader.gradebook.database import is_sqlite
 from grader.gradebook.roster import Student
 from grader.gradebook.tables import audit, override, student
-from grader.gradebook.values import Event, Override
+from grader.gradebook.values import AuditEvent, Override
 
 
 def storable(text: str) -> str:
@@ -32,7 +32,7 @@ def insert_new(connection: Connection, table: Table, **values: Any) -> bool:
     return connection.execute(query, execution_options={"preserve_rowcount": True}).rowcount == 1
 
 
-def record(
+def record_event(
     connection: Connection, at: datetime, actor: str, action: str, *, lab: str = "",
     student: str = "", submission: int | None = None, attempt: int | None = None,
     before: Any = None, after: Any = None, reason: str = "",
@@ -56,13 +56,13 @@ def record(
 
 def events(
     connection: Connection, lab: str | None = None, student: str | None = None
-) -> Sequence[Event]:
+) -> Sequence[AuditEvent]:
     """The audit from its beginning, of one lab or student where they are given."""
     query = select(audit).order_by(audit.c.id)
     query = query if lab is None else query.where(audit.c.lab == lab)
     query = query if student is None else query.where(audit.c.student == storable(student))
     return tuple(
-        Event(
+        AuditEvent(
             row.id, row.at, row.actor, row.action, row.lab, row.student, row.submission,
             None if row.before is None else json.loads(row.before),
             None if row.after is None else json.loads(row.after),
@@ -92,11 +92,11 @@ def enroll(
             connection.execute(student.insert().values(**values))
         else:
             connection.execute(update(student).where(student.c.id == who).values(**values))
-        record(connection, now, author, "enroll", student=who, before=before, after=values)
+        record_event(connection, now, author, "enroll", student=who, before=before, after=values)
         said.append(f"{'changed' if old is not None else 'new'}: {who} {one.name}".rstrip())
     for gone in (row for row in known.values() if row.enrolled):
         connection.execute(update(student).where(student.c.id == gone.id).values(enrolled=False))
-        record(connection, now, author, "leave", student=gone.id, before=dict(gone._mapping))
+        record_event(connection, now, author, "leave", student=gone.id, before=dict(gone._mapping))
         said.append(f"left: {gone.id} {gone.name}".rstrip())
     return tuple(said)
 
@@ -108,7 +108,7 @@ def overrides(connection: Connection, lab: str) -> dict[str, Override]:
     return {name: one for name, one in newest.items() if one.points is not None}
 
 
-def give(
+def set_override(
     connection: Connection, lab: str, who: str, points: float | None, author: str, reason: str,
     now: datetime,
 ) -> None:  # fmt: skip
@@ -130,7 +130,7 @@ def give(
             at=now,
         )
     )
-    record(
+    record_event(
         connection, now, author, "override" if points is not None else "override removed",
         lab=lab, student=who, reason=reason,
         before=None if before is None else before.points, after=points,

@@ -29,7 +29,7 @@ class Span:
     def after(self, moment: datetime) -> datetime:
         """The moment that much later, in UTC; days are counted in the zone of `moment`."""
         local = moment.replace(tzinfo=None) + timedelta(days=self.days)
-        return later_of(local, moment) + timedelta(seconds=self.seconds)
+        return later_moment(local, moment) + timedelta(seconds=self.seconds)
 
 
 def read_span(text: str) -> Span:
@@ -45,7 +45,7 @@ def read_span(text: str) -> Span:
     return Span(days, seconds)
 
 
-def later_of(local: datetime, like: datetime) -> datetime:
+def later_moment(local: datetime, like: datetime) -> datetime:
     """The moment that a wall clock in the zone of `like` shows as `local`, in UTC."""
     both = (local.replace(tzinfo=like.tzinfo, fold=fold) for fold in (0, 1))
     return max(moment.astimezone(UTC) for moment in both)
@@ -112,13 +112,13 @@ def lateness(policy: LabPolicy, received: datetime) -> Lateness:
     late = at - policy.due.astimezone(UTC)
     if late <= timedelta(0):
         return Lateness(1.0)
-    by = f"late by {spoken(late)}"
+    by = f"late by {format_duration(late)}"
     if policy.cut_off is not None and at > policy.cut_off:
         return Lateness(0.0, f"{by}, after the cut-off", accepted=False)
     kept, why = 1.0, ""
     for rule in policy.late:
         if isinstance(rule, Penalty):
-            units = _begun(rule, policy.due, at)
+            units = _periods_begun(rule, policy.due, at)
             kept = 1 - min(units * rule.share, rule.at_most)
             why = f": -{100 * (1 - kept):.4g} %"
         elif at <= rule.length.after(policy.due):
@@ -126,7 +126,7 @@ def lateness(policy: LabPolicy, received: datetime) -> Lateness:
     return Lateness(max(round(kept, 9), 0.0), by + why)
 
 
-def _begun(rule: Penalty, due: datetime, at: datetime) -> int:
+def _periods_begun(rule: Penalty, due: datetime, at: datetime) -> int:
     """How many hours or days have begun between the two; one that has just ended is counted
     alone.
     """
@@ -138,7 +138,7 @@ def _begun(rule: Penalty, due: datetime, at: datetime) -> int:
     return days
 
 
-def spoken(length: timedelta) -> str:
+def format_duration(length: timedelta) -> str:
     """A length of time in its two largest units: `1 d 2 h`, `4 min 10 s`."""
     rest = int(length.total_seconds())
     parts: list[tuple[int, str]] = []

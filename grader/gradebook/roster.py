@@ -50,7 +50,7 @@ class Student:
     section: str = ""
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def identifiers(self) -> tuple[str, ...]:
         """All that tells this student from the others, in the order in which it is tried."""
         return tuple(filter(None, (self.id, self.sis_id, self.login, self.email)))
 

@@ -22,11 +22,11 @@ from sqlalchemy import (
     update,
 )
 
-from grader.gradebook.ledger import insert_new, record, storable
+from grader.gradebook.ledger import insert_new, record_event, storable
 from grader.gradebook.tables import attempt, grade, student, submission
-from grader.gradebook.values import GradeJson, Stored
+from grader.gradebook.values import GradeJson, StoredSubmission
 
-FAULTS = 3
+MAX_FAULTS = 3
 """Machine faults after which a submission is left alone until someone has looked."""
 
 RECEIVED = case((submission.c.told, submission.c.received)).label("received")
@@ -37,7 +37,7 @@ COLUMNS = (*(submission.c[name] for name in _STORED), RECEIVED)
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class NewSubmission:
     """A submission before it is stored. `received` is None when nobody told the time; `late` says
     that the course's site marked it so.
     """
@@ -52,7 +52,7 @@ class HandedIn:
     late: bool = False
 
 
-def store(connection: Connection, new: HandedIn, now: datetime) -> Stored:
+def store(connection: Connection, new: NewSubmission, now: datetime) -> StoredSubmission:
     """The row of that submission, which is made when there is none. Of the same bytes handed in
     twice, the earlier time is kept, a told one before none; late is only what was so each time.
     """
@@ -81,10 +81,10 @@ def store(connection: Connection, new: HandedIn, now: datetime) -> Stored:
         row = connection.execute(query).one()
         after = _when(row.received, row.late)
         _record(connection, now, "received earlier", row, new.source, before=before, after=after)
-    return stored(row)
+    return stored_submission(row)
 
 
-def _earlier(new: HandedIn, row: Row[Any]) -> dict[str, Any]:
+def _earlier(new: NewSubmission, row: Row[Any]) -> dict[str, Any]:
     """What changes when handing in again says that the submission came earlier than was known."""
     values: dict[str, Any] = {"late": False} if row.late and not new.late else {}
     if new.received is not None and (row.received is None or new.received < row.received):
@@ -101,19 +101,19 @@ def _when(received: datetime | None, late: bool) -> dict[str, Any]:
 def _record(
     connection: Connection, now: datetime, action: str, row: Row[Any], source: str, **values: Any
 ) -> None:
-    record(
+    record_event(
         connection, now, storable(source) or "grader", action, lab=row.lab, student=row.student,
         submission=row.id, **values,
     )  # fmt: skip
 
 
-def stored(row: Row[Any]) -> Stored:
+def stored_submission(row: Row[Any]) -> StoredSubmission:
     """A row of COLUMNS as a value."""
     values: Sequence[Any] = tuple(row)[: len(COLUMNS)]
-    return Stored(*values)
+    return StoredSubmission(*values)
 
 
-def of_lab(lab: str, students: Collection[str] | None) -> Select[Any]:
+def lab_query(lab: str, students: Collection[str] | None) -> Select[Any]:
     """A query of a lab's submissions, oldest first; of those students only, where given."""
     query = select(*COLUMNS).where(submission.c.lab == lab)
     if students is not None:
@@ -123,7 +123,7 @@ def of_lab(lab: str, students: Collection[str] | None) -> Select[Any]:
 
 def wanted(
     connection: Connection, lab: str, key: str, students: Collection[str] | None, proposal: str
-) -> Sequence[Stored]:
+) -> Sequence[StoredSubmission]:
     """Those without a kept attempt of that key, and with fewer than FAULTS faults of it."""
     mine = and_(attempt.c.submission == submission.c.id, attempt.c.key == key)
     kept: ColumnElement[bool] = attempt.c.state.in_(("proposed", "accepted"))
@@ -135,8 +135,8 @@ def wanted(
         .where(mine, attempt.c.proposal == proposal, attempt.c.state == "fault")
         .scalar_subquery()
     )
-    query = of_lab(lab, students).where(~exists().where(mine, kept), faults < FAULTS)
-    return tuple(stored(row) for row in connection.execute(query))
+    query = lab_query(lab, students).where(~exists().where(mine, kept), faults < MAX_FAULTS)
+    return tuple(stored_submission(row) for row in connection.execute(query))
 
 
 def grades(connection: Connection, lab: str) -> Mapping[int, tuple[str, GradeJson]]:

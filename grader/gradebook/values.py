@@ -14,7 +14,7 @@ Status = Literal["graded", "overridden", "incomplete", "waiting", "refused", "mi
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredSubmission:
     """A submission as it was handed in: `data` are the bytes that `sha256` is of, `answers` those
     of its answers.yaml. `received` is in UTC, None when nobody told the time; `name` is the file's,
     as the student named it.
@@ -91,7 +91,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Change:
+class ProposedChange:
     """What a regrade would change for one submission. Scores are in the lab's points; verdicts are
     `pass`, `fail: CHECK, ...` or "" without an old grade.
     """
@@ -113,7 +113,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Moved:
+class PointsChange:
     """A student whose points are not what they were when they were last worked out."""
 
     lab: str
@@ -124,7 +124,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Event:
+class AuditEvent:
     """One line of the audit: who did what to whom, and what was before and after."""
 
     id: int

@@ -1,1 +1,9 @@
-"""Grades and findings as text and JSON. Everything here is pure: values in, values out."""
+"""Reports: grades, findings and launches as text, JSON and HTML.
+
+In: a Grade or a Trace with its findings. Out: rich Text (`text`, `finding`, `classes`), JSON
+objects (`json`), a student's redacted copy of a grade (`redact`), HTML pages (`page`) and pictures
+of one launch (`explain`).
+
+Nothing here grades. Only `page.write` writes files, and only `explain` compiles and launches a
+kernel. May import everything up to `grading`, but neither `gradebook` nor the command line.
+"""

@@ -1,4 +1,4 @@
-"""Many grades as one table: a line a submission, then what the class stumbled over."""
+"""Many grades as one table: a line per submission, then how often each main finding occurred."""
 
 from __future__ import annotations
 
@@ -11,46 +11,47 @@ from rich.text import Text
 from grader.checks.result import Result
 from grader.faults import pluralize
 from grader.grading.record import Grade
-from grader.reports.clean import clean, clip, wrap
-from grader.reports.finding import in_order
-from grader.reports.text import WORDS
+from grader.reports.finding import sort_findings
+from grader.reports.printable import clip, printable, wrap
+from grader.reports.text import STATUS_WORDS
 
-WHO = 14
-SCORE = 9
-CAUSE = 12
-"""The least cells that the last column, the main finding, gets."""
+MAX_NAME_CELLS = 14
+SCORE_CELLS = 9
+MIN_FINDING_CELLS = 12
+"""Minimum width of the last column, the main finding."""
 
 
 def class_table(grades: Sequence[Grade], width: int = 80) -> Text:
-    """One line a submission: who, score, points of each check, the main finding. A check that
-    passed shows its points in green; `-` was not judged, `!` is a fault of the machine.
+    """Show one line per submission: student, score, points of each check, main finding.
+
+    The points of a check that passed are green; `-` is not evaluated, `!` is a system error.
     """
     if not grades:
         return Text("no submissions")
     names = list(dict.fromkeys(c.name for g in grades for c in g.checks if c.max_points))
     whose = "student" if any(grade.student for grade in grades) else "file"
-    who = min(max(len(whose), *(cell_len(_who(grade)) for grade in grades)), WHO)
-    columns = _widths(names, width - who - SCORE - CAUSE - 4)
-    head = Text(f"{whose:<{who}}  {'score':>{SCORE}}", "bold")
+    who = min(max(len(whose), *(cell_len(_who(grade)) for grade in grades)), MAX_NAME_CELLS)
+    columns = _widths(names, width - who - SCORE_CELLS - MIN_FINDING_CELLS - 4)
+    head = Text(f"{whose:<{who}}  {'score':>{SCORE_CELLS}}", "bold")
     for name, cells in zip(names, columns, strict=True):
-        head.append(f" {set_cell_size(clean(name), min(cells, cell_len(name))):>{cells}}")
+        head.append(f" {set_cell_size(printable(name), min(cells, cell_len(name))):>{cells}}")
     head.append("  main finding")
     lines = [head, *(_line(grade, names, columns, who, width) for grade in grades)]
     return Text("\n").join([*lines, Text(), _footer(grades, width)])
 
 
 def main_finding(grade: Grade) -> str:
-    """The kind of the first error, causes before consequences; empty when there is none."""
-    found = in_order(f for check in grade.checks for f in check.findings)
-    return next((f.kind for f in found if f.severity == "error"), "")
+    """Return the kind of the first error, causes before consequences; "" when there is none."""
+    findings = sort_findings(f for check in grade.checks for f in check.findings)
+    return next((f.kind for f in findings if f.severity == "error"), "")
 
 
 def _who(grade: Grade) -> str:
-    return clean(grade.student or grade.file)
+    return printable(grade.student or grade.file)
 
 
 def _widths(names: Sequence[str], room: int) -> list[int]:
-    """A column as wide as its check's name, all cut alike when there is no room."""
+    """Make each column as wide as its check's name; shorten all equally when there is no room."""
     most = max((len(name) for name in names), default=0)
     while most > 4 and sum(min(len(n), most) + 1 for n in names) > room:
         most -= 1
@@ -63,7 +64,7 @@ def _line(grade: Grade, names: Sequence[str], columns: Sequence[int], who: int, 
     line = Text(name + " " * (who - cell_len(name)))
     done = grade.score.status == "graded"
     score = f"{grade.score.points:g}/{grade.score.judged_max:g}" if done else "incomplete"
-    line.append(f"  {clip(score, SCORE + 1):>{SCORE}}", "bold")
+    line.append(f"  {clip(score, SCORE_CELLS + 1):>{SCORE_CELLS}}", "bold")
     for check, cells in zip(names, columns, strict=True):
         mark, style = _mark(checks.get(check))
         line.append(f" {mark:>{cells}}", style)
@@ -74,13 +75,13 @@ def _line(grade: Grade, names: Sequence[str], columns: Sequence[int], who: int, 
 def _mark(check: Result | None) -> tuple[str, str]:
     if check is None:
         return "", ""
-    style = WORDS[check.status][1]
+    style = STATUS_WORDS[check.status][1]
     marks = {"unjudged": "-", "error": "!"}
     return marks.get(check.status, f"{check.points:.4g}"), style
 
 
 def _footer(grades: Sequence[Grade], width: int) -> Text:
-    """How the class did, and how often each main finding occurred."""
+    """Summarize the scores and count the main findings."""
     graded = [grade.score for grade in grades if grade.score.status == "graded"]
     full = sum(score.points == score.judged_max for score in graded)
     said = f"{pluralize(len(grades), 'submission')}, {full} with full marks"

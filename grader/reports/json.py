@@ -1,4 +1,4 @@
-"""The JSON objects of the contract: grades, and one launch of `grader run`."""
+"""The JSON objects of the output contract: grades, and one launch of `grader run`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from grader.launch import Finding, Trace
 
 
 def grades_json(grades: Iterable[Grade]) -> dict[str, Any]:
-    """`{"grades": [...]}`, the object of `grader batch`."""
+    """Return `{"grades": [...]}`, the object of `grader batch`."""
     return {"grades": [grade.to_json() for grade in grades]}
 
 
 def run_json(
     trace: Trace, outputs: Mapping[int, str], compile_seconds: float = 0.0
 ) -> dict[str, Any]:
-    """The object of `grader run`. `outputs` maps an argument's index to the file that was saved;
-    `compile_seconds` is the compiler's wall time unless the trace knows its own.
+    """Return the object of `grader run`.
+
+    Args:
+        trace: The launch.
+        outputs: The file that each saved argument was written to, by the argument's index.
+        compile_seconds: The compiler's wall time, unless the trace has its own.
     """
     seconds = {"compile": compile_seconds, **trace.seconds}
     return {
@@ -40,13 +44,13 @@ def run_json(
 
 
 def fault_json(fault: Fault, backend: str) -> dict[str, Any]:
-    """The same object when nothing was launched: the student's findings, or an error."""
-    trace = Trace("gpu" if backend == "gpu" else "sim", findings=_told(fault), ended=False)
+    """Return the same object when nothing was launched: the student's findings, or an error."""
+    trace = Trace("gpu" if backend == "gpu" else "sim", findings=_findings(fault), ended=False)
     verdict = "findings" if isinstance(fault, StudentFault) else "error"
     return run_json(trace, {}) | {"verdict": verdict}
 
 
-def _told(fault: Fault) -> tuple[Finding, ...]:
+def _findings(fault: Fault) -> tuple[Finding, ...]:
     if isinstance(fault, StudentFault) and fault.findings:
         return fault.findings
     kind = "machine" if isinstance(fault, MachineFault) else "launch-failure"
@@ -57,7 +61,7 @@ def _told(fault: Fault) -> tuple[Finding, ...]:
 
 
 def dumps(value: Mapping[str, Any]) -> str:
-    """Strict JSON text, indented, ending in a newline: NaN and infinities become null."""
+    """Return strict JSON text, indented and ending in a newline; NaN and infinities become null."""
     return json.dumps(_finite(value), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What of a grade a student may see: nothing that tells a hidden case's size or values."""
+"""Remove from a grade everything that reveals a hidden case's size or values."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from grader.checks.result import Result, Status
 from grader.grading.record import CaseLine, Grade
 from grader.launch import Finding
 
-HIDDEN_CURE = "try sizes of your own: 1, a prime, one more than a tile, one side much longer"
+HIDDEN_HINT = (
+    "Test other sizes yourself: 1, a prime number, one more than a multiple of the tile, "
+    "one side much longer than the other."
+)
 
 
 def redact(grade: Grade) -> Grade:
-    """The grade for the student's eyes.
+    """Return the grade as the student may see it.
 
-    Hidden cases lose their names and sizes; a finding that was seen only in hidden cases keeps
-    its kind and its line of the student's own source and loses the rest; measurements that were
-    taken on a hidden case are dropped; a hidden check keeps its points alone.
+    Hidden cases lose their names and sizes. A finding that occurred only in hidden cases keeps its
+    kind and its line of the student's own source. Measurements taken on a hidden case are removed.
+    A hidden check keeps its points only.
     """
-    aliases = _aliases(grade.cases)
+    aliases = _case_aliases(grade.cases)
     if grade.lines_on in aliases:
         grade = replace(grade, lines=(), lines_on="")
     return replace(
@@ -30,8 +33,8 @@ def redact(grade: Grade) -> Grade:
     )
 
 
-def _aliases(cases: Collection[CaseLine]) -> Mapping[str, str]:
-    """Hidden cases' names, and what they are called instead."""
+def _case_aliases(cases: Collection[CaseLine]) -> Mapping[str, str]:
+    """Map the names of hidden cases to the names shown instead."""
     hidden = [case.name for case in cases if case.visibility == "hidden"]
     return {name: f"hidden-{number}" for number, name in enumerate(hidden, start=1)}
 
@@ -46,22 +49,22 @@ def _check(check: Result, aliases: Mapping[str, str]) -> Result:
     if check.visibility == "hidden":
         return replace(check, summary="", findings=(), measurements={}, cases={}, measured_on="")
     shown = tuple(f for f in check.findings if not _is_hidden(f, aliases))
-    told = {place(finding) for finding in shown}
-    rest = [f for f in check.findings if _is_hidden(f, aliases) and place(f) not in told]
+    public = {place(finding) for finding in shown}
+    rest = [f for f in check.findings if _is_hidden(f, aliases) and place(f) not in public]
     cases: Mapping[str, Status] = {aliases.get(n, n): s for n, s in check.cases.items()}
-    kept = replace(check, findings=(*shown, *map(_blank, rest)), cases=cases)
+    kept = replace(check, findings=(*shown, *map(_hidden_finding, rest)), cases=cases)
     if check.measured_on in aliases:
-        kept = replace(kept, summary="judged on a hidden case", measurements={}, measured_on="")
+        kept = replace(kept, summary="evaluated on a hidden case", measurements={}, measured_on="")
     return kept
 
 
 def _is_hidden(finding: Finding, aliases: Mapping[str, str]) -> bool:
-    """Whether any hidden case went into this finding; public and hidden ones fold apart."""
+    """Whether a hidden case contributed; findings of public and hidden cases are not merged."""
     return any(name in aliases for name in finding.cases)
 
 
-def _blank(finding: Finding) -> Finding:
-    """A hidden case's finding: its kind and its place in the student's own file."""
+def _hidden_finding(finding: Finding) -> Finding:
+    """Keep only a finding's kind and its place in the student's own file."""
     return Finding(
         kind=finding.kind,
         severity=finding.severity,
@@ -70,6 +73,6 @@ def _blank(finding: Finding) -> Finding:
         line=finding.line,
         column=finding.column,
         text=finding.text,
-        hint=HIDDEN_CURE,
+        hint=HIDDEN_HINT,
         origins=finding.origins,
     )

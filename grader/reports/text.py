@@ -1,4 +1,8 @@
-"""A grade as a text report that reads well in 80 columns, with or without colour."""
+"""Grades and launches as text reports for 80 columns, with or without color.
+
+`grade_report` is what `grader check` prints, `run_report` what `grader run` prints. `profile_lines`
+compares the two backends' counters of one launch; `speed_lines` states a speed measurement.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +17,51 @@ from grader.checks.speed import duration
 from grader.faults import pluralize
 from grader.grading.record import Grade
 from grader.launch import Trace
-from grader.reports.clean import clean, clip, wrap
 from grader.reports.finding import findings_text
+from grader.reports.printable import clip, printable, wrap
 
-# The two backends' counters of one launch side by side.
+COLUMN_CELLS = 14
+"""Width of a column of counters."""
 
-COLUMN = 14
+STATUS_WORDS = {
+    "pass": ("pass", "green"),
+    "fail": ("FAIL", "bold red"),
+    "blocked": ("blocked", "yellow"),
+    "unjudged": ("not evaluated", "dim"),
+    "error": ("error", "bold magenta"),
+}
+"""The word for each status and its style."""
+
+STATUS_CELLS = 13
+MAX_CASES = 6
+MAX_NAME_CELLS = 60
+MAX_SUMMARY_CELLS = 200
+"""Maximum length of a summary, in cells."""
+
+MAX_PRINTED_LINES = 40
+"""Lines of a kernel's printf output that a report shows."""
+
+BACKENDS = {"sim": "simulated on the CPU", "gpu": "run on the GPU"}
 
 
 def profile_lines(measurements: Mapping[str, float], width: int = 80) -> list[str]:
-    """A row a metric, from measurements "<metric> ncu" and "<metric> sim"; where the simulator
-    differs from the hardware, by how much. What is 0 on both is left out; a name that is too long
-    for its column has a line of its own, because its end tells loads from stores.
+    """List one row per metric: hardware, simulator, and by how much the simulator differs.
+
+    The measurements are named "<metric> ncu" and "<metric> sim". Metrics that are 0 on both are
+    left out. A name too long for its column gets a line of its own, because its end distinguishes
+    loads from stores.
     """
     metrics = dict.fromkeys(name.rpartition(" ")[0] for name in measurements)
-    left = max(width - 3 * COLUMN, 16)
-    rows = [f"{'counter':<{left}}{'hardware':>{COLUMN}}{'simulated':>{COLUMN}}"]
+    left = max(width - 3 * COLUMN_CELLS, 16)
+    rows = [f"{'counter':<{left}}{'hardware':>{COLUMN_CELLS}}{'simulated':>{COLUMN_CELLS}}"]
     for metric in metrics:
         ncu, sim = measurements[f"{metric} ncu"], measurements[f"{metric} sim"]
         if not ncu and not sim:
             continue
-        values = "".join(f"{v:>{COLUMN}}" for v in (_number(ncu), _number(sim), _apart(ncu, sim)))
-        name = clip(clean(metric), width)
+        values = "".join(
+            f"{v:>{COLUMN_CELLS}}" for v in (_number(ncu), _number(sim), _difference(ncu, sim))
+        )
+        name = clip(printable(metric), width)
         rows += [f"{name:<{left}}{values}"] if len(name) < left else [name, " " * left + values]
     return [row.rstrip() for row in rows]
 
@@ -43,72 +70,61 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
 
 
-def _apart(ncu: float, sim: float) -> str:
-    """Nothing when they agree to four digits, else the simulator's part above the hardware's."""
+def _difference(ncu: float, sim: float) -> str:
+    """Return "" when both agree to four digits, otherwise the simulator's relative difference."""
     if abs(ncu - sim) <= 1e-4 * max(abs(ncu), abs(sim)):
         return ""
     return f"{(sim - ncu) / ncu:+.1%}" if ncu else "not counted"
 
 
-# How fast a kernel was, as a paragraph: the ratio with its interval, times, rates, the peaks.
+def speed_lines(measurements: Mapping[str, float]) -> list[str]:
+    """State what a speed check measured: the ratio with its interval, times, rates and peaks.
 
+    For example:
 
-def speed_lines(measured: Mapping[str, float]) -> list[str]:
-    """What a speed check measured, for example
-
-    1.523 times the baseline's speed (95 % interval 1.519 to 1.526, 400 pairs)
-    1.234 ms a launch, the baseline 1.879 ms
-    1,740 GFLOP/s, 2.9 % of this GPU's measured FMA peak
+        1.523 times the baseline's speed (95 % interval 1.519 to 1.526, 400 pairs)
+        1.234 ms per launch, baseline 1.879 ms
+        1,740 GFLOP/s, 2.9 % of this GPU's measured FMA peak
     """
-    ends = f"{measured['speedup_low']:.3f} to {measured['speedup_high']:.3f}"
-    own, baseline = (duration(measured[name]) for name in ("seconds", "baseline_seconds"))
+    ends = f"{measurements['speedup_low']:.3f} to {measurements['speedup_high']:.3f}"
+    own, baseline = (duration(measurements[name]) for name in ("seconds", "baseline_seconds"))
     lines = [
-        f"{measured['speedup']:.3f} times the baseline's speed (95 % interval {ends}, "
-        f"{measured['pairs']:.0f} pairs)",
-        f"{own} a launch, the baseline {baseline}",
-        _rate(measured, "gflop_per_second", "GFLOP/s", "percent_of_fma_peak", "FMA peak"),
-        _rate(measured, "gbyte_per_second", "GB/s", "percent_of_copy_bandwidth", "copy bandwidth"),
+        f"{measurements['speedup']:.3f} times the baseline's speed (95 % interval {ends}, "
+        f"{measurements['pairs']:.0f} pairs)",
+        f"{own} per launch, baseline {baseline}",
+        _rate(measurements, "gflop_per_second", "GFLOP/s", "percent_of_fma_peak", "FMA peak"),
+        _rate(
+            measurements,
+            "gbyte_per_second",
+            "GB/s",
+            "percent_of_copy_bandwidth",
+            "copy bandwidth",
+        ),
     ]
-    if "percent_of_cublas" in measured:
-        lines.append(f"{measured['percent_of_cublas']:.3g} % of cuBLAS' speed at this size")
-    if "review" in measured:
-        lines.append("for a person to look at: see the note above")
+    if "percent_of_cublas" in measurements:
+        lines.append(f"{measurements['percent_of_cublas']:.3g} % of cuBLAS' speed at this size")
+    if "review" in measurements:
+        lines.append("needs review: see the note above")
     return [line for line in lines if line]
 
 
-def _rate(measured: Mapping[str, float], name: str, unit: str, share: str, peak: str) -> str:
-    if name not in measured:
+def _rate(measurements: Mapping[str, float], name: str, unit: str, share: str, peak: str) -> str:
+    if name not in measurements:
         return ""
-    of = f", {measured[share]:.3g} % of this GPU's measured {peak}" if share in measured else ""
-    return f"{_rounded(measured[name])} {unit}{of}"
+    of = (
+        f", {measurements[share]:.3g} % of this GPU's measured {peak}"
+        if share in measurements
+        else ""
+    )
+    return f"{_rounded(measurements[name])} {unit}{of}"
 
 
 def _rounded(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-WORDS = {
-    "pass": ("pass", "green"),
-    "fail": ("FAIL", "bold red"),
-    "blocked": ("blocked", "yellow"),
-    "unjudged": ("not judged", "dim"),
-    "error": ("error", "bold magenta"),
-}
-"""How a status is said, and its style."""
-
-CASES = 6
-NAME = 60
-SUMMARY = 200
-"""No file name or summary is shown at greater length, in cells."""
-
-PRINTED_LINES = 40
-"""Lines of a kernel's printf that are shown."""
-
-BACKENDS = {"sim": "simulated on the CPU", "gpu": "run on the GPU"}
-
-
-def plain(text: Text, *, color: bool = False) -> str:
-    """The report as a string, with ANSI colour when asked for; lines stay as they were cut."""
+def render(text: Text, *, color: bool = False) -> str:
+    """Return the report as a string, optionally with ANSI color; lines are not wrapped again."""
     out = StringIO()
     console = Console(
         file=out,
@@ -121,8 +137,9 @@ def plain(text: Text, *, color: bool = False) -> str:
 
 
 def grade_report(grade: Grade, width: int = 80) -> Text:
-    """One grade: what was graded, the checks, what was found, the score. Lines are at most
-    `width` cells wide (40 or more).
+    """Report one grade: the submission, the checks, the findings and the score.
+
+    Lines are at most `width` cells wide (40 or more).
     """
     findings = [finding for check in grade.checks for finding in check.findings]
     sections = [
@@ -130,9 +147,9 @@ def grade_report(grade: Grade, width: int = 80) -> Text:
         check_table(grade.checks, width),
         *([_cases(grade, width)] if grade.cases else []),
         *([findings_text(findings, width)] if findings else []),
-        *measured(grade.checks, width),
+        *measurement_text(grade.checks, width),
         *(
-            [Text(_printed(grade.printed[1], f" in case {clean(grade.printed[0])}", width))]
+            [Text(_printed(grade.printed[1], f" in case {printable(grade.printed[0])}", width))]
             if grade.printed[1]
             else []
         ),
@@ -142,27 +159,29 @@ def grade_report(grade: Grade, width: int = 80) -> Text:
 
 
 def check_table(checks: tuple[Result, ...], width: int = 80) -> Text:
-    """One row a check: its verdict, its points, what was seen."""
-    names = [clip(clean(check.name), 16) for check in checks]
+    """Show one row per check: verdict, points and result."""
+    names = [clip(printable(check.name), 16) for check in checks]
     left = max(len(name) for name in (*names, "check"))
-    text = Text(f"{'check'.ljust(left)}  {'verdict':<10}  {'points':>12}  what was seen", "bold")
+    text = Text(
+        f"{'check'.ljust(left)}  {'verdict':<{STATUS_CELLS}}  {'points':>12}  result", "bold"
+    )
     rows = [_row(c, n, left, width) for c, n in zip(checks, names, strict=True)]
     return Text("\n").join([text, *rows])
 
 
 def _row(check: Result, name: str, left: int, width: int) -> Text:
-    word, style = WORDS[check.status]
+    word, style = STATUS_WORDS[check.status]
     row = Text(f"{name.ljust(left)}  ")
-    row.append(f"{word:<10}", style)
-    row.append(f"  {points(check):>12}  ")
+    row.append(f"{word:<{STATUS_CELLS}}", style)
+    row.append(f"  {points_text(check):>12}  ")
     edge = len(row)
-    summary = wrap(clip(clean(check.summary), SUMMARY), max(width - edge, 16))
+    summary = wrap(clip(printable(check.summary), MAX_SUMMARY_CELLS), max(width - edge, 16))
     row.append(("\n" + " " * edge).join(summary))
     return row
 
 
-def points(check: Result) -> str:
-    """`8 of 40`; a check that was not judged or is worth nothing has no points to show."""
+def points_text(check: Result) -> str:
+    """Return `8 of 40`; "" when the check is worth no points, `-` when it was not evaluated."""
     if not check.max_points:
         return ""
     if check.status in ("unjudged", "error"):
@@ -171,93 +190,108 @@ def points(check: Result) -> str:
 
 
 def score_line(grade: Grade, width: int = 80) -> Text:
-    """The last line: the score so far, and what was not judged."""
+    """Show the score and which checks were not evaluated."""
     score = grade.score
     if score.status == "incomplete":
-        what = "incomplete: this machine failed, which costs no points; grade it again"
+        what = "incomplete: system error (not your submission); no points are lost. Grade it again."
         return Text("\n".join(wrap(what, width)), "bold magenta")
-    said = f"score {score.points:g} of {score.judged_max:g}"
+    line = f"score {score.points:g} of {score.judged_max:g}"
     left = [c for c in grade.checks if c.status == "unjudged" and c.max_points]
     if left:
-        names = " and ".join(f"{clean(c.name)} ({c.max_points:g} points)" for c in left)
-        said += f" judged so far; {names} not judged here"
+        names = " and ".join(f"{printable(c.name)} ({c.max_points:g} points)" for c in left)
+        line += f"; not evaluated here: {names}"
     style = "bold green" if score.points == score.judged_max else "bold"
-    return Text("\n".join(wrap(said, width)), style)
+    return Text("\n".join(wrap(line, width)), style)
 
 
-def measured(checks: tuple[Result, ...], width: int = 80) -> list[Text]:
-    """One paragraph: each check's measurements."""
+def measurement_text(checks: tuple[Result, ...], width: int = 80) -> list[Text]:
+    """List each check's measurements in one paragraph."""
     lines = []
     for check in (c for c in checks if c.measurements):
         if check.name == "profile":
             lines += profile_lines(check.measurements, width)
             continue
-        case = f" on {clean(check.measured_on)}" if check.measured_on else ""
+        case = f" on {printable(check.measured_on)}" if check.measured_on else ""
         if "speedup" in check.measurements:
             values = "; ".join(speed_lines(check.measurements))
         else:
-            values = ", ".join(f"{clean(n)} {number(v)}" for n, v in check.measurements.items())
-        lines += wrap(f"{clean(check.name)}{case}: {values}", width, "  ")
+            values = ", ".join(
+                f"{printable(n)} {format_number(v)}" for n, v in check.measurements.items()
+            )
+        lines += wrap(f"{printable(check.name)}{case}: {values}", width, "  ")
     return [Text("\n".join(lines), "dim")] if lines else []
 
 
-def number(value: float) -> str:
-    """A count with separators, or four digits of a ratio."""
+def format_number(value: float) -> str:
+    """Return a count with separators, or a ratio with four digits."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
 
 
 def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int = 80) -> Text:
-    """What one launch of any kernel did: findings, counters, resources, files written, verdict.
-    `outputs` maps an argument's index to the file that holds it.
+    """Report one launch: findings, printf output, counters, resources, files, verdict.
+
+    Args:
+        kernel: The kernel's name.
+        trace: The launch.
+        outputs: The file that each saved argument was written to, by the argument's index.
+        width: The maximum width of a line in cells.
     """
     errors = len(trace.errors)
     warnings = sum(f.severity == "warning" for f in trace.findings)
-    rows = [f"{clean(name):<{width - 16}} {number(v):>14}" for name, v in trace.counters.items()]
-    taken = {
-        "registers a thread": trace.resources.registers,
-        "static shared bytes a block": trace.resources.static_shared_bytes,
-        "local bytes a thread": trace.resources.local_bytes,
+    rows = [
+        f"{printable(name):<{width - 16}} {format_number(v):>14}"
+        for name, v in trace.counters.items()
+    ]
+    resources = {
+        "registers per thread": trace.resources.registers,
+        "static shared bytes per block": trace.resources.static_shared_bytes,
+        "local bytes per thread": trace.resources.local_bytes,
         "theoretical occupancy": trace.resources.theoretical_occupancy,
     }
-    rows += [f"{n:<{width - 16}} {number(v):>14}" for n, v in taken.items() if v is not None]
-    files = [clip(f"argument {index} saved to {clean(f)}", width) for index, f in outputs.items()]
-    clean_run = trace.verdict == "clean"
-    said = (
-        "clean: nothing found"
-        if clean_run
-        else f"{pluralize(errors, 'error')}, {pluralize(warnings, 'warning')}"
+    rows += [
+        f"{n:<{width - 16}} {format_number(v):>14}" for n, v in resources.items() if v is not None
+    ]
+    files = [
+        clip(f"argument {index} saved to {printable(f)}", width) for index, f in outputs.items()
+    ]
+    verdict = (
+        Text("clean: no findings", "bold green")
+        if trace.verdict == "clean"
+        else Text(f"{pluralize(errors, 'error')}, {pluralize(warnings, 'warning')}", "bold red")
     )
-    head = Text(clip(f"{clean(kernel)}, {BACKENDS[trace.backend]}", width), "bold")
+    head = Text(clip(f"{printable(kernel)}, {BACKENDS[trace.backend]}", width), "bold")
     sections = [
         head,
         *([findings_text(trace.findings, width, most=20)] if trace.findings else []),
         *([Text(_printed(trace.printed, "", width))] if trace.printed else []),
         *([Text("\n".join(clip(row, width) for row in rows))] if rows else []),
         *([Text("\n".join(files))] if files else []),
-        Text("clean: nothing found", "bold green") if clean_run else Text(said, "bold red"),
+        verdict,
     ]
     return Text("\n\n").join(sections)
 
 
 def _printed(text: str, where: str, width: int) -> str:
-    """What the kernel printed, its first lines: blocks and threads run in the simulator's order."""
+    """Show the first lines that the kernel printed, in the simulator's order of threads."""
     lines = text.splitlines()
-    more = len(lines) - PRINTED_LINES
+    more = len(lines) - MAX_PRINTED_LINES
     rows = [
         clip(f"printed by the kernel{where}:", width),
-        *(clip(f"    {clean(line)}", width) for line in lines[:PRINTED_LINES]),
-        *([f"    and {more:,} lines more"] if more > 0 else []),
+        *(clip(f"    {printable(line)}", width) for line in lines[:MAX_PRINTED_LINES]),
+        *([f"    and {more:,} more lines"] if more > 0 else []),
     ]
     return "\n".join(rows)
 
 
 def _header(grade: Grade, width: int) -> Text:
-    title = f"{clean(grade.lab)}: {clean(grade.title)}"
-    tools = ", ".join(f"{clean(k)} {clean(v)}" for k, v in grade.provenance.toolchain.items())
-    who = f" by {clip(clean(grade.student), NAME)}" if grade.student else ""
+    title = f"{printable(grade.lab)}: {printable(grade.title)}"
+    tools = ", ".join(
+        f"{printable(k)} {printable(v)}" for k, v in grade.provenance.toolchain.items()
+    )
+    who = f" by {clip(printable(grade.student), MAX_NAME_CELLS)}" if grade.student else ""
     digest = f" (sha256 {grade.submission_sha256[:12]})" if grade.submission_sha256 else ""
     where = BACKENDS.get(grade.backend, grade.backend)
-    what = f"{clip(clean(grade.file), NAME)}{who}{digest}, {where}"
+    what = f"{clip(printable(grade.file), MAX_NAME_CELLS)}{who}{digest}, {where}"
     text = Text("\n".join(wrap(title, width, "  ")), "bold")
     text.append("\n" + "\n".join(wrap(what, width, "  ")), "not bold")
     if tools:
@@ -266,13 +300,16 @@ def _header(grade: Grade, width: int) -> Text:
 
 
 def _cases(grade: Grade, width: int) -> Text:
-    """How many cases are sound, and which are not."""
+    """Say how many cases pass and which fail."""
     bad = [case for case in grade.cases if case.status == "fail"]
     good = sum(case.status == "pass" for case in grade.cases)
-    said = f"cases: {good} of {len(grade.cases)} without a fault"
+    line = f"cases: {good} of {len(grade.cases)} pass"
     if bad:
-        names = [clean(c.name) + (f" ({clean(c.size)})" if c.size else "") for c in bad[:CASES]]
-        names = [clip(name, NAME) for name in names]
-        names += [f"{len(bad) - CASES} more"] if len(bad) > CASES else []
-        said += f"; at fault: {', '.join(names)}"
-    return Text("\n".join(wrap(said, width, "  ")))
+        names = [
+            printable(c.name) + (f" ({printable(c.size)})" if c.size else "")
+            for c in bad[:MAX_CASES]
+        ]
+        names = [clip(name, MAX_NAME_CELLS) for name in names]
+        names += [f"{len(bad) - MAX_CASES} more"] if len(bad) > MAX_CASES else []
+        line += f"; failing: {', '.join(names)}"
+    return Text("\n".join(wrap(line, width, "  ")))

@@ -23,7 +23,7 @@ from grader.compile.source import LIMITS, compile_source
 from grader.faults import StudentFault
 from grader.grading import pipeline as grading
 from grader.labs.reading import load_lab
-from grader.reports.text import grade_report, plain
+from grader.reports.text import grade_report, render
 from grader.submissions.files import parse_submission, read_submission
 from tests.attacks.traces import adopt_orphans, left, traces
 
@@ -165,4 +165,4 @@ def _timed_grade(name: str, data: bytes | Path) -> tuple[str, str, float]:
     except StudentFault as fault:
         got = grading.grade_unreadable(lab, name, fault)
     seconds = time.monotonic() - started
-    return json.dumps(got.to_json()), plain(grade_report(got)), seconds
+    return json.dumps(got.to_json()), render(grade_report(got)), seconds

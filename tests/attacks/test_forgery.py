@@ -16,13 +16,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.export.formats import Options, find_format, format_names, row_of, sorted_out
+from grader.export.formats import Options, find_format, format_names, row_from_grade, select_rows
 from grader.gradebook.roster import Student
 from grader.grading.record import Grade
 from grader.reports.classes import class_table
 from grader.reports.page.row import ReportRow
 from grader.reports.page.write import student_page
-from grader.reports.text import grade_report, plain
+from grader.reports.text import grade_report, render
 from tests.attacks.test_attacks import FORGERY, harmless
 from tests.attacks.verdict import judged, name_of
 from tests.command import grader
@@ -73,8 +73,8 @@ def test_nothing_is_won(path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_the_text_reports_are_text(path: Path, name: str) -> None:
     grade = replace(graded(path), file=name, student=name)
-    assert harmless(plain(grade_report(grade)))
-    assert harmless(plain(class_table([grade, grade])))
+    assert harmless(render(grade_report(grade)))
+    assert harmless(render(class_table([grade, grade])))
     assert "\x1b" not in json.dumps(grade.to_json())
 
 
@@ -98,7 +98,7 @@ def test_every_export_stays_what_it_is(path: Path, name: str) -> None:
     chosen = find_format(name)
     grade = replace(graded(path), student=FORGED)
     student = Student(id='=cmd|"x"', name=FORGED, email="@x@y.z", sis_id="+1", login="-1")
-    rows, left = sorted_out(chosen, [row_of(grade, student)], Options())
+    rows, left = select_rows(chosen, [row_from_grade(grade, student)], Options())
     assert len(rows) + len(left) == 1
     if not rows:
         return

@@ -16,12 +16,12 @@ import pytest
 
 from grader.batch import batch as batches
 from grader.batch import batch as leasing
-from grader.batch.batch import IN_A_ROW, Outcome, run_batch
-from grader.batch.intake import task_of
+from grader.batch.batch import MAX_CONSECUTIVE_FAULTS, Outcome, run_batch
 from grader.batch.runner import LocalRunner
+from grader.batch.store import task_of
 from grader.batch.task import Answer, Task
 from grader.faults import MachineFault, StudentFault
-from grader.gradebook.book import FAULTS, Gradebook, open_gradebook
+from grader.gradebook.book import MAX_FAULTS, Gradebook, open_gradebook
 from grader.grading.pipeline import grade_unreadable
 from grader.labs.reading import load_lab
 from grader.launch import Finding
@@ -87,7 +87,7 @@ def test_again_grades_nothing(book: Gradebook, made: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("incomplete", [False, True])
-@pytest.mark.parametrize("faults", [1, FAULTS - 1, FAULTS, FAULTS + 2])
+@pytest.mark.parametrize("faults", [1, MAX_FAULTS - 1, MAX_FAULTS, MAX_FAULTS + 2])
 def test_a_fault_of_the_machine_is_tried_three_times(
     faults: int, incomplete: bool, book: Gradebook, made: dict[str, Any]
 ) -> None:
@@ -102,8 +102,8 @@ def test_a_fault_of_the_machine_is_tried_three_times(
 
     given = tasks(book, 3)
     outcome = run(book, given, performs)
-    lost = faults >= FAULTS
-    assert tried[given[1].number] == min(faults + 1, FAULTS)
+    lost = faults >= MAX_FAULTS
+    assert tried[given[1].number] == min(faults + 1, MAX_FAULTS)
     assert outcome.graded == 3 - lost
     assert [number for number, _ in outcome.failures] == [given[1].number] * lost
     (entry,) = (e for e in book.entries(LAB) if e.student == "s1")
@@ -114,7 +114,7 @@ def test_a_fault_of_the_machine_is_tried_three_times(
 def test_a_broken_machine_stops_the_batch_and_costs_nobody(
     book: Gradebook, made: dict[str, Any]
 ) -> None:
-    given = tasks(book, 3 * IN_A_ROW)
+    given = tasks(book, 3 * MAX_CONSECUTIVE_FAULTS)
     tried: Counter[int] = Counter()
 
     def broken(task: Task) -> Answer:
@@ -124,7 +124,7 @@ def test_a_broken_machine_stops_the_batch_and_costs_nobody(
     with pytest.raises(MachineFault, match="fell off the bus") as raised:
         run(book, given, broken)
     assert "grader doctor" in raised.value.fix
-    assert sum(tried.values()) <= IN_A_ROW + 2
+    assert sum(tried.values()) <= MAX_CONSECUTIVE_FAULTS + 2
     assert run(book, given, lambda task: Answer(task.number, made)).graded == len(given)
 
 
@@ -134,13 +134,13 @@ def test_a_mistake_of_the_lab_is_not_tried_again(book: Gradebook, made: dict[str
     def performs(task: Task) -> Answer:
         tried[task.student] += 1
         if task.student == "s0":
-            return Answer(task.number, failure="reference.py:3: no", is_labs=True)
+            return Answer(task.number, failure="reference.py:3: no", is_lab_fault=True)
         return Answer(task.number, made)
 
     given = tasks(book, 3)
     outcome = run(book, given, performs)
     assert (outcome.graded, tried["s0"]) == (2, 1)
-    assert [answer.is_labs for _, answer in outcome.failures] == [True]
+    assert [answer.is_lab_fault for _, answer in outcome.failures] == [True]
     assert {stored.student for stored in book.wanted(LAB, KEY)} == {"s0"}
 
 
@@ -148,7 +148,7 @@ def test_what_another_has_is_waited_for(
     book: Gradebook, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One is graded by the other meanwhile, one's lease runs out."""
-    monkeypatch.setattr(batches, "POLL", 0.05)
+    monkeypatch.setattr(batches, "POLL_SECONDS", 0.05)
     given = tasks(book, 3)
     kept = book.claim(given[0].number, KEY, "elsewhere", 60)
     book.claim(given[1].number, KEY, "elsewhere", 0.5)

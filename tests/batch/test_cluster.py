@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from grader.batch.cluster import pack, unpack
+from grader.batch.cluster import pack_lab, unpack_lab
 from grader.cli.app import run
 from grader.faults import LabFault
 from grader.gpu.devices import devices
@@ -159,7 +159,7 @@ def test_no_scheduler(
 ) -> None:  # fmt: skip
     from grader.batch import cluster as dask
 
-    monkeypatch.setattr(dask, "ANSWER", 0.5)
+    monkeypatch.setattr(dask, "CONNECT_SECONDS", 0.5)
     assert batch(place, "--cluster", address) == code
     said = capfd.readouterr().err
     assert what in said and "Traceback" not in said
@@ -170,7 +170,7 @@ def test_a_cluster_without_a_gpu(
 ) -> None:
     from grader.batch import cluster as dask
 
-    monkeypatch.setattr(dask, "GPU_PATIENCE", 1.0)
+    monkeypatch.setattr(dask, "GPU_WORKER_SECONDS", 1.0)
     assert batch(place, "--cluster", two.address, "--on", "gpu") == 3
     assert "no worker has a GPU" in capfd.readouterr().err
 
@@ -229,7 +229,7 @@ def test_nobody_to_work(
 ) -> None:
     from grader.batch import cluster as dask
 
-    monkeypatch.setattr(dask, "PATIENCE", 2.0)
+    monkeypatch.setattr(dask, "WORKER_SECONDS", 2.0)
     with cluster(tmp_path) as found:
         assert batch(place, "--cluster", found.address) == 3
     said = " ".join(capfd.readouterr().err.split())
@@ -239,8 +239,8 @@ def test_nobody_to_work(
 
 def test_a_packed_lab_is_the_same_lab(tmp_path: Path) -> None:
     lab = load_lab("tiled-matmul")
-    packed = pack(lab)
-    there = unpack(packed, tmp_path / "there")
+    packed = pack_lab(lab)
+    there = unpack_lab(packed, tmp_path / "there")
     assert lab_digest(there) == lab_digest(lab)
     names = {name for name, _ in packed.files}
     assert "solutions/tiled-matmul/wrong/race-missing-first-barrier.cu" in names
@@ -248,4 +248,4 @@ def test_a_packed_lab_is_the_same_lab(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "there")
     short = [(name, data + b" " * name.endswith("reference.py")) for name, data in packed.files]
     with pytest.raises(LabFault, match="did not arrive"):
-        unpack(type(packed)(packed.name, packed.digest, tuple(short)), tmp_path / "there")
+        unpack_lab(type(packed)(packed.name, packed.digest, tuple(short)), tmp_path / "there")

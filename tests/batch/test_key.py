@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.batch import task as keys
-from grader.batch.task import batch_key, tools_here
+from grader.batch.task import batch_key, local_tools
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
 from tests.command import ROOT
@@ -26,7 +26,7 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def key(lab: Lab, seed: bytes = b"") -> str:
-    return batch_key(lab, "sim", seed, tools_here("sim"))
+    return batch_key(lab, "sim", seed, local_tools("sim"))
 
 
 def _reference(lab: Lab) -> None:

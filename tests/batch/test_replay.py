@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from grader.batch.replay import Replay, Sources, is_redacted, replay
+from grader.batch.replay import Replay, ReplayInputs, is_redacted, replay
 from grader.checks.result import Result
 from grader.faults import LabFault, StudentFault
 from grader.feedback.grade import grade
@@ -54,7 +54,7 @@ def timed() -> Grade:
 
 def again(record: Grade, file: Path, seed: bytes = b"") -> Replay:
     lab = TIMED if record.lab == TIMED.name else LAB
-    return replay(lab, record, Sources(file.read_bytes(), seed=seed), HOW)
+    return replay(lab, record, ReplayInputs(file.read_bytes(), seed=seed), HOW)
 
 
 def whats(seen: Replay) -> list[str]:
@@ -63,14 +63,14 @@ def whats(seen: Replay) -> list[str]:
 
 def test_the_same_again(wrong: Grade) -> None:
     seen = again(wrong, WRONG, SEED)
-    assert (seen.unlike, seen.verdict, seen.notes) == ((), (), ())
+    assert (seen.changed_conditions, seen.verdict, seen.notes) == ((), (), ())
     assert seen.is_same and seen.made is not None
     assert seen.made.checks == wrong.checks
     assert seen.made.lines == wrong.lines != ()
 
 
 def test_more_threads_change_nothing(wrong: Grade) -> None:
-    data = Sources(WRONG.read_bytes(), seed=SEED)
+    data = ReplayInputs(WRONG.read_bytes(), seed=SEED)
     assert replay(LAB, wrong, data, RunOptions("sim", threads=4)).is_same
 
 
@@ -79,15 +79,15 @@ def test_another_source_is_not_graded_at_all(wrong: Grade, tmp_path: Path) -> No
     other.write_bytes(WRONG.read_bytes() + b"\n")
     seen = again(wrong, other, SEED)
     assert seen.made is None and not seen.is_same
-    assert [difference.what for difference in seen.unlike] == ["source (SHA-256)"]
+    assert [difference.what for difference in seen.changed_conditions] == ["source (SHA-256)"]
 
 
 @pytest.mark.parametrize("seed", [b"", b"another"])
 def test_another_seed_is_not_graded_at_all(seed: bytes, wrong: Grade) -> None:
     seen = again(wrong, WRONG, seed)
     assert seen.made is None and not seen.is_same
-    assert [difference.what for difference in seen.unlike] == ["seed (an identifier)"]
-    assert SEED.hex() not in str(seen.unlike[0])
+    assert [difference.what for difference in seen.changed_conditions] == ["seed (an identifier)"]
+    assert SEED.hex() not in str(seen.changed_conditions[0])
 
 
 def test_edited_points_and_another_version_are_found(wrong: Grade) -> None:
@@ -97,7 +97,9 @@ def test_edited_points_and_another_version_are_found(wrong: Grade) -> None:
     made = replace(wrong.provenance, grader_version="0.0.1")
     seen = again(replace(wrong, checks=checks, provenance=made), WRONG, SEED)
     assert whats(seen) == ["checks.memory.points"]
-    assert [str(u) for u in seen.unlike] == ["grader version: 0.0.1 in the record, 0.1.0 now"]
+    assert [str(u) for u in seen.changed_conditions] == [
+        "grader version: 0.0.1 in the record, 0.1.0 now"
+    ]
     assert not seen.is_same
 
 
@@ -113,7 +115,7 @@ def test_speed_is_judged_by_the_recorded_times(timed: Grade) -> None:
     """Here without a GPU: the device is another, the interval and the points are the same."""
     seen = again(timed, RIGHT)
     assert seen.verdict == ()
-    assert [difference.what for difference in seen.unlike] == ["device"]
+    assert [difference.what for difference in seen.changed_conditions] == ["device"]
     assert seen.made is not None
     made, due = speed_of(seen.made), speed_of(timed)
     assert (made.status, made.points, made.summary) == (due.status, due.points, due.summary)

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import pytest
 
-from grader.batch.similarity import SMALL, Likeness, compare
+from grader.batch.similarity import SMALL_CLASS, SimilarityReport, compare
 from grader.labs.reading import load_lab
 from tests.batch.disguise import DISGUISES, renamed, reordered, uncommented
 from tests.command import ROOT
@@ -70,16 +70,16 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
 """
 
 
-def told(found: Likeness) -> set[tuple[str, str]]:
+def told(found: SimilarityReport) -> set[tuple[str, str]]:
     return {(pair.first, pair.second) for pair in found.pairs}
 
 
 @pytest.fixture(scope="module")
-def honest() -> Likeness:
+def honest() -> SimilarityReport:
     return compare(CLASS, KNOWN)
 
 
-def test_nobody_of_the_honest_class_is_accused(honest: Likeness) -> None:
+def test_nobody_of_the_honest_class_is_accused(honest: SimilarityReport) -> None:
     assert told(honest) == set()
     assert honest.thin == THIN
 
@@ -93,7 +93,7 @@ def test_a_disguised_copy_is_found(disguise: str) -> None:
         assert told(compare(CLASS | copies, KNOWN)) == {(name, f"~{name}") for name in group}
 
 
-def test_functions_in_another_order(honest: Likeness) -> None:
+def test_functions_in_another_order(honest: SimilarityReport) -> None:
     copy = renamed(reordered(FUNCTIONS))
     assert copy.index("extern") < copy.index("__device__")
     found = compare(CLASS | {"~mine": FUNCTIONS, "~yours": copy}, KNOWN)
@@ -131,7 +131,7 @@ def test_two_alone_are_not_accused() -> None:
 def test_two_alone_with_one_text_are() -> None:
     copy = "// by me\n" + CLASS["s01"]
     assert told(compare({"a": CLASS["s01"], "b": copy}, KNOWN)) == {("a", "b")}
-    assert len(CLASS) >= SMALL
+    assert len(CLASS) >= SMALL_CLASS
 
 
 def figures(texts: Mapping[str, str], true: set[tuple[str, str]]) -> tuple[float, float, int]:
@@ -158,13 +158,12 @@ def test_precision_on_our_own_class(capsys: pytest.CaptureFixture[str]) -> None:
 SAID = """\
 import json, sys
 from tests.batch.test_similarity import CLASS, KNOWN, LAB, renamed
-from grader.similar.compare import compare
-from grader.similar.page import alike_pages
-from grader.similar.words import alike_json
+from grader.batch.similarity import compare
+from grader.batch.similarity_pages import similarity_json, similarity_pages
 texts = CLASS | {"~copy": renamed(CLASS["s08"])}
 found = compare(texts, KNOWN)
-pages = {n: p.decode() for n, p in alike_pages(LAB, found, texts).items()}
-print(json.dumps([alike_json(found), pages], sort_keys=True))
+pages = {n: p.decode() for n, p in similarity_pages(LAB, found, texts).items()}
+print(json.dumps([similarity_json(found), pages], sort_keys=True))
 """
 
 

@@ -10,7 +10,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from grader.batch.similarity import compare
-from grader.batch.similarity_pages import alike_pages
+from grader.batch.similarity_pages import similarity_pages
 from tests.batch.test_similarity import CLASS, KNOWN, LAB
 from tests.reports.page.browser import DESK, PHONE, canary, chromium, console, look, requests
 
@@ -33,7 +33,7 @@ def written(folder: Path, address: str) -> list[Path]:
     said = [attack.format(address) for attack in ATTACKS]
     copies = {f"{text} {n}": f"// {text}\n{CLASS['s08']}" for n, text in enumerate(said[:2])}
     texts = CLASS | copies | {"x" * 300: f"/* {said[2]}{said[3]} */\n" + CLASS["s09"]}
-    pages = alike_pages(LAB, compare(texts, KNOWN), texts)
+    pages = similarity_pages(LAB, compare(texts, KNOWN), texts)
     for name, page in pages.items():
         (folder / name).write_bytes(page)
     return [folder / name for name in pages]
@@ -66,5 +66,5 @@ def test_the_index_leads_to_each_pair_and_back(browser: webdriver.Chrome, tmp_pa
     marked = browser.find_elements(By.CSS_SELECTOR, "tr.wording")
     colour = marked[0].find_element(By.TAG_NAME, "td").value_of_css_property("background-color")
     assert colour not in ("rgba(0, 0, 0, 0)", "rgb(255, 255, 255)")
-    browser.find_element(By.PARTIAL_LINK_TEXT, "all alike submissions").click()
+    browser.find_element(By.PARTIAL_LINK_TEXT, "all similar submissions").click()
     assert browser.current_url.endswith("index.html")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch.similarity import prints
+from grader.batch.similarity import fingerprints
 from grader.faults import MachineFault
 from tests.batch.disguise import renamed
 from tests.command import ROOT, grader
@@ -35,7 +35,7 @@ def test_table_json_and_pages(folder: Path, tmp_path: Path) -> None:
     html, said = tmp_path / "html", tmp_path / "said.json"
     done = grader("similar", "tiled-matmul", folder, "--html", html, "--json", said)
     assert done.code == 0, done.err
-    assert done.out.startswith("1 pair is unusually alike, of 13 submissions")
+    assert done.out.startswith("1 pair is unusually similar, of 13 submissions")
     assert "left out: binary: a binary file" in done.err
     assert "left out: large: the file is larger than 64 KiB" in done.err
     told = json.loads(said.read_text())
@@ -74,7 +74,7 @@ def test_without_copydetect_the_mend_is_for_this_python(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "copydetect", None)
     monkeypatch.setattr(sys, "executable", "/opt/a b/python")
     with pytest.raises(MachineFault, match="no Python package copydetect") as told:
-        prints("int x;", "structure")
+        fingerprints("int x;", "structure")
     assert told.value.fix.startswith("'/opt/a b/python' -m pip install ")
     assert "similar" in told.value.fix or "copydetect" in told.value.fix
 

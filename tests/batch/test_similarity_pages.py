@@ -7,9 +7,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from grader.batch.similarity import Likeness, compare
-from grader.batch.similarity_pages import ADVICE, alike_json, alike_pages, alike_report, told
-from grader.reports.text import plain
+from grader.batch.similarity import SimilarityReport, compare
+from grader.batch.similarity_pages import (
+    ADVICE,
+    headline,
+    similarity_json,
+    similarity_pages,
+    similarity_report,
+)
+from grader.reports.text import render
 from tests.batch.disguise import renamed
 from tests.batch.test_similarity import CLASS, KNOWN, LAB
 
@@ -47,16 +53,16 @@ TEXTS = CLASS | {f"zz {ATTACK}": f"// {ATTACK}\n" + CLASS["s08"], "zren": rename
 
 
 @pytest.fixture(scope="module")
-def found() -> Likeness:
+def found() -> SimilarityReport:
     return compare(TEXTS, KNOWN)
 
 
 @pytest.fixture(scope="module")
-def pages(found: Likeness) -> dict[str, bytes]:
-    return dict(alike_pages(LAB, found, TEXTS))
+def pages(found: SimilarityReport) -> dict[str, bytes]:
+    return dict(similarity_pages(LAB, found, TEXTS))
 
 
-def test_an_index_and_a_page_a_pair(pages: dict[str, bytes], found: Likeness) -> None:
+def test_an_index_and_a_page_a_pair(pages: dict[str, bytes], found: SimilarityReport) -> None:
     assert {(p.first, p.second[:4]) for p in found.pairs} == {("s08", "zz <"), ("s09", "zren")}
     assert set(pages) == {"index.html", "pair-1.html", "pair-2.html"}
     links = re.findall(r'href="([^"]+)"', pages["index.html"].decode())
@@ -78,7 +84,9 @@ def test_the_attack_is_shown_as_text(pages: dict[str, bytes]) -> None:
     assert "&lt;script&gt;alert(1)" in pages["index.html"].decode()
 
 
-def test_shared_lines_are_marked_on_both_sides(pages: dict[str, bytes], found: Likeness) -> None:
+def test_shared_lines_are_marked_on_both_sides(
+    pages: dict[str, bytes], found: SimilarityReport
+) -> None:
     number = next(n for n, p in enumerate(found.pairs, 1) if p.first == "s09")
     match = found.pairs[number - 1].matches["structure"]
     tags = Tags(pages[f"pair-{number}.html"])
@@ -90,17 +98,21 @@ def test_shared_lines_are_marked_on_both_sides(pages: dict[str, bytes], found: L
     assert "#define" not in "".join(source[line - 1] for line in match.first)
 
 
-def test_nothing_accuses(pages: dict[str, bytes], found: Likeness) -> None:
-    said = plain(alike_report(found)) + pages["index.html"].decode() + str(alike_json(found))
+def test_nothing_accuses(pages: dict[str, bytes], found: SimilarityReport) -> None:
+    said = (
+        render(similarity_report(found))
+        + pages["index.html"].decode()
+        + str(similarity_json(found))
+    )
     assert not re.search(r"(?i)cheat|plagiar|guilty|offen[cs]e|copied from", said)
     assert all(sentence in " ".join(said.split()) for sentence in ADVICE.split(". ")[:1])
 
 
-def test_the_text_fits_its_width(found: Likeness) -> None:
-    lines = plain(alike_report(found)).splitlines()
+def test_the_text_fits_its_width(found: SimilarityReport) -> None:
+    lines = render(similarity_report(found)).splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "2 pairs are unusually alike, of 14 submissions"
+    assert lines[0] == "2 pairs are unusually similar, of 14 submissions"
 
 
 def test_how_much_was_found() -> None:
-    assert told(Likeness(5, (), ())) == "no two of 5 submissions are unusually alike"
+    assert headline(SimilarityReport(5, (), ())) == "no two of 5 submissions are unusually similar"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from grader.batch import task as performing
-from grader.batch.task import Answer, Task, Terms, perform
+from grader.batch.task import Answer, BatchOptions, Task, grade_task
 from grader.faults import LabFault, MachineFault
 from grader.grading import cases
 from grader.labs.reading import load_lab
@@ -23,12 +23,16 @@ TASK = Task(7, "ann", "mine.cu", RIGHT)
 
 
 def test_a_right_one_on_all_cases() -> None:
-    answer = perform(LAB, TASK, Terms(seed=b"course"))
+    answer = grade_task(LAB, TASK, BatchOptions(seed=b"course"))
     assert answer.is_graded and answer.grade is not None
     assert answer.grade["score"] == answer.grade["judged_max"]
     assert {case["visibility"] for case in answer.grade["cases"]} == {"public", "hidden"}
     assert (answer.grade["student"], answer.grade["file"]) == ("ann", "mine.cu")
-    assert pickle.loads(pickle.dumps((TASK, Terms(), answer))) == (TASK, Terms(), answer)
+    assert pickle.loads(pickle.dumps((TASK, BatchOptions(), answer))) == (
+        TASK,
+        BatchOptions(),
+        answer,
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,7 @@ def test_a_right_one_on_all_cases() -> None:
     ],
 )
 def test_what_is_no_kernel_is_graded_with_no_points(change: dict[str, object], said: str) -> None:
-    answer = perform(LAB, replace(TASK, **change), Terms())  # type: ignore[arg-type]
+    answer = grade_task(LAB, replace(TASK, **change), BatchOptions())  # type: ignore[arg-type]
     assert answer.is_graded and answer.grade is not None
     assert answer.grade["score"] == 0
     assert said in answer.grade["checks"][0]["summary"]
@@ -53,7 +57,7 @@ def test_answers_to_the_quiz_are_marked() -> None:
     sheet = (ROOT / "solutions/vector-add/answers.yaml").read_bytes()
     told = {}
     for answers in (sheet, b"blocks: 1\n", None):
-        answer = perform(LAB, replace(TASK, data=b"", answers=answers), Terms())
+        answer = grade_task(LAB, replace(TASK, data=b"", answers=answers), BatchOptions())
         assert answer.grade is not None
         (quiz,) = (check for check in answer.grade["checks"] if check["name"] == "quiz")
         told[answers] = quiz["status"]
@@ -65,7 +69,7 @@ def test_answers_to_the_quiz_are_marked() -> None:
     [
         (
             LabFault("no", where="reference.py:3"),
-            Answer(7, failure="reference.py:3: no", is_labs=True),
+            Answer(7, failure="reference.py:3: no", is_lab_fault=True),
         ),
         (RuntimeError("boo"), Answer(7, failure="grader failed: RuntimeError: boo")),
     ],
@@ -77,7 +81,7 @@ def test_one_failure_stops_nothing(
         raise error
 
     monkeypatch.setattr(performing, "grade", fails)
-    assert perform(LAB, TASK, Terms()) == expected
+    assert grade_task(LAB, TASK, BatchOptions()) == expected
 
 
 def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +89,7 @@ def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.Monk
         raise MachineFault("no memory is left", fix="end something")
 
     monkeypatch.setattr(cases, "run_all", fails)
-    answer = perform(LAB, TASK, Terms())
+    answer = grade_task(LAB, TASK, BatchOptions())
     assert answer.grade is not None and not answer.is_graded
     assert answer.grade["status"] == "incomplete"
     assert "no memory is left" in answer.reason
@@ -93,5 +97,5 @@ def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.Monk
 
 def test_without_a_sandbox_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(box, "find_sandbox", lambda: "no user namespaces")
-    answer = perform(LAB, TASK, Terms())
+    answer = grade_task(LAB, TASK, BatchOptions())
     assert answer.grade is None and "no user namespaces" in answer.reason

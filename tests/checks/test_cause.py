@@ -114,7 +114,7 @@ def test_what_comes_before_other_origins() -> None:
 
 def test_they_are_shown_by_line() -> None:
     text = finding_text(replace(STRAY, origins=FROM)).plain
-    due = "what happens there also depends on `As` (line 4), `col`, `row` (line 5), `As` (line 6)"
+    due = "This line also depends on `As` (line 4), `col`, `row` (line 5), `As` (line 6)"
     assert " ".join(text.split()).endswith(due)
     assert "depends on" not in finding_text(STRAY).plain
 

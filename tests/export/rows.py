@@ -10,8 +10,8 @@ from grader.export.formats import (
     LeftOut,
     Options,
     find_format,
-    row_of,
-    sorted_out,
+    row_from_grade,
+    select_rows,
 )
 from grader.gradebook.roster import Student
 from grader.grading.record import Grade
@@ -90,7 +90,9 @@ def huge() -> Grade:
 
 
 def a_row(grade: Grade, **student: str) -> ExportRow:
-    return row_of(grade, Student(**{"id": "4242", "name": "Ada", "email": "ada@u.edu", **student}))
+    return row_from_grade(
+        grade, Student(**{"id": "4242", "name": "Ada", "email": "ada@u.edu", **student})
+    )
 
 
 def hostile_rows() -> list[ExportRow]:
@@ -106,7 +108,7 @@ def made(
 ) -> tuple[str, tuple[LeftOut, ...]]:
     """The document of a format, and what was left out of it; "" when all was."""
     format = find_format(name)
-    kept, left = sorted_out(format, rows, options)
+    kept, left = select_rows(format, rows, options)
     return format.export(kept, options) if kept else "", left
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.export.container.inside import find_submission
+from grader.export.container.run_autograder import find_submission
 from grader.faults import StudentFault
 
 LAB = "vector-add"

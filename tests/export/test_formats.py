@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from grader.export.fields import clipped
-from grader.export.formats import Format, Options, find_format, format_names, row_of, scaled
+from grader.export.formats import (
+    Format,
+    Options,
+    find_format,
+    format_names,
+    row_from_grade,
+    scale_points,
+)
 from grader.faults import LabFault
 from tests.export.rows import FAILED, PASSED, SECRET, a_row, every_format, graded, made
 from tests.reports.hidden import SECRETS
@@ -63,7 +70,7 @@ def test_a_failure_of_the_machine_is_no_score(format: Format) -> None:
 
 
 def test_a_grade_without_a_roster_goes_by_its_file() -> None:
-    row = row_of(graded())
+    row = row_from_grade(graded())
     assert (row.student.id, row.points, row.out_of) == ("ada", 70, 85)
 
 
@@ -73,7 +80,7 @@ def test_a_grade_without_a_roster_goes_by_its_file() -> None:
 def test_scaled(points: float | None, out_of: float, scale: float, due: float | None) -> None:
     from dataclasses import replace
 
-    row = scaled(replace(a_row(PASSED), points=points, out_of=out_of), scale)
+    row = scale_points(replace(a_row(PASSED), points=points, out_of=out_of), scale)
     assert (row.points, row.out_of) == (due, scale)
 
 

@@ -69,7 +69,7 @@ def test_every_judged_check_is_a_test() -> None:
         ("memory", 15, 15, "failed", "4"),
     ]
     assert "race: read-after-write hazard" in str(told.tests[2].output)
-    assert "speed (15 points) not judged here" in str(told.output)
+    assert "not evaluated here: speed (15 points)" in str(told.output)
 
 
 def test_nothing_hides_the_total_from_the_student() -> None:

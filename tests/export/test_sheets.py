@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from grader.export.fields import harmless, sheet
+from grader.export.fields import csv_text, spreadsheet_safe
 from grader.export.formats import ExportRow, Options
 from grader.gradebook.roster import Student
 from tests.export.rows import FAILED, HOSTILE, PASSED, a_row, graded, hostile_rows, made
@@ -25,9 +25,9 @@ def cells(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_cell_is_a_formula(name: str) -> None:
-    cell = harmless(name)
+    cell = spreadsheet_safe(name)
     assert not FORMULA.match(cell) and cell.isprintable() or "\u200d" in cell
-    assert cells(sheet([[cell, "x"]])) == [[cell, "x"]]
+    assert cells(csv_text([[cell, "x"]])) == [[cell, "x"]]
 
 
 def test_the_pattern_sees_formulas() -> None:
@@ -38,7 +38,7 @@ def test_the_pattern_sees_formulas() -> None:
     "name", ["Ada Lovelace", "Jean-Luc", "O'Brien", "محمد‌رضا", "陳大文", "a=b"]
 )
 def test_honest_names_stay(name: str) -> None:
-    assert harmless(name) == name
+    assert spreadsheet_safe(name) == name
 
 
 # -- Canvas ----------------------------------------------------------------------------------------

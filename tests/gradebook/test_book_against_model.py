@@ -24,7 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from grader.gradebook.book import FAULTS, Claim, Gradebook, open_gradebook
+from grader.gradebook.book import MAX_FAULTS, Claim, Gradebook, open_gradebook
 from grader.gradebook.database import connect
 from grader.gradebook.values import GradeJson
 from tests.gradebook.made import NOON, Clock, a_grade
@@ -194,7 +194,7 @@ class Model(RuleBasedStateMachine):
             assert got == {
                 number
                 for number, known in self.handed.items()
-                if not known.done(key, proposal) and known.lane(key, proposal).faults < FAULTS
+                if not known.done(key, proposal) and known.lane(key, proposal).faults < MAX_FAULTS
             }
 
     @invariant()

@@ -109,7 +109,7 @@ def test_a_file_that_is_something_else(tmp_path: Path, damage: bytes) -> None:
 
 def test_held_by_another_program(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     open_gradebook(url).close()
-    monkeypatch.setattr("grader.gradebook.database.BUSY", 0.6)
+    monkeypatch.setattr("grader.gradebook.database.LOCK_SECONDS", 0.6)
     book, other = open_gradebook(url), connect(url)
     stored = book.submit(LAB, "ada", "f.cu", b"1", received=NOON)
     with other.writing() as connection:

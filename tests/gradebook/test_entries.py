@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from grader.faults import LabFault
-from grader.gradebook.book import Entry, Gradebook, Stored, open_gradebook
+from grader.gradebook.book import Entry, Gradebook, StoredSubmission, open_gradebook
 from grader.gradebook.course import Course
-from grader.gradebook.entries import MARKED, entry_table
+from grader.gradebook.entries import MARKED_LATE, entry_table
 from grader.gradebook.policy import LabPolicy, Penalty
 from grader.gradebook.roster import Student
 from tests.gradebook.made import NOON, a_grade
@@ -242,14 +242,14 @@ def test_a_time_that_nobody_told_is_in_time_whenever_the_lab_is_due(
     for due in (NOON, datetime(2001, 1, 1, tzinfo=UTC)):
         (entry,) = book.entries(LAB, course=a_course(replace(CUT, due=due, cut_off=due)))
         assert (entry.status, entry.points, entry.received) == ("graded", 8.0, None)
-        assert entry.note == (MARKED if late else "")
+        assert entry.note == (MARKED_LATE if late else "")
     assert "not told" in entry_table([entry], UTC).plain
     (submitted,) = [event for event in book.audit(LAB) if event.action == "submit"]
     assert submitted.after["received"] == "not told"
 
 
 def test_a_time_told_later_is_kept_and_stays(book: Gradebook) -> None:
-    def again(received: datetime | None, late: bool) -> Stored:
+    def again(received: datetime | None, late: bool) -> StoredSubmission:
         return book.submit(LAB, "ada", "f.cu", b"1", received=received, late=late)
 
     assert again(None, True).received is None
@@ -264,7 +264,7 @@ def test_a_time_told_later_is_kept_and_stays(book: Gradebook) -> None:
 
 
 def test_who_is_not_marked_late_any_more_is_not(sqlite: Gradebook) -> None:
-    for late, note in ((True, MARKED), (False, ""), (True, "")):
+    for late, note in ((True, MARKED_LATE), (False, ""), (True, "")):
         sqlite.submit(LAB, "ada", "f.cu", b"1", received=None, late=late)
         (entry,) = sqlite.entries(LAB)
         assert entry.note == note

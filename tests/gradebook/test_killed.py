@@ -64,7 +64,7 @@ def test_the_living_keep_their_claims_and_the_dead_do_not(tmp_path: Path) -> Non
 
 NAMED = """
 import time
-from grader.gradebook.worker import this_worker
+from grader.gradebook.attempts import this_worker
 print(this_worker("part/one"), flush=True)
 time.sleep(60)
 """

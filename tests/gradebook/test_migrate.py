@@ -15,13 +15,13 @@ from sqlalchemy import Column, Integer, MetaData, Table, text
 from sqlalchemy.exc import DBAPIError
 
 from grader.faults import MachineFault
-from grader.gradebook import database as migrate
+from grader.gradebook import database
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.database import connect
 from grader.gradebook.tables import metadata
 from tests.gradebook.made import a_grade
 
-STEPS = Path(migrate.__file__).parent / "migrations"
+STEPS = Path(database.__file__).parent / "migrations"
 NOW = datetime(2027, 3, 1, tzinfo=UTC)
 
 
@@ -55,14 +55,14 @@ def test_a_model_that_no_step_makes_is_seen(url: str) -> None:
 def test_head_is_the_newest_step() -> None:
     config = Config()
     config.set_main_option("script_location", str(STEPS))
-    assert ScriptDirectory.from_config(config).get_heads() == [migrate.HEAD]
+    assert ScriptDirectory.from_config(config).get_heads() == [database.LATEST_REVISION]
 
 
-@pytest.mark.parametrize("version", [str(n) for n in range(1, int(migrate.HEAD))])
+@pytest.mark.parametrize("version", [str(n) for n in range(1, int(database.LATEST_REVISION))])
 def test_an_older_gradebook_keeps_what_is_in_it(url: str, version: str) -> None:
     old = connect(url)
     with old.writing() as connection:
-        migrate.upgrade(connection, version)
+        database.upgrade(connection, version)
         connection.execute(text("INSERT INTO student (id, name) VALUES ('ada', 'Ada L.')"))
         connection.execute(
             text(

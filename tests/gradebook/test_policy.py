@@ -14,10 +14,10 @@ from grader.gradebook.policy import (
     Penalty,
     Rule,
     Span,
+    format_duration,
     lateness,
-    later_of,
+    later_moment,
     read_span,
-    spoken,
 )
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -116,7 +116,7 @@ def days_on_the_wall(rule: Penalty, due: datetime, at: datetime) -> int:
 
 @pytest.mark.parametrize("twin", [days_of_24_hours, days_on_the_wall])
 def test_the_table_tells_wrong_days(twin: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.gradebook.policy._begun", twin)
+    monkeypatch.setattr("grader.gradebook.policy._periods_begun", twin)
     wrong = [
         received
         for rules, received, kept in TABLE
@@ -164,7 +164,7 @@ def test_a_span_later(span: Span, start: str, end: str) -> None:
 
 def test_a_time_that_comes_twice_is_the_later_one() -> None:
     twice = datetime(2027, 10, 31, 2, 30)
-    assert later_of(twice, berlin("2027-01-01")) == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
+    assert later_moment(twice, berlin("2027-01-01")) == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -204,4 +204,4 @@ def test_lateness_never_rises_with_time() -> None:
     [(0, "0 s"), (1, "1 s"), (61, "1 min 1 s"), (3600, "1 h"), (90061, "1 d 1 h")],
 )
 def test_spoken(seconds: int, said: str) -> None:
-    assert spoken(timedelta(seconds=seconds)) == said
+    assert format_duration(timedelta(seconds=seconds)) == said

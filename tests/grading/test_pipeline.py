@@ -17,7 +17,7 @@ from grader.labs.model import CheckSpec, Lab
 from grader.labs.reading import load_lab
 from grader.launch import Finding
 from grader.reports.redact import redact
-from grader.reports.text import grade_report, plain
+from grader.reports.text import grade_report, render
 from grader.submissions.files import Submission, read_submission
 from tests.grading.test_record import held
 
@@ -85,7 +85,7 @@ def test_a_file_that_does_not_compile_gets_nothing_and_is_told_why() -> None:
     assert {statuses(graded)[name] for name in ("output", "memory")} == {"blocked"}
     first = graded.checks[0].findings[0]
     assert (first.kind, first.line) == ("compile-error", 5)
-    assert "expected a" in plain(grade_report(graded))
+    assert "expected a" in render(grade_report(graded))
     held(graded)
 
 
@@ -93,7 +93,7 @@ def test_a_kernel_of_another_name_is_told_the_right_one() -> None:
     text = VECTOR_ADD.replace("vector_add", "vector_sum").replace("b[i]\n", "b[i];\n")
     graded = grade(load_lab("vector-add"), submitted(text))
     assert graded.score.points == 0
-    assert "vector_add(" in plain(grade_report(graded))
+    assert "vector_add(" in render(grade_report(graded))
 
 
 TWINS = [
@@ -118,7 +118,7 @@ def test_a_wrong_twin_fails_its_check(lab: str, name: str, kind: str, check: str
 
 
 def test_a_wrong_choice_of_tile_is_told_with_its_call() -> None:
-    text = plain(grade_report(wrong("dynamic-tile", "wrong-output-fixed-choice")))
+    text = render(grade_report(wrong("dynamic-tile", "wrong-output-fixed-choice")))
     assert "choose_tile(512, 49152) answered tile = " in " ".join(text.split())
 
 
@@ -126,7 +126,7 @@ def test_a_hidden_case_s_name_is_told_to_no_student() -> None:
     lab = load_lab("boundary-matmul")
     hidden = [case for case in lab.cases if case.visibility == "hidden"]
     graded = wrong(lab.name, "wrong-output-last-phase-dropped", visibility="all")
-    told = repr(redact(graded).to_json()) + plain(grade_report(redact(graded)))
+    told = repr(redact(graded).to_json()) + render(grade_report(redact(graded)))
     assert statuses(graded)["output"] == "fail"
     assert all(case.name in repr(graded) for case in hidden)
     assert not any(case.name in told or case.size in told for case in hidden)
@@ -141,7 +141,7 @@ def test_what_the_kernel_prints_is_shown_and_is_in_no_record() -> None:
     graded = grade(load_lab("vector-add"), submitted(PRINTS))
     case, text = graded.printed
     assert case == "one-element" and text.endswith("i 0\x1b[31m\n")
-    told = plain(grade_report(graded))
+    told = render(grade_report(graded))
     assert "printed by the kernel in case one-element:\n    sum" in told and "\x1b" not in told
     assert "printed" not in str(graded.to_json())
 
@@ -188,7 +188,7 @@ def test_a_machine_s_fault_costs_no_points(
     assert (graded.score.status, graded.score.judged_max) == ("incomplete", 0)
     assert set(statuses(graded).values()) == {"error"}
     assert graded.exit_code == 3
-    assert "no memory is left; close something" in plain(grade_report(graded))
+    assert "no memory is left; close something" in render(grade_report(graded))
     held(graded)
 
 
@@ -197,7 +197,7 @@ def test_a_file_that_is_no_source_is_graded_too() -> None:
     fault = StudentFault("a binary file", findings=(finding,))
     graded = grade_unreadable(load_lab("vector-add"), "x.cu", fault, student="s07")
     assert (graded.score.points, graded.student, graded.exit_code) == (0, "s07", 1)
-    assert "byte 3 is NUL" in plain(grade_report(graded))
+    assert "byte 3 is NUL" in render(grade_report(graded))
     held(graded)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from grader.launch import Finding, LineCounters
 from grader.reports.json import dumps
 from grader.reports.redact import redact
-from grader.reports.text import grade_report, plain
+from grader.reports.text import grade_report, render
 from tests.made import RACE, a_grade, a_result
 from tests.reports.hidden import CASES, SECRETS
 
@@ -38,7 +38,7 @@ GRADE = a_grade(
 
 
 def everything(grade: object) -> str:
-    shown = plain(grade_report(grade))  # type: ignore[arg-type]
+    shown = render(grade_report(grade))  # type: ignore[arg-type]
     return dumps(grade.to_json()) + shown + repr(grade)  # type: ignore[attr-defined]
 
 

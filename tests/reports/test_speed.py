@@ -10,7 +10,7 @@ import pytest
 from grader.checks.speed import Options, evaluate
 from grader.grading.record import provenance_json
 from grader.reports.json import dumps
-from grader.reports.text import grade_report, measured, plain, speed_lines
+from grader.reports.text import grade_report, measurement_text, render, speed_lines
 from tests.checks.test_speed import DIMS, a_timing, shown
 from tests.made import a_grade, a_result
 
@@ -24,7 +24,7 @@ def test_the_ratio_its_interval_the_times_and_the_peaks_are_told() -> None:
     verdict = evaluate(OPTIONS, shown(a_timing(1.6, sigma=0.0, peaks=with_cublas)))
     assert speed_lines(verdict.measurements) == [
         "1.600 times the baseline's speed (95 % interval 1.600 to 1.600, 400 pairs)",
-        "1.25 ms a launch, the baseline 2 ms",
+        "1.25 ms per launch, baseline 2 ms",
         "1,718 GFLOP/s, 2.86 % of this GPU's measured FMA peak",
         "10.1 GB/s, 0.419 % of this GPU's measured copy bandwidth",
         "4 % of cuBLAS' speed at this size",
@@ -34,7 +34,7 @@ def test_the_ratio_its_interval_the_times_and_the_peaks_are_told() -> None:
 @pytest.mark.parametrize(("speedup", "told"), [(1.25, True), (1.4, False)])
 def test_a_doubt_is_told(speedup: float, told: bool) -> None:
     verdict = evaluate(OPTIONS, shown(a_timing(speedup)))
-    assert ("for a person" in " ".join(speed_lines(verdict.measurements))) == told
+    assert ("needs review" in " ".join(speed_lines(verdict.measurements))) == told
 
 
 def test_rates_that_are_not_known_are_left_out() -> None:
@@ -54,10 +54,10 @@ def test_the_text_report_has_it_in_80_columns() -> None:
         findings=verdict.findings,
         measurements=verdict.measurements,
     )
-    text = plain(grade_report(a_grade(check)))
+    text = render(grade_report(a_grade(check)))
     assert max(map(len, text.splitlines())) <= 80
     assert "too-slow: 1.81" in text
-    told = " ".join(plain(measured((check,))[0]).split())
+    told = " ".join(render(measurement_text((check,))[0]).split())
     assert told.startswith("speed: 1.100 times")
     assert "times the baseline's speed (95 % interval 1.1" in told
     assert "speedup_low" not in told

@@ -27,7 +27,7 @@ from grader.grading.run import run_all
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots, load_lab
 from grader.launch import Argument, Array, Finding, Launch, Scalar, Trace
-from grader.reports.finding import finding_text, in_order
+from grader.reports.finding import finding_text, sort_findings
 from grader.submissions.files import read_submission
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -176,7 +176,7 @@ def message(lab: Lab, variant: str) -> str:
     if not findings:
         raise LabFault(f"this incorrect variant has no finding of kind {kind}", where=str(path))
     return finding_text(
-        _without_source(in_order(findings)[0], f"{lab.name}.cu"), MESSAGE_WIDTH
+        _without_source(sort_findings(findings)[0], f"{lab.name}.cu"), MESSAGE_WIDTH
     ).plain
 
 

@@ -22,9 +22,9 @@ SCRIPTS = ("run_autograder", "setup.sh")
 SOURCE = "warpgrade"
 """Where the package's source lies in the zip."""
 
-_BESIDE = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
-_LEFT = (".so", ".part", ".pyc")
-_PLACE = "@PACKAGE@"
+_PACKAGE_FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
+_OMITTED_SUFFIXES = (".so", ".part", ".pyc")
+_PLACEHOLDER = "@PACKAGE@"
 
 
 def autograder_zip(lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | None = None) -> bytes:
@@ -38,7 +38,7 @@ def autograder_zip(lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | Non
     files[CONFIG] = json.dumps(config, indent=2).encode() + b"\n"
     for name in SCRIPTS:
         text = (Path(__file__).parent / name).read_text("utf-8")
-        files[name] = text.replace(_PLACE, shlex.quote(wanted)).encode()
+        files[name] = text.replace(_PLACEHOLDER, shlex.quote(wanted)).encode()
     return zipped(files, executable=SCRIPTS)
 
 
@@ -58,9 +58,9 @@ def _package(wheel: Path | None) -> tuple[Mapping[str, bytes], str]:
     root = Path(__file__).parents[3]
     if not (root / "pyproject.toml").is_file():
         return {}, f"warpgrade=={__version__}"
-    sources = [root / name for name in _BESIDE] + sorted((root / "grader").rglob("*"))
+    sources = [root / name for name in _PACKAGE_FILES] + sorted((root / "grader").rglob("*"))
     names = [path for path in sources if path.is_file() and "__pycache__" not in path.parts]
-    kept = (path for path in names if not path.name.endswith(_LEFT))
+    kept = (path for path in names if not path.name.endswith(_OMITTED_SUFFIXES))
     files = {f"{SOURCE}/{path.relative_to(root).as_posix()}": _read(path) for path in kept}
     return files, f"./{SOURCE}"
 

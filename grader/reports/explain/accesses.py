@@ -1,4 +1,9 @@
-"""One panel as SVG: a cell an element, in it the thread that touches it, or how many do."""
+"""Panels of one block's accesses, and their SVG.
+
+A panel shows the elements of one array that one block accesses in one way between two barriers. A
+cell is one element; it names the thread that accesses it, or how many threads do. `thread_accesses`
+reads a launch's access table, `panels` groups the accesses, `panel_svg` draws one panel.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +19,38 @@ from numpy.typing import NDArray
 from grader.faults import LabFault
 from grader.launch import Array, Dim3, Launch, Trace
 
-# The access table of a launch as values that are easy to ask questions of.
+ROW_LENGTH = 32
+"""Elements in a row of a panel when the array has one dimension."""
+
+ORDER = ("read", "write", "atomic")
+_INDEX = re.compile(r"\[(\d+)\]")
+
+CELL = 27
+MARGIN = 26
+MAX_SIDE = 64
+"""Maximum number of rows and columns of a panel that are drawn."""
+
+MAX_NAMED = 12
+"""Maximum number of an element's threads that its tooltip names."""
+
+WARP_COLORS = (
+    "#8CCBF0", "#F2C14E", "#6CC9AE", "#E3A9CB", "#F6E58D", "#C9B6E4", "#F2A27E", "#B9D98B",
+)  # fmt: skip
+"""One color per warp, in turn; each cell names its thread too."""
+
+SHARED_COLOR = "#D5D5D5"
+"""The color of an element that several threads access."""
+
+WARP = 32
+TEXT = {"font-family": "DejaVu Sans, sans-serif", "font-size": "9", "text-anchor": "middle"}
 
 
 @dataclass(frozen=True)
-class Touch:
-    """One access of one thread. `offset` and `bytes` are in bytes of the variable, `number` is the
-    element's, in steps of `bytes`; `phase` is how many barriers its block had passed.
+class ThreadAccess:
+    """One access of one thread.
+
+    `offset` and `bytes` are in bytes of the variable. `phase` counts the barriers that the block
+    has passed.
     """
 
     block: Dim3
@@ -36,24 +66,28 @@ class Touch:
 
     @property
     def number(self) -> int:
+        """The element's number, in steps of `bytes`."""
         return self.offset // max(self.bytes, 1)
 
 
-def touches(trace: Trace, block: Dim3 | None = None) -> tuple[Touch, ...]:
-    """All accesses, or one block's, in the order of execution, but for those of a thread's own
-    local memory. Raises LabFault when the launch was not traced.
+def thread_accesses(trace: Trace, block: Dim3 | None = None) -> tuple[ThreadAccess, ...]:
+    """Return all accesses, or one block's, in the order of execution, except to local memory.
+
+    Raises:
+        LabFault: The launch was not traced.
     """
     if trace.accesses is None:
-        raise LabFault("the launch has no access table", fix="it did not end, or is not small")
+        fix = "Trace a smaller launch, and one that ends."
+        raise LabFault("the launch has no access table", fix=fix)
     rows = trace.accesses[trace.accesses["space"] != "local"]
     if block is not None:
         rows = rows[(rows["block"] == block).all(axis=1)]
-    return tuple(_touches(rows))
+    return tuple(_accesses(rows))
 
 
-def _touches(rows: NDArray[np.void]) -> Iterator[Touch]:
+def _accesses(rows: NDArray[np.void]) -> Iterator[ThreadAccess]:
     for row in rows:
-        yield Touch(
+        yield ThreadAccess(
             _dim3(row["block"]),
             _dim3(row["thread"]),
             int(row["line"]),
@@ -72,20 +106,9 @@ def _dim3(values: NDArray[np.int32]) -> Dim3:
     return x, y, z
 
 
-# What is drawn of one block's accesses: a panel for each phase, array and sort of access.
-
-WRAPPED = 32
-"""Elements in a row of an array that has one dimension only."""
-
-ORDER = ("read", "write", "atomic")
-_INDEX = re.compile(r"\[(\d+)\]")
-
-
 @dataclass(frozen=True)
 class Cell:
-    """One element: its place in the panel, its name, the threads that touch it and how often
-    they do, the lines where.
-    """
+    """One element: its place in the panel, name, threads, number of accesses and their lines."""
 
     row: int
     column: int
@@ -97,8 +120,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Panel:
-    """The elements of one array that one block touches in one way between two barriers; `phase`
-    is how many barriers it had passed.
+    """The elements of one array that one block accesses in one way between two barriers.
+
+    `phase` counts the barriers that the block has passed. `wrapped`: the array has one dimension,
+    shown in rows of ROW_LENGTH.
     """
 
     phase: int
@@ -110,45 +135,45 @@ class Panel:
 
     @property
     def rows(self) -> tuple[int, int]:
-        """The first and last row that is touched."""
+        """The first and last row that is accessed."""
         return min(c.row for c in self.cells), max(c.row for c in self.cells)
 
     @property
     def columns(self) -> tuple[int, int]:
-        """The first and last column that is touched."""
+        """The first and last column that is accessed."""
         return min(c.column for c in self.cells), max(c.column for c in self.cells)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How an array's elements lie: bytes of one, and how many make a row (0: one dimension)."""
+    """The layout of an array: bytes per element and elements per row (0: one dimension)."""
 
     item: int
     row: int = 0
 
     def place(self, number: int) -> tuple[int, int]:
-        """Row and column of an element in a panel."""
-        return divmod(number, self.row or WRAPPED)
+        """Return the row and column of an element in a panel."""
+        return divmod(number, self.row or ROW_LENGTH)
 
 
 @dataclass
-class _Seen:
+class _ElementAccesses:
     threads: Counter[Dim3] = field(default_factory=Counter)
     lines: set[int] = field(default_factory=set)
 
 
-def panels(seen: Sequence[Touch], launch: Launch) -> tuple[Panel, ...]:
-    """The panels in the order of phases, reads before writes; local memory has none."""
-    shown = [t for t in seen if t.space in ("global", "shared", "const") and t.variable]
-    layouts = {name: layout_of(name, shown, launch) for name in {t.variable for t in shown}}
-    grouped: dict[tuple[int, int, str, str], dict[int, _Seen]] = {}
-    for touch in shown:
-        key = touch.phase, ORDER.index(touch.access), touch.space, touch.variable
+def panels(accesses: Sequence[ThreadAccess], launch: Launch) -> tuple[Panel, ...]:
+    """Group accesses into panels, in the order of phases, reads before writes."""
+    shown = [t for t in accesses if t.space in ("global", "shared", "const") and t.variable]
+    layouts = {name: array_layout(name, shown, launch) for name in {t.variable for t in shown}}
+    grouped: dict[tuple[int, int, str, str], dict[int, _ElementAccesses]] = {}
+    for access in shown:
+        key = access.phase, ORDER.index(access.access), access.space, access.variable
         held = grouped.setdefault(key, {})
-        for number in _elements(touch, layouts[touch.variable]):
-            entry = held.setdefault(number, _Seen())
-            entry.threads[touch.thread] += 1
-            entry.lines.add(touch.line)
+        for number in _elements(access, layouts[access.variable]):
+            entry = held.setdefault(number, _ElementAccesses())
+            entry.threads[access.thread] += 1
+            entry.lines.add(access.line)
     return tuple(
         Panel(phase, space, variable, ORDER[access], _cells(variable, held, layouts[variable]),
               not layouts[variable].row)
@@ -156,7 +181,7 @@ def panels(seen: Sequence[Touch], launch: Launch) -> tuple[Panel, ...]:
     )  # fmt: skip
 
 
-def _cells(variable: str, held: Mapping[int, _Seen], layout: Layout) -> tuple[Cell, ...]:
+def _cells(variable: str, held: Mapping[int, _ElementAccesses], layout: Layout) -> tuple[Cell, ...]:
     cells = []
     for number, entry in sorted(held.items()):
         row, column = layout.place(number)
@@ -167,18 +192,18 @@ def _cells(variable: str, held: Mapping[int, _Seen], layout: Layout) -> tuple[Ce
     return tuple(cells)
 
 
-def _elements(touch: Touch, layout: Layout) -> range:
-    first = touch.offset // layout.item
-    return range(first, first + max(touch.bytes // layout.item, 1))
+def _elements(access: ThreadAccess, layout: Layout) -> range:
+    first = access.offset // layout.item
+    return range(first, first + max(access.bytes // layout.item, 1))
 
 
-def layout_of(variable: str, seen: Iterable[Touch], launch: Launch) -> Layout:
-    """An argument's layout is its array's; another variable's shows in its elements' indices."""
+def array_layout(variable: str, accesses: Iterable[ThreadAccess], launch: Launch) -> Layout:
+    """Return the layout of an argument or `__device__` array, otherwise infer it from indices."""
     for argument in (*launch.args, *_variables(launch)):
         if argument.name == variable and isinstance(argument, Array):
             shape = argument.shape
             return Layout(np.dtype(argument.dtype).itemsize, shape[-1] if len(shape) > 1 else 0)
-    own = [t for t in seen if t.variable == variable]
+    own = [t for t in accesses if t.variable == variable]
     item = min(max(t.bytes, 1) for t in own)
     return Layout(item, _row_length(own, item))
 
@@ -187,39 +212,23 @@ def _variables(launch: Launch) -> tuple[Array, ...]:
     return tuple(Array(n, a.shape, a.dtype.name) for n, a in launch.globals.items())
 
 
-def _row_length(seen: Iterable[Touch], item: int) -> int:
-    """Elements a row of an array with several dimensions, out of `As[2][1]` and its offset."""
-    for touch in seen:
-        indices = [int(index) for index in _INDEX.findall(touch.element)]
+def _row_length(accesses: Iterable[ThreadAccess], item: int) -> int:
+    """Infer the elements per row of a multi-dimensional array from `As[2][1]` and its offset."""
+    for access in accesses:
+        indices = [int(index) for index in _INDEX.findall(access.element)]
         if len(indices) == 2 and indices[0]:
-            return (touch.offset // item - indices[1]) // indices[0]
-    flat = all(len(_INDEX.findall(touch.element)) < 2 for touch in seen)
-    return 0 if flat else max(touch.offset // item for touch in seen) + 1
-
-
-CELL = 27
-MARGIN = 26
-MOST = 64
-"""Rows and columns of a panel that are drawn, at most."""
-
-NAMED = 12
-"""Threads of an element that its tooltip names."""
-
-TINTS = ("#8CCBF0", "#F2C14E", "#6CC9AE", "#E3A9CB", "#F6E58D", "#C9B6E4", "#F2A27E", "#B9D98B")
-"""One a warp, in turn; each cell says its thread too."""
-
-MANY = "#D5D5D5"
-WARP = 32
-TEXT = {"font-family": "DejaVu Sans, sans-serif", "font-size": "9", "text-anchor": "middle"}
+            return (access.offset // item - indices[1]) // indices[0]
+    flat = all(len(_INDEX.findall(access.element)) < 2 for access in accesses)
+    return 0 if flat else max(access.offset // item for access in accesses) + 1
 
 
 def panel_svg(panel: Panel, block: Dim3) -> Element:
-    """The part of the array that is touched, MOST x MOST elements of it at most."""
+    """Draw the accessed part of the array, at most MAX_SIDE x MAX_SIDE elements."""
     (top, bottom), (left, right) = panel.rows, panel.columns
-    rows, columns = min(bottom - top + 1, MOST), min(right - left + 1, MOST)
+    rows, columns = min(bottom - top + 1, MAX_SIDE), min(right - left + 1, MAX_SIDE)
     width, height = MARGIN + columns * CELL + 1, MARGIN + rows * CELL + 1
-    svg = drawing(width, height, summary(panel))
-    _numbers(svg, top, left, rows, columns, wrapped=panel.wrapped)
+    svg = drawing(width, height, panel_summary(panel))
+    _axis_numbers(svg, top, left, rows, columns, wrapped=panel.wrapped)
     for cell in panel.cells:
         row, column = cell.row - top, cell.column - left
         if row < rows and column < columns:
@@ -228,7 +237,7 @@ def panel_svg(panel: Panel, block: Dim3) -> Element:
 
 
 def drawing(width: int, height: int, title: str) -> Element:
-    """An empty picture of so many pixels; `title` is its alternative text."""
+    """Return an empty SVG picture, in pixels; `title` is its alternative text."""
     svg = Element(
         "svg",
         xmlns="http://www.w3.org/2000/svg",
@@ -242,23 +251,26 @@ def drawing(width: int, height: int, title: str) -> Element:
     return svg
 
 
-def summary(panel: Panel) -> str:
-    """The panel in words: its alternative text."""
-    return f"phase {panel.phase}: {panel.access} of {panel.space} {panel.variable}: {counts(panel)}"
+def panel_summary(panel: Panel) -> str:
+    """Describe the panel in words: its alternative text."""
+    what = f"{panel.access} of {panel.space} {panel.variable}"
+    return f"phase {panel.phase}: {what}: {panel_counts(panel)}"
 
 
-def counts(panel: Panel) -> str:
-    """How much the panel shows."""
+def panel_counts(panel: Panel) -> str:
+    """Count the panel's elements, threads and accesses."""
     threads = {thread for cell in panel.cells for thread in cell.threads}
     times = sum(cell.times for cell in panel.cells)
     numbers = {"element": len(panel.cells), "thread": len(threads)}
-    told = [f"{count:,} {word}{'s' * (count != 1)}" for word, count in numbers.items()]
-    return f"{', '.join(told)}, {times:,} accesses of elements"
+    parts = [f"{count:,} {word}{'s' * (count != 1)}" for word, count in numbers.items()]
+    return f"{', '.join(parts)}, {times:,} accesses"
 
 
-def _numbers(svg: Element, top: int, left: int, rows: int, columns: int, *, wrapped: bool) -> None:
+def _axis_numbers(
+    svg: Element, top: int, left: int, rows: int, columns: int, *, wrapped: bool
+) -> None:
     for row in range(rows):
-        text = (top + row) * (WRAPPED if wrapped else 1)
+        text = (top + row) * (ROW_LENGTH if wrapped else 1)
         put_text(svg, MARGIN - 4, MARGIN + row * CELL + 17, str(text), {"text-anchor": "end"})
     for column in range(columns):
         put_text(svg, MARGIN + column * CELL + CELL // 2, MARGIN - 6, str(left + column), {})
@@ -276,7 +288,7 @@ def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
             "data-times": str(cell.times),
         },
     )
-    SubElement(group, "title").text = told(cell, block)
+    SubElement(group, "title").text = cell_tooltip(cell, block)
     SubElement(
         group,
         "rect",
@@ -284,7 +296,9 @@ def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
         y=str(y),
         width=str(CELL),
         height=str(CELL),
-        fill=TINTS[thread_number(one, block) // WARP % len(TINTS)] if one else MANY,
+        fill=WARP_COLORS[thread_number(one, block) // WARP % len(WARP_COLORS)]
+        if one
+        else SHARED_COLOR,
         stroke="#222222",
         attrib={"stroke-width": "0.6"},
     )
@@ -293,25 +307,25 @@ def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
 
 
 def put_text(parent: Element, x: int, y: int, text: str, style: dict[str, str]) -> None:
-    """Text with its baseline at y, centred at x unless the style says otherwise."""
+    """Add text with its baseline at y, centered at x unless the style says otherwise."""
     SubElement(parent, "text", {"x": str(x), "y": str(y), **style}).text = text
 
 
-def told(cell: Cell, block: Dim3) -> str:
-    """What the tooltip says: element, threads, lines."""
-    named = " ".join(f"({thread_name(t, block)})" for t in cell.threads[:NAMED])
-    more = f" and {len(cell.threads) - NAMED} more" if len(cell.threads) > NAMED else ""
+def cell_tooltip(cell: Cell, block: Dim3) -> str:
+    """Return the tooltip: element, threads, lines."""
+    named = " ".join(f"({thread_name(t, block)})" for t in cell.threads[:MAX_NAMED])
+    more = f" and {len(cell.threads) - MAX_NAMED} more" if len(cell.threads) > MAX_NAMED else ""
     lines = ", ".join(map(str, cell.lines))
     word = "line" if len(cell.lines) == 1 else "lines"
     return f"{cell.element}: {cell.times} times, thread {named}{more}, {word} {lines}"
 
 
 def thread_name(thread: Dim3, block: Dim3) -> str:
-    """`3,1`: as many indices as the block has dimensions."""
+    """Return `3,1`: as many indices as the block has dimensions."""
     dimensions = max((axis + 1 for axis in range(3) if block[axis] > 1), default=1)
     return ",".join(str(v) for v in thread[:dimensions])
 
 
 def thread_number(thread: Dim3, block: Dim3) -> int:
-    """A thread's number in its block: x runs fastest."""
+    """Return a thread's linear index in its block; x varies fastest."""
     return (thread[2] * block[1] + thread[1]) * block[0] + thread[0]

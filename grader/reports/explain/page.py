@@ -1,5 +1,6 @@
-"""A Story as one self-contained HTML page: no script, no network, everything from the student
-escaped.
+"""An Explanation as one self-contained HTML page.
+
+The page has no script, loads nothing, and escapes everything that comes from the student.
 """
 
 from __future__ import annotations
@@ -7,17 +8,17 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from grader.launch import Finding
-from grader.reports.clean import clean
-from grader.reports.explain.accesses import MOST, Panel, counts, panel_svg
-from grader.reports.explain.requests import request_svg, said
-from grader.reports.explain.story import Line, Story
+from grader.reports.explain.accesses import MAX_SIDE, Panel, panel_counts, panel_svg
+from grader.reports.explain.explanation import Explanation, Line
+from grader.reports.explain.requests import request_summary, request_svg
 from grader.reports.finding import dim3, finding_text
+from grader.reports.printable import printable
 
-PHASES = 12
-"""Phases that are drawn, at most: those of a loop look alike."""
+MAX_PHASES = 12
+"""Maximum number of phases that are drawn: the phases of a loop look the same."""
 
-LINES = 12
-"""Requests that are drawn, at most."""
+MAX_REQUESTS = 12
+"""Maximum number of requests that are drawn."""
 
 STYLE = """
 body { font: 16px/1.45 system-ui, "DejaVu Sans", sans-serif; color: #222; margin: 1.5rem auto;
@@ -36,31 +37,31 @@ div.phase { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 figure { margin: .4rem 0; overflow-x: auto; max-width: 100%; } figcaption { max-width: 30rem; }
  figcaption { font-size: 13px; } figcaption.wide { max-width: none; }
 """
-HEADS = ("", "source", "requests", "sectors", "a request", "passes", "conflicts")
+COLUMNS = ("", "source", "requests", "sectors", "a request", "passes", "conflicts")
 
 
-def explain_page(story: Story) -> bytes:
-    """The page as UTF-8."""
+def explain_page(explanation: Explanation) -> bytes:
+    """Return the page as UTF-8."""
     html = Element("html", lang="en")
     head = SubElement(html, "head")
     SubElement(head, "meta", charset="utf-8")
-    SubElement(head, "title").text = clean(f"{story.file} in pictures")
+    SubElement(head, "title").text = printable(f"{explanation.file} in pictures")
     SubElement(head, "style").text = STYLE
     body = SubElement(html, "body")
-    SubElement(body, "h1").text = clean(f"{story.file} in pictures")
-    _paragraph(body, _what(story))
-    _findings(body, story.findings)
-    _source(body, story.lines)
-    _requests(body, story)
-    _phases(body, story)
+    SubElement(body, "h1").text = printable(f"{explanation.file} in pictures")
+    _paragraph(body, _subtitle(explanation))
+    _findings(body, explanation.findings)
+    _source(body, explanation.lines)
+    _requests(body, explanation)
+    _phases(body, explanation)
     return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode', method='html')}\n".encode()
 
 
-def _what(story: Story) -> str:
+def _subtitle(explanation: Explanation) -> str:
+    launch = f"{_blocks(explanation.grid)} of {_product(explanation.block)} threads, simulated"
     return (
-        f"{story.lab}: {story.title}. Kernel {story.kernel} on the case {story.case}"
-        f" ({story.size}), {_blocks(story.grid)} of {_product(story.block)} threads,"
-        " simulated."
+        f"{explanation.lab}: {explanation.title}. Kernel {explanation.kernel} on the case"
+        f" {explanation.case} ({explanation.size}), {launch}."
     )
 
 
@@ -82,14 +83,14 @@ def _source(body: Element, lines: tuple[Line, ...]) -> None:
     SubElement(body, "h2").text = "What each line costs"
     _paragraph(
         body,
-        "Counted over the whole launch. Requests: loads and stores of warps to global memory;"
-        " sectors: pieces of 32 bytes that they move, 4 a request when 32 threads touch 32"
-        " neighbouring floats. Passes: through shared memory; conflicts: passes that only the"
-        " banks make necessary.",
+        "Counted over the whole launch. Requests: loads and stores of warps to global memory."
+        " Sectors: the 32-byte pieces that they move; 4 per request when 32 threads access 32"
+        " adjacent floats. Passes: wavefronts through shared memory. Conflicts: the passes that"
+        " bank conflicts add.",
     )
     table = SubElement(body, "table")
     head = SubElement(SubElement(table, "thead"), "tr")
-    for text in HEADS:
+    for text in COLUMNS:
         SubElement(head, "th").text = text
     rows = SubElement(table, "tbody")
     for line in lines:
@@ -100,7 +101,7 @@ def _row(rows: Element, line: Line) -> None:
     bad = any(f.severity != "info" for f in line.findings)
     row = SubElement(rows, "tr", {"id": f"L{line.number}", **({"class": "bad"} if bad else {})})
     SubElement(row, "td", {"class": "n"}).text = str(line.number)
-    SubElement(row, "td", {"class": "source"}).text = clean(line.text)
+    SubElement(row, "td", {"class": "source"}).text = printable(line.text)
     ratio = f"{line.sectors_per_request:.3g}" if line.requests else ""
     for value in (line.requests, line.sectors, ratio, line.wavefronts, line.conflicts):
         text = f"{value:,}" if isinstance(value, int) else value
@@ -109,73 +110,75 @@ def _row(rows: Element, line: Line) -> None:
         return
     below = SubElement(rows, "tr", {"class": "bad"} if bad else {})
     SubElement(below, "td")
-    margin = SubElement(below, "td", {"class": "margin", "colspan": str(len(HEADS) - 1)})
+    margin = SubElement(below, "td", {"class": "margin", "colspan": str(len(COLUMNS) - 1)})
     for finding in line.findings:
-        said = f"{finding.kind}: {finding.message}"
-        said += f" ({finding.hint})" if finding.hint else ""
-        SubElement(margin, "div").text = clean(said)
+        text = f"{finding.kind}: {finding.message}"
+        text += f" ({finding.hint})" if finding.hint else ""
+        SubElement(margin, "div").text = printable(text)
 
 
-def _requests(body: Element, story: Story) -> None:
-    """What one warp moves at each line that touches global memory."""
-    if not story.requests:
+def _requests(body: Element, explanation: Explanation) -> None:
+    """Show what one warp moves at each line that accesses global memory."""
+    if not explanation.requests:
         return
     SubElement(body, "h2").text = "What one warp moves at once"
     _paragraph(
         body,
-        "The lanes of a warp load or store together, and memory moves in sectors of 32 bytes: a"
-        " strip is a sector, named by its first element, and a cell says which lane wants it, or"
-        " how many do (×32). White cells move for nothing. Shown is the first time that a line is"
-        f" run in block {dim3(story.shown)}.",
+        "The lanes of a warp load or store together, and memory moves sectors of 32 bytes. A strip"
+        " is a sector, named by its first element; a cell names the lane that uses it, or how many"
+        " do (×32). White cells are moved but not used. The pictures show the first execution of"
+        f" each line in block {dim3(explanation.shown)}.",
     )
-    for request in story.requests[:LINES]:
+    for request in explanation.requests[:MAX_REQUESTS]:
         figure = SubElement(body, "figure")
-        SubElement(figure, "figcaption", {"class": "wide"}).text = clean(said(request))
+        SubElement(figure, "figcaption", {"class": "wide"}).text = printable(
+            request_summary(request)
+        )
         figure.append(request_svg(request))
-    if len(story.requests) > LINES:
-        _paragraph(body, f"{len(story.requests) - LINES} more are not drawn.")
+    if len(explanation.requests) > MAX_REQUESTS:
+        _paragraph(body, f"{len(explanation.requests) - MAX_REQUESTS} more are not drawn.")
 
 
-def _phases(body: Element, story: Story) -> None:
-    phases = sorted({panel.phase for panel in story.panels})
+def _phases(body: Element, explanation: Explanation) -> None:
+    phases = sorted({panel.phase for panel in explanation.panels})
     where = "between its barriers" if any(phases) else "and its accesses"
-    SubElement(body, "h2").text = f"Block {dim3(story.shown)} {where}"
-    if story.lacking:
-        _paragraph(body, story.lacking)
+    SubElement(body, "h2").text = f"Block {dim3(explanation.shown)} {where}"
+    if explanation.no_panels_reason:
+        _paragraph(body, explanation.no_panels_reason)
         return
     _paragraph(
         body,
-        "A cell is an element, and says which thread touches it (x,y), or how many do (×16)."
-        " Each warp has a colour; hover over a cell to see threads and lines.",
+        "A cell is an element; it names the thread that accesses it (x,y), or how many do (×16)."
+        " Each warp has a color. Hover over a cell to see its threads and lines.",
     )
-    for phase in phases[:PHASES]:
+    for phase in phases[:MAX_PHASES]:
         if any(phases):
-            SubElement(body, "h3").text = _named(phase)
+            SubElement(body, "h3").text = _phase_name(phase)
         held = SubElement(body, "div", {"class": "phase"})
-        for panel in story.panels:
+        for panel in explanation.panels:
             if panel.phase == phase:
-                _figure(held, panel, story)
-    if len(phases) > PHASES:
-        _paragraph(body, f"{len(phases) - PHASES} more phases are not drawn.")
+                _figure(held, panel, explanation)
+    if len(phases) > MAX_PHASES:
+        _paragraph(body, f"{len(phases) - MAX_PHASES} more phases are not drawn.")
 
 
-def _named(phase: int) -> str:
+def _phase_name(phase: int) -> str:
     return "Before the first barrier" if phase == 0 else f"After barrier {phase}"
 
 
-def _figure(body: Element, panel: Panel, story: Story) -> None:
+def _figure(body: Element, panel: Panel, explanation: Explanation) -> None:
     figure = SubElement(body, "figure")
     (top, bottom), (left, right) = panel.rows, panel.columns
     part = f"rows {top} to {bottom}, columns {left} to {right}"
-    if max(bottom - top, right - left) >= MOST:
-        part += f", of which the first {MOST} are drawn"
+    if max(bottom - top, right - left) >= MAX_SIDE:
+        part += f", of which the first {MAX_SIDE} are drawn"
     caption = SubElement(figure, "figcaption")
-    SubElement(caption, "b").text = clean(f"{panel.variable}, {panel.access} ({panel.space})")
-    SubElement(caption, "span").text = clean(
-        f": {counts(panel)}" + ("" if panel.wrapped else f"; {part}")
+    SubElement(caption, "b").text = printable(f"{panel.variable}, {panel.access} ({panel.space})")
+    SubElement(caption, "span").text = printable(
+        f": {panel_counts(panel)}" + ("" if panel.wrapped else f"; {part}")
     )
-    figure.append(panel_svg(panel, story.block))
+    figure.append(panel_svg(panel, explanation.block))
 
 
 def _paragraph(body: Element, text: str) -> None:
-    SubElement(body, "p").text = clean(text)
+    SubElement(body, "p").text = printable(text)

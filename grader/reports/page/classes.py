@@ -13,10 +13,10 @@ from markupsafe import Markup
 from grader.checks.result import Result
 from grader.launch import Finding
 from grader.reports.classes import main_finding
-from grader.reports.clean import clean, clip
-from grader.reports.finding import in_order
-from grader.reports.page.row import ReportRow, name_of, short
-from grader.reports.text import SUMMARY, WORDS
+from grader.reports.finding import sort_findings
+from grader.reports.page.row import ReportRow, display_name, short_name
+from grader.reports.printable import clip, printable
+from grader.reports.text import MAX_SUMMARY_CELLS, STATUS_WORDS
 
 # The scores of a class as SVG: a bar for each tenth of the points.
 
@@ -44,7 +44,7 @@ def histogram_svg(points: Sequence[float], most: float) -> Markup:
     """The distribution of scores of `most` points."""
     counts = histogram(points, most)
     svg = Element("svg", {"class": "histogram", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
-    told = (f"{_said(k, most)}: {count}" for k, count in enumerate(counts) if count)
+    told = (f"{_bin_name(k, most)}: {count}" for k, count in enumerate(counts) if count)
     SubElement(svg, "title").text = "submissions by score: " + "; ".join(told)
     tallest = max(*counts, 1)
     for k, count in enumerate(counts):
@@ -61,14 +61,14 @@ def _bar(svg: Element, k: int, count: int, tallest: int, most: float) -> None:
     height = (BASE - TOP) * count / tallest
     x, width = LEFT + k * STEP, STEP - GAP
     group = SubElement(svg, "g", {"class": "bar full" if k == BINS else "bar"})
-    SubElement(group, "title").text = f"{_said(k, most)}: {count}"
+    SubElement(group, "title").text = f"{_bin_name(k, most)}: {count}"
     place = {"x": f"{x}", "y": f"{BASE - height:.1f}", "width": f"{width}"}
     SubElement(group, "rect", {**place, "height": f"{height:.1f}", "rx": "2"})
     if count:
         _text(group, "count", x + width / 2, BASE - height - 5, f"{count}")
 
 
-def _said(k: int, most: float) -> str:
+def _bin_name(k: int, most: float) -> str:
     if k == BINS:
         return "full marks"
     return f"{k * most / BINS:g} to below {(k + 1) * most / BINS:g} points"
@@ -78,8 +78,8 @@ def _text(parent: Element, kind: str, x: float, y: float, text: str) -> None:
     SubElement(parent, "text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}"}).text = text
 
 
-MESSAGE = 120
-LAST = -1.0
+MAX_MESSAGE_CELLS = 120
+NO_VALUE = -1.0
 """Sorts below all points: what was not judged, or not finished."""
 
 
@@ -100,7 +100,7 @@ class CellView:
     shown: str
     value: float
     status: str
-    said: str
+    tooltip: str
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def class_view(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> ClassView:
     """The class's rows in their order; `hrefs` are their pages, relative to the index."""
     names = list(dict.fromkeys(c.name for r in rows for c in r.grade.checks if c.max_points))
     most = max((row.judged_max for row in rows), default=0.0)
-    points = [row.counting for row in rows if row.counting is not None]
+    points = [row.effective_points for row in rows if row.effective_points is not None]
     return ClassView(
         columns=tuple(_column(name, rows) for name in names),
         lines=tuple(_line(row, href, names) for row, href in zip(rows, hrefs, strict=True)),
@@ -166,30 +166,30 @@ def _column(name: str, rows: Sequence[ReportRow]) -> CheckColumn:
     every = [c for row in rows for c in row.grade.checks if c.name == name]
     judged = [c for c in every if c.status not in ("unjudged", "error")]
     passed = sum(c.status == "pass" for c in judged)
-    return CheckColumn(short(name), max(c.max_points for c in every), passed, len(judged))
+    return CheckColumn(short_name(name), max(c.max_points for c in every), passed, len(judged))
 
 
 def _line(row: ReportRow, href: str, names: Sequence[str]) -> LineView:
     checks = {check.name: check for check in row.grade.checks}
-    counting = row.counting
+    counting = row.effective_points
     return LineView(
-        student=name_of(row),
+        student=display_name(row),
         href=href,
         score="incomplete" if counting is None else f"{counting:g}",
-        value=LAST if counting is None else counting,
+        value=NO_VALUE if counting is None else counting,
         cells=tuple(_cell(checks.get(name)) for name in names),
-        finding=short(main_finding(row.grade)),
-        late=clip(clean(row.late), SUMMARY),
-        override=clip(clean(row.override), SUMMARY),
+        finding=short_name(main_finding(row.grade)),
+        late=clip(printable(row.late), MAX_SUMMARY_CELLS),
+        override=clip(printable(row.override), MAX_SUMMARY_CELLS),
     )
 
 
 def _cell(check: Result | None) -> CellView:
     if check is None:
-        return CellView("", LAST, "none", "not in this grade")
-    word = WORDS[check.status][0].lower()
+        return CellView("", NO_VALUE, "none", "not in this grade")
+    word = STATUS_WORDS[check.status][0].lower()
     if check.status in ("unjudged", "error"):
-        return CellView("!" if check.status == "error" else "–", LAST, check.status, word)
+        return CellView("!" if check.status == "error" else "–", NO_VALUE, check.status, word)
     said = f"{word}: {check.points:g} of {check.max_points:g}"
     return CellView(f"{check.points:.4g}", check.points, check.status, said)
 
@@ -199,7 +199,7 @@ def _kinds(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> list[KindView]:
     found: dict[str, list[_Example]] = {}
     for row, href in zip(rows, hrefs, strict=True):
         main = main_finding(row.grade)
-        told = in_order(f for check in row.grade.checks for f in check.findings)
+        told = sort_findings(f for check in row.grade.checks for f in check.findings)
         first = {f.kind: f for f in reversed(told) if f.severity != "info"}
         for kind, finding in first.items():
             found.setdefault(kind, []).append(_Example(finding, row, href, kind == main))
@@ -220,14 +220,19 @@ def _kind(kind: str, held: Sequence[_Example]) -> KindView:
     """The example is a student whose main finding it is, where there is one."""
     finding, row, href, _ = next((example for example in held if example.is_main), held[0])
     place = f"{href}#L{finding.line}" if finding.line else href
-    message = clip(clean(finding.message), MESSAGE)
-    return KindView(short(kind), finding.severity, len(held), message, name_of(row), place)
+    message = clip(printable(finding.message), MAX_MESSAGE_CELLS)
+    return KindView(
+        short_name(kind), finding.severity, len(held), message, display_name(row), place
+    )
 
 
 def _tallies(rows: Sequence[ReportRow], points: Sequence[float]) -> list[tuple[str, str]]:
     told = [(f"{len(rows)}", "submission" if len(rows) == 1 else "submissions")]
     if points:
-        full = sum(row.counting is not None and row.counting >= row.judged_max for row in rows)
+        full = sum(
+            row.effective_points is not None and row.effective_points >= row.judged_max
+            for row in rows
+        )
         told += [
             (f"{full}", "with full marks"),
             (f"{median(points):.4g}", "median score"),
@@ -245,4 +250,4 @@ def _facts(rows: Sequence[ReportRow]) -> str:
     versions = sorted({f"warpgrade {m.grader_version}" for m in made})
     devices = sorted({m.device for m in made if m.device})
     when = " to ".join([days[0], days[-1]] if len(days) > 1 else days)
-    return clip(clean(", ".join(filter(None, (when, *versions, *devices)))), SUMMARY)
+    return clip(printable(", ".join(filter(None, (when, *versions, *devices)))), MAX_SUMMARY_CELLS)

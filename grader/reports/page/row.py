@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from unicodedata import normalize
 
 from grader.grading.record import Grade
-from grader.reports.clean import clean, clip
+from grader.reports.printable import clip, printable
 from grader.reports.redact import redact
-from grader.reports.text import NAME
+from grader.reports.text import MAX_NAME_CELLS
 
-LONGEST = 40
-SHORT = 24
-_PLAIN = str.maketrans(
+MAX_SLUG = 40
+MAX_SHORT_CELLS = 24
+_BASE_LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i"}
 )
 """Letters of names that Unicode does not take for a plain letter with a mark."""
@@ -47,23 +47,23 @@ class ReportRow:
         return self.grade.score.judged_max if self.most is None else self.most
 
     @property
-    def counting(self) -> float | None:
+    def effective_points(self) -> float | None:
         """The points that count; None while the grade is incomplete and nobody set any."""
         if self.points is None and self.grade.score.status == "incomplete":
             return None
         return self.grade.score.points if self.points is None else self.points
 
 
-def name_of(row: ReportRow) -> str:
+def display_name(row: ReportRow) -> str:
     """The student's name, else the file's, as it is shown."""
     named = (row.student, row.grade.student, row.grade.file)
     name = next((name for name in named if name.strip()), "(no name)")
-    return clip(clean(name), NAME)
+    return clip(printable(name), MAX_NAME_CELLS)
 
 
-def short(name: str) -> str:
+def short_name(name: str) -> str:
     """A check's name or a kind of finding, as a cell of a table shows it."""
-    return clip(clean(name), SHORT)
+    return clip(printable(name), MAX_SHORT_CELLS)
 
 
 def for_student(row: ReportRow) -> ReportRow:
@@ -82,7 +82,7 @@ def page_names(rows: Sequence[ReportRow]) -> tuple[str, ...]:
     times: Counter[str] = Counter()
     for row in rows:
         plain = _ascii(row.student)
-        slug = _UNSAFE.sub("-", plain)[:LONGEST].strip("-")
+        slug = _UNSAFE.sub("-", plain)[:MAX_SLUG].strip("-")
         digest = hashlib.sha256(row.student.encode("utf-8", "surrogatepass")).hexdigest()[:6]
         name = f"{slug}-{digest}" if slug else digest
         times[name] += 1
@@ -91,5 +91,5 @@ def page_names(rows: Sequence[ReportRow]) -> tuple[str, ...]:
 
 
 def _ascii(name: str) -> str:
-    plain = normalize("NFKD", name.lower().translate(_PLAIN))
+    plain = normalize("NFKD", name.lower().translate(_BASE_LETTERS))
     return plain.encode("ascii", "ignore").decode()

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from grader.compile.lexical import LONGEST_LINE
 from grader.grading.record import Grade
 from grader.launch import Finding, Trace
-from grader.reports.clean import TAB, clip
-from grader.reports.explain.story import Line, source_lines
-from grader.reports.page.row import short
+from grader.reports.explain.explanation import Line, source_lines
+from grader.reports.page.row import short_name
+from grader.reports.printable import TAB, clip
 
-LINES = 2000
+MAX_LINES = 2000
 """Lines of a source that are shown."""
 
-NOTES = 3
+MAX_NOTES = 3
 """Findings that one line's margin names."""
 
-MESSAGE = 140
+MAX_MESSAGE_CELLS = 140
 
-COLOURED = 1 << 15
+MAX_HIGHLIGHTED = 1 << 15
 """Letters of a source that is told apart by colours; in a longer one each letter could be a token
 of its own."""
 
@@ -49,7 +49,7 @@ class Column:
     """A counter: its head, and what it counts."""
 
     head: str
-    told: str
+    description: str
 
 
 COLUMNS: Mapping[str, Column] = {
@@ -73,7 +73,7 @@ class Note:
     severity: str
     message: str
     anchor: str
-    whole: bool = True
+    is_main: bool = True
 
 
 @dataclass(frozen=True)
@@ -107,17 +107,17 @@ def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> Sourc
     if not source.strip():
         return None
     every = source.removeprefix("\ufeff").removesuffix("\n").split("\n")
-    text = "\n".join(_shown(line) for line in every[:LINES])
+    text = "\n".join(_shown(line) for line in every[:MAX_LINES])
     lines = source_lines(text + "\n", Trace("sim", lines=grade.lines))
     names = [n for n in COLUMNS if any(getattr(line, n) for line in lines)]
-    notes = margin(findings)
+    notes = margin_notes(findings)
     spans = _spans([line.number for line in lines if line.number in notes], len(lines))
     rows = tuple(
         Row(
             line.number,
             tokens,
             tuple(_count(line, name) for name in names),
-            notes.get(line.number, ())[:NOTES],
+            notes.get(line.number, ())[:MAX_NOTES],
             spans.get(line.number, 0),
             notes[line.number][0].severity if line.number in notes else "",
         )
@@ -139,19 +139,19 @@ def _count(line: Line, name: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
-def margin(findings: Sequence[Finding]) -> Mapping[int, tuple[Note, ...]]:
+def margin_notes(findings: Sequence[Finding]) -> Mapping[int, tuple[Note, ...]]:
     """The notes of every line that has some: a hazard stands at both of its accesses."""
     notes: dict[int, list[Note]] = {}
     for number, finding in enumerate(findings, start=1):
         anchor = f"finding-{number}"
-        said = clip(finding.message, MESSAGE)
+        said = clip(finding.message, MAX_MESSAGE_CELLS)
         if finding.line:
-            note = Note(short(finding.kind), finding.severity, said, anchor)
+            note = Note(short_name(finding.kind), finding.severity, said, anchor)
             notes.setdefault(finding.line, []).append(note)
         other = finding.other.line if finding.other else 0
         if other and other != finding.line:
             said = f"with line {finding.line}"
-            note = Note(short(finding.kind), finding.severity, said, anchor, whole=False)
+            note = Note(short_name(finding.kind), finding.severity, said, anchor, is_main=False)
             notes.setdefault(other, []).append(note)
     return {line: tuple(dict.fromkeys(held)) for line, held in notes.items()}
 
@@ -164,12 +164,12 @@ def _spans(noted: Sequence[int], count: int) -> Mapping[int, int]:
 
 
 def _tokens(text: str) -> Iterator[tuple[Token, ...]]:
-    if len(text) <= COLOURED:
-        return tokenized(text)
+    if len(text) <= MAX_HIGHLIGHTED:
+        return tokens_by_line(text)
     return (((line, ""),) for line in text.split("\n"))
 
 
-def tokenized(text: str) -> Iterator[tuple[Token, ...]]:
+def tokens_by_line(text: str) -> Iterator[tuple[Token, ...]]:
     """The tokens of each line; together they are the line."""
     line: list[Token] = []
     for piece, kind in _pieces(text):

@@ -15,15 +15,22 @@ from grader.faults import LabFault
 from grader.grading.record import Grade
 from grader.grading.timing import from_samples
 from grader.launch import OUTPUT_KINDS, Finding
-from grader.reports.clean import clip
-from grader.reports.finding import LONGEST, accesses, in_order, message, origins, seen
-from grader.reports.page.row import ReportRow, name_of, short
+from grader.reports.finding import (
+    MAX_TEXT_CELLS,
+    accesses,
+    message,
+    occurrences,
+    origins,
+    sort_findings,
+)
+from grader.reports.page.row import ReportRow, display_name, short_name
 from grader.reports.page.source import SourceView, source_view
+from grader.reports.printable import clip
 from grader.reports.text import (
     BACKENDS,
-    WORDS,
-    number,
-    points,
+    STATUS_WORDS,
+    format_number,
+    points_text,
     profile_lines,
     score_line,
     speed_lines,
@@ -35,7 +42,7 @@ WIDTH, HEIGHT = 600, 138
 LEFT, RIGHT = 16, 16
 AXIS = 92
 MIDDLE = 62
-PAIRS = 400
+MAX_PAIRS = 400
 """Pairs that are drawn, at most."""
 
 
@@ -47,7 +54,7 @@ def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) ->
     marks = [measured.get(name, math.nan) for name in ("minimum", "full", "speedup")]
     if not all(map(math.isfinite, marks)):
         return Markup("")
-    scale = _scale([*marks, *filter(math.isfinite, ends), *_within(ratios)])
+    scale = _scale([*marks, *filter(math.isfinite, ends), *_without_outliers(ratios)])
     low, high = (scale.at(end) for end in ends)
     said = (
         f"speedup {marks[2]:.3f}, 95 % interval {ends[0]:.3f} to {ends[1]:.3f}; points grow from "
@@ -59,7 +66,7 @@ def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) ->
     )
     SubElement(svg, "title").text = said
     _band(svg, scale.at(marks[0]), scale.at(marks[1]))
-    for ratio in ratios[:PAIRS]:
+    for ratio in ratios[:MAX_PAIRS]:
         if scale.holds(ratio):
             _line(svg, "pair", scale.at(ratio), MIDDLE - 13, scale.at(ratio), MIDDLE + 13)
     _line(svg, "axis", LEFT, AXIS, WIDTH - RIGHT, AXIS)
@@ -105,7 +112,7 @@ def _scale(values: Sequence[float]) -> _Scale:
     return _Scale(max(min(values) - room, 0.0), max(values) + room)
 
 
-def _within(ratios: Sequence[float]) -> list[float]:
+def _without_outliers(ratios: Sequence[float]) -> list[float]:
     """The middle 96 % of the pairs: a single outlier does not squeeze the rest together."""
     ordered = sorted(ratios)
     cut = len(ordered) // 50
@@ -134,10 +141,10 @@ def _text(svg: Element, kind: str, x: float, y: float, text: str) -> None:
     SubElement(svg, "text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}"}).text = text
 
 
-WIDE = 10_000
+UNWRAPPED = 10_000
 """Cells of a line that is not to be broken here."""
 
-PROFILE = 78
+PROFILE_CELLS = 78
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ class FindingView:
     places: tuple[PlaceView, ...]
     detail: tuple[str, ...]
     notes: tuple[str, ...]
-    told_by: str
+    reported_by: str
 
 
 @dataclass(frozen=True)
@@ -199,17 +206,17 @@ class StudentView:
 def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
     """The page's contents. `with_seed` tells the seed's identifier among the facts."""
     grade = row.grade
-    told = in_order(f for check in grade.checks for f in check.findings)
-    findings = in_order(fold(told, _alike))
-    counting = row.counting
+    told = sort_findings(f for check in grade.checks for f in check.findings)
+    findings = sort_findings(fold(told, _merge_key))
+    counting = row.effective_points
     score = "incomplete" if counting is None else f"{counting:g} of {row.judged_max:g}"
-    verdict = score_line(grade, WIDE).plain
+    verdict = score_line(grade, UNWRAPPED).plain
     return StudentView(
         row=row,
         grade=grade,
-        title=name_of(row),
+        title=display_name(row),
         score=score,
-        verdict=f"{verdict} ".removeprefix(f"score {score} ").strip(),
+        verdict=f"{verdict};".removeprefix(f"score {score};").strip("; "),
         where=BACKENDS.get(grade.backend, grade.backend),
         checks=tuple(map(_check, grade.checks)),
         findings=tuple(_finding(f, n, grade) for n, f in enumerate(findings, start=1)),
@@ -222,14 +229,14 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
 def _check(check: Result) -> CheckView:
     profile = check.name == "profile" and bool(check.measurements)
     return CheckView(
-        name=short(check.name),
+        name=short_name(check.name),
         status=check.status,
-        word=WORDS[check.status][0].lower(),
-        points=points(check),
+        word=STATUS_WORDS[check.status][0].lower(),
+        points=points_text(check),
         summary=check.summary,
         hidden=check.visibility == "hidden",
         measured=() if profile else tuple(_measured(check)),
-        table=tuple(profile_lines(check.measurements, PROFILE)) if profile else (),
+        table=tuple(profile_lines(check.measurements, PROFILE_CELLS)) if profile else (),
     )
 
 
@@ -239,26 +246,26 @@ def _measured(check: Result) -> Iterator[str]:
         yield from speed_lines(measured)[1:]
     elif measured:
         on = f" on {check.measured_on}" if check.measured_on else ""
-        told = (f"{n.replace('_', ' ')} {number(value)}" for n, value in measured.items())
+        told = (f"{n.replace('_', ' ')} {format_number(value)}" for n, value in measured.items())
         yield "; ".join(told) + on
 
 
 def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:
-    told_by = [c.name for c in grade.checks if _alike(finding) in map(_alike, c.findings)]
-    notes = (seen(finding), clip(origins(finding), LONGEST))
+    told_by = [c.name for c in grade.checks if _merge_key(finding) in map(_merge_key, c.findings)]
+    notes = (occurrences(finding), clip(origins(finding), MAX_TEXT_CELLS))
     return FindingView(
         anchor=f"finding-{at}",
-        kind=short(finding.kind),
+        kind=short_name(finding.kind),
         finding=finding,
         message=message(finding),
         places=tuple(_places(finding)),
         detail=tuple(finding.detail.splitlines()),
         notes=tuple(filter(None, notes)),
-        told_by=", ".join(map(short, told_by)),
+        reported_by=", ".join(map(short_name, told_by)),
     )
 
 
-def _alike(finding: Finding) -> Key:
+def _merge_key(finding: Finding) -> Key:
     """What public and hidden cases are told of once. Who stored a wrong element is known of public
     cases only.
     """

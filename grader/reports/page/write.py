@@ -16,11 +16,11 @@ from markupsafe import Markup, escape
 from grader.faults import LabFault
 from grader.labs.files import write_atomically
 from grader.labs.model import Lab
-from grader.reports.clean import clean
 from grader.reports.page.classes import ClassView, class_view
 from grader.reports.page.row import ReportRow, for_student, page_names
 from grader.reports.page.student import StudentView, student_view
-from grader.reports.text import WORDS
+from grader.reports.printable import printable
+from grader.reports.text import STATUS_WORDS
 
 # The pages as HTML: templates filled with values, every one of which is escaped.
 #
@@ -39,7 +39,7 @@ class Links:
 
 
 @dataclass(frozen=True)
-class Pages:
+class Templates:
     """The templates, ready to be filled."""
 
     environment: Environment
@@ -53,12 +53,12 @@ class Pages:
 
     def student(self, view: StudentView, links: Links | None = None) -> bytes:
         """A student's page as UTF-8; without links it stands alone."""
-        words = {status: word.lower() for status, (word, _) in WORDS.items()}
+        words = {status: word.lower() for status, (word, _) in STATUS_WORDS.items()}
         return self._filled("student.html", "", view=view, links=links, words=words)
 
     def _filled(self, name: str, script: str, **values: Any) -> bytes:
         text = self.environment.get_template(name).render(
-            policy=policy(self.style, script),
+            policy=content_security_policy(self.style, script),
             style=Markup(self.style),
             script=Markup(script),
             **values,
@@ -66,25 +66,25 @@ class Pages:
         return text.encode("utf-8", "replace")
 
 
-def pages() -> Pages:
+def load_templates() -> Templates:
     """The templates of this package."""
     environment = Environment(
         loader=PackageLoader("grader.reports.page"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_neutral,
+        finalize=_printable_value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["code"] = _with_code
     folder = files("grader.reports.page") / "templates"
     style, script = ((folder / name).read_text("utf-8") for name in ("page.css", "sort.js"))
-    return Pages(environment, style, script)
+    return Templates(environment, style, script)
 
 
 def _with_code(text: str) -> Markup:
     """A message whose words between backticks are set as code."""
-    parts = clean(text).split("`")
+    parts = printable(text).split("`")
     if len(parts) % 2 == 0:
         return escape("`".join(parts))
     return Markup("").join(
@@ -92,7 +92,7 @@ def _with_code(text: str) -> Markup:
     )
 
 
-def policy(style: str, script: str) -> str:
+def content_security_policy(style: str, script: str) -> str:
     """The Content-Security-Policy of a page that has this style and this script, or none."""
     allowed = [
         f"style-src {_digest(style)}",
@@ -105,9 +105,9 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _neutral(value: Any) -> Any:
+def _printable_value(value: Any) -> Any:
     """A text as one line without control characters; what is markup already stays."""
-    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 INDEX = "index.html"
@@ -125,7 +125,7 @@ def write_class_report(
     """
     names = [f"{name}.html" for name in page_names(rows)]
     make_folder(folder / STUDENTS)
-    written = pages()
+    written = load_templates()
     if for_students:
         for row, name in zip(rows, names, strict=True):
             write_atomically(folder / STUDENTS / name, student_page(row, for_students=True))
@@ -141,8 +141,8 @@ def write_class_report(
 def student_page(row: ReportRow, *, for_students: bool = False) -> bytes:
     """One student's page on its own, as UTF-8; redacted `for_students`."""
     if for_students:
-        return pages().student(student_view(for_student(row), with_seed=False))
-    return pages().student(student_view(row))
+        return load_templates().student(student_view(for_student(row), with_seed=False))
+    return load_templates().student(student_view(row))
 
 
 def make_folder(folder: Path) -> None:

@@ -12,7 +12,7 @@ from grader.authoring.handouts.canvas import svg
 from grader.authoring.handouts.figures import images, memory, performance, tiles
 from grader.faults import LabFault
 from grader.launch import Launch
-from grader.reports.explain.accesses import touches
+from grader.reports.explain.accesses import thread_accesses
 
 
 def test_phase_table_names_every_load_and_product() -> None:
@@ -171,4 +171,4 @@ def test_kernel_with_a_finding_makes_no_figure() -> None:
         runs.run_traced(source, Launch("vector_add", (1, 1, 1), (32, 1, 1), args))
     launch = Launch("vector_add", (1, 1, 1), (32, 1, 1), args)
     sound = runs.run_traced(runs.baseline("vector-add"), launch)
-    assert len({t.thread for t in touches(sound) if t.space == "global"}) == 31
+    assert len({t.thread for t in thread_accesses(sound) if t.space == "global"}) == 31

@@ -11,15 +11,15 @@ from grader.cli.app import run
 from grader.faults import LabFault, StudentFault
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
+from grader.reports.explain.explanation import Explanation, explain_submission
 from grader.reports.explain.page import explain_page
-from grader.reports.explain.story import Story, explain
 from grader.submissions.files import Submission, read_submission
 
 SOLUTIONS = Path(__file__).parents[3] / "solutions"
 
 
-def told(lab: str, path: Path, case: str = "") -> Story:
-    return explain(load_lab(lab), read_submission(path), RunOptions(threads=1), case)
+def told(lab: str, path: Path, case: str = "") -> Explanation:
+    return explain_submission(load_lab(lab), read_submission(path), RunOptions(threads=1), case)
 
 
 def test_tiled_matmul() -> None:
@@ -57,7 +57,7 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
 }
 """
     lab = load_lab("tiled-matmul")
-    story = explain(lab, Submission("k.cu", source, ""), RunOptions(threads=1))
+    story = explain_submission(lab, Submission("k.cu", source, ""), RunOptions(threads=1))
     by_line = {line.number: line for line in story.lines}
     # Each of 32 requests to store a column of 32 floats takes 32 passes, 31 of them conflicts.
     assert (by_line[7].wavefronts, by_line[7].conflicts) == (1024, 992)
@@ -79,7 +79,9 @@ def test_a_case_that_is_not_public_is_refused(case: str) -> None:
 
 def test_what_does_not_compile_is_the_students_fault() -> None:
     with pytest.raises(StudentFault):
-        explain(load_lab("vector-add"), Submission("k.cu", b"int x\n", ""), RunOptions(threads=1))
+        explain_submission(
+            load_lab("vector-add"), Submission("k.cu", b"int x\n", ""), RunOptions(threads=1)
+        )
 
 
 def test_the_command_writes_a_page(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from grader.launch import Array, Dim3, Finding, Launch, Scalar, Trace
-from grader.reports.explain.accesses import MOST, Panel, panels, thread_name, touches
+from grader.reports.explain.accesses import MAX_SIDE, Panel, panels, thread_accesses, thread_name
+from grader.reports.explain.explanation import Explanation, explain_launch
 from grader.reports.explain.page import explain_page
-from grader.reports.explain.story import Story, tell
 from grader.simulator.exchange import ROW
 
 Access = tuple[Dim3, int, str, str, str, str, int, int, int]
@@ -49,7 +49,7 @@ def trace(rows: tuple[Access, ...] = ROWS, *findings: Finding) -> Trace:
 
 
 def made() -> dict[tuple[int, str, str], Panel]:
-    return {(p.phase, p.variable, p.access): p for p in panels(touches(trace()), LAUNCH)}
+    return {(p.phase, p.variable, p.access): p for p in panels(thread_accesses(trace()), LAUNCH)}
 
 
 def test_a_panel_for_each_phase_array_and_access() -> None:
@@ -76,7 +76,7 @@ def test_another_block_is_not_shown() -> None:
     rows = trace().accesses
     assert rows is not None
     rows["block"][0] = (1, 0, 0)
-    shown = touches(Trace("sim", accesses=rows), (0, 0, 0))
+    shown = thread_accesses(Trace("sim", accesses=rows), (0, 0, 0))
     assert [t.element for t in shown if t.variable == "A"] == ["A[5]"] * 3
 
 
@@ -107,14 +107,14 @@ class Reader(HTMLParser):
         self.words.append(data)
 
 
-def read(story: Story) -> Reader:
+def read(story: Explanation) -> Reader:
     reader = Reader()
     reader.feed(explain_page(story).decode())
     return reader
 
 
-def story(source: str = "int x;\n", file: str = "k.cu", *findings: Finding) -> Story:
-    return tell("lab", "A lab", file, source, LAUNCH, "4 x 4", trace(ROWS, *findings))
+def story(source: str = "int x;\n", file: str = "k.cu", *findings: Finding) -> Explanation:
+    return explain_launch("lab", "A lab", file, source, LAUNCH, "4 x 4", trace(ROWS, *findings))
 
 
 def test_the_page_has_the_numbers_of_the_trace() -> None:
@@ -166,7 +166,7 @@ def test_findings_stand_below_their_line_or_above_all() -> None:
 
 def test_a_launch_that_did_not_end_has_no_picture_and_says_so() -> None:
     ended = Trace("sim", (Finding("timeout", "error", "never ends", "k.cu", 1),), ended=False)
-    held = read(tell("lab", "A lab", "k.cu", "int x;\n", LAUNCH, "4", ended))
+    held = read(explain_launch("lab", "A lab", "k.cu", "int x;\n", LAUNCH, "4", ended))
     assert "did not end" in "".join(held.words)
     assert not any(tag == "svg" for tag, _ in held.tags)
 
@@ -175,6 +175,6 @@ def test_a_large_panel_is_cut_and_says_so() -> None:
     wide = Array("W", (1, 500), "float32", None, True)
     launch = Launch("k", (1, 1, 1), (2, 2, 1), (wide,))
     rows = tuple(((0, 0, 0), 1, "write", "global", "W", f"W[{n}]", 4 * n, 4, 0) for n in range(500))
-    held = read(tell("lab", "A lab", "k.cu", "int x;\n", launch, "500", trace(rows)))
-    assert sum(found.get("class") == "cell" for _, found in held.tags) == MOST
-    assert f"the first {MOST} are drawn" in "".join(held.words)
+    held = read(explain_launch("lab", "A lab", "k.cu", "int x;\n", launch, "500", trace(rows)))
+    assert sum(found.get("class") == "cell" for _, found in held.tags) == MAX_SIDE
+    assert f"the first {MAX_SIDE} are drawn" in "".join(held.words)

@@ -10,9 +10,9 @@ import pytest
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 from grader.launch import Array, Dim3, Launch
-from grader.reports.explain.accesses import Touch
-from grader.reports.explain.requests import Request, request_svg, requests, said
-from grader.reports.explain.story import explain
+from grader.reports.explain.accesses import ThreadAccess
+from grader.reports.explain.explanation import explain_submission
+from grader.reports.explain.requests import Request, request_summary, request_svg, requests
 from grader.submissions.files import Submission
 
 
@@ -20,11 +20,11 @@ def launch(dtype: str, block: Dim3 = (64, 1, 1)) -> Launch:
     return Launch("k", (1, 1, 1), block, (Array("a", (4096,), dtype, np.zeros(4096, dtype)),))
 
 
-def touch(thread: Dim3, offset: int, size: int = 4, space: str = "global") -> Touch:
-    return Touch((0, 0, 0), thread, 3, "read", space, "a", "a", offset, size, 0)
+def touch(thread: Dim3, offset: int, size: int = 4, space: str = "global") -> ThreadAccess:
+    return ThreadAccess((0, 0, 0), thread, 3, "read", space, "a", "a", offset, size, 0)
 
 
-def one(touches: list[Touch], dtype: str = "float32", block: Dim3 = (64, 1, 1)) -> Request:
+def one(touches: list[ThreadAccess], dtype: str = "float32", block: Dim3 = (64, 1, 1)) -> Request:
     (made,) = requests(touches, launch(dtype, block))
     return made
 
@@ -74,7 +74,7 @@ def test_the_picture_says_who_wants_what() -> None:
     svg = tostring(request_svg(made), encoding="unicode")
     assert svg.count('data-lanes="2"') == 3 and svg.count('data-lanes="0"') == 5
     assert svg.count(">×2<") == 3 and ">a[0]<" in svg
-    assert said(made).endswith("6 lanes, 1 sector; 12 of 32 bytes that move are used")
+    assert request_summary(made).endswith("6 lanes, 1 sector; 12 of 32 bytes moved are used")
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
@@ -88,7 +88,7 @@ def test_the_requests_are_those_that_are_counted(exchanged: bool) -> None:
         assert all(line in source for line in right.values())
         for name in right:
             source = source.replace(right[name], wrong[name])
-    story = explain(lab, Submission("k.cu", source.encode(), ""), RunOptions(threads=1))
+    story = explain_submission(lab, Submission("k.cu", source.encode(), ""), RunOptions(threads=1))
     (store,) = [r for r in story.requests if r.access == "write"]
     line = next(line for line in story.lines if line.number == store.line)
     assert len(store.sectors) == line.sectors_per_request == (32 if exchanged else 4)

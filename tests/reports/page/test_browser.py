@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 from grader.reports.page.classes import class_view
 from grader.reports.page.row import ReportRow
-from grader.reports.page.write import pages, student_page, write_class_report
+from grader.reports.page.write import load_templates, student_page, write_class_report
 from tests.made import a_lab
 from tests.reports.page.browser import DESK, PHONE, canary, chromium, console, look, requests
 from tests.reports.page.rows import a_class, hostile_class
@@ -225,7 +225,7 @@ def test_the_policy_alone_holds_too(attack: str, browser: webdriver.Chrome, tmp_
 
 def unescaped(rows: list[ReportRow]) -> bytes:
     """The index with every value taken for markup, and no policy."""
-    made = pages()
+    made = load_templates()
     made.environment.autoescape = False
     made.environment.finalize = Markup
     view = class_view(rows, ["x"] * len(rows))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grader.grading.record import Grade
 from grader.launch import Finding
-from grader.reports.page.source import LINES, margin, source_view, tokenized
+from grader.reports.page.source import MAX_LINES, margin_notes, source_view, tokens_by_line
 from tests.made import RACE, SOURCE, a_grade, a_result
 from tests.reports.page.rows import LINES as COUNTED
 from tests.reports.page.rows import PUBLIC, WARNING
@@ -23,7 +23,7 @@ def graded(*findings: Finding) -> Grade:
 
 @given(st.text())
 def test_the_tokens_are_the_text(text: str) -> None:
-    lines = ["".join(piece for piece, _ in line) for line in tokenized(text)]
+    lines = ["".join(piece for piece, _ in line) for line in tokens_by_line(text)]
     assert "\n".join(lines) == text
 
 
@@ -43,20 +43,20 @@ TOKENS = [
 
 @pytest.mark.parametrize(("text", "due"), TOKENS)
 def test_tokens(text: str, due: list[tuple[str, str]]) -> None:
-    assert [token for line in tokenized(text) for token in line] == due
+    assert [token for line in tokens_by_line(text) for token in line] == due
 
 
 def test_a_comment_goes_on_over_lines() -> None:
-    assert list(tokenized("/* a\nb */ int")) == [
+    assert list(tokens_by_line("/* a\nb */ int")) == [
         (("/* a", "comment"),),
         (("b */", "comment"), (" ", ""), ("int", "keyword")),
     ]
 
 
 def test_findings_stand_in_the_margin_at_both_lines_of_a_hazard() -> None:
-    notes = margin([PUBLIC, WARNING])
+    notes = margin_notes([PUBLIC, WARNING])
     assert [note.kind for note in notes[7]] == ["race", "uncoalesced"]
-    assert [(n.kind, n.message, n.whole) for n in notes[6]] == [("race", "with line 7", False)]
+    assert [(n.kind, n.message, n.is_main) for n in notes[6]] == [("race", "with line 7", False)]
     assert {n.anchor for n in notes[7]} == {"finding-1", "finding-2"}
 
 
@@ -94,11 +94,11 @@ def test_a_byte_order_mark_is_no_text() -> None:
 
 
 def test_too_much_is_cut_and_said() -> None:
-    source = "x" * 100_000 + "\n" * (LINES + 500)
+    source = "x" * 100_000 + "\n" * (MAX_LINES + 500)
     began = time.process_time()
-    view = source_view(graded(), source, [replace(RACE, line=LINES + 100)])
+    view = source_view(graded(), source, [replace(RACE, line=MAX_LINES + 100)])
     assert view is not None
-    assert (len(view.rows), view.more) == (LINES, 500)
+    assert (len(view.rows), view.more) == (MAX_LINES, 500)
     assert len(view.rows[0].tokens[0][0]) < 600
     assert time.process_time() - began < 5
 
@@ -116,7 +116,7 @@ HOSTILE = [
 @pytest.mark.parametrize("source", HOSTILE, ids=lambda source: source[:2].encode().hex())
 def test_a_hostile_source_takes_no_longer_than_its_length(source: str) -> None:
     began = time.process_time()
-    assert sum(1 for _ in tokenized(source)) == source.count("\n") + 1
+    assert sum(1 for _ in tokens_by_line(source)) == source.count("\n") + 1
     assert time.process_time() - began < 5
 
 

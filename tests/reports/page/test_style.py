@@ -9,10 +9,10 @@ import re
 import pytest
 
 from grader.reports.page.student import student_view
-from grader.reports.page.write import pages
+from grader.reports.page.write import load_templates
 from tests.reports.page.rows import a_row
 
-STYLE = pages().style
+STYLE = load_templates().style
 SCHEMES = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
 ON_PAPER = (
     "ink",
@@ -72,7 +72,7 @@ def test_the_contrast_is_the_standards() -> None:
 
 
 def test_the_policy_allows_this_style_and_nothing_else() -> None:
-    text = pages().student(student_view(a_row(0))).decode()
+    text = load_templates().student(student_view(a_row(0))).decode()
     (policy,) = re.findall(r'Content-Security-Policy" content="(.*?)">', text)
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

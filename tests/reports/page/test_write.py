@@ -160,7 +160,7 @@ def test_a_page_tells_findings_of_public_and_hidden_cases_once() -> None:
     assert found.message.startswith(PUBLIC.message)
     assert found.finding.count == PUBLIC.count + 5
     assert found.notes[0].endswith("in cases square, ragged, secret-4711")
-    assert found.told_by == "sync"
+    assert found.reported_by == "sync"
 
 
 def test_a_wrong_output_is_told_once_though_its_store_is_known_of_public_cases_only() -> None:
@@ -176,7 +176,7 @@ def test_the_verdict_says_only_what_the_score_does_not() -> None:
     full = replace(a_row(0), grade=a_grade(a_result("sync", "pass", 15)))
     assert (student_view(full).score, student_view(full).verdict) == ("15 of 15", "")
     part = student_view(a_row(2))
-    assert "not judged" in part.verdict and part.score not in part.verdict
-    assert "grade it again" in student_view(a_row(4)).verdict
+    assert "not evaluated" in part.verdict and part.score not in part.verdict
+    assert "Grade it again" in student_view(a_row(4)).verdict
     alone = replace(part.row, student="", grade=replace(part.grade, student=""))
     assert student_page(alone).decode().count(part.grade.file) == 3  # title, heading, facts

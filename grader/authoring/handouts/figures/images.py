@@ -13,7 +13,7 @@ import numpy as np
 from grader.authoring.handouts.canvas import BLUE, GREEN, ORANGE, Axes, Figure, cells, sheet, titled
 from grader.authoring.handouts.runs import int_argument, numbers, run_traced, solution
 from grader.launch import Array, Launch
-from grader.reports.explain.accesses import Touch, touches
+from grader.reports.explain.accesses import ThreadAccess, thread_accesses
 
 HALO_ALT = (
     "Two pictures of the 18 x 18 tile of a block of 16 x 16 threads, one cell a byte. Block "
@@ -26,7 +26,7 @@ HALO_BLOCK, HALO_TILE = 16, 18
 HALO_WIDTH, HALO_HEIGHT = 48, 48
 
 
-def halo_touches() -> tuple[Touch, ...]:
+def halo_touches() -> tuple[ThreadAccess, ...]:
     """Return the accesses of the four upper left blocks of a picture of 3 x 3 blocks."""
     picture = (
         np.arange(HALO_WIDTH * HALO_HEIGHT, dtype=np.int64)
@@ -40,11 +40,11 @@ def halo_touches() -> tuple[Touch, ...]:
         int_argument("height", HALO_HEIGHT),
     )
     launch = Launch("median", (2, 2, 1), (HALO_BLOCK, HALO_BLOCK, 1), args)
-    return touches(run_traced(solution("blur-median"), launch))
+    return thread_accesses(run_traced(solution("blur-median"), launch))
 
 
 def halo_loads(
-    touched: tuple[Touch, ...], block: tuple[int, int, int]
+    touched: tuple[ThreadAccess, ...], block: tuple[int, int, int]
 ) -> dict[int, tuple[int, int]]:
     """Return the number of the loading thread and the pixel for each byte of a block's tile."""
     of_block = [t for t in touched if t.block == block and t.phase == 0]
@@ -116,7 +116,7 @@ def picture_reads() -> Counter[tuple[int, int]]:
     )
     mask = {"mask": np.ones((5, 5), np.float32)}
     launch = Launch("convolve", (1, 1, 1), (32, 8, 1), args, globals=mask)
-    touched = touches(run_traced(solution("constant-convolution"), launch))
+    touched = thread_accesses(run_traced(solution("constant-convolution"), launch))
     return Counter((t.thread[1], t.thread[0]) for t in touched if t.variable == "in")
 
 

@@ -40,7 +40,7 @@ from grader.authoring.handouts.runs import (
     with_constants,
 )
 from grader.launch import Argument, Array, Launch
-from grader.reports.explain.accesses import touches
+from grader.reports.explain.accesses import thread_accesses
 
 SECTORS_ALT = (
     "Four requests of a warp of 32 threads, each shown as the 32-byte sectors that it moves, 8 "
@@ -63,7 +63,7 @@ def sectors_of_request(stride: int, first: int) -> tuple[frozenset[int], int]:
         int_argument("first", first),
     )
     trace = run_traced(figure_kernel("strides"), Launch("read", (1, 1, 1), (32, 1, 1), args))
-    read = frozenset(t.number for t in touches(trace) if t.variable == "x")
+    read = frozenset(t.number for t in thread_accesses(trace) if t.variable == "x")
     return read, int(trace.counters[SECTORS_COUNTER])
 
 
@@ -117,7 +117,7 @@ def banks_of_column(row_floats: int) -> tuple[dict[int, int], int]:
     args = (Array("x", x.shape, "float32", x), Array("y", (32,), "float32", None, True))
     source = with_constants(figure_kernel("banks"), KERNELS / "banks.cu", {"WIDE": row_floats})
     trace = run_traced(source, Launch("column", (1, 1, 1), (32, 1, 1), args))
-    reads = [t for t in touches(trace) if t.space == "shared" and t.access == "read"]
+    reads = [t for t in thread_accesses(trace) if t.space == "shared" and t.access == "read"]
     return {t.thread[0]: t.number % BANKS for t in reads}, int(trace.counters[WAVEFRONTS_COUNTER])
 
 
@@ -162,7 +162,9 @@ def shared_writers() -> dict[int, tuple[int, int, str]]:
     sizes = (int_argument(name, side) for name in ("m", "n", "k", "tile"))
     args = (*matrices(side, side, side), *sizes)
     launch = Launch("matmul", (1, 1, 1), (side, side, 1), args, shared=8 * side * side)
-    touched = [t for t in touches(run_traced(solution("dynamic-tile"), launch)) if t.phase == 0]
+    touched = [
+        t for t in thread_accesses(run_traced(solution("dynamic-tile"), launch)) if t.phase == 0
+    ]
     origin = {(t.thread, t.line): t.variable for t in touched if t.space == "global"}
     return {
         t.number: (t.thread[0], t.thread[1], origin[t.thread, t.line])
@@ -248,7 +250,7 @@ def last_block_writes() -> dict[int, int]:
     """Return the element of c that each thread of the last block writes, by thread."""
     blocks = -(-ELEMENTS // BLOCK_THREADS)
     launch = Launch("vector_add", (blocks, 1, 1), (BLOCK_THREADS, 1, 1), vector_arguments(ELEMENTS))
-    touched = touches(run_traced(solution("vector-add"), launch))
+    touched = thread_accesses(run_traced(solution("vector-add"), launch))
     last = (blocks - 1, 0, 0)
     return {t.thread[0]: t.number for t in touched if t.variable == "c" and t.block == last}
 

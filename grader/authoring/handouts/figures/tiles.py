@@ -29,7 +29,7 @@ from grader.authoring.handouts.canvas import (
 )
 from grader.authoring.handouts.runs import int_argument, matrices, run_traced, solution
 from grader.launch import Launch
-from grader.reports.explain.accesses import Touch, touches
+from grader.reports.explain.accesses import ThreadAccess, thread_accesses
 
 BOUNDARY_TILES_ALT = (
     "A, B and C of 3 x 3 elements inside the 4 x 4 that two tiles of 2 x 2 cover; what is "
@@ -41,18 +41,20 @@ BOUNDARY_SIZE, BOUNDARY_TILE, BOUNDARY_COVERED = 3, 2, 4
 SHARED_ARRAYS = {"A": "As", "B": "Bs"}
 
 
-def boundary_touches() -> tuple[Touch, ...]:
+def boundary_touches() -> tuple[ThreadAccess, ...]:
     """Return the accesses of block (1,1), in order."""
     args = (
         *matrices(BOUNDARY_SIZE, BOUNDARY_SIZE, BOUNDARY_SIZE),
         *(int_argument(name, BOUNDARY_SIZE) for name in "mnk"),
     )
     launch = Launch("matmul", (2, 2, 1), (BOUNDARY_TILE, BOUNDARY_TILE, 1), args)
-    touched = touches(run_traced(solution("boundary-matmul", TILE=BOUNDARY_TILE), launch))
+    touched = thread_accesses(run_traced(solution("boundary-matmul", TILE=BOUNDARY_TILE), launch))
     return tuple(t for t in touched if t.block == (1, 1, 0))
 
 
-def boundary_loads(touched: Sequence[Touch], name: str, phase: int) -> dict[tuple[int, int], Touch]:
+def boundary_loads(
+    touched: Sequence[ThreadAccess], name: str, phase: int
+) -> dict[tuple[int, int], ThreadAccess]:
     """Return the loads of one matrix in one phase, by row and column."""
     return {
         divmod(t.number, BOUNDARY_SIZE): t
@@ -61,7 +63,9 @@ def boundary_loads(touched: Sequence[Touch], name: str, phase: int) -> dict[tupl
     }
 
 
-def boundary_zeros(touched: Sequence[Touch], name: str, phase: int) -> dict[tuple[int, int], Touch]:
+def boundary_zeros(
+    touched: Sequence[ThreadAccess], name: str, phase: int
+) -> dict[tuple[int, int], ThreadAccess]:
     """Return the stores of zeros into the tile of one matrix, by row and column of the matrix.
 
     A thread that writes to the tile without having loaded an element stores a zero.
@@ -75,7 +79,7 @@ def boundary_zeros(touched: Sequence[Touch], name: str, phase: int) -> dict[tupl
     }
 
 
-def _matrix_place(name: str, phase: int, touch: Touch) -> tuple[int, int]:
+def _matrix_place(name: str, phase: int, touch: ThreadAccess) -> tuple[int, int]:
     row, column = divmod(touch.number, BOUNDARY_TILE)
     first = phase * BOUNDARY_TILE
     return (
@@ -106,7 +110,9 @@ def draw_boundary_tiles() -> Figure:
 
 
 def _draw_boundary_panel(
-    axes: Axes, loads: dict[tuple[int, int], Touch], zeros: dict[tuple[int, int], Touch]
+    axes: Axes,
+    loads: dict[tuple[int, int], ThreadAccess],
+    zeros: dict[tuple[int, int], ThreadAccess],
 ) -> None:
     every = {(r, c) for r in range(BOUNDARY_COVERED) for c in range(BOUNDARY_COVERED)}
     outside = frozenset((r, c) for r, c in every if max(r, c) >= BOUNDARY_SIZE)
@@ -137,7 +143,7 @@ TILE_PHASES_ALT = (
 PHASES_SIZE, PHASES_TILE = 4, 2
 
 
-def phase_touches() -> tuple[Touch, ...]:
+def phase_touches() -> tuple[ThreadAccess, ...]:
     """Return the accesses of block (0,0), in order."""
     blocks, block = (
         (PHASES_SIZE // PHASES_TILE, PHASES_SIZE // PHASES_TILE, 1),
@@ -147,7 +153,7 @@ def phase_touches() -> tuple[Touch, ...]:
         *matrices(PHASES_SIZE, PHASES_SIZE, PHASES_SIZE),
         int_argument("n", PHASES_SIZE),
     )
-    touched = touches(
+    touched = thread_accesses(
         run_traced(
             solution("tiled-matmul", TILE=PHASES_TILE), Launch("matmul", blocks, block, args)
         )
@@ -168,7 +174,7 @@ def draw_tile_phases() -> Figure:
     return figure
 
 
-def _draw_phase_panel(axes: Axes, touched: Sequence[Touch], title: str) -> None:
+def _draw_phase_panel(axes: Axes, touched: Sequence[ThreadAccess], title: str) -> None:
     at = {divmod(t.number, PHASES_SIZE): t.thread for t in touched}
     fills = {where: THREADS[PHASES_TILE * y + x] for where, (x, y, _) in at.items()}
     texts = {where: f"thread\n({x},{y})" for where, (x, y, _) in at.items()}
@@ -197,7 +203,9 @@ def phase_table() -> str:
     return "\n".join(rows)
 
 
-def elements_loaded(touched: Sequence[Touch], thread: tuple[int, int, int], phase: int) -> str:
+def elements_loaded(
+    touched: Sequence[ThreadAccess], thread: tuple[int, int, int], phase: int
+) -> str:
     """Return what a thread loads from global memory in a phase, such as `A[0][0], B[0][0]`."""
     return ", ".join(
         _element_name(t)
@@ -206,7 +214,9 @@ def elements_loaded(touched: Sequence[Touch], thread: tuple[int, int, int], phas
     )
 
 
-def products_added(touched: Sequence[Touch], thread: tuple[int, int, int], phase: int) -> str:
+def products_added(
+    touched: Sequence[ThreadAccess], thread: tuple[int, int, int], phase: int
+) -> str:
     """Return the products that a thread adds in a phase, such as `A[0][0] B[0][0] + ...`.
 
     The factors are read from the tiles. They are named after the elements of A and B that some
@@ -230,7 +240,7 @@ def products_added(touched: Sequence[Touch], thread: tuple[int, int, int], phase
     return " + ".join(f"{a} {b}" for a, b in zip(read[::2], read[1::2], strict=True))
 
 
-def _element_name(touch: Touch) -> str:
+def _element_name(touch: ThreadAccess) -> str:
     row, column = divmod(touch.number, PHASES_SIZE)
     return f"{touch.variable}[{row}]{WORD_JOINER}[{column}]"
 
@@ -248,21 +258,21 @@ MARKED_THREADS = {0: BLUE, 1: ORANGE, 16: PINK}
 SHOWN_ROWS = 24
 
 
-def register_touches() -> tuple[Touch, ...]:
+def register_touches() -> tuple[ThreadAccess, ...]:
     """Return the accesses of the marked threads of one block in one phase."""
     sizes = {"m": REGISTER_SIZE, "n": REGISTER_SIZE, "k": REGISTER_DEPTH}
     args = (
         *matrices(REGISTER_SIZE, REGISTER_SIZE, REGISTER_DEPTH),
         *(int_argument(name, size) for name, size in sizes.items()),
     )
-    touched = touches(
+    touched = thread_accesses(
         run_traced(solution("sgemm-ladder"), Launch("sgemm", (1, 1, 1), (256, 1, 1), args))
     )
     return tuple(t for t in touched if t.thread[0] in MARKED_THREADS)
 
 
 def elements_by_thread(
-    touched: tuple[Touch, ...], variable: str, columns: int
+    touched: tuple[ThreadAccess, ...], variable: str, columns: int
 ) -> dict[int, set[tuple[int, int]]]:
     """Return the elements, as row and column, that each marked thread accesses."""
     elements: dict[int, set[tuple[int, int]]] = {thread: set() for thread in MARKED_THREADS}

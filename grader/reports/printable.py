@@ -1,4 +1,4 @@
-"""Text of unknown origin made safe and short enough for a terminal."""
+"""Untrusted text made safe and short enough for a terminal."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import unicodedata
 from rich.cells import cell_len, set_cell_size
 
 TAB = 4
-GLUE = "\xa0"
-"""A space at which `wrap` does not break; it comes out as a plain one."""
+NO_BREAK = "\xa0"
+"""A space at which `wrap` does not break a line; `wrap` returns it as a plain space."""
 
 UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode categories that move the cursor, hide text or reorder it (bidirectional overrides)."""
 
 
-def clean(text: str) -> str:
-    """`text` as one line in which every control character is written out: `\\x1b`, `\\u202e`.
+def printable(text: str) -> str:
+    r"""Return `text` as one line with every control character escaped: `\x1b`, `\u202e`.
 
-    A tab becomes spaces, so that the text is as wide as it looks.
+    Tabs become spaces, so that the number of characters is the width on the screen.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -32,7 +32,7 @@ def _visible(character: str) -> str:
 
 
 def clip(text: str, cells: int) -> str:
-    """`text` cut to a number of terminal cells (a wide character takes two), ending in "..."."""
+    """Shorten `text` to a number of terminal cells, ending in "..."; wide characters take two."""
     if cell_len(text) <= cells:
         return text
     if cells <= 3:
@@ -41,8 +41,9 @@ def clip(text: str, cells: int) -> str:
 
 
 def wrap(text: str, cells: int, indent: str = "") -> list[str]:
-    """`text` in lines of at most `cells`, broken at spaces; all but the first are indented. A
-    word longer than a line is cut into pieces.
+    """Break `text` at spaces into lines of at most `cells`; all but the first are indented.
+
+    A word longer than a line is cut into pieces.
     """
     lines: list[str] = []
     line = ""
@@ -55,7 +56,7 @@ def wrap(text: str, cells: int, indent: str = "") -> list[str]:
             line = joined
     if line.strip():
         lines.append(line)
-    return [line.replace(GLUE, " ") for line in lines]
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _pieces(word: str, cells: int) -> list[str]:

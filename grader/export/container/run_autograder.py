@@ -19,7 +19,7 @@ from typing import Any
 
 from grader.export import gradescope
 from grader.export.container.build import CONFIG
-from grader.export.formats import FAILED, Options, row_of
+from grader.export.formats import FAILED, Options, row_from_grade
 from grader.faults import Fault, MachineFault, StudentFault
 from grader.feedback.grade import grade
 from grader.grading.pipeline import grade_unreadable
@@ -30,15 +30,15 @@ from grader.labs.quiz import ANSWERS_FILE, AnswerSheet, read_answer_sheet
 from grader.labs.reading import load_lab
 from grader.launch import Finding
 from grader.reports.redact import redact
-from grader.reports.text import grade_report, plain
+from grader.reports.text import grade_report, render
 from grader.sandbox.call import restrict_access
 from grader.submissions.files import read_submission
 
-TRIES = 3
+MAX_TRIES = 3
 
 
 @dataclass(frozen=True)
-class Order:
+class Configuration:
     """What the zip was made for."""
 
     lab: Lab
@@ -67,10 +67,10 @@ def run(root: Path) -> int:
     results.unlink(missing_ok=True)
     course = root / "source" / "course"
     restrict_access([course])
-    order = read_order(root / "source")
-    made = graded(order, root / "submission")
-    print(plain(grade_report(made)))
-    row = row_of(made)
+    order = read_configuration(root / "source")
+    made = grade_folder(order, root / "submission")
+    print(render(grade_report(made)))
+    row = row_from_grade(made)
     if row.points is None:
         raise MachineFault(FAILED, where="run_autograder", fix="press Rerun in Gradescope")
     shown = replace(row, grade=redact(made))
@@ -78,7 +78,7 @@ def run(root: Path) -> int:
     return 0
 
 
-def read_order(source: Path) -> Order:
+def read_configuration(source: Path) -> Configuration:
     """What to grade, from the unpacked zip. Raises MachineFault and LabFault."""
     try:
         held: dict[str, Any] = json.loads((source / CONFIG).read_text("utf-8"))
@@ -86,20 +86,20 @@ def read_order(source: Path) -> Order:
     except (OSError, ValueError, KeyError, TypeError) as error:
         fix = "make the zip again: grader export gradescope-autograder LAB"
         raise MachineFault(f"{CONFIG} is not whole: {error}", fix=fix) from None
-    return Order(load_lab(lab, [source / "course" / "labs"]), seed, limit)
+    return Configuration(load_lab(lab, [source / "course" / "labs"]), seed, limit)
 
 
-def graded(order: Order, folder: Path) -> Grade:
+def grade_folder(order: Configuration, folder: Path) -> Grade:
     """The grade of what was submitted, on all cases; tried again where this machine fails."""
     lab = order.lab
     answers = AnswerSheet(found=False)
     try:
         file = find_submission(folder, lab.name)
-        answers = read_answer_sheet(_beside(file, folder))
+        answers = read_answer_sheet(_answers_folder(file, folder))
         submission = read_submission(file)
     except StudentFault as fault:
         return grade_unreadable(lab, f"{lab.name}.cu", fault, answers=answers)
-    for left in reversed(range(TRIES)):
+    for left in reversed(range(MAX_TRIES)):
         made = grade(
             lab, submission, on="sim", visibility="all", seed=order.seed, limit=order.limit,
             answers=answers,
@@ -133,7 +133,7 @@ def find_submission(folder: Path, lab: str) -> Path:
     raise StudentFault(what, fix=fix, findings=(finding,))
 
 
-def _beside(file: Path, folder: Path) -> Path:
+def _answers_folder(file: Path, folder: Path) -> Path:
     """Where the answers to the quiz lie: beside the kernel, else at the top."""
     return file.parent if (file.parent / ANSWERS_FILE).exists() else folder
 

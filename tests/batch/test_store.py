@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch.intake import hand_in, repeated, strangers, untimed
+from grader.batch.store import (
+    missing_time_notes,
+    not_enrolled,
+    resubmission_notes,
+    store_submissions,
+)
 from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.course import Course
 from grader.gradebook.policy import LabPolicy
@@ -56,8 +61,8 @@ def test_a_time_that_is_not_told_is_stored_so_and_said(
     said: tuple[str, ...],
 ) -> None:  # fmt: skip
     course = replace(COURSE, labs={LAB: LabPolicy(due=due, cut_off=due)})
-    handed = hand_in(LAB, find_submissions(folder(tmp_path, *names), LAB), book, course)
-    assert untimed(handed, LAB, course) == said
+    handed = store_submissions(LAB, find_submissions(folder(tmp_path, *names), LAB), book, course)
+    assert missing_time_notes(handed, LAB, course) == said
     entries = book.entries(LAB, course=course)
     assert [(e.status, e.received) for e in entries] == [("waiting", None)] * 2
     assert [e.student for e in entries if "marked late" in e.note] == ["102"] * (names == CANVAS)
@@ -68,7 +73,11 @@ def test_the_same_bytes_again_are_no_new_submission(tmp_path: Path, book: Gradeb
     for text in ("A", "B", "B", "A"):
         place = folder(tmp_path, "emmy.cu")
         (place / "ada.cu").write_text(text)
-        said.append(repeated(hand_in(LAB, find_submissions(place, LAB), book, None), LAB, book))
+        said.append(
+            resubmission_notes(
+                store_submissions(LAB, find_submissions(place, LAB), book, None), LAB, book
+            )
+        )
     assert said[:3] == [(), (), ()]
     (told,) = said[3]
     assert told.startswith("ada: handed this in before")
@@ -79,6 +88,6 @@ def test_the_same_bytes_again_are_no_new_submission(tmp_path: Path, book: Gradeb
 def test_who_is_not_in_the_roster_is_told_by_name(book: Gradebook, tmp_path: Path) -> None:
     names = (f"{who}_assignsubmission_file_k.cu" for who in ("Zoë O'Brien_1", "Ivan Ito_2"))
     course = replace(COURSE, students=(Student("77", "O'Brien, Zoë"),))
-    handed = hand_in(LAB, find_submissions(folder(tmp_path, *names), LAB), book, course)
+    handed = store_submissions(LAB, find_submissions(folder(tmp_path, *names), LAB), book, course)
     assert sorted(one.student for one in handed) == ["2", "77"]
-    assert strangers(handed, course) == ("2 (Ivan Ito)",)
+    assert not_enrolled(handed, course) == ("2 (Ivan Ito)",)

@@ -1,4 +1,8 @@
-"""A student's file and a lab -> a Story: compile, choose a case, launch it with a table."""
+"""The explanation of a kernel on one case: its panels, requests and the cost of each line.
+
+`explain_submission` compiles a student's file, chooses a case and launches it with an access table.
+`explain_launch` turns the traced launch into an Explanation: plain values that a page shows.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +18,25 @@ from grader.grading.cases import RunOptions, ready_cases, run_derivations
 from grader.grading.run import run_all
 from grader.labs.model import Lab, PreparedCase
 from grader.launch import Array, Dim3, Finding, Launch, Trace
-from grader.reports.explain.accesses import Panel, panels, touches
+from grader.reports.explain.accesses import Panel, panels, thread_accesses
 from grader.reports.explain.requests import Request, requests
 from grader.submissions.files import Submission
-
-# All that a page tells of one kernel on one case: pure values, made from its trace.
 
 _GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
-FIRST: Dim3 = (0, 0, 0)
+FIRST_BLOCK: Dim3 = (0, 0, 0)
+
+ENOUGH_ELEMENTS = 256
+"""Elements of an array that make a useful picture."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the source with what it costs in the whole launch: requests of warps to global
-    memory and the 32-byte sectors that they move, passes through shared memory and those among
-    them that bank conflicts add; and the findings that name the line.
+    """One line of the source, its cost in the whole launch, and the findings that name it.
+
+    `requests` are warps' requests to global memory, `sectors` the 32-byte sectors that they move,
+    `wavefronts` the passes through shared memory, `conflicts` those added by bank conflicts.
     """
 
     number: int
@@ -43,14 +49,16 @@ class Line:
 
     @property
     def sectors_per_request(self) -> float:
+        """Sectors that one request moves on average; 0 without requests."""
         return self.sectors / self.requests if self.requests else 0.0
 
 
 @dataclass(frozen=True)
-class Story:
-    """One launch: the kernel's file, its case and geometry, the panels and each line's first
-    request of one block, the source's lines, findings that name no line, and why there are no
-    panels where there are none.
+class Explanation:
+    """One launch: the kernel's file, case and geometry, and what one block of it does.
+
+    `shown` is the block that `panels` and `requests` show. `findings` are those that name no line.
+    `no_panels_reason` says why there are no panels, "" when there are.
     """
 
     lab: str
@@ -66,30 +74,31 @@ class Story:
     requests: tuple[Request, ...]
     lines: tuple[Line, ...]
     findings: tuple[Finding, ...]
-    lacking: str = ""
+    no_panels_reason: str = ""
 
 
-def tell(
+def explain_launch(
     lab: str, title: str, file: str, source: str, launch: Launch, size: str, trace: Trace
-) -> Story:
-    """The story of one traced launch, with pictures of block (0,0,0)."""
+) -> Explanation:
+    """Explain one traced launch, with pictures of block (0,0,0)."""
     traced = trace.accesses is not None
-    seen = touches(trace, FIRST) if traced else ()
+    accesses = thread_accesses(trace, FIRST_BLOCK) if traced else ()
     lines = source_lines(source, trace)
     placed = {f for line in lines for f in line.findings}
-    return Story(
-        lab, title, file, launch.kernel, launch.name, size, launch.grid, launch.block, FIRST,
-        panels(seen, launch),
-        requests(seen, launch),
+    return Explanation(
+        lab, title, file, launch.kernel, launch.name, size, launch.grid, launch.block, FIRST_BLOCK,
+        panels(accesses, launch),
+        requests(accesses, launch),
         lines,
         tuple(f for f in trace.findings if f not in placed),
-        "" if traced else "the kernel did not end, so there is no picture of its accesses",
+        "" if traced else "The kernel did not end, so there is no picture of its accesses.",
     )  # fmt: skip
 
 
 def source_lines(source: str, trace: Trace) -> tuple[Line, ...]:
-    """Every line of the source with its counters and findings. Lines are the compiler's: a form
-    feed ends none.
+    """Return every line of the source with its counters and findings.
+
+    Lines are the compiler's: a form feed does not end a line.
     """
     counted = {held.line: held.counters for held in trace.lines}
     return tuple(
@@ -114,27 +123,24 @@ def _sum(counters: Mapping[str, float], *names: str) -> int:
     return int(sum(counters.get(name, 0) for name in names))
 
 
-ENOUGH = 256
-"""Elements of an array that make a picture worth looking at."""
-
-
-def explain(
+def explain_submission(
     lab: Lab,
     submission: Submission,
     how: RunOptions,
     case: str = "",
     announce: Callable[[str, int, int], None] = lambda step, number, steps: None,
-) -> Story:
-    """The story of the submission on a public case: the one that is named, else the smallest that
-    fills a block.
+) -> Explanation:
+    """Explain a submission on a public case: the named one, or the smallest that fills a block.
 
-    Raises StudentFault when it does not compile or lacks the kernel, LabFault when there is no
-    such case or it is too large for a table of accesses, MachineFault.
+    Raises:
+        StudentFault: The submission does not compile or has no such kernel.
+        LabFault: There is no such case, or it is too large for an access table.
+        MachineFault: The simulator failed.
     """
     announce("compile", 1, 2)
     program = compile_source(submission.data, submission.name)
     announce("run", 2, 2)
-    chosen = smallest(launchable(lab, program, how, case))
+    chosen = smallest_case(launchable_cases(lab, program, how, case))
     trace = run_all(
         program,
         [chosen.launch],
@@ -145,35 +151,36 @@ def explain(
     )[0]
     hints = line_hints(trace.lines, program, "warning") if trace.ended else []
     trace = replace(trace, findings=(*trace.findings, *hints))
-    return tell(
+    return explain_launch(
         lab.name, lab.title, submission.name, program.source, chosen.launch, chosen.case.size, trace
     )
 
 
-def launchable(lab: Lab, program: Program, how: RunOptions, name: str) -> tuple[PreparedCase, ...]:
-    """The public cases that can be launched, or the one named. Raises LabFault."""
+def launchable_cases(
+    lab: Lab, program: Program, how: RunOptions, name: str
+) -> tuple[PreparedCase, ...]:
+    """Return the public cases that can be launched, or the one named. Raises LabFault."""
     public = [c for c in lab.cases if c.visibility == "public" and name in ("", c.name)]
     if not public:
         known = [c.name for c in lab.cases if c.visibility == "public"]
         near = closest_match(name, known)
-        guess = f"did you mean {near}? " if near else ""
+        guess = f"Did you mean {near}? " if near else ""
         what = f"{lab.name} has no public case `{name}`"
-        raise LabFault(what, fix=f"{guess}cases: {', '.join(known)}")
+        raise LabFault(what, fix=f"{guess}Cases: {', '.join(known)}")
     asked = run_derivations(lab, program, how) if any(c.derived for c in public) else {}
     ready = ready_cases(lab, public, how, asked)
     if not ready:
-        what = (
-            f"the case {public[0].name} is launched with a number of the kernel's, which is wrong"
-        )
-        raise LabFault(what, fix=f"grader check {lab.name} {program.file}")
+        what = f"case {public[0].name} is launched with a constant of the kernel that is wrong"
+        raise LabFault(what, fix=f"Run `grader check {lab.name} {program.file}`.")
     return ready
 
 
-def smallest(cases: tuple[PreparedCase, ...]) -> PreparedCase:
-    """The case with the fewest array elements among those whose every array has an element for
-    each thread of a block, or ENOUGH; the largest case when none has.
+def smallest_case(cases: tuple[PreparedCase, ...]) -> PreparedCase:
+    """Return the smallest case that makes a useful picture; the largest when none does.
+
+    Every array of such a case has an element for each thread of a block, or ENOUGH_ELEMENTS.
     """
-    full = [c for c in cases if min(_sizes(c)) >= min(prod(c.launch.block), ENOUGH)]
+    full = [c for c in cases if min(_sizes(c)) >= min(prod(c.launch.block), ENOUGH_ELEMENTS)]
     return min(full, key=_size) if full else max(cases, key=_size)
 
 

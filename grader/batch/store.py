@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 
 from grader.batch.task import Task
 from grader.faults import Fault, StudentFault
-from grader.gradebook.book import Gradebook, Stored
+from grader.gradebook.book import Gradebook, StoredSubmission
 from grader.gradebook.course import Course
 from grader.launch import Finding
 from grader.submissions.gather import StudentSubmission, SubmissionSet
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class StoreResult:
     """One found submission under the name that the gradebook has for the student: as it is
     `stored`, or the `problem` why its bytes could not be had.
     """
 
     found: StudentSubmission
     student: str
-    stored: Stored | None = None
+    stored: StoredSubmission | None = None
     refused: Finding | None = None
     problem: Fault | None = None
 
@@ -37,28 +37,28 @@ class HandedIn:
         return task_of(self.stored, self.refused)
 
 
-def task_of(stored: Stored, refused: Finding | None = None) -> Task:
+def task_of(stored: StoredSubmission, refused: Finding | None = None) -> Task:
     """What it takes to grade a stored submission."""
     return Task(stored.id, stored.student, stored.name, stored.data, stored.answers, refused)
 
 
-def hand_in(
+def store_submissions(
     lab: str, gathered: SubmissionSet, book: Gradebook, course: Course | None
-) -> tuple[HandedIn, ...]:
+) -> tuple[StoreResult, ...]:
     """Store every submission. Each file is read once, here: what is graded is what was stored.
 
     A thing that is no file is stored without bytes, and gets its verdict. Raises MachineFault when
     the gradebook fails.
     """
     return tuple(
-        _stored(lab, found, enrolled(found, course), book, gathered) for found in gathered.found
+        _stored(lab, found, roster_id(found, course), book, gathered) for found in gathered.found
     )
 
 
 def _stored(
     lab: str, found: StudentSubmission, student: str, book: Gradebook, gathered: SubmissionSet
-) -> HandedIn:
-    mine = HandedIn(found, student)
+) -> StoreResult:
+    mine = StoreResult(found, student)
     data, answers = b"", None
     try:
         answers = _answers(found)
@@ -84,7 +84,7 @@ def _answers(found: StudentSubmission) -> bytes | None:
         return b""
 
 
-def enrolled(found: StudentSubmission, course: Course | None) -> str:
+def roster_id(found: StudentSubmission, course: Course | None) -> str:
     """The student's identifier in the roster; what the download calls them when that, their e-mail
     address and their name are no student's there, or more than one's.
     """
@@ -95,7 +95,9 @@ def enrolled(found: StudentSubmission, course: Course | None) -> str:
     return next((student.id for student in known if student is not None), found.student)
 
 
-def untimed(handed: Sequence[HandedIn], lab: str, course: Course | None) -> tuple[str, ...]:
+def missing_time_notes(
+    handed: Sequence[StoreResult], lab: str, course: Course | None
+) -> tuple[str, ...]:
     """What is said of submissions whose time nobody told, where it could have mattered."""
     none = [one for one in handed if one.found.received is None]
     late = [one.student for one in none if one.found.late]
@@ -111,7 +113,7 @@ def untimed(handed: Sequence[HandedIn], lab: str, course: Course | None) -> tupl
     return tuple(said)
 
 
-def repeated(handed: Sequence[HandedIn], lab: str, book: Gradebook) -> tuple[str, ...]:
+def resubmission_notes(handed: Sequence[StoreResult], lab: str, book: Gradebook) -> tuple[str, ...]:
     """Who handed in again what they had before something else: it keeps its place."""
     newest = {stored.student: stored.id for stored in book.submissions(lab)}
     return tuple(
@@ -121,7 +123,7 @@ def repeated(handed: Sequence[HandedIn], lab: str, book: Gradebook) -> tuple[str
     )
 
 
-def strangers(handed: Sequence[HandedIn], course: Course | None) -> tuple[str, ...]:
+def not_enrolled(handed: Sequence[StoreResult], course: Course | None) -> tuple[str, ...]:
     """Who handed in and is not in the course's roster, with the name that the download tells."""
     if course is None or not course.students:
         return ()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from grader.reports.clean import clean, clip, wrap
+from grader.reports.printable import clip, printable, wrap
 
 WRITTEN_OUT = [
     ("plain", "plain"),
@@ -24,27 +24,27 @@ WRITTEN_OUT = [
 
 @pytest.mark.parametrize(("text", "shown"), WRITTEN_OUT)
 def test_control_characters_are_written_out(text: str, shown: str) -> None:
-    assert clean(text) == shown
+    assert printable(text) == shown
 
 
 @given(st.text())
 def test_what_is_clean_is_printable(text: str) -> None:
-    assert not any(c in "\x1b\x9b\r\n\u202e" for c in clean(text))
-    assert clean(clean(text)) == clean(text)
+    assert not any(c in "\x1b\x9b\r\n\u202e" for c in printable(text))
+    assert printable(printable(text)) == printable(text)
 
 
 @given(st.text(), st.integers(4, 60))
 def test_clipped_text_fits(text: str, cells: int) -> None:
-    shown = clip(clean(text), cells)
+    shown = clip(printable(text), cells)
     assert cell_len(shown) <= cells
-    assert shown == clean(text) or shown.endswith("...")
+    assert shown == printable(text) or shown.endswith("...")
 
 
 @given(st.text(), st.integers(8, 60))
 def test_wrapped_text_fits_and_loses_nothing(text: str, cells: int) -> None:
-    lines = wrap(clean(text), cells, "  ")
+    lines = wrap(printable(text), cells, "  ")
     assert all(cell_len(line) <= cells for line in lines)
-    assert "".join("".join(lines).split()) == "".join(clean(text).split())
+    assert "".join("".join(lines).split()) == "".join(printable(text).split())
 
 
 def test_all_lines_but_the_first_are_indented() -> None:
