@@ -28,9 +28,9 @@ from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.gpu import launches as attempt
 from grader.gpu import timing as measure
-from grader.gpu.devices import devices, held
+from grader.gpu.devices import acquire_device, devices
 from grader.gpu.nvcc import compile_cubin
-from grader.gpu.process import facts_of
+from grader.gpu.process import device_info
 from grader.gpu.speedup import Timing, TimingPlan, estimate
 from grader.grading.run import time_kernel
 from grader.grading.timing import verifier
@@ -130,7 +130,7 @@ def target() -> None:
     """What ncu watches: every kernel launched the plain way, several times."""
     import pycuda.driver as cuda
 
-    architecture = facts_of(devices()[0]).architecture
+    architecture = device_info(devices()[0]).architecture
     cuda.init()
     context = cuda.Device(0).make_context()
     try:
@@ -235,17 +235,17 @@ def watched(spans: list[float]) -> Iterator[None]:
 
     @contextmanager
     def timed(*words: Any, **more: Any) -> Iterator[Any]:
-        with held(*words, **more) as device:
+        with acquire_device(*words, **more) as device:
             begun = time.perf_counter()
             yield device
             spans.append(time.perf_counter() - begun)
 
-    before = attempt.held, measure.held
-    attempt.held = measure.held = timed
+    before = attempt.acquire_device, measure.acquire_device
+    attempt.acquire_device = measure.acquire_device = timed
     try:
         yield
     finally:
-        attempt.held, measure.held = before
+        attempt.acquire_device, measure.acquire_device = before
 
 
 def check() -> None:

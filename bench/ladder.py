@@ -33,12 +33,19 @@ from bench.regrade import subject
 from grader.authoring.handouts.runs import CUBLAS, Measured, Work, data_file
 from grader.compile.source import compile_source
 from grader.faults import Fault, MachineFault, StudentFault
-from grader.gpu.devices import alike, driver_version, held, lacking, library_folder, toolkit
+from grader.gpu.devices import (
+    acquire_device,
+    driver_version,
+    library_folder,
+    missing_requirement,
+    same_model_devices,
+    toolkit,
+)
 from grader.gpu.nvcc import compile_cubin
-from grader.gpu.peaks import cublas, libraries, peaks, product
-from grader.gpu.process import facts_of
-from grader.gpu.session import allocated, context
-from grader.gpu.timing import own_kernels
+from grader.gpu.peaks import cublas_libraries, load_cublas, make_product, measure_peaks
+from grader.gpu.process import device_info
+from grader.gpu.session import allocate, context
+from grader.gpu.timing import timing_kernels
 from grader.grading.run import time_kernel
 from grader.grading.timing import verifier
 from grader.labs.expressions import evaluate_expression
@@ -125,7 +132,7 @@ class Bench:
     def rates(self, n: int) -> dict[str, float]:
         """FLOP/s of each rival at one size; one whose product is wrong is told and left out."""
         a, b = whole_factors(n, n, n, np.random.default_rng(n))
-        memory = tuple(allocated(self.cuda, a.nbytes) for _ in "abc")
+        memory = tuple(allocate(self.cuda, a.nbytes) for _ in "abc")
         self.cuda.memcpy_htod(memory[0], a)
         self.cuda.memcpy_htod(memory[1], b)
         rivals = list(self._rivals(n, memory))
@@ -143,7 +150,7 @@ class Bench:
         for name, function in self.kernels.items():
             yield Rival(name, _launch(function, memory, n))
         a, b, c = memory
-        yield Rival(CUBLAS, product(self.library, self.handle, (n, n, n), (b, a, c)))
+        yield Rival(CUBLAS, make_product(self.library, self.handle, (n, n, n), (b, a, c)))
 
     def _guessed(self, rival: Rival, a: Floats, b: Floats, c: Any) -> Rival | None:
         """The rival with a guess of its time; None when its first product is wrong."""
@@ -179,17 +186,17 @@ def measured(sizes: Sequence[int], chosen: Sequence[Rung], labs: Sequence[str]) 
     """The rungs at these sizes and the labs, on the first GPU that is free. Raises MachineFault and
     StudentFault.
     """
-    if (missing := lacking()) is not None:
+    if (missing := missing_requirement()) is not None:
         raise missing
     ctypes.CDLL(f"{library_folder()}/libcuda.so.1")  # where the linker itself may not look
     import pycuda.driver as cuda
 
-    found = alike()
-    facts = facts_of(found[0])
+    found = same_model_devices()
+    facts = device_info(found[0])
     files = [rung.path for rung in chosen]
     cubins = compiled(files, facts.architecture)
-    own = compile_cubin(own_kernels(), facts.architecture)
-    with held(found) as device:
+    own = compile_cubin(timing_kernels(), facts.architecture)
+    with acquire_device(found) as device:
         if device.uuid:
             os.environ["CUDA_VISIBLE_DEVICES"] = device.uuid
         try:
@@ -216,17 +223,17 @@ def raced(
 ) -> tuple[dict[str, float], list[dict[str, float]]]:
     """The GPU's peaks, and the rates at each size. Raises MachineFault."""
     tools = toolkit()
-    paths = [str(path) for path in libraries(tools)] if tools else []
+    paths = [str(path) for path in cublas_libraries(tools)] if tools else []
     with context(cuda):
-        if not paths or (opened := cublas(paths)) is None:
+        if not paths or (opened := load_cublas(paths)) is None:
             raise MachineFault("cuBLAS does not work here", fix="install the toolkit's libraries")
         modules = {rung: cuda.module_from_buffer(cubin) for rung, cubin in cubins.items()}
         kernels = {
             rung.name: module.get_function("sgemm").prepare("PPPiii")
             for rung, module in modules.items()
         }
-        best = peaks(cuda, cuda.module_from_buffer(own))
-        bench = Bench(cuda, kernels, *opened, allocated(cuda, HEAD_START))
+        best = measure_peaks(cuda, cuda.module_from_buffer(own))
+        bench = Bench(cuda, kernels, *opened, allocate(cuda, HEAD_START))
         return best, [announced(n, bench.rates(n)) for n in sizes]
 
 

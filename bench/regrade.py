@@ -1,7 +1,7 @@
 """python -m bench.regrade [N] [--lab LAB] [--gpu K] [--to FILE | --from FILE...]: a file regraded.
 
 The thresholds are put around the solution's own speedup, so that it lies exactly at one of them, or
-2 % above or below it. Each row is N gradings: how many fail, how many are for a person to look at,
+2 % above or below it. Each row is N gradings: how many fail, how many need review,
 and how far the shares of the points lie apart.
 
 A measurement takes seconds, so that all rows share them: each is made by the product with all the
@@ -30,10 +30,10 @@ from grader.checks.suite import plan as checks_of
 from grader.compile.source import compile_source
 from grader.gpu import timing as measure
 from grader.gpu.devices import devices
-from grader.gpu.samples import LOOK
-from grader.gpu.speedup import LEAST, Pair, Timing, TimingPlan, estimate, settled
+from grader.gpu.samples import LOOK_INTERVAL
+from grader.gpu.speedup import MIN_RATIOS, Pair, Timing, TimingPlan, estimate, is_settled
 from grader.grading.run import time_kernel
-from grader.grading.timing import ATTEMPTS, is_doubtful, timing_plan, verifier
+from grader.grading.timing import MAX_ATTEMPTS, is_doubtful, timing_plan, verifier
 from grader.labs.model import Band, Case, Lab
 from grader.labs.reading import load_lab
 
@@ -89,9 +89,9 @@ def measurements(of: Subject, count: int) -> Iterator[Timing]:
 
 def ended(timing: Timing, due: Band) -> Timing:
     """The part of a measurement after which these thresholds would have asked for no more."""
-    for count in range(LEAST, len(timing.pairs), LOOK):
+    for count in range(MIN_RATIOS, len(timing.pairs), LOOK_INTERVAL):
         part = replace(timing, pairs=timing.pairs[:count])
-        if settled(part.ratios, due.minimum, due.full):
+        if is_settled(part.ratios, due.minimum, due.full):
             return part
     return timing
 
@@ -100,9 +100,9 @@ def gradings(of: Subject, made: Sequence[Timing], due: Band) -> Iterator[Verdict
     """The verdict on each measurement, with those after it where it leaves a doubt."""
     lab = replace(of.lab, bands={made[0].device: due})
     parts = [ended(timing, due) for timing in made]
-    for first in range(len(parts) - ATTEMPTS + 1):
+    for first in range(len(parts) - MAX_ATTEMPTS + 1):
         tried = parts[first : first + 1]
-        while len(tried) < ATTEMPTS and is_doubtful(tried[-1], due):
+        while len(tried) < MAX_ATTEMPTS and is_doubtful(tried[-1], due):
             tried.append(parts[first + len(tried)])
         yield evaluate(of.options, replace(of.evidence, lab=lab, timings=tuple(tried)))
 
@@ -132,7 +132,7 @@ def read(file: Path) -> list[Timing]:
 def made_here(of: Subject, count: int, gpu: int, to: Path | None) -> list[Timing]:
     """New measurements on one GPU, each a line in `to` as soon as it is there."""
     made: list[Timing] = []
-    with patch.object(measure, "alike", lambda: devices()[gpu : gpu + 1]):
+    with patch.object(measure, "same_model_devices", lambda: devices()[gpu : gpu + 1]):
         for timing in measurements(of, count):
             made.append(timing)
             if to:
@@ -152,7 +152,7 @@ def main(words: Sequence[str]) -> int:
     if asked.files:
         sets = [read(file) for file in asked.files]
     else:
-        sets = [made_here(of, asked.count + ATTEMPTS - 1, asked.gpu, asked.to)]
+        sets = [made_here(of, asked.count + MAX_ATTEMPTS - 1, asked.gpu, asked.to)]
         print(f"{len(sets[0])} measurements took {time.monotonic() - began:.0f} s")
     speeds = [estimate([ratio for one in made for ratio in one.ratios]) for made in sets]
     for made, speed in zip(sets, speeds, strict=True):

@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.gpu.samples import LOOK
-from grader.gpu.speedup import LEAST, estimate, is_known, rank, share
+from grader.gpu.samples import LOOK_INTERVAL
+from grader.gpu.speedup import MIN_RATIOS, decides_points, estimate, interval_rank, points_share
 
 MINIMUM, FULL = 1.25, 1.4
 MOST = 400
@@ -25,7 +25,7 @@ RUNS = 1000
 GROUP = 100
 """Regrades of one submission that are held against each other."""
 
-RANKS = tuple(rank(count) for count in range(MOST + 1))
+RANKS = tuple(interval_rank(count) for count in range(MOST + 1))
 POSITIONS = tuple(
     (f"{word} {name}", edge * (1 + by))
     for name, edge in (("minimum", MINIMUM), ("full", FULL))
@@ -115,8 +115,8 @@ def until_settled(ratios: Sequence[float], minimum: float, full: float) -> int:
     for count, ratio in enumerate(ratios, start=1):
         insort(ordered, ratio)
         place = RANKS[count]
-        looked = count >= LEAST and (count - LEAST) % LOOK == 0
-        if looked and is_known(ordered[place - 1], ordered[-place], minimum, full):
+        looked = count >= MIN_RATIOS and (count - MIN_RATIOS) % LOOK_INTERVAL == 0
+        if looked and decides_points(ordered[place - 1], ordered[-place], minimum, full):
             return count
     return len(ratios)
 
@@ -134,7 +134,7 @@ def regrade(
         doubtful = seen.is_doubtful(minimum, full)
         if last or not doubtful:
             break
-    return Regrade(seen.high < minimum, share(seen.ratio, minimum, full), doubtful, pairs)
+    return Regrade(seen.high < minimum, points_share(seen.ratio, minimum, full), doubtful, pairs)
 
 
 def regrades(truth: float, noise: Noise, runs: int, seed: int = 1) -> list[Regrade]:
@@ -158,7 +158,7 @@ def wrong(truth: float, one: Regrade) -> bool:
 def row(truth: float, noise: Noise, runs: int = RUNS) -> str:
     """One line of the table."""
     seen = regrades(truth, noise, runs)
-    due = share(truth, MINIMUM, FULL)
+    due = points_share(truth, MINIMUM, FULL)
     off = float(np.quantile([abs(one.share - due) for one in seen], 0.99))
     part = spreads(seen)
     rates = [
@@ -175,7 +175,7 @@ def row(truth: float, noise: Noise, runs: int = RUNS) -> str:
 
 def table(runs: int = RUNS) -> Iterator[str]:
     """The whole table, line by line."""
-    yield f"minimum {MINIMUM:g}, full {FULL:g}, {LEAST} to {MOST} pairs, {runs} gradings a row"
+    yield f"minimum {MINIMUM:g}, full {FULL:g}, {MIN_RATIOS} to {MOST} pairs, {runs} gradings a row"
     yield f"{'':<37}{'per cent of gradings':^24}{'':>7}{'per cent of the points':^25}"
     yield (
         f"{'noise of a pair':<20}{'true speedup':<17}{'fail':>8}{'review':>8}{'wrong':>8}"

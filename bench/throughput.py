@@ -29,7 +29,7 @@ from unittest.mock import patch
 from grader.feedback.grade import grade
 from grader.gpu import launches as attempt
 from grader.gpu import timing as measure
-from grader.gpu.devices import Device, devices, held, lacking
+from grader.gpu.devices import Device, acquire_device, devices, missing_requirement
 from grader.labs.reading import load_lab
 from grader.submissions.files import read_submission
 
@@ -48,7 +48,7 @@ class Graded:
     points: float
     checks: tuple[tuple[str, str], ...]
     seconds: float
-    held: float
+    acquire_device: float
 
 
 def graded(path: Path) -> Graded:
@@ -56,8 +56,8 @@ def graded(path: Path) -> Graded:
     began = time.perf_counter()
     spans: list[float] = []
     with (
-        patch.object(attempt, "held", watched(spans)),
-        patch.object(measure, "held", watched(spans)),
+        patch.object(attempt, "acquire_device", watched(spans)),
+        patch.object(measure, "acquire_device", watched(spans)),
     ):
         got = grade(
             load_lab(LAB), read_submission(path), on="gpu", visibility="all", threads=2, limit=LIMIT
@@ -72,7 +72,7 @@ def watched(spans: list[float]) -> Any:
 
     @contextmanager
     def holding(found: Sequence[Device]) -> Iterator[Device]:
-        with held(found) as device:
+        with acquire_device(found) as device:
             began = time.perf_counter()
             try:
                 yield device
@@ -167,7 +167,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--gpus", type=int, nargs="+", default=[len(devices())])
     parser.add_argument("--hostile", action="store_true")
     asked = parser.parse_args(words)
-    if (missing := lacking()) is not None:
+    if (missing := missing_requirement()) is not None:
         sys.exit(f"bench.throughput: {missing}")
     rates: list[float] = []
     with _folder() as name:
@@ -176,7 +176,7 @@ def main(words: Sequence[str]) -> int:
         for gpus in asked.gpus:
             with ExitStack() as stack:
                 for other in others(gpus):
-                    stack.enter_context(held([other]))
+                    stack.enter_context(acquire_device([other]))
                 if asked.hostile:
                     return min(compared(folder, asked.jobs, asked.count), 1)
                 rates.append(measured(folder, gpus, asked.jobs, asked.count))

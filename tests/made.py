@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.checks.result import CaseRun, Evidence, Result
 from grader.compile.program import Kernel, Program
-from grader.grading.record import CaseLine, Grade, Provenance, total
+from grader.grading.record import CaseResult, Grade, Provenance, total_score
 from grader.labs.model import Case, CheckSpec, Expected, KernelSpec, Lab, PreparedCase
 from grader.launch import Array, Finding, Launch, LineCounters, OtherAccess, Resources, Trace
 
@@ -121,7 +121,7 @@ def resources(registers: int = 32, static: int = 2048, local: int = 0) -> Resour
     return Resources(registers, static, local, 1.0)
 
 
-def a_grade(*checks: Result, cases: Sequence[CaseLine] = (), **more: Any) -> Grade:
+def a_grade(*checks: Result, cases: Sequence[CaseResult] = (), **more: Any) -> Grade:
     given = {
         "lab": "tiled",
         "title": "Tiled matrix product",
@@ -132,7 +132,9 @@ def a_grade(*checks: Result, cases: Sequence[CaseLine] = (), **more: Any) -> Gra
         **more,
     }
     made = Provenance("0123456789ab", {"nvrtc": "13.0"}, "0.1.0", "2026-01-01T00:00:00Z", 0.5)
-    return Grade(score=total(checks), checks=checks, cases=tuple(cases), provenance=made, **given)
+    return Grade(
+        score=total_score(checks), checks=checks, cases=tuple(cases), provenance=made, **given
+    )
 
 
 def a_result(name: str, status: str, points: float = 0, most: float = 15, **more: Any) -> Result:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
-from grader.checks.speed import TIMED, Options, duration
+from grader.checks.speed import TIMED, Options, format_duration
 from grader.checks.suite import plan as checks_of
 from grader.compile.source import compile_source
 from grader.faults import LabFault, StudentFault
-from grader.gpu.devices import alike
-from grader.gpu.process import facts_of
-from grader.gpu.speedup import Estimate, Timing, TimingPlan, counted, estimate
+from grader.gpu.devices import same_model_devices
+from grader.gpu.process import device_info
+from grader.gpu.speedup import Estimate, Timing, TimingPlan, counted_pairs, estimate
 from grader.grading.run import time_kernel
 from grader.grading.timing import timing_plan, verifier
 from grader.labs.model import Band, Case, Lab
@@ -126,7 +126,7 @@ def measured(calibration: Calibration, today: datetime.date) -> DeviceThresholds
     band = calibration.proposed
     if band is None or calibration.problems:
         raise LabFault("; ".join(calibration.problems), where=calibration.lab)
-    tools = dict(facts_of(alike()[0]).toolchain)
+    tools = dict(device_info(same_model_devices()[0]).toolchain)
     tools.pop("device")
     return DeviceThresholds(
         minimum=band.minimum,
@@ -159,7 +159,7 @@ def _row(rung: Rung) -> str:
     if rung.speedup is None:
         return f"{name:<36}{'-':>8}"
     ends = f"{rung.speedup.low:.3f} to {rung.speedup.high:.3f}"
-    return f"{name:<36}{rung.speedup.ratio:>8.3f}  {ends:<16}{duration(rung.seconds):>10}"
+    return f"{name:<36}{rung.speedup.ratio:>8.3f}  {ends:<16}{format_duration(rung.seconds):>10}"
 
 
 def _margins(band: Band, solution: Estimate | None) -> str:
@@ -189,5 +189,5 @@ def _rung(name: str, fails: bool, timing: Timing) -> Rung:
     if wrong or not timing.pairs:
         why = wrong[0].message if wrong else "no pair of launches was timed"
         return Rung(name, fails, problem=why)
-    seconds = median(pair.submission for pair in counted(timing.pairs))
+    seconds = median(pair.submission for pair in counted_pairs(timing.pairs))
     return Rung(name, fails, estimate(timing.ratios), seconds)

@@ -90,7 +90,7 @@ def check_lab(
     alone = replace(how, threads=1)  # of the simulator, because others run beside it
     with ThreadPoolExecutor(max_workers=1) as beside:
         begun = beside.submit(begin, folder.lab, folder.solution, how) if mutants else None
-        for ask, line in map_parallel(partial(held, name), asks(folder, alone), how.at_a_time):
+        for ask, line in map_parallel(partial(held, name), asks(folder, alone), how.parallel_jobs):
             announce(f"{name}: {ask.what}")
             yield line
             if line.last:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.authoring.mutation.verdict import Told, Tried
-from grader.checks.quiz import mark
+from grader.checks.quiz import mark_quiz
 from grader.faults import LabFault
 from grader.grading.cases import RunOptions
-from grader.grading.quiz import open_paper, quiz_key
+from grader.grading.quiz import answer_quiz, quiz_key
 from grader.labs.model import Lab, Question
 from grader.labs.quiz import (
     ANSWERS_FILE,
@@ -137,8 +137,8 @@ def quiz_problems(lab: Lab, solutions: Path, how: RunOptions) -> Iterator[str]:
     if not sheet.found:
         yield f"there is no {solutions / ANSWERS_FILE} with the right answers"
         return
-    paper = open_paper(lab, sheet, how)
-    told = [*mark(paper).findings]
+    paper = answer_quiz(lab, sheet, how)
+    told = [*mark_quiz(paper).findings]
     yield from (f"{ANSWERS_FILE}:{finding.line}: {finding.message}" for finding in told)
     for name, right in key.items():
         yield from _slips(_of(lab, name), right, paper)
@@ -147,7 +147,7 @@ def quiz_problems(lab: Lab, solutions: Path, how: RunOptions) -> Iterator[str]:
 def _slips(question: Question, right: Answer, paper: QuizAttempt) -> Iterator[str]:
     """Wrong answers that count as right, and a hint that gives the answer away."""
     for answer in wrong(question, right):
-        if mark(_alone(question, answer, paper)).status != "fail":
+        if mark_quiz(_alone(question, answer, paper)).status != "fail":
             yield f"{question.name}: {answer} counts as right, the answer is {right}"
     if right in [float(number) for number in _NUMBER.findall(question.hint)]:
         yield f"{question.name}: its hint has the answer in it"

@@ -19,8 +19,8 @@ from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
 from grader.grading.cases import RunOptions
 from grader.grading.pipeline import Progress, grade_unreadable, seed_id
-from grader.grading.record import Grade, Provenance, check_json, total
-from grader.grading.timing import from_samples
+from grader.grading.record import Grade, Provenance, check_json, total_score
+from grader.grading.timing import timings_from_samples
 from grader.labs.model import Lab
 from grader.labs.quiz import AnswerSheet
 from grader.reports.printable import clip, printable
@@ -250,7 +250,7 @@ def _graded(
         threads=how.threads,
         limit=how.limit,
         answers=given.answers,
-        recorded=from_samples(record.provenance.samples, device) if judged else None,
+        recorded=timings_from_samples(record.provenance.samples, device) if judged else None,
         progress=progress,
     )
 
@@ -282,4 +282,4 @@ def _with_checks(made: Grade, trusted: tuple[Result, ...]) -> Grade:
         for check in made.checks
     ]
     checks += held.values()
-    return replace(made, checks=tuple(checks), score=total(checks))
+    return replace(made, checks=tuple(checks), score=total_score(checks))

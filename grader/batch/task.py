@@ -13,7 +13,7 @@ from grader.compile.cache import key_of
 from grader.compile.source import toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
-from grader.gpu.devices import alike, toolkit
+from grader.gpu.devices import same_model_devices, toolkit
 from grader.gpu.nvcc import release
 from grader.grading.cases import Backend
 from grader.grading.pipeline import grade_unreadable, seed_id
@@ -44,7 +44,7 @@ def local_tools(on: Backend) -> Mapping[str, str]:
     tools = {"grader": __version__, **toolchain()}
     if on == "gpu":
         nvcc = toolkit()
-        tools |= {"nvcc": release(nvcc) if nvcc else "", "device": alike()[0].model}
+        tools |= {"nvcc": release(nvcc) if nvcc else "", "device": same_model_devices()[0].model}
     return tools
 
 

@@ -1,7 +1,13 @@
-"""What `sync` and `memory` share: errors of some kinds, in any case, fail the check."""
+"""Fold findings, trace them to their origins, and turn them into a verdict.
+
+Findings of many cases become one list: those with the same key are folded, and public and hidden
+cases stay apart. Errors then get origins: the source lines that their line's values and conditions
+depend on. `sync` and `memory` fail on any error of their kinds (`evaluate_findings`).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,18 +17,16 @@ from grader.compile.origins import MOST, Flow, read_flow
 from grader.compile.program import Program
 from grader.launch import Finding, Origin
 
-# Findings of many cases as one list: alike ones folded, the public cases' details kept.
-
-SHOWN = 20
-"""At most so many findings a check are told; the rest repeat them in other places."""
+MAX_FINDINGS = 20
+"""Findings reported per check, at most; the others repeat the same mistake in other places."""
 
 Key = tuple[str | int, ...]
 
 _SEVERITY = {"error": 0, "warning": 1, "info": 2}
 
 
-def place(finding: Finding) -> Key:
-    """What makes two findings the same one: its kind and where in the source it is."""
+def location_key(finding: Finding) -> Key:
+    """Return the key of findings that are the same: kind, place in the source, kind of access."""
     other = finding.other.line if finding.other else 0
     return (
         finding.kind,
@@ -38,13 +42,15 @@ def place(finding: Finding) -> Key:
     )
 
 
-def cure(finding: Finding) -> Key:
-    """What makes two wrong outputs the same mistake: the output and the likely cause."""
+def mistake_key(finding: Finding) -> Key:
+    """Return the key of wrong outputs that share a mistake: the output and the likely cause."""
     return (finding.kind, finding.variable, finding.line, finding.hint)
 
 
-def fold(findings: Iterable[Finding], key: Callable[[Finding], Key] = place) -> tuple[Finding, ...]:
-    """Findings with one key become one: the first one's words, all counts and all cases."""
+def fold(
+    findings: Iterable[Finding], key: Callable[[Finding], Key] = location_key
+) -> tuple[Finding, ...]:
+    """Fold findings with the same key into the first, with the sum of counts and all cases."""
     folded: dict[Key, Finding] = {}
     for finding in findings:
         first = folded.get(key(finding))
@@ -54,142 +60,154 @@ def fold(findings: Iterable[Finding], key: Callable[[Finding], Key] = place) -> 
         cases = first.cases + tuple(c for c in finding.cases if c not in first.cases)
         folded[key(finding)] = replace(first, count=first.count + finding.count, cases=cases)
     ranked = sorted(folded.values(), key=lambda f: _SEVERITY[f.severity])
-    return tuple(ranked[:SHOWN])
+    return tuple(ranked[:MAX_FINDINGS])
 
 
-def fold_apart(
+def fold_by_visibility(
     runs: Iterable[CaseRun],
-    of: Callable[[CaseRun], Iterable[Finding]],
-    key: Callable[[Finding], Key] = place,
+    select: Callable[[CaseRun], Iterable[Finding]],
+    key: Callable[[Finding], Key] = location_key,
 ) -> tuple[Finding, ...]:
-    """The findings `of` every case, each with the names of its cases. Public and hidden cases
-    fold apart, so that nothing of a hidden case stands in a finding that a student may read.
+    """Fold the findings that `select` returns for each case, each with the names of its cases.
+
+    Public and hidden cases are folded separately: a finding that a student reads holds nothing of
+    a hidden case.
     """
-    seen: dict[str, list[Finding]] = {"public": [], "hidden": []}
+    findings: dict[str, list[Finding]] = {"public": [], "hidden": []}
     for run in runs:
-        seen[run.case.visibility] += [replace(f, cases=(run.case.name,)) for f in of(run)]
-    return fold(seen["public"], key) + fold(seen["hidden"], key)
+        findings[run.case.visibility] += [replace(f, cases=(run.case.name,)) for f in select(run)]
+    return fold(findings["public"], key) + fold(findings["hidden"], key)
 
 
-def of_kinds(runs: Iterable[CaseRun], kinds: Collection[str]) -> tuple[Finding, ...]:
-    """The findings of some kinds that the backend made in any case."""
-    return fold_apart(runs, lambda run: [f for f in run.findings if f.kind in kinds])
+def findings_of_kinds(runs: Iterable[CaseRun], kinds: Collection[str]) -> tuple[Finding, ...]:
+    """Return the backend's findings of these kinds in all cases, folded."""
+    return fold_by_visibility(runs, lambda run: [f for f in run.findings if f.kind in kinds])
 
 
 def kernel_line(run: CaseRun, program: Program) -> int:
-    """The line of the launched kernel's definition, 0 when it is not known."""
+    """Return the line of the launched kernel's definition, 0 when it is unknown."""
     kernel = program.kernel(run.prepared.launch.kernel) if run.prepared else None
     return kernel.line if kernel else 0
 
 
-# Errors of a run with the lines that their place's values and conditions come from.
-
-TRACED = frozenset(
+KINDS_WITH_ORIGINS = frozenset(
     {"race", "invalid-access", "uninitialized-read", "barrier-divergence", "launch-failure",
      "timeout", "wrong-output", "unwritten-output", "uncoalesced"}
 )  # fmt: skip
-"""Kinds whose line shows the harm; what is wrong may be a line that this one depends on."""
+"""Kinds whose line shows the effect; the mistake may be on a line that this one depends on."""
 
-BLAMED = TRACED - {"launch-failure", "timeout", "uncoalesced"}
-"""Kinds that the change of a line which makes every case right does away with."""
+LOCALIZED_KINDS = KINDS_WITH_ORIGINS - {"launch-failure", "timeout", "uncoalesced"}
+"""Kinds that disappear when the fault line is fixed."""
 
-MISUSED = frozenset({"invalid-access", "uninitialized-read", "race"})
-"""Kinds that may be about the array as it is declared, or cut in parts."""
+ARRAY_KINDS = frozenset({"invalid-access", "uninitialized-read", "race"})
+"""Kinds that may be caused by an array's declaration or its division into parts."""
 
-BY_HAND = "out by hand"
-"""What the cure of a wrong output says when nothing better is known."""
+NO_PATTERN_HINT = "by hand"
+"""A part of a wrong output's hint when no pattern explains it."""
 
-BETWEEN = "no barrier orders them: put"
-"""How the cure of a race starts that names the two lines a barrier belongs between: it is known
-what is wrong, and no other line has a part in it."""
+MISSING_BARRIER = re.compile(r"(?:^|[.:] )[Pp]ut .*\b(?:__sync\w+|barrier)")
+"""Matches the hint of a race that says where a barrier is missing: the fix is known, and no other
+line is involved."""
 
-NOBODY: Mapping[str, Sequence[int]] = MappingProxyType({})
+NO_LINES: Mapping[str, Sequence[int]] = MappingProxyType({})
 
-GUARDED = frozenset({"invalid-access", "unwritten-output"})
-"""Kinds that are about whether a line runs as much as about its names."""
+GUARD_KINDS = frozenset({"invalid-access", "unwritten-output"})
+"""Kinds that depend on the conditions under which a line runs, as well as on its operands."""
 
-LONGEST = 60
-"""Letters of a line at fault that are repeated."""
+LINE_CHARACTERS = 60
+"""Characters of a fault line that a hint shows, at most."""
 
 
 def with_origins(
     results: Sequence[Result],
     program: Program,
-    at_fault: Mapping[str, Sequence[int]] = NOBODY,
+    at_fault: Mapping[str, Sequence[int]] = NO_LINES,
     extents: Collection[int] = (),
 ) -> tuple[Result, ...]:
-    """The results, each error of a traced kind with its origins in the source: the lines `at_fault`
-    where trials told them of one of its cases, else what its place depends on, with a size first
-    that is one off a block's `extents`.
+    """Add to each error its origins in the source.
+
+    Args:
+        results: the results of a grade's checks.
+        program: the submission.
+        at_fault: by case name, the lines whose change alone makes every public case right, where
+            fault localization found them. Without any, the origins are what the error's line
+            depends on.
+        extents: the block extents; a size that differs by one from an extent comes first.
     """
-    if not any(_is_traced(finding) for result in results for finding in result.findings):
+    if not any(_needs_origins(finding) for result in results for finding in result.findings):
         return tuple(results)
     flow = read_flow(program.source)
 
     def traced(finding: Finding) -> Finding:
         lines = next((at_fault[name] for name in finding.cases if at_fault.get(name)), ())
-        if lines and finding.severity == "error" and finding.kind in BLAMED:
-            return _at_fault(finding, lines, flow, program)
-        return _traced(finding, flow, extents)
+        if lines and finding.severity == "error" and finding.kind in LOCALIZED_KINDS:
+            return _with_fault_lines(finding, lines, flow, program)
+        return _with_traced_origins(finding, flow, extents)
 
     return tuple(replace(r, findings=tuple(map(traced, r.findings))) for r in results)
 
 
-def _at_fault(finding: Finding, lines: Sequence[int], flow: Flow, program: Program) -> Finding:
-    """The finding with the lines of which a change alone makes every public case right, and the
-    sizes that stand on them.
-    """
+def _with_fault_lines(
+    finding: Finding, lines: Sequence[int], flow: Flow, program: Program
+) -> Finding:
+    """Add the fault lines, and the sizes that they contain, to a finding."""
     if len(lines) == 1:
         text = program.text(lines[0])
-        shown = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
-        said = f"look at line {lines[0]}, `{shown}`: a small change there"
+        shown = text if len(text) <= LINE_CHARACTERS else text[: LINE_CHARACTERS - 3] + "..."
+        fix = f"look at line {lines[0]}, `{shown}`: a small change there"
     else:
         *rest, last = map(str, sorted(lines))
-        said = f"look at lines {', '.join(rest)} and {last}: a small change of one of them"
-    said += " alone makes every public case right"
-    known = finding.hint if BY_HAND not in finding.hint else ""
-    hint = f"{known}; {said}" if known else said
+        fix = f"look at lines {', '.join(rest)} and {last}: a small change of one of them"
+    fix += " alone makes every public case right"
+    known = finding.hint if NO_PATTERN_HINT not in finding.hint else ""
+    hint = f"{known}; {fix}" if known else fix
     sizes = flow.numbers_on(lines)[: MOST - len(lines)]
     origins = (*(Origin("", line) for line in lines), *sizes)
     return replace(finding, hint=hint, origins=origins)
 
 
-def _is_traced(finding: Finding) -> bool:
-    if finding.severity != "error" or finding.hint.startswith(BETWEEN):
+def _needs_origins(finding: Finding) -> bool:
+    if finding.severity != "error" or MISSING_BARRIER.search(finding.hint):
         return False
-    return finding.kind in TRACED and finding.line > 0
+    return finding.kind in KINDS_WITH_ORIGINS and finding.line > 0
 
 
-def _traced(finding: Finding, flow: Flow, extents: Collection[int]) -> Finding:
-    """Of a hazard both places count; neither is told as the other's origin. What strays from an
-    array, or finds it empty, may be the fault of its declaration.
+def _with_traced_origins(finding: Finding, flow: Flow, extents: Collection[int]) -> Finding:
+    """Add the lines that a finding's line depends on.
+
+    A hazard has two lines; neither is reported as the other's origin. An access outside an array,
+    or to unwritten elements, may be caused by the array's declaration: that comes first.
     """
-    if not _is_traced(finding):
+    if not _needs_origins(finding):
         return finding
     places = {finding.line, finding.other.line if finding.other else finding.line} - {0}
     unwritten = finding.variable if finding.kind == "uninitialized-read" else ""
-    held = finding.space in ("shared", "local") and finding.kind in MISUSED
-    first = flow.declared(finding.variable, places) if held else ()
+    declared = finding.space in ("shared", "local") and finding.kind in ARRAY_KINDS
+    first = flow.declared(finding.variable, places) if declared else ()
     first = (*first, *flow.beside(extents), *flow.settled)
     return replace(
-        finding, origins=flow.origins(places, unwritten, first, guarded=finding.kind in GUARDED)
+        finding, origins=flow.origins(places, unwritten, first, guarded=finding.kind in GUARD_KINDS)
     )
 
 
-def watched(evidence: Evidence, kinds: Collection[str], clean: str) -> Verdict:
-    """`fail` with the findings when any case drew an error of `kinds`, or did not run to its end
-    (nothing then shows that the rest of it is sound); else `pass`, with what is worth a warning.
+def evaluate_findings(evidence: Evidence, kinds: Collection[str], clean: str) -> Verdict:
+    """Fail if any case has an error of `kinds` or did not run to its end; else pass.
+
+    Args:
+        evidence: the runs to evaluate.
+        kinds: the kinds of findings of this check.
+        clean: the summary of a pass.
     """
-    runs = [run for run in evidence.watched if run.launched]
-    findings = of_kinds(runs, kinds)
+    runs = [run for run in evidence.all_runs if run.launched]
+    findings = findings_of_kinds(runs, kinds)
     total = len(runs)
-    struck = [r for r in runs if any(f.kind in kinds for f in r.errors)]
-    if struck:
-        seen = {f.kind for r in struck for f in r.errors}
-        found = ", ".join(kind for kind in kinds if kind in seen)
-        return Verdict("fail", f"{found} in {len(struck)} of {total} cases", findings=findings)
+    failed = [r for r in runs if any(f.kind in kinds for f in r.errors)]
+    if failed:
+        detected = {f.kind for r in failed for f in r.errors}
+        names = ", ".join(kind for kind in kinds if kind in detected)
+        return Verdict("fail", f"{names} in {len(failed)} of {total} cases", findings=findings)
     stopped = sum(not run.trace.ended for run in runs)
     if stopped or not total:
-        what = f"{stopped} of {total} cases did not run to the end: cannot be judged clean"
-        return Verdict("fail", what, findings=findings)
+        summary = f"{stopped} of {total} cases did not run to the end"
+        return Verdict("fail", summary, findings=findings)
     return Verdict("pass", clean, share=1.0, findings=findings)

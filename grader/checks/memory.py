@@ -1,8 +1,8 @@
-"""The memory check: accesses outside of buffers and reads of what was never written."""
+"""The memory check: out-of-bounds accesses and reads of uninitialized memory."""
 
 from __future__ import annotations
 
-from grader.checks.findings import watched
+from grader.checks.findings import evaluate_findings
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
 
 KINDS = ("invalid-access", "uninitialized-read")
@@ -15,4 +15,4 @@ class Options(CheckOptions):
 
 def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """Every access stays inside its buffer, and nothing is read before it is written."""
-    return watched(evidence, KINDS, "no access out of bounds, no uninitialized read")
+    return evaluate_findings(evidence, KINDS, "no access out of bounds, no uninitialized read")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from grader.checks.findings import cure, fold_apart, kernel_line
+from grader.checks.findings import fold_by_visibility, kernel_line, mistake_key
 from grader.checks.mismatch import (
     Cause,
     Mismatch,
@@ -34,64 +34,75 @@ DEPENDS: Dependency | None = None
 
 
 def evaluate(options: Options, evidence: Evidence) -> Verdict:
-    """Every case gives the right result, to the last element.
+    """Every case produces the expected output, to the last element.
 
-    A case is right or it is not; each counts the same share of the points.
+    Each case is right or wrong as a whole and earns the same share of the points.
     """
     localization, program = evidence.localization, evidence.program
-    found = {run.case.name: examine(run, program, localization) for run in evidence.runs}
-    cases: Mapping[str, Status] = {n: "fail" if found[n] else "pass" for n in found}
+    findings = {run.case.name: examine(run, program, localization) for run in evidence.runs}
+    cases: Mapping[str, Status] = {n: "fail" if findings[n] else "pass" for n in findings}
     right = sum(status == "pass" for status in cases.values())
     if right and _only_integers_fail(evidence, cases):
-        found = {name: tuple(map(_lost_digits, findings)) for name, findings in found.items()}
+        findings = {n: tuple(map(_with_precision_hint, f)) for n, f in findings.items()}
     return Verdict(
         status="pass" if right == len(cases) else "fail",
         summary=f"{right} of {len(cases)} cases right",
         share=right / len(cases) if cases else 0.0,
-        findings=fold_apart(evidence.runs, lambda run: found[run.case.name], cure),
+        findings=fold_by_visibility(
+            evidence.runs, lambda run: findings[run.case.name], mistake_key
+        ),
         cases=cases,
     )
 
 
 def examine(run: CaseRun, program: Program, localization: Localization) -> tuple[Finding, ...]:
-    """What is wrong with one case, placed where its first wrong element was stored as far as that
-    is known; nothing when it is right.
+    """Return the findings of one case, none when it is right.
+
+    A finding is placed at the store of its first wrong element, as far as that is known.
     """
     trace = run.computed
     if not trace.ended or run.prepared is None:
         kernel = run.prepared.launch.kernel if run.prepared else "the kernel"
-        silent = Finding("launch-failure", "error", f"`{kernel}` did not run to its end")
-        return trace.errors or (silent,)
+        failure = Finding("launch-failure", "error", f"`{kernel}` did not run to its end")
+        return trace.errors or (failure,)
     findings = []
-    line = stored_at(run, program)
+    line = store_line(run, program)
     for index, right in run.prepared.expected.items():
         launch = run.prepared.launch
         name, actual = launch.args[index].name, trace.outputs.get(index)
         if actual is None:
-            raise MachineFault(f"the backend gave no contents of {name} back", where=run.case.name)
+            raise MachineFault(f"the backend returned no contents of {name}", where=run.case.name)
         blank = trace.unwritten.get(index)
         mismatch = compare(name, actual, right, blank, launch.block)
         if mismatch is not None:
-            who = localization.stored.get((run.case.name, index))
-            findings.append(placed(describe(mismatch), mismatch, who, program, line))
+            stored = localization.stored.get((run.case.name, index))
+            findings.append(at_store(describe(mismatch), mismatch, stored, program, line))
     return tuple(findings)
 
 
-def placed(
-    finding: Finding, m: Mismatch, who: LastStore | None, program: Program, line: int
+def at_store(
+    finding: Finding, m: Mismatch, stored: LastStore | None, program: Program, line: int
 ) -> Finding:
-    """The finding at the store of the mismatch's first wrong element, with its thread and block;
-    at `line` where nobody knows who stored it, or it was another element on another backend.
+    """Place a finding at the store of the mismatch's first wrong element.
+
+    Args:
+        finding: the finding without a place.
+        m: the mismatch that it describes.
+        stored: the recorded store. It is not used when its line is unknown, or when the two
+            backends differ in the first wrong element.
+        program: the submission.
+        line: the line to use when the store is unknown.
     """
     index = first_wrong(m, 1)[0]
-    if who is None or who.line == 0 or who.element != np.ravel_multi_index(index, m.wrong.shape):
+    first = np.ravel_multi_index(index, m.wrong.shape)
+    if stored is None or stored.line == 0 or stored.element != first:
         return program.at(finding, line)
-    stored = replace(finding, access="write", block=who.block, thread=who.thread)
-    return program.at(stored, who.line)
+    finding = replace(finding, access="write", block=stored.block, thread=stored.thread)
+    return program.at(finding, stored.line)
 
 
 def describe(m: Mismatch) -> Finding:
-    """A mismatch as a finding: how many, which pattern, and a few elements; no place yet."""
+    """Describe a mismatch as a finding without a place: count, pattern and an excerpt."""
     missing = int(m.unwritten.sum())
     also = m.count - missing
     of = f"of {m.wrong.size} element{'s' * (m.wrong.size > 1)} of {m.name}"
@@ -103,15 +114,15 @@ def describe(m: Mismatch) -> Finding:
     return Finding(
         kind="unwritten-output" if missing else "wrong-output",
         severity="error",
-        message=f"{head}{_tail(m, cause)}",
+        message=f"{head}{_message_tail(m, cause)}",
         detail=excerpt(m),
-        hint=cause.cure if cause else _cure(missing),
+        hint=cause.fix if cause else _default_fix(missing),
         count=m.count,
         variable=m.name,
     )
 
 
-def _tail(m: Mismatch, cause: Cause | None) -> str:
+def _message_tail(m: Mismatch, cause: Cause | None) -> str:
     if cause is not None:
         return f": {cause.what}"
     index = first_wrong(m, 1)[0]
@@ -120,17 +131,17 @@ def _tail(m: Mismatch, cause: Cause | None) -> str:
     got, right = (number(float(v[index]), m.whole) for v in (m.actual, m.expected))
     allowed = float(m.bound[index])
     within = f" (allowed error {allowed:.2g})" if allowed else ""
-    return f"; the first is {element(m.name, index)} = {got}, right is {right}{within}"
+    return f"; the first is {element(m.name, index)} = {got}, expected {right}{within}"
 
 
-def _cure(missing: int) -> str:
+def _default_fix(missing: int) -> str:
     if missing:
-        return "every element needs a thread that stores it: check the index and the guard"
-    return "work one of these elements out by hand and follow its thread through the kernel"
+        return "let a thread store every element: check the index and the guard"
+    return "compute one of these elements by hand and follow its thread through the kernel"
 
 
-def stored_at(run: CaseRun, program: Program) -> int:
-    """The line that stores to global memory when there is just one, else the kernel's own."""
+def store_line(run: CaseRun, program: Program) -> int:
+    """Return the only line that stores to global memory, else the kernel's line."""
     stores = [line.line for line in run.trace.lines if line.counters.get(STORES, 0) and line.line]
     if len(stores) == 1:
         return stores[0]
@@ -138,16 +149,16 @@ def stored_at(run: CaseRun, program: Program) -> int:
 
 
 def _only_integers_fail(evidence: Evidence, cases: Mapping[str, Status]) -> bool:
-    """Whether what fails is just the cases whose whole numbers show every lost digit."""
+    """Return whether only integer-valued cases fail, which show every lost digit."""
     kinds = {run.case.kind for run in evidence.runs if cases[run.case.name] == "fail"}
     return kinds == {"integer"} and any(run.case.kind != "integer" for run in evidence.runs)
 
 
-def _lost_digits(finding: Finding) -> Finding:
+def _with_precision_hint(finding: Finding) -> Finding:
     if finding.kind != "wrong-output":
         return finding
     return replace(
         finding,
-        hint="only whole-number inputs come out wrong, so digits are lost on the way: keep every "
-        "operand and the sum in float, not in a narrower type",
+        hint="keep every operand and the sum in float, not in a narrower type: only the cases with "
+        "integer inputs are wrong, so digits are lost",
     )

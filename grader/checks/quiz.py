@@ -1,4 +1,4 @@
-"""The quiz check: the student's answers to the lab's questions. It needs no kernel that runs."""
+"""The quiz check: the student's answers to the lab's questions. It needs no kernel."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from grader.labs.quiz import (
 from grader.launch import Finding
 
 DEPENDS: Dependency | None = None
-NOBODY = "the answers are not part of this grading"
-SHOWN = 40
-"""Characters of an answer that are repeated to the student."""
+NOT_SUBMITTED = "this grading has no quiz answers"
+ANSWER_CHARACTERS = 40
+"""Characters of an answer that a message shows, at most."""
 
 
 class Options(CheckOptions):
@@ -26,47 +26,52 @@ class Options(CheckOptions):
 
 
 def evaluate(options: Options, evidence: Evidence) -> Verdict:
-    """The questions about the lab are answered right."""
-    return mark(evidence.paper)
+    """The questions about the lab are answered correctly."""
+    return mark_quiz(evidence.quiz)
 
 
-def mark(paper: QuizAttempt | None) -> Verdict:
-    """The verdict on a paper; each question with a known answer counts the same share. What a
-    person has to read, and what this copy of the lab has no answer to, counts for nothing.
+def mark_quiz(quiz: QuizAttempt | None) -> Verdict:
+    """Mark a quiz.
+
+    Each question with a known answer earns the same share. Questions that need review by a
+    person, and those that this copy of the lab has no answer to, earn nothing.
+
+    Args:
+        quiz: the student's answers with the expected ones; None when the grading has no quiz.
     """
-    if paper is None or paper.sheet is None:
-        return Verdict("unjudged", NOBODY)
-    if not paper.sheet.found:
-        return _missing(paper)
-    if paper.sheet.problem:
-        what = f"{ANSWERS_FILE}: {paper.sheet.problem}"
-        return Verdict("fail", what, findings=(_unreadable(paper.sheet),))
-    blank = [q for q in paper.questions if _is_blank(q, paper.sheet)]
-    told = {q.name: _told(q, paper) for q in paper.questions if q not in blank}
-    findings = tuple(f for found in told.values() for f in found)
-    findings += _unknown(paper) + _unanswered(blank, paper)
-    judged = [q.name for q in paper.questions if q.name in paper.key]
-    right = sum(told.get(name) == () for name in judged)
-    rest = [q for q in paper.questions if q.name not in paper.key]
-    marked = [f"{right} of {len(judged)} right{'' if paper.points else ', for no points'}"]
-    summary = "; ".join(marked * bool(judged) + _left(rest))
-    if not judged:
+    if quiz is None or quiz.sheet is None:
+        return Verdict("unjudged", NOT_SUBMITTED)
+    if not quiz.sheet.found:
+        return _no_sheet(quiz)
+    if quiz.sheet.problem:
+        what = f"{ANSWERS_FILE}: {quiz.sheet.problem}"
+        return Verdict("fail", what, findings=(_unreadable(quiz.sheet),))
+    blank = [q for q in quiz.questions if _is_blank(q, quiz.sheet)]
+    answered = {q.name: _answer_findings(q, quiz) for q in quiz.questions if q not in blank}
+    findings = tuple(f for problems in answered.values() for f in problems)
+    findings += _unknown_questions(quiz) + _unanswered(blank, quiz)
+    evaluated = [q.name for q in quiz.questions if q.name in quiz.key]
+    right = sum(answered.get(name) == () for name in evaluated)
+    rest = [q for q in quiz.questions if q.name not in quiz.key]
+    marked = [f"{right} of {len(evaluated)} right{'' if quiz.points else ', for no points'}"]
+    summary = "; ".join(marked * bool(evaluated) + _not_evaluated(rest))
+    if not evaluated:
         return Verdict("unjudged", summary, findings=findings)
     return Verdict(
-        "pass" if right == len(judged) else "fail",
+        "pass" if right == len(evaluated) else "fail",
         summary,
-        share=right / len(judged),
+        share=right / len(evaluated),
         findings=findings,
-        measurements={"questions": len(judged), "right": right},
+        measurements={"questions": len(evaluated), "right": right},
     )
 
 
-def _missing(paper: QuizAttempt) -> Verdict:
-    """No sheet: a quiz that is worth something is then not done, any other was not asked for."""
-    fix = f"`grader labs quiz {paper.lab}` writes one to fill in"
-    what = f"there is no {ANSWERS_FILE} beside the file"
-    if not paper.points:
-        return Verdict("unjudged", f"{what}: {fix}")
+def _no_sheet(quiz: QuizAttempt) -> Verdict:
+    """Return the verdict without an answer file: a fail only where the quiz is worth points."""
+    fix = f"run `grader labs quiz {quiz.lab}`, which writes one to fill in"
+    what = f"there is no {ANSWERS_FILE} next to the source file"
+    if not quiz.points:
+        return Verdict("unjudged", f"{what}; {fix}")
     finding = Finding("wrong-answer", "error", what, file=ANSWERS_FILE, hint=fix)
     return Verdict("fail", what, findings=(finding,))
 
@@ -77,13 +82,13 @@ def _unreadable(sheet: AnswerSheet) -> Finding:
     )
 
 
-def _left(rest: list[Question]) -> list[str]:
-    """What becomes of the questions that are not judged here."""
-    read = sum(question.kind == "text" for question in rest)
-    kept = len(rest) - read
-    said = f"{read} for a person to read" if read else ""
-    here = f"{kept} judged by your course: this copy of the lab has no answers" if kept else ""
-    return [part for part in (said, here) if part]
+def _not_evaluated(rest: list[Question]) -> list[str]:
+    """Describe the questions that are not evaluated here."""
+    texts = sum(question.kind == "text" for question in rest)
+    unknown = len(rest) - texts
+    review = f"{texts} need{'s' * (texts == 1)} review by your course" if texts else ""
+    elsewhere = f"{unknown} graded by your course: this copy of the lab has no answers"
+    return [part for part in (review, elsewhere if unknown else "") if part]
 
 
 def _is_blank(question: Question, sheet: AnswerSheet) -> bool:
@@ -91,75 +96,78 @@ def _is_blank(question: Question, sheet: AnswerSheet) -> bool:
     return entry is None or (entry.is_plain and not entry.text.strip())
 
 
-def _unanswered(blank: list[Question], paper: QuizAttempt) -> tuple[Finding, ...]:
-    """Questions without an answer, in one finding, at the first of them that the sheet has."""
-    if not blank or paper.sheet is None:
+def _unanswered(blank: list[Question], quiz: QuizAttempt) -> tuple[Finding, ...]:
+    """Report all questions without an answer as one finding, at the first of them."""
+    if not blank or quiz.sheet is None:
         return ()
     names = ", ".join(f"`{question.name}`" for question in blank)
-    lines = [e.line for q in blank if (e := paper.sheet.entries.get(q.name))]
-    due = any(question.name in paper.key for question in blank)
+    lines = [e.line for q in blank if (e := quiz.sheet.entries.get(q.name))]
+    required = any(question.name in quiz.key for question in blank)
     return (
         Finding(
             "wrong-answer",
-            "error" if due else "info",
+            "error" if required else "info",
             f"{names} {'has' if len(blank) == 1 else 'have'} no answer yet",
             file=ANSWERS_FILE,
             line=min(lines, default=0),
-            hint=f"`grader labs quiz {paper.lab} --stdout` shows the questions",
+            hint=f"answer them: `grader labs quiz {quiz.lab} --stdout` shows the questions",
         ),
     )
 
 
-def _told(question: Question, paper: QuizAttempt) -> tuple[Finding, ...]:
-    """What is wrong with the answer to one question; nothing when it is right."""
-    entry = paper.sheet.entries[question.name] if paper.sheet else SheetEntry("", 0)
+def _answer_findings(question: Question, quiz: QuizAttempt) -> tuple[Finding, ...]:
+    """Return what is wrong with the answer to one question; nothing when it is right."""
+    entry = quiz.sheet.entries[question.name] if quiz.sheet else SheetEntry("", 0)
     if question.kind == "text":
         return ()
     if not entry.is_plain:
-        what = f"`{question.name}` has a list where one answer is due"
-        return (_about(question, entry, what, "write it after the colon, without brackets"),)
+        what = f"`{question.name}` has a list; it takes one answer"
+        return (
+            _finding(question, entry, what, "write the answer after the colon, without brackets"),
+        )
     try:
         given = parse_answer(question, entry.text)
     except ValueError as error:
-        what = f"`{question.name}` is answered `{_short(entry.text)}`"
-        return (_about(question, entry, what, str(error)),)
-    if question.name not in paper.key or is_correct(question, given, paper.key[question.name]):
+        what = f"`{question.name}` is answered `{_shorten(entry.text)}`"
+        return (_finding(question, entry, what, str(error)),)
+    if question.name not in quiz.key or is_correct(question, given, quiz.key[question.name]):
         return ()
-    what = f"`{question.name}` is answered `{_short(entry.text)}`, which is not right"
-    return (_about(question, entry, what, question.hint),)
+    what = f"`{question.name}` is answered `{_shorten(entry.text)}`, which is not right"
+    return (_finding(question, entry, what, question.hint),)
 
 
-def _about(question: Question, entry: SheetEntry, what: str, hint: str = "") -> Finding:
+def _finding(question: Question, entry: SheetEntry, what: str, hint: str = "") -> Finding:
     return Finding(
         "wrong-answer",
         "error",
         what,
         file=ANSWERS_FILE,
         line=entry.line,
-        text=f"{question.name}: {_short(entry.text)}",
+        text=f"{question.name}: {_shorten(entry.text)}",
         variable=question.name,
         hint=hint,
     )
 
 
-def _unknown(paper: QuizAttempt) -> tuple[Finding, ...]:
-    """Answers to questions that the lab does not ask: most likely a misspelt name."""
-    names = [question.name for question in paper.questions]
-    sheet = paper.sheet or AnswerSheet()
+def _unknown_questions(quiz: QuizAttempt) -> tuple[Finding, ...]:
+    """Report answers to questions that the lab does not have, most likely misspelled names."""
+    names = [question.name for question in quiz.questions]
+    sheet = quiz.sheet or AnswerSheet()
     return tuple(
         Finding(
             "wrong-answer",
             "warning",
-            f"there is no question `{_short(name)}`",
+            f"there is no question `{_shorten(name)}`",
             file=ANSWERS_FILE,
             line=entry.line,
-            hint=did_you_mean(name[:SHOWN], names) or f"the questions are {', '.join(names)}",
+            hint=did_you_mean(name[:ANSWER_CHARACTERS], names)
+            or f"the questions are {', '.join(names)}",
         )
-        for name, entry in list(sheet.entries.items())[: 2 * SHOWN]
+        for name, entry in list(sheet.entries.items())[: 2 * ANSWER_CHARACTERS]
         if name not in names
     )[:5]
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return text if len(text) <= ANSWER_CHARACTERS else f"{text[:ANSWER_CHARACTERS]}..."

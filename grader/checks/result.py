@@ -1,4 +1,4 @@
-"""What a check is given and what it says: frozen values, no I/O."""
+"""The values that checks receive and return: CaseRun, Evidence, Verdict, Result. No I/O."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class CheckOptions(BaseModel):
-    """Base of every check's options: a key that the check does not know is refused."""
+    """Base of every check's options; unknown keys are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether the lab's baseline kernel has to be measured for this check."""
+        """Whether this check needs the counters of the lab's baseline kernel."""
         return False
 
 
@@ -35,9 +35,11 @@ class CheckOptions(BaseModel):
 class Dependency:
     """What must hold before a check may give points.
 
-    `on` is the other check's name. `need` says how much of it: "one" case right, or "all".
-    A check that `runs_anyway` is judged even when the dependency fails, so that its findings are
-    told; only its pass becomes `blocked`, and a kernel that does nothing earns nothing.
+    Attributes:
+        on: the other check's name.
+        need: "one" right case, or "all".
+        runs_anyway: evaluate the check even when the dependency fails, to report its findings. A
+            pass then becomes `blocked`: a kernel that does nothing earns nothing.
     """
 
     on: str
@@ -47,10 +49,15 @@ class Dependency:
 
 @dataclass(frozen=True)
 class CaseRun:
-    """One case and what its launch did. `prepared` is None when the student's own derived number
-    is wrong; `trace` says so. `launched` is False for a case that needed such a number: nothing
-    ran, and its trace repeats why. `trace` is the simulator's, the judge of synchronisation, memory
-    and traffic on every machine; `device` is the GPU's when the case ran there too.
+    """One case and the traces of its launch.
+
+    Attributes:
+        case: the case.
+        prepared: its launch and expected outputs; None when the student's derived number is wrong.
+        trace: the simulator's, which decides synchronization, memory and traffic on every machine.
+        launched: False for a case that depends on a wrong derived number; its trace repeats the
+            derivation's errors.
+        device: the GPU's trace when the case ran there too.
     """
 
     case: Case
@@ -66,12 +73,14 @@ class CaseRun:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What both saw; of the GPU's only the kinds that the simulator, which names lines and
-        threads, did not see.
+        """The findings of both backends.
+
+        Of the GPU's, only kinds that the simulator did not detect: the simulator names lines and
+        threads.
         """
-        seen = {f.kind for f in self.trace.findings}
-        told = self.device.findings if self.device else ()
-        return self.trace.findings + tuple(f for f in told if f.kind not in seen)
+        kinds = {f.kind for f in self.trace.findings}
+        on_gpu = self.device.findings if self.device else ()
+        return self.trace.findings + tuple(f for f in on_gpu if f.kind not in kinds)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -81,11 +90,16 @@ class CaseRun:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one check found.
+    """What one check decided.
 
-    `share` is the part of its points that is earned, from 0 to 1. `cases` maps a case's name to
-    its status where the check judges case by case. `measurements` are numbers in the unit that
-    their name says; `measured_on` is the case that they and the summary speak of.
+    Attributes:
+        status: the outcome.
+        summary: one line for the student.
+        share: the part of the check's points that is earned, 0 to 1.
+        findings: what the check reports.
+        measurements: numbers in the unit that their name states.
+        cases: the status of each case by name, where the check evaluates case by case.
+        measured_on: the case that measurements and summary describe.
     """
 
     status: Status
@@ -99,7 +113,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Result:
-    """A verdict with its points, as it stands in a grade."""
+    """A verdict with its points, as a grade records it."""
 
     name: str
     status: Status
@@ -115,13 +129,20 @@ class Result:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that a check may look at.
+    """All that a check may use.
 
-    `baseline` has the traces of the lab's baseline kernel by case name; `settled` the verdicts of
-    the checks that this one depends on. `timings` are the measurements of speed in their order,
-    of which the last one counts; without any, `untimed` says why. `sampled` is the timed launch
-    at its full size on the simulator, of which a few blocks were watched. `paper` is the quiz as
-    handed in; `blame` is who stored what is wrong, and the line at fault.
+    Attributes:
+        lab: the lab.
+        program: the compiled submission.
+        runs: the derivations and cases.
+        backend: the backend that the grade is for.
+        baseline: the traces of the lab's baseline kernel by case name.
+        verdicts: the verdicts of the checks that this one depends on.
+        timings: the speed measurements in order; the last one counts.
+        timing_error: why there are no timings.
+        sampled: the timed launch at its full size on the simulator, of which a few blocks ran.
+        quiz: the student's answers with the expected ones.
+        localization: which thread stored a wrong element, and the fault lines.
     """
 
     lab: Lab
@@ -129,34 +150,36 @@ class Evidence:
     runs: tuple[CaseRun, ...]
     backend: Literal["sim", "gpu"] = "sim"
     baseline: Mapping[str, Trace] = field(default_factory=lambda: _EMPTY)
-    settled: Mapping[str, Verdict] = field(default_factory=lambda: _EMPTY)
+    verdicts: Mapping[str, Verdict] = field(default_factory=lambda: _EMPTY)
     timings: tuple[Timing, ...] = ()
-    untimed: str = ""
+    timing_error: str = ""
     sampled: tuple[CaseRun, ...] = ()
-    paper: QuizAttempt | None = None
+    quiz: QuizAttempt | None = None
     localization: Localization = Localization()
 
     @property
-    def watched(self) -> tuple[CaseRun, ...]:
-        """Every run whose findings count."""
+    def all_runs(self) -> tuple[CaseRun, ...]:
+        """Every run whose findings count: the cases and the sampled timed launch."""
         return (*self.runs, *self.sampled)
 
     @property
     def extents(self) -> frozenset[int]:
-        """How far the blocks of the launches reach along their axes; an axis of one is none."""
+        """The block extents of all launches, without 1."""
         launches = [run.prepared.launch for run in self.runs if run.prepared]
         return frozenset(n for launch in launches for n in launch.block) - {1}
 
     @property
     def largest(self) -> CaseRun | None:
-        """The case that measurements are taken on: the public one with the most array elements,
-        the first of equals; a hidden one only when no case is public.
+        """The case that measurements are taken on.
+
+        The public case with the most array elements, the first of equals; a hidden one only when
+        no case is public.
         """
-        return largest(self.runs, self.lab.kernels[0].name)
+        return largest_run(self.runs, self.lab.kernels[0].name)
 
     @property
     def has_right_case(self) -> bool:
-        """Whether the graded kernel itself (not one that answers a derivation) is right once."""
+        """Whether the graded kernel (not a derivation's) produces the right output in any case."""
         kernel = self.lab.kernels[0].name
         return any(
             run.prepared is not None
@@ -166,13 +189,13 @@ class Evidence:
         )
 
     def is_right(self, case: str) -> bool:
-        """Whether the output of that case is known to be right; True when nobody judged it."""
-        verdict = self.settled.get("output")
+        """Return whether a case's output is right; True when the lab has no output check."""
+        verdict = self.verdicts.get("output")
         return verdict is None or verdict.cases.get(case) == "pass"
 
 
-def elements(prepared: PreparedCase) -> int:
-    """How many array elements the launch of a case touches: its size as one number."""
+def array_elements(prepared: PreparedCase) -> int:
+    """Return the number of array elements of a case's launch: its size as one number."""
     shapes = [getattr(argument, "shape", (0,)) for argument in prepared.launch.args]
     total = 0
     for shape in shapes:
@@ -183,10 +206,12 @@ def elements(prepared: PreparedCase) -> int:
     return total
 
 
-def largest(runs: tuple[CaseRun, ...], kernel: str) -> CaseRun | None:
-    """The largest public case of those that launched `kernel`; None when there is none."""
+def largest_run(runs: tuple[CaseRun, ...], kernel: str) -> CaseRun | None:
+    """Return the largest case that launched `kernel`, a public one if any; None without one."""
     ready = [
-        (elements(r.prepared), r) for r in runs if r.prepared and r.prepared.launch.kernel == kernel
+        (array_elements(r.prepared), r)
+        for r in runs
+        if r.prepared and r.prepared.launch.kernel == kernel
     ]
     public = [pair for pair in ready if pair[1].case.visibility == "public"]
     return max(public or ready, key=lambda pair: pair[0], default=(0, None))[1]

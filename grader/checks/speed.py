@@ -1,8 +1,8 @@
-"""The speed check: how much faster than the lab's baseline kernel, on a GPU.
+"""The speed check: the speedup over the lab's baseline kernel, on a GPU.
 
-Timing itself is done before the checks (grader/grading/timing.py); here its numbers become a
-verdict. A kernel fails when the whole interval of its speedup lies below the minimum, so that noise
-fails no kernel.
+The measurement is made before the checks (grader.grading.timing); this check turns its numbers into
+a verdict. A kernel fails only when the whole interval of its speedup lies below the minimum: noise
+alone fails no kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
 from grader.faults import LabFault
-from grader.gpu.speedup import Estimate, Timing, counted, estimate, share
+from grader.gpu.speedup import Estimate, Timing, counted_pairs, estimate, points_share
 from grader.labs.expressions import evaluate_expression
 from grader.labs.model import Band, Case
 from grader.launch import Finding
@@ -28,14 +28,19 @@ TIMED = "timed size"
 
 
 class Options(CheckOptions):
-    """`minimum` is the speedup over the baseline that points grow from, `full` the one that earns
-    all; a device's own (thresholds.yaml) come before both. `dims` is the size that is timed (else
-    the largest case's), `kind` its inputs, `budget` the seconds that one measurement may take.
+    """Options of the speed check. A device's own thresholds (thresholds.yaml) have precedence.
 
-    `fixed` names arrays that every launch gets unchanged, since the kernel needs their order.
-    `flop` and `bytes` say what one launch has to do, as expressions over `dims`, to report GFLOP/s
-    and GB/s. `cublas` has a product timed with cuBLAS too; its dims are m, n and k, of which a
-    missing one equals n.
+    Attributes:
+        minimum: the speedup above which points grow.
+        full: the speedup that earns all points.
+        dims: the timed size; without it, the largest case's.
+        kind: the kind of the timed inputs.
+        budget: seconds that one measurement may take.
+        fixed: arrays that every launch gets unchanged, since the kernel needs their order.
+        flop: floating-point operations of one launch, an expression over `dims`, for GFLOP/s.
+        bytes: bytes that one launch moves, an expression over `dims`, for GB/s.
+        cublas: whether to time cuBLAS' product too. Its sizes are the dims m, n and k; m and k
+            default to n.
     """
 
     minimum: float = Field(gt=0, allow_inf_nan=False)
@@ -64,18 +69,18 @@ class Options(CheckOptions):
 
     @property
     def product(self) -> tuple[int, int, int] | None:
-        """m, n and k of the product that cuBLAS is to be timed on."""
+        """The sizes m, n and k of the product to time with cuBLAS; None without one."""
         n = self.dims.get("n", 0)
         return (self.dims.get("m", n), n, self.dims.get("k", n)) if self.cublas else None
 
 
-def band(options: Options, bands: Mapping[str, Band], device: str) -> Band:
-    """The thresholds that hold on `device`: those measured there, else the lab's own."""
+def thresholds_for(options: Options, bands: Mapping[str, Band], device: str) -> Band:
+    """Return the thresholds for `device`: those measured on it, else the lab's own."""
     return bands.get(device, Band(options.minimum, options.full))
 
 
 def timed_case(options: Options, evidence: Evidence) -> Case | None:
-    """The case that is timed; None when the lab names no size and no case could be run."""
+    """Return the timed case; None when the lab names no size and no case ran."""
     largest = evidence.largest
     if options.dims:
         return Case(TIMED, options.dims, options.kind)
@@ -85,88 +90,99 @@ def timed_case(options: Options, evidence: Evidence) -> Case | None:
 def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """The kernel is faster than the baseline."""
     if not evidence.timings:
-        return Verdict("error", evidence.untimed or "it was not timed")
+        return Verdict("error", evidence.timing_error or "the kernel was not timed")
     timing = evidence.timings[-1]
-    wrong = [f for f in timing.findings if f.severity == "error"]
-    if wrong:
-        return _wrong(timing, wrong, evidence)
+    errors = [f for f in timing.findings if f.severity == "error"]
+    if errors:
+        return _timed_error(timing, errors, evidence)
     if not timing.ratios:
-        return Verdict("error", "no pair of launches was timed; grade it again")
-    due = band(options, evidence.lab.bands, timing.device)
-    seen = estimate(timing.ratios)
+        return Verdict("error", "no pair of launches was timed; grade the submission again")
+    thresholds = thresholds_for(options, evidence.lab.bands, timing.device)
+    speedup = estimate(timing.ratios)
     case = timed_case(options, evidence)
     verdict = Verdict(
         status="pass",
-        summary=_summary(seen, due),
-        share=share(seen.ratio, due.minimum, due.full),
-        measurements=_measured(options, timing, seen, due, case.dims if case else {}),
+        summary=_summary(speedup, thresholds),
+        share=points_share(speedup.ratio, thresholds.minimum, thresholds.full),
+        measurements=_measurements(options, timing, speedup, thresholds, case.dims if case else {}),
     )
-    told = [f for f in (_uncalibrated(evidence, timing), _noisy_clocks(timing)) if f]
-    if seen.high < due.minimum:
-        slow = evidence.program.at(_too_slow(timing, seen, due), _line(evidence))
+    notes = [f for f in (_uncalibrated(evidence, timing), _noisy_clocks(timing)) if f]
+    if speedup.high < thresholds.minimum:
+        slow = evidence.program.at(_too_slow(timing, speedup, thresholds), _kernel_line(evidence))
+        factor = _format_speedup(speedup)
         summary = (
-            f"{_ratio(seen)} times the baseline's speed; at least {due.minimum:g} is asked for"
+            f"{factor} times the baseline's speed; at least {thresholds.minimum:g} is required"
         )
-        return replace(verdict, status="fail", share=0.0, summary=summary, findings=(slow, *told))
-    if seen.is_doubtful(due.minimum, due.full):
-        told.insert(0, _doubtful(seen, due, len(evidence.timings)))
+        return replace(verdict, status="fail", share=0.0, summary=summary, findings=(slow, *notes))
+    if speedup.is_doubtful(thresholds.minimum, thresholds.full):
+        notes.insert(0, _needs_review(speedup, thresholds, len(evidence.timings)))
         return replace(
             verdict,
-            summary=f"{verdict.summary}; for a person to look at",
-            findings=tuple(told),
+            summary=f"{verdict.summary}; needs review",
+            findings=tuple(notes),
             measurements={**verdict.measurements, "review": 1.0},
         )
-    return replace(verdict, findings=tuple(told))
+    return replace(verdict, findings=tuple(notes))
 
 
-def _wrong(timing: Timing, wrong: list[Finding], evidence: Evidence) -> Verdict:
-    """What went wrong in a timed launch. The cases were right, or speed would not be judged."""
-    raced = any(f.kind == "race" for run in evidence.watched for f in run.errors)
-    counts = timing.verified > 0 and not raced
+def _timed_error(timing: Timing, errors: list[Finding], evidence: Evidence) -> Verdict:
+    """Report the errors of timed launches. All cases were right, or speed would not be timed."""
+    raced = any(f.kind == "race" for run in evidence.all_runs for f in run.errors)
+    is_cheat = timing.verified > 0 and not raced
 
-    def told(finding: Finding) -> Finding:
+    def report(finding: Finding) -> Finding:
         if finding.kind not in ("wrong-output", "unwritten-output"):
             return finding
-        if counts:
+        if is_cheat:
             message = (
                 f"right in the cases and in {timing.verified} timed launches, but not in all: "
             )
-            return replace(finding, kind="cheat", message=message + finding.message, hint=_AFRESH)
+            return replace(
+                finding, kind="cheat", message=message + finding.message, hint=_CACHED_RESULT_HINT
+            )
         message = f"right in the cases, wrong when timed: {finding.message}"
-        hint = "two threads race" if raced else "a larger size is timed: look for what overflows"
+        hint = (
+            "fix the data race"
+            if raced
+            else "the timed size is larger: look for an index that overflows"
+        )
         return replace(finding, message=message, hint=hint)
 
-    findings = tuple(map(told, wrong))
+    findings = tuple(map(report, errors))
     return Verdict("fail", findings[0].message, findings=findings)
 
 
-_AFRESH = (
-    "every launch must compute its output afresh from its own inputs, and write all of it; a "
-    "result kept from an earlier launch, or work left out in a later one, is no speed"
+_CACHED_RESULT_HINT = (
+    "compute the whole output from this launch's inputs in every launch: each timed launch has new "
+    "inputs, and a result kept from an earlier launch is wrong"
 )
 
 
-def _too_slow(timing: Timing, seen: Estimate, due: Band) -> Finding:
+def _too_slow(timing: Timing, speedup: Estimate, thresholds: Band) -> Finding:
     baseline, own = _seconds(timing)
-    enough = baseline / due.minimum
+    minimum, full = thresholds.minimum, thresholds.full
     return Finding(
         "too-slow",
         "error",
-        f"{duration(own)} a launch, {_ratio(seen)} times the speed of the baseline "
-        f"({duration(baseline)}); {due.minimum:g} times is asked for, {duration(enough)}",
-        hint=f"all points take {due.full:g} times, {duration(baseline / due.full)}: look at what "
-        "`traffic` and `resources` say of this kernel",
+        f"{format_duration(own)} per launch, {_format_speedup(speedup)} times the speed of the "
+        f"baseline ({format_duration(baseline)}); {minimum:g} times is required, "
+        f"{format_duration(baseline / minimum)}",
+        hint=f"{full:g} times earns all points, {format_duration(baseline / full)}: see `traffic` "
+        "and `resources` for what this kernel wastes",
     )
 
 
-def _doubtful(seen: Estimate, due: Band, attempts: int) -> Finding:
+def _needs_review(speedup: Estimate, thresholds: Band, attempts: int) -> Finding:
     times = f"measured {attempts} times" if attempts > 1 else "measured"
-    if seen.low <= due.minimum:
-        what = f"too close to call: {times}, the speedup may lie on either side of {due.minimum:g}"
+    if speedup.low <= thresholds.minimum:
+        minimum = f"{thresholds.minimum:g}"
+        what = f"too close to call: {times}, the speedup may lie on either side of {minimum}"
     else:
-        what = f"noisy: {times}, one pair's speedup varies by {100 * seen.sigma:.0f} % (1 sigma)"
-    hint = "the points are those of the median, not rounded up; a person decides what holds"
-    return Finding("machine", "info", f"{what}; its 95 % interval is {_ends(seen)}", hint=hint)
+        what = f"noisy: {times}, one pair's speedup varies by {100 * speedup.sigma:.0f} % (1 sigma)"
+    hint = "the points are those of the median, not rounded up; the instructor reviews them"
+    return Finding(
+        "machine", "info", f"{what}; its 95 % interval is {_format_interval(speedup)}", hint=hint
+    )
 
 
 def _uncalibrated(evidence: Evidence, timing: Timing) -> Finding | None:
@@ -177,8 +193,8 @@ def _uncalibrated(evidence: Evidence, timing: Timing) -> Finding | None:
         "machine",
         "info",
         f"the lab's thresholds were not measured on this device ({timing.device}) at this size "
-        "beside this baseline",
-        hint=f"an instructor measures them: `grader labs calibrate {evidence.lab.name} --write`",
+        "against this baseline",
+        hint=f"instructor: measure them with `grader labs calibrate {evidence.lab.name} --write`",
     )
 
 
@@ -187,27 +203,27 @@ def _noisy_clocks(timing: Timing) -> Finding | None:
     if not slow:
         return None
     used = (
-        "they do not count"
-        if len(counted(timing.pairs)) == len(timing.pairs) - slow
-        else "all of them are counted all the same"
+        "these pairs do not count"
+        if len(counted_pairs(timing.pairs)) == len(timing.pairs) - slow
+        else "all pairs are counted"
     )
     return Finding(
         "machine",
         "info",
         f"the GPU's clock dropped in {slow} of {len(timing.pairs)} pairs; {used}",
-        hint="the GPU is hot or shares its power",
+        hint="the GPU is too hot or reached its power limit; grade again when it is idle",
     )
 
 
-def _summary(seen: Estimate, due: Band) -> str:
-    said = f"{_ratio(seen)} times the baseline's speed"
-    if seen.ratio >= due.full:
-        return f"{said}; {due.full:g} earns all points"
-    return f"{said}; points grow from {due.minimum:g} to {due.full:g}"
+def _summary(speedup: Estimate, thresholds: Band) -> str:
+    text = f"{_format_speedup(speedup)} times the baseline's speed"
+    if speedup.ratio >= thresholds.full:
+        return f"{text}; {thresholds.full:g} earns all points"
+    return f"{text}; points grow from {thresholds.minimum:g} to {thresholds.full:g}"
 
 
-def _measured(
-    options: Options, timing: Timing, seen: Estimate, due: Band, dims: Mapping[str, int]
+def _measurements(
+    options: Options, timing: Timing, speedup: Estimate, thresholds: Band, dims: Mapping[str, int]
 ) -> Mapping[str, float]:
     baseline, own = _seconds(timing)
     m, n, k = options.product or (0, 0, 0)
@@ -222,13 +238,13 @@ def _measured(
         "percent_of_cublas": _percent(flop / own, peaks.get("cublas_flop_per_second", 0)),
     }
     return {
-        "speedup": seen.ratio,
-        "speedup_low": seen.low,
-        "speedup_high": seen.high,
-        "minimum": due.minimum,
-        "full": due.full,
-        "pairs": float(seen.pairs),
-        "pair_sigma": seen.sigma,
+        "speedup": speedup.ratio,
+        "speedup_low": speedup.low,
+        "speedup_high": speedup.high,
+        "minimum": thresholds.minimum,
+        "full": thresholds.full,
+        "pairs": float(speedup.pairs),
+        "pair_sigma": speedup.sigma,
         "seconds": own,
         "baseline_seconds": baseline,
         **{name: rate for name, rate in rates.items() if rate},
@@ -240,24 +256,24 @@ def _percent(rate: float, peak: float) -> float:
 
 
 def _seconds(timing: Timing) -> tuple[float, float]:
-    """The median launch of the baseline and of the submission, in seconds."""
-    pairs = counted(timing.pairs)
+    """Return the median time of the baseline and of the submission, in seconds."""
+    pairs = counted_pairs(timing.pairs)
     return median(p.baseline for p in pairs), median(p.submission for p in pairs)
 
 
-def _line(evidence: Evidence) -> int:
+def _kernel_line(evidence: Evidence) -> int:
     kernel = evidence.program.kernel(evidence.lab.kernels[0].name)
     return kernel.line if kernel else 0
 
 
-def _ratio(seen: Estimate) -> str:
-    return f"{seen.ratio:.3f} ({_ends(seen)})"
+def _format_speedup(speedup: Estimate) -> str:
+    return f"{speedup.ratio:.3f} ({_format_interval(speedup)})"
 
 
-def _ends(seen: Estimate) -> str:
-    return f"{seen.low:.3f} to {seen.high:.3f}"
+def _format_interval(speedup: Estimate) -> str:
+    return f"{speedup.low:.3f} to {speedup.high:.3f}"
 
 
-def duration(seconds: float) -> str:
-    """`8.312 us` or `1.26 ms`."""
+def format_duration(seconds: float) -> str:
+    """Format a duration as `8.312 us` or `1.26 ms`."""
     return f"{1e6 * seconds:.4g} us" if seconds < 1e-3 else f"{1e3 * seconds:.4g} ms"

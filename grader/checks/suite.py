@@ -1,4 +1,4 @@
-"""Finds a lab's checks by name, reads their options, runs them in the order they depend on."""
+"""Find a lab's checks by name, validate their options, evaluate them in dependency order."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from types import ModuleType
 from pydantic import ValidationError
 
 from grader import checks as checks_folder
-from grader.checks.findings import fold_apart, with_origins
+from grader.checks.findings import fold_by_visibility, with_origins
 from grader.checks.result import CheckOptions, Dependency, Evidence, Result, Verdict
 from grader.faults import LabFault, did_you_mean
 from grader.labs.model import CheckSpec, Lab
+
+NO_RIGHT_CASE = "not evaluated: no case produces the correct output yet"
 
 Evaluate = Callable[[CheckOptions, Evidence], Verdict]
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check of one lab, ready to judge. `title` is the line that the student reads, `where`
-    the lab file's line.
+    """One check of one lab, ready to evaluate.
+
+    `title` is the line that the student reads, `where` the line of the lab file.
     """
 
     name: str
@@ -35,47 +38,46 @@ class Check:
     where: str = ""
     only_on: str = ""
 
-    def is_judged_on(self, backend: str) -> bool:
-        """Whether that backend can judge it at all."""
+    def can_evaluate_on(self, backend: str) -> bool:
+        """Return whether `backend` can evaluate this check."""
         return self.only_on in ("", backend)
 
     @property
-    def unjudged(self) -> Verdict:
-        """The verdict of a backend that cannot judge it, whatever else is wrong."""
+    def not_evaluated(self) -> Verdict:
+        """The verdict on a backend that cannot evaluate this check."""
         device = {"gpu": "a GPU", "sim": "the simulator"}[self.only_on]
-        return Verdict("unjudged", f"{self.name} is judged on {device} only")
+        return Verdict("unjudged", f"{self.name} needs {device}")
 
 
 def check_names() -> tuple[str, ...]:
-    """Every check there is, by looking into the folder."""
+    """Return the names of all checks, which are modules of this package."""
     names = (module.name for module in pkgutil.iter_modules(checks_folder.__path__))
     return tuple(name for name in names if _module(name) is not None)
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of a check whatever the lab: the line that the student reads, and what must
-    hold before it.
-    """
+class CheckInfo:
+    """What a check is in every lab: the line that the student reads, and its dependency."""
 
     title: str
     depends: Dependency | None
 
 
-def known_check(name: str) -> Known | None:
-    """The check of that name; None when there is none, as for what the compiler says."""
+def check_info(name: str) -> CheckInfo | None:
+    """Return the check of that name; None when there is none (`compile` is not a check)."""
     module = _module(name)
-    return _known(module) if module else None
+    return _check_info(module) if module else None
 
 
-def _known(module: ModuleType) -> Known:
-    return Known((module.evaluate.__doc__ or "").strip().splitlines()[0], module.DEPENDS)
+def _check_info(module: ModuleType) -> CheckInfo:
+    return CheckInfo((module.evaluate.__doc__ or "").strip().splitlines()[0], module.DEPENDS)
 
 
-def find_check(spec: CheckSpec) -> Check:
-    """The check that a lab asks for, its options read.
+def make_check(spec: CheckSpec) -> Check:
+    """Make the check that a lab asks for, with validated options.
 
-    Raises LabFault for an unknown check or option, naming the nearest one that exists.
+    Raises:
+        LabFault: the check or an option is unknown; the fix names the nearest one.
     """
     module = _module(spec.name)
     if module is None:
@@ -84,7 +86,7 @@ def find_check(spec: CheckSpec) -> Check:
             where=_where(spec),
             fix=_fix(spec.name, check_names(), "check"),
         )
-    known = _known(module)
+    known = _check_info(module)
     options = read_options(spec, module.Options)
     return Check(
         name=spec.name,
@@ -99,7 +101,7 @@ def find_check(spec: CheckSpec) -> Check:
 
 
 def _where(spec: CheckSpec, option: str = "") -> str:
-    """The lab file's line of a check or of one of its options, and the key."""
+    """Return the lab file's line of a check or of one of its options, and the key."""
     key = f"checks.{spec.name}.{option}" if option else f"checks.{spec.name}"
     line = spec.lines.get(option.partition(".")[0])
     place = f"{spec.where.rpartition(':')[0]}:{line}" if line else spec.where
@@ -107,7 +109,7 @@ def _where(spec: CheckSpec, option: str = "") -> str:
 
 
 def _module(name: str) -> ModuleType | None:
-    """The module of a check, None when there is no such check."""
+    """Return the module of a check, None when there is no such check."""
     path = f"grader.checks.{name}"
     if not name.isidentifier() or find_spec(path) is None:
         return None
@@ -116,8 +118,10 @@ def _module(name: str) -> ModuleType | None:
 
 
 def read_options(spec: CheckSpec, model: type[CheckOptions]) -> CheckOptions:
-    """The options of one check, validated. Raises LabFault that names the key and the nearest
-    valid one.
+    """Validate the options of one check.
+
+    Raises:
+        LabFault: an option is unknown or invalid; the fix names the nearest valid key.
     """
     try:
         return model.model_validate(dict(spec.options))
@@ -134,39 +138,47 @@ def read_options(spec: CheckSpec, model: type[CheckOptions]) -> CheckOptions:
 
 
 def _fix(name: str, names: Sequence[str], what: str) -> str:
-    """How to mend a name that is not among `names`."""
+    """Suggest a valid name in place of one that is not among `names`."""
     if not names:
         return f"it takes no {what}s"
     return did_you_mean(name, names) or f"the {what}s there are: {', '.join(sorted(names))}"
 
 
 def plan(lab: Lab) -> tuple[Check, ...]:
-    """The checks of a lab in its own order, options validated. Raises LabFault."""
-    return tuple(find_check(spec) for spec in lab.checks)
+    """Make the checks of a lab, in the lab's order.
+
+    Raises:
+        LabFault: a check or an option is unknown or invalid.
+    """
+    return tuple(make_check(spec) for spec in lab.checks)
 
 
 def evaluate_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]:
-    """Judge every check, those first that others depend on; results in the order of `checks`."""
+    """Evaluate every check, dependencies first.
+
+    Returns:
+        The results in the order of `checks`, with origins added to their errors.
+    """
     by_name = {check.name: check for check in checks}
     verdicts: dict[str, Verdict] = {}
 
-    def settle(check: Check) -> Verdict:
+    def verdict_of(check: Check) -> Verdict:
         if check.name not in verdicts:
             first = by_name.get(check.depends.on) if check.depends else None
-            settled = {first.name: settle(first)} if first else {}
-            verdicts[check.name] = evaluate_one(check, replace(evidence, settled=settled))
+            known = {first.name: verdict_of(first)} if first else {}
+            verdicts[check.name] = evaluate_one(check, replace(evidence, verdicts=known))
         return verdicts[check.name]
 
-    results = _with_unclaimed(tuple(award(check, settle(check)) for check in checks), evidence)
+    results = _with_unclaimed(tuple(award(check, verdict_of(check)) for check in checks), evidence)
     return with_origins(results, evidence.program, evidence.localization.lines, evidence.extents)
 
 
 def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Result, ...]:
-    """Errors of kinds that no check of this lab looks for are told all the same, beside the
-    output that they spoil.
-    """
-    told = {finding.kind for result in results for finding in result.findings}
-    rest = fold_apart(evidence.watched, lambda run: [f for f in run.errors if f.kind not in told])
+    """Report errors of kinds that no check of this lab looks for with the output check."""
+    reported = {finding.kind for result in results for finding in result.findings}
+    rest = fold_by_visibility(
+        evidence.all_runs, lambda run: [f for f in run.errors if f.kind not in reported]
+    )
     place = next((k for k, result in enumerate(results) if result.name == "output"), 0)
     if not rest or not results:
         return results
@@ -175,10 +187,10 @@ def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Re
 
 
 def evaluate_one(check: Check, evidence: Evidence) -> Verdict:
-    """One check's verdict, its dependency (in `evidence.settled`) taken into account."""
-    if not check.is_judged_on(evidence.backend):
-        return check.unjudged
-    reason = _unmet(check.depends, evidence)
+    """Evaluate one check; `evidence.verdicts` holds the verdict of its dependency."""
+    if not check.can_evaluate_on(evidence.backend):
+        return check.not_evaluated
+    reason = _unmet_dependency(check.depends, evidence)
     if reason and check.depends and not check.depends.runs_anyway:
         return Verdict("blocked", reason)
     try:
@@ -190,18 +202,18 @@ def evaluate_one(check: Check, evidence: Evidence) -> Verdict:
     return verdict
 
 
-def _unmet(depends: Dependency | None, evidence: Evidence) -> str:
-    """Why the dependency does not hold, or "" when it does (or the lab does not judge it)."""
-    first = evidence.settled.get(depends.on) if depends else None
+def _unmet_dependency(depends: Dependency | None, evidence: Evidence) -> str:
+    """Return why the dependency does not hold, or "" when it does or the lab lacks that check."""
+    first = evidence.verdicts.get(depends.on) if depends else None
     if depends is None or first is None or first.status in ("pass", "unjudged"):
         return ""
     if depends.need == "all":
-        return f"waits for `{depends.on}` to pass"
-    return "" if evidence.has_right_case else f"waits for `{depends.on}`: no case is right yet"
+        return f"not evaluated: `{depends.on}` must pass first"
+    return "" if evidence.has_right_case else NO_RIGHT_CASE
 
 
 def award(check: Check, verdict: Verdict) -> Result:
-    """The verdict with its points; a share is rounded to a hundredth of a point."""
+    """Turn a verdict into a result: its share of the points, rounded to a hundredth of a point."""
     return Result(
         name=check.name,
         status=verdict.status,
@@ -216,14 +228,16 @@ def award(check: Check, verdict: Verdict) -> Result:
 
 
 def blocked_all(checks: Sequence[Check], summary: str, backend: str) -> tuple[Result, ...]:
-    """Every check that `backend` can judge blocked for one reason: nothing compiled."""
+    """Block every check that `backend` can evaluate: nothing compiled."""
     blocked = Verdict("blocked", summary)
-    return tuple(award(c, blocked if c.is_judged_on(backend) else c.unjudged) for c in checks)
+    return tuple(
+        award(c, blocked if c.can_evaluate_on(backend) else c.not_evaluated) for c in checks
+    )
 
 
 def error_all(checks: Sequence[Check], summary: str) -> tuple[Result, ...]:
-    """Every check without a verdict because the machine failed."""
-    reasons = [summary, *["this machine failed, as said above"] * (len(checks) - 1)]
+    """Return status "error" for every check, after a system error."""
+    reasons = [summary, *["not evaluated: see the system error above"] * (len(checks) - 1)]
     return tuple(
         award(check, Verdict("error", reason))
         for check, reason in zip(checks, reasons, strict=False)

@@ -1,8 +1,8 @@
-"""The sync check: races and barriers, as the backend's watchers saw them."""
+"""The sync check: data races and divergent barriers."""
 
 from __future__ import annotations
 
-from grader.checks.findings import watched
+from grader.checks.findings import evaluate_findings
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
 
 KINDS = ("race", "barrier-divergence")
@@ -15,4 +15,4 @@ class Options(CheckOptions):
 
 def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """Every access to shared data is ordered, and every barrier is reached by all threads."""
-    return watched(evidence, KINDS, "no race, no divergent barrier")
+    return evaluate_findings(evidence, KINDS, "no race, no divergent barrier")

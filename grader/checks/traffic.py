@@ -1,4 +1,7 @@
-"""The traffic check: how much global memory the kernel asks for, and how well it is coalesced."""
+"""The traffic check: global memory traffic, coalescing and atomics, against the lab's limits.
+
+`line_hints` also reports each source line that wastes sectors or shared-memory wavefronts.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,23 @@ from grader.compile.program import Program
 from grader.labs.expressions import evaluate_expression
 from grader.launch import Finding, LineCounters, Severity, Trace
 
-# Which source lines waste memory transactions: uncoalesced accesses and bank conflicts.
-
-SECTOR = 32
-WASTE = 2.0
-"""A line is told of when it moves this many times the sectors that its bytes fill."""
+SECTOR_BYTES = 32
+WASTE_RATIO = 2.0
+"""A line is reported when it moves this many times the sectors that its bytes fill."""
 
 
 def line_hints(
     lines: Iterable[LineCounters], program: Program, severity: Severity
 ) -> tuple[Finding, ...]:
-    """A finding for each line and direction that wastes sectors or shared-memory wavefronts."""
+    """Return a finding for each line and direction that wastes sectors or wavefronts."""
     return tuple(
         program.at(finding, line.line)
         for line in lines
         for op, word in (("ld", "load"), ("st", "store"))
-        for finding in (*_uncoalesced(line, op, word, severity), *_banks(line, op, word, severity))
+        for finding in (
+            *_uncoalesced(line, op, word, severity),
+            *_bank_conflicts(line, op, word, severity),
+        )
     )
 
 
@@ -35,8 +39,8 @@ def _uncoalesced(line: LineCounters, op: str, word: str, severity: Severity) -> 
     requests = line.counters.get(f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum", 0)
     sectors = line.counters.get(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum", 0)
     moved = line.counters.get(f"ptx__requested_bytes_mem_global_op_{op}.sum", 0)
-    ideal = max(requests, moved / SECTOR)
-    if requests and sectors > WASTE * ideal:
+    ideal = max(requests, moved / SECTOR_BYTES)
+    if requests and sectors > WASTE_RATIO * ideal:
         yield Finding(
             "uncoalesced",
             severity,
@@ -44,22 +48,24 @@ def _uncoalesced(line: LineCounters, op: str, word: str, severity: Severity) -> 
             f"{ideal / requests:.3g} would hold its data",
             count=int(requests),
             space="global",
-            hint="let threadIdx.x run along the array's last index",
+            hint="index the array's last dimension with threadIdx.x",
         )
 
 
-def _banks(line: LineCounters, op: str, word: str, severity: Severity) -> Iterator[Finding]:
+def _bank_conflicts(
+    line: LineCounters, op: str, word: str, severity: Severity
+) -> Iterator[Finding]:
     waves = line.counters.get(f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum", 0)
     lost = line.counters.get(f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum", 0)
-    if lost and waves > lost and waves >= WASTE * (waves - lost):
+    if lost and waves > lost and waves >= WASTE_RATIO * (waves - lost):
         yield Finding(
             "bank-conflict",
             severity,
-            f"{waves / (waves - lost):.3g}-way bank conflict: each shared {word} is served in as "
-            "many turns",
+            f"{waves / (waves - lost):.3g}-way bank conflict: a warp's shared {word} takes as many "
+            "wavefronts",
             count=int(lost),
             space="shared",
-            hint="pad the array's rows by one element, or swap the index that threadIdx.x drives",
+            hint="pad the array's rows by one element, or use threadIdx.x in the other index",
         )
 
 
@@ -69,21 +75,25 @@ ATOMICS = "ptx__thread_atomics_mem_global.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 DATA_BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
-USED = 31
-"""Bytes of a sector's 32: where so many are used on average, no other order moves fewer sectors."""
+FULL_SECTOR_BYTES = 31
+"""Bytes used of a sector's 32 on average, above which no other order moves fewer sectors."""
 
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
 class Options(CheckOptions):
-    """`max_global_bytes_ratio`: the bytes that active lanes load from global memory, over those of
-    the lab's baseline; a number or an expression over the case's dims. `max_sectors_per_request`:
-    32-byte sectors that one warp's access touches, loads and stores each (4 when coalesced); one
-    that uses all of their bytes, such as a float4 a thread, may touch more.
-    `min_bytes_per_sector`: bytes used of each sector of 32, loads and stores each; a lone thread
-    that does a warp's work uses 4, although each of its accesses touches one sector only.
-    `max_global_atomics`: atomic operations of single threads on global memory, a number or an
-    expression over the case's dims.
+    """Options of the traffic check; a limit that is absent is not evaluated.
+
+    Attributes:
+        max_global_bytes_ratio: bytes that active lanes load from global memory over those of the
+            lab's baseline; a number or an expression over the case's dims.
+        max_sectors_per_request: 32-byte sectors that one warp's access touches, loads and stores
+            each (4 when coalesced). An access that uses all of their bytes, such as a float4 per
+            thread, may touch more.
+        min_bytes_per_sector: bytes used of each 32-byte sector, loads and stores each. A single
+            thread that does a warp's work uses 4, although each access touches one sector.
+        max_global_atomics: atomic operations of single threads on global memory; a number or an
+            expression over the case's dims.
     """
 
     max_global_bytes_ratio: float | str | None = None
@@ -93,30 +103,31 @@ class Options(CheckOptions):
 
     @property
     def needs_baseline(self) -> bool:
+        """Whether a limit compares with the lab's baseline kernel."""
         return self.max_global_bytes_ratio is not None
 
 
 def evaluate(options: Options, evidence: Evidence) -> Verdict:
-    """The kernel loads no more from global memory than it must, in coalesced accesses.
+    """The kernel loads no more from global memory than it needs, in coalesced accesses.
 
-    Judged on the largest public case, and only when its output is right: a kernel that skips
+    Evaluated on the largest public case, and only when its output is right: a kernel that skips
     work loads little.
     """
     run = evidence.largest
     if run is None or not evidence.is_right(run.case.name):
-        return Verdict("blocked", "waits for `output`: the case it is measured on is not right")
+        return Verdict("blocked", "not evaluated: the output of the measured case is wrong")
     if LOAD_BYTES not in run.trace.counters:
-        return Verdict("unjudged", "no memory counters on this backend")
+        return Verdict("unjudged", "this backend has no memory counters")
     if options.needs_baseline and run.case.name not in evidence.baseline:
         return Verdict("unjudged", "the baseline was not measured")
     limits = (_sectors, _bytes_per_sector, _atomics)
-    judged = (_bytes_ratio(options, run, evidence), *(limit(options, run) for limit in limits))
-    parts = [part for part in judged if part]
+    results = (_bytes_ratio(options, run, evidence), *(limit(options, run) for limit in limits))
+    parts = [part for part in results if part]
     faults = [evidence.program.at(p.fault, p.line) for p in parts if p.fault]
     hints = line_hints(run.trace.lines, evidence.program, "warning" if faults else "info")
-    said = {(fault.kind, fault.line) for fault in faults}
-    told = [*faults, *(hint for hint in hints if (hint.kind, hint.line) not in said)]
-    findings = [replace(finding, cases=(run.case.name,)) for finding in told]
+    reported = {(fault.kind, fault.line) for fault in faults}
+    kept = [*faults, *(hint for hint in hints if (hint.kind, hint.line) not in reported)]
+    findings = [replace(finding, cases=(run.case.name,)) for finding in kept]
     return Verdict(
         status="fail" if faults else "pass",
         summary="; ".join(part.summary for part in parts) or "no limit set",
@@ -128,8 +139,8 @@ def evaluate(options: Options, evidence: Evidence) -> Verdict:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One limit: what was measured against it, and the fault when it is exceeded."""
+class LimitResult:
+    """One limit: what was measured, and the finding when the limit is exceeded."""
 
     summary: str
     measured: Mapping[str, float]
@@ -137,7 +148,7 @@ class Part:
     line: int = 0
 
 
-def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> Part | None:
+def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> LimitResult | None:
     base = evidence.baseline.get(run.case.name)
     if options.max_global_bytes_ratio is None or base is None:
         return None
@@ -152,53 +163,54 @@ def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> Part | N
     }
     summary = f"loads {ratio:.3g} of the baseline's global bytes, at most {most:.3g}"
     if ratio <= most:
-        return Part(summary, measured)
+        return LimitResult(summary, measured)
     fault = Finding(
         "missing-feature",
         "error",
         f"{loaded:,.0f} bytes loaded from global memory, {ratio / most:.1f} times the "
         f"{most * naive:,.0f} that this lab allows (the baseline loads {naive:,.0f})",
         space="global",
-        hint=_saving(run, evidence),
+        hint=_load_hint(run, evidence),
     )
-    return Part(summary, measured, fault, _heaviest(run, LOAD_BYTES))
+    return LimitResult(summary, measured, fault, _busiest_line(run, LOAD_BYTES))
 
 
-def _saving(run: CaseRun, evidence: Evidence) -> str:
-    """Where what is loaded too often belongs."""
+def _load_hint(run: CaseRun, evidence: Evidence) -> str:
+    """Suggest how to load fewer bytes."""
     if evidence.lab.globals and not run.trace.counters.get(CONSTANT_LOADS):
         named = ", ".join(f"`{variable.name}`" for variable in evidence.lab.globals)
-        return f"declare {named} __constant__: what all threads read at once costs no load there"
-    return "load each element into shared memory once a block, and let all its threads read it"
+        return f"declare {named} __constant__: one read then serves all threads of a warp"
+    return "load each element into shared memory once per block, and let all its threads read it"
 
 
-def _sectors(options: Options, run: CaseRun) -> Part | None:
+def _sectors(options: Options, run: CaseRun) -> LimitResult | None:
     most = options.max_sectors_per_request
     if most is None:
         return None
     rates = {op: sectors_per_request(run.trace, op) for op in ("ld", "st")}
     over = {op: rate for op, rate in rates.items() if rate > most}
-    wasteful = {op: over[op] for op in over if bytes_per_sector(run.trace, op) < USED}
+    wasteful = {op: over[op] for op in over if bytes_per_sector(run.trace, op) < FULL_SECTOR_BYTES}
     op, worst = max((wasteful or rates).items(), key=lambda item: item[1])
     word = "load" if op == "ld" else "store"
     measured = {f"sectors_per_request_{op}": round(rate, 4) for op, rate in rates.items()}
     sectors = "sector" if f"{worst:.3g}" == "1" else "sectors"
     limit = f"at most {most:g}" if wasteful or not over else "all of their bytes used"
-    summary = f"{worst:.3g} {sectors} a {word} request, {limit}"
+    summary = f"{worst:.3g} {sectors} per {word} request, {limit}"
     if not wasteful:
-        return Part(summary, measured)
+        return LimitResult(summary, measured)
     fault = Finding(
         "uncoalesced",
         "error",
         f"a warp's global {word} touches {worst:.3g} sectors of 32 bytes; at most {most:g} are "
         "allowed",
         space="global",
-        hint="let threadIdx.x run along the array's last index, so that neighbours are adjacent",
+        hint="index the array's last dimension with threadIdx.x: neighboring threads then access "
+        "adjacent elements",
     )
-    return Part(summary, measured, fault, _heaviest(run, SECTORS.format(op)))
+    return LimitResult(summary, measured, fault, _busiest_line(run, SECTORS.format(op)))
 
 
-def _bytes_per_sector(options: Options, run: CaseRun) -> Part | None:
+def _bytes_per_sector(options: Options, run: CaseRun) -> LimitResult | None:
     least = options.min_bytes_per_sector
     if least is None:
         return None
@@ -208,20 +220,20 @@ def _bytes_per_sector(options: Options, run: CaseRun) -> Part | None:
     measured = {f"bytes_per_sector_{op}": round(held, 4) for op, held in used.items()}
     summary = f"{word}s use {worst:.3g} of a sector's 32 bytes, at least {least:g}"
     if worst >= least:
-        return Part(summary, measured)
+        return LimitResult(summary, measured)
     fault = Finding(
         "uncoalesced",
         "error",
-        f"global {word}s use {worst:.3g} bytes of each sector of 32 that they touch; at least "
-        f"{least:g} are due",
+        f"global {word}s use {worst:.3g} bytes of each sector of 32 that they touch; this "
+        f"lab requires {least:g}",
         space="global",
-        hint="let all threads of a warp take elements, neighbours adjacent ones: a thread that "
-        "works alone moves a whole sector for each of its elements",
+        hint="let all threads of a warp work, neighboring threads on adjacent elements: a thread "
+        "that works alone moves a whole sector for each of its elements",
     )
-    return Part(summary, measured, fault, _heaviest(run, SECTORS.format(op)))
+    return LimitResult(summary, measured, fault, _busiest_line(run, SECTORS.format(op)))
 
 
-def _atomics(options: Options, run: CaseRun) -> Part | None:
+def _atomics(options: Options, run: CaseRun) -> LimitResult | None:
     if options.max_global_atomics is None:
         return None
     most = float(evaluate_expression(options.max_global_atomics, run.case.dims))
@@ -229,35 +241,36 @@ def _atomics(options: Options, run: CaseRun) -> Part | None:
     measured = {"global_atomics": made, "max_global_atomics": most}
     summary = f"{made:,.0f} atomics on global memory, at most {most:,.0f}"
     if made <= most:
-        return Part(summary, measured)
+        return LimitResult(summary, measured)
     fault = Finding(
         "missing-feature",
         "error",
         f"{made:,.0f} atomics on global memory, {made / most:.1f} times the {most:,.0f} that this "
         "lab allows"
         if most
-        else f"{made:,.0f} atomics on global memory; this lab wants none",
+        else f"{made:,.0f} atomics on global memory; this lab allows none",
         space="global",
-        hint="gather the block's own result in shared memory, then add it once a block",
+        hint="accumulate the block's result in shared memory, then add it once per block",
     )
-    return Part(summary, measured, fault, _heaviest(run, ATOMICS))
+    return LimitResult(summary, measured, fault, _busiest_line(run, ATOMICS))
 
 
 def sectors_per_request(trace: Trace, op: str) -> float:
-    """Mean 32-byte sectors that one warp's global access touches; `op` is "ld" or "st"."""
+    """Return the mean 32-byte sectors that a warp's global access touches; `op`: "ld" or "st"."""
     requests = trace.counters.get(REQUESTS.format(op), 0)
     return trace.counters.get(SECTORS.format(op), 0) / requests if requests else 0.0
 
 
 def bytes_per_sector(trace: Trace, op: str) -> float:
-    """Mean bytes used of each 32-byte sector of global memory, 32 when there is no access; `op` is
-    "ld" or "st".
+    """Return the mean bytes used of each 32-byte sector of global memory, 32 without accesses.
+
+    `op` is "ld" or "st".
     """
     sectors = trace.counters.get(SECTORS.format(op), 0)
     return trace.counters.get(DATA_BYTES.format(op), 0) / sectors if sectors else 32.0
 
 
-def _heaviest(run: CaseRun, counter: str) -> int:
-    """The source line with the most of a counter, 0 when no line is known."""
+def _busiest_line(run: CaseRun, counter: str) -> int:
+    """Return the source line with the highest value of a counter, 0 when no line is known."""
     lines = [line for line in run.trace.lines if line.counters.get(counter, 0) and line.line]
     return max(lines, key=lambda line: line.counters[counter]).line if lines else 0

@@ -69,9 +69,9 @@ def check(
         raise LabFault("the lab comes first", where=lab, fix="grader check LAB FILE.cu")
     held = load_lab(lab, lab_roots(course))
     if sanitizer or profile:
-        from grader.grading.crosscheck import ready_for
+        from grader.grading.crosscheck import require_tools
 
-        ready_for(sanitizer=sanitizer, profile=profile)
+        require_tools(sanitizer=sanitizer, profile=profile)
     grade = graded(held, file, how)
     if sanitizer or profile:
         grade = crossed(held, file, how, grade, sanitizer=sanitizer, profile=profile)
@@ -134,7 +134,7 @@ def crossed(
         submission = read_submission(file)
     except StudentFault:  # the grade says so
         return grade
-    more = cross_checks(lab, submission, how, sanitized=sanitizer, profiled=profile)
+    more = cross_checks(lab, submission, how, sanitizer=sanitizer, profile=profile)
     return replace(grade, checks=(*grade.checks, *more))
 
 

@@ -170,14 +170,14 @@ def labs() -> Sign:
 
 def gpu() -> Sign:
     """NVIDIA GPUs and their driver; one that failed its health probe is in quarantine."""
-    from grader.gpu.devices import devices, driver_version, lock_file, sickness
+    from grader.gpu.devices import devices, driver_version, lock_file, quarantine_reason
 
     found = devices()
     if not found:
         return Sign("gpu", "note", "none: speed is not judged, everything else is")
     names = ", ".join(f"{device.model} ({device.node.name})" for device in found)
     seen = f"{names}, driver {driver_version() or 'unknown'}"
-    sick = [(device, why) for device in found if (why := sickness(device))]
+    sick = [(device, why) for device in found if (why := quarantine_reason(device))]
     if not sick:
         return Sign("gpu", "ok", seen)
     reasons = "; ".join(f"{device.node.name} is in quarantine: {why}" for device, why in sick)
@@ -226,10 +226,10 @@ def sanitizer() -> Sign:
 
 def ncu() -> Sign:
     """Nsight Compute, for --profile, and whether this user may read the GPU's counters."""
-    from grader.gpu.devices import counters_are_closed
+    from grader.gpu.devices import counters_need_administrator
 
     sign = _tool("ncu", "ncu", "cuda-nsight-compute-13-0")
-    if sign.state == "ok" and counters_are_closed():
+    if sign.state == "ok" and counters_need_administrator():
         fix = (
             "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | "
             "sudo tee /etc/modprobe.d/nvidia-profiling.conf, then restart the machine"
@@ -250,13 +250,13 @@ def _tool(what: str, name: str, package: str) -> Sign:
 
 def launch() -> Sign:
     """Whether a GPU runs a known kernel, asked of each in a child."""
-    from grader.gpu.devices import devices, lacking
-    from grader.gpu.process import healthy
+    from grader.gpu.devices import devices, missing_requirement
+    from grader.gpu.process import health_problem
 
-    missing = lacking()
+    missing = missing_requirement()
     if missing is not None:
         return Sign("launch", "note", missing.what, missing.fix)
-    problems = [f"{d.node.name}: {p}" for d in devices() if (p := healthy(d))]
+    problems = [f"{d.node.name}: {p}" for d in devices() if (p := health_problem(d))]
     if problems:
         fix = "see nvidia-smi; reset the GPU or restart the machine"
         return Sign("launch", "note", "; ".join(problems), fix)

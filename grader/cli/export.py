@@ -108,7 +108,7 @@ def _autograder(words: Sequence[str], course: Path | None, out: str, wheel: Path
     path = Path(out or f"{lab.name}-autograder.zip")
     write_atomically(path, autograder_zip(lab, seed, wheel=wheel), private=True)
     say(f"wrote {path}, with the hidden cases in it: you alone can read it here")
-    judged = sum(check.points for check in plan(lab) if check.is_judged_on("sim"))
+    judged = sum(check.points for check in plan(lab) if check.can_evaluate_on("sim"))
     say(f"upload it to Gradescope; the assignment is worth {judged:g} points there")
     return 0
 

@@ -55,11 +55,11 @@ def resolved(on: Backend) -> Literal["sim", "gpu"]:
     """The backend that is meant: `auto` is a GPU where one can be used, and says why a GPU that is
     there cannot. Raises MachineFault when `gpu` is asked for and something is missing.
     """
-    from grader.gpu.devices import alike, devices, lacking, quarantined
+    from grader.gpu.devices import all_quarantined, devices, missing_requirement, same_model_devices
 
     if on is Backend.sim:
         return "sim"
-    missing = lacking() or quarantined(alike())
+    missing = missing_requirement() or all_quarantined(same_model_devices())
     if missing is None:
         return "gpu"
     if on is Backend.gpu:

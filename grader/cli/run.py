@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from grader.grading.cases import RunOptions
-    from grader.grading.single_launch import Ran
+    from grader.grading.single_launch import LaunchResult
 
 LaunchFile = Annotated[
     Path, typer.Argument(metavar="LAUNCH.yaml", help="Grid, block and arguments.")
@@ -70,10 +70,10 @@ def run(
     try:
         how = RunOptions(resolved(on), threads=threads, limit=limit)
         if sanitizer or profile:
-            from grader.grading.crosscheck import ready_for
+            from grader.grading.crosscheck import require_tools
 
-            ready_for(sanitizer=sanitizer, profile=profile)
-        ran = launched(file, launch, how, out, schedules, trace, watched=on is Backend.auto)
+            require_tools(sanitizer=sanitizer, profile=profile)
+        ran = launched(file, launch, how, out, schedules, trace, with_simulator=on is Backend.auto)
         ran, seen = crossed(file, launch, how, ran, sanitizer=sanitizer, profile=profile)
     except Fault as fault:
         finished()
@@ -107,10 +107,10 @@ def launched(
     schedules: int,
     table: Path | None,
     *,
-    watched: bool,
-) -> Ran:
+    with_simulator: bool,
+) -> LaunchResult:
     """The whole of it: read, compile, launch, save."""
-    from grader.grading.single_launch import run_once
+    from grader.grading.single_launch import run_launch
     from grader.submissions.files import read_submission
     from grader.submissions.launchfile import read_launch
 
@@ -124,8 +124,15 @@ def launched(
         raise LabFault("there is no such folder", where=str(table.parent), fix="make it first")
     asked = read_launch(launch)
     place = out or launch.parent
-    ran = run_once(
-        submission, asked, how, place, progress, schedules=schedules, table=table, watched=watched
+    ran = run_launch(
+        submission,
+        asked,
+        how,
+        place,
+        progress,
+        schedules=schedules,
+        table=table,
+        with_simulator=with_simulator,
     )
     if table is not None and ran.trace.accesses is not None:
         say(f"wrote {table}: {len(ran.trace.accesses):,} accesses")
@@ -133,17 +140,17 @@ def launched(
 
 
 def crossed(
-    file: Path, launch: Path, how: RunOptions, ran: Ran, *, sanitizer: bool, profile: bool
-) -> tuple[Ran, Mapping[str, Mapping[str, float]]]:
+    file: Path, launch: Path, how: RunOptions, ran: LaunchResult, *, sanitizer: bool, profile: bool
+) -> tuple[LaunchResult, Mapping[str, Mapping[str, float]]]:
     """What ran with compute-sanitizer's findings, and both backends' counters by metric."""
     if not (sanitizer or profile):
         return ran, {}
-    from grader.grading.crosscheck import second_opinion
+    from grader.grading.crosscheck import cross_check_launch
     from grader.submissions.files import read_submission
     from grader.submissions.launchfile import read_launch
 
     submission, asked = read_submission(file), read_launch(launch)
-    return second_opinion(submission, asked, how, ran, sanitized=sanitizer, profiled=profile)
+    return cross_check_launch(submission, asked, how, ran, sanitizer=sanitizer, profile=profile)
 
 
 def _show_profile(seen: Mapping[str, Mapping[str, float]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from grader.checks.result import Result
-from grader.checks.suite import known_check
+from grader.checks.suite import check_info
 from grader.export.fields import check_text, clipped, summary
 from grader.export.formats import ExportRow, Options
 from grader.grading.record import Grade
@@ -50,7 +50,7 @@ def _error(grade: Grade) -> dict[str, Any]:
 
 
 def _result(check: Result, grade: Grade) -> dict[str, Any]:
-    known = known_check(check.name)
+    known = check_info(check.name)
     first = _dependency(check, grade)
     passed = PASSED.get(check.status)
     return {
@@ -72,7 +72,7 @@ def _cause(check: Result) -> dict[str, Any]:
 def _dependency(check: Result, grade: Grade) -> str | None:
     """The check that must hold before this one: its own, when the lab has it, else the compiler."""
     names = [other.name for other in grade.checks]
-    known = known_check(check.name)
+    known = check_info(check.name)
     first = known.depends.on if known and known.depends else COMPILE
     for name in (first, COMPILE):
         if name in names and name != check.name:

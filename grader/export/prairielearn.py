@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from grader.checks.result import Result
-from grader.checks.suite import known_check
+from grader.checks.suite import check_info
 from grader.export.fields import MAX_CHARACTERS, clipped, details, summary
 from grader.export.formats import ExportRow, Options
 from grader.grading.record import Grade
@@ -60,7 +60,7 @@ def results(row: ExportRow, limit: int = MAX_CHARACTERS) -> dict[str, Any]:
 
 
 def _test(check: Result, limit: int) -> dict[str, Any]:
-    known = known_check(check.name)
+    known = check_info(check.name)
     return {
         "name": clipped(printable(check.name), 100),
         "description": known.title if known else "The file compiles.",

@@ -13,10 +13,10 @@ from typing import Literal
 from grader.checks.suite import plan
 from grader.feedback.localization import localize_faults
 from grader.gpu.speedup import Timing
-from grader.grading.cases import STEPS, Backend, RunOptions, chosen
+from grader.grading.cases import MAX_STEPS, Backend, RunOptions, select_cases
 from grader.grading.pipeline import Job, Progress, grade_submission
 from grader.grading.prefetch import prefetch
-from grader.grading.quiz import open_paper
+from grader.grading.quiz import answer_quiz
 from grader.grading.record import Grade
 from grader.labs.model import Lab
 from grader.labs.quiz import AnswerSheet
@@ -26,7 +26,7 @@ from grader.submissions.files import Submission
 def grade(
     lab: Lab, submission: Submission, *, on: Backend = "sim",
     visibility: Literal["public", "all"] = "public", seed: bytes = b"",
-    threads: int | None = None, limit: float = 20.0, step_limit: int = STEPS,
+    threads: int | None = None, limit: float = 20.0, step_limit: int = MAX_STEPS,
     student: str = "", answers: AnswerSheet | None = None,
     recorded: Sequence[Timing] | None = None,
     progress: Progress = lambda step, number, steps: None,
@@ -53,6 +53,6 @@ def grade(
     options = RunOptions(on, seed, threads, limit, step_limit)
     job = Job(lab, submission, options, visibility, student, recorded)
     with ThreadPoolExecutor(max_workers=3) as background:
-        quiz = background.submit(open_paper, lab, answers, options)
-        prefetch(background, lab, plan(lab), chosen(lab, visibility), options)
+        quiz = background.submit(answer_quiz, lab, answers, options)
+        prefetch(background, lab, plan(lab), select_cases(lab, visibility), options)
         return grade_submission(job, quiz=quiz.result, explain=localize_faults, progress=progress)

@@ -47,7 +47,7 @@ Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Written:
+class BufferContents:
     """What two launches left in one argument: the array after the second one, where it was never
     written (None for one that started with contents), and whether the launches agree.
     """
@@ -62,7 +62,7 @@ def guard_byte(index: int) -> int:
     return GUARD_BYTES[index % len(GUARD_BYTES)]
 
 
-def guarded(index: int, array: Array, poison: int) -> Bytes:
+def with_guard_bands(index: int, array: Array, poison: int) -> Bytes:
     """The bytes of the buffer of argument `index` before a launch, its bands included."""
     held = np.full(2 * GUARD + array.nbytes, guard_byte(index), np.uint8)
     inside = held[GUARD : GUARD + array.nbytes]
@@ -73,25 +73,27 @@ def guarded(index: int, array: Array, poison: int) -> Bytes:
     return held
 
 
-def inside(held: Bytes) -> Bytes:
+def without_guard_bands(held: Bytes) -> Bytes:
     return held[GUARD : held.size - GUARD]
 
 
-def written(array: Array, after: Sequence[Bytes]) -> Written:
+def read_buffer(array: Array, after: Sequence[Bytes]) -> BufferContents:
     """What the launches, one with each of POISONS, left in `array`."""
-    first, second = (inside(held) for held in after)
+    first, second = (without_guard_bands(held) for held in after)
     # a copy: each element of the array at its natural alignment
     value = second.copy().view(array.dtype).reshape(array.shape)
     if array.data is not None:
-        return Written(value, None, bool(np.array_equal(first, second)))
+        return BufferContents(value, None, bool(np.array_equal(first, second)))
     blank = (first == POISONS[0]) & (second == POISONS[1])
     repeats = bool(np.array_equal(first[~blank], second[~blank]))
     item = np.dtype(array.dtype).itemsize
     holes = blank.reshape(-1, item).any(axis=1).reshape(array.shape)
-    return Written(value, holes, repeats)
+    return BufferContents(value, holes, repeats)
 
 
-def trespasses(launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]]) -> list[Finding]:
+def illegal_writes(
+    launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]]
+) -> list[Finding]:
     """Writes beside a buffer, and into one that the kernel's parameter says is const.
 
     `after` has for each launch the bytes of each array argument, bands included.
@@ -101,14 +103,16 @@ def trespasses(launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]])
     for held in after:
         for (index, array), bytes_after in zip(arrays, held, strict=True):
             name = kernel.parameters[index].name or array.name
-            for what, finding in strays(index, replace(array, name=name), bytes_after):
+            for what, finding in guard_band_findings(index, replace(array, name=name), bytes_after):
                 found.setdefault((name, what), finding)
-            if kernel.parameters[index].type.startswith("const") and _changed(array, bytes_after):
+            if kernel.parameters[index].type.startswith("const") and _input_changed(
+                array, bytes_after
+            ):
                 found.setdefault((name, "const"), _const_written(name))
     return list(found.values())
 
 
-def strays(index: int, array: Array, held: Bytes) -> list[tuple[str, Finding]]:
+def guard_band_findings(index: int, array: Array, held: Bytes) -> list[tuple[str, Finding]]:
     """What a band of `array`, argument `index`, shows: ("start" or "end", the finding).
 
     Elements with a changed byte count: a store seldom changes all bytes of what it hits.
@@ -121,13 +125,20 @@ def strays(index: int, array: Array, held: Bytes) -> list[tuple[str, Finding]]:
     found = []
     if before.size:
         distance = whole - int(before[-1]) * item
-        found.append(("start", _stray(array, before.size, distance, "before")))
+        found.append(("start", _out_of_bounds_finding(array, before.size, distance, "before")))
     if behind.size:
-        found.append(("end", _stray(array, behind.size, int(behind[0]) * item, "past the end of")))
+        found.append(
+            (
+                "end",
+                _out_of_bounds_finding(
+                    array, behind.size, int(behind[0]) * item, "past the end of"
+                ),
+            )
+        )
     return found
 
 
-def _stray(array: Array, count: int, distance: int, where: str) -> Finding:
+def _out_of_bounds_finding(array: Array, count: int, distance: int, where: str) -> Finding:
     shape = " x ".join(map(str, array.shape)) or "1"
     nearest = f"{distance} byte{'s' * (distance != 1)} {where}" if distance else f"just {where}"
     return Finding(
@@ -143,8 +154,10 @@ def _stray(array: Array, count: int, distance: int, where: str) -> Finding:
     )
 
 
-def _changed(array: Array, held: Bytes) -> bool:
-    return array.data is not None and not np.array_equal(inside(held), inside(guarded(0, array, 0)))
+def _input_changed(array: Array, held: Bytes) -> bool:
+    return array.data is not None and not np.array_equal(
+        without_guard_bands(held), without_guard_bands(with_guard_bands(0, array, 0))
+    )
 
 
 def _const_written(name: str) -> Finding:
@@ -159,10 +172,10 @@ def _const_written(name: str) -> Finding:
     )
 
 
-LEAST_ROWS = 4
-PIECE = 256
-PIECES = 64
-BAND = 1 << 16
+MIN_ROWS = 4
+PIECE_ELEMENTS = 256
+MIN_PIECES = 64
+CHUNK_ELEMENTS = 1 << 16
 """Elements that are moved at once."""
 
 
@@ -174,7 +187,7 @@ class Moves:
     length: int
 
 
-def moves(shape: tuple[int, ...], seed: bytes, launch: int, argument: str) -> Moves:
+def draw_moves(shape: tuple[int, ...], seed: bytes, launch: int, argument: str) -> Moves:
     """How the array `argument` of that shape is made fresh for the timed launch of that number.
 
     The seed with HMAC-SHA256 over number and name decides; baseline and submission have numbers
@@ -183,21 +196,21 @@ def moves(shape: tuple[int, ...], seed: bytes, launch: int, argument: str) -> Mo
     digest = hmac.new(seed, f"timed\0{launch}\0{argument}".encode(), hashlib.sha256).digest()
     draw = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
     size, rows = prod(shape), prod(shape[:-1])
-    if len(shape) > 1 and rows >= LEAST_ROWS and size:
-        return _rows_moved(rows, size // rows, draw)
-    length = min(PIECE, max(size // PIECES, 1))
+    if len(shape) > 1 and rows >= MIN_ROWS and size:
+        return _draw_row_moves(rows, size // rows, draw)
+    length = min(PIECE_ELEMENTS, max(size // MIN_PIECES, 1))
     starts = draw.integers(0, max(size - length, 0) + 1, -(-size // length))  # none when empty
     return Moves(starts.astype(np.uint32), length)
 
 
-def _rows_moved(rows: int, length: int, draw: np.random.Generator) -> Moves:
+def _draw_row_moves(rows: int, length: int, draw: np.random.Generator) -> Moves:
     order = np.arange(rows, dtype=np.uint32)
     for parity in (0, 1):
         order[parity::2] = draw.permutation(order[parity::2])
     return Moves(order * np.uint32(length), length)
 
 
-def fresh(base: NDArray[Any], moved: Moves) -> NDArray[Any]:
+def new_input(base: NDArray[Any], moved: Moves) -> NDArray[Any]:
     """The array that the GPU makes of `base`, in its shape."""
     flat = np.ascontiguousarray(base).reshape(-1)
     if not flat.size:
@@ -206,7 +219,7 @@ def fresh(base: NDArray[Any], moved: Moves) -> NDArray[Any]:
     pieces = np.lib.stride_tricks.sliding_window_view(flat, moved.length)
     made = np.empty_like(flat)
     to = made[: whole * moved.length].reshape(whole, moved.length)
-    step = max(BAND // moved.length, 1)
+    step = max(CHUNK_ELEMENTS // moved.length, 1)
     for row in range(0, whole, step):  # each band is a copy that stays in the cache
         to[row : row + step] = pieces[moved.starts[row : min(row + step, whole)]]
     for start in moved.starts[whole:]:

@@ -71,23 +71,23 @@ class Toolkit:
 
 def devices() -> tuple[Device, ...]:
     """The GPUs with a device node, in the order of their numbers."""
-    told = {node: (uuid, model) for node, uuid, model in _told_by_driver()}
+    told = {node: (uuid, model) for node, uuid, model in _driver_entries()}
     nodes = [p for p in DEVICES.glob("nvidia[0-9]*") if p.name.removeprefix("nvidia").isdigit()]
     ordered = sorted(nodes, key=lambda p: int(p.name.removeprefix("nvidia")))
     return tuple(Device(node, *told.get(node.name, ("", "NVIDIA GPU"))) for node in ordered)
 
 
-def alike() -> tuple[Device, ...]:
+def same_model_devices() -> tuple[Device, ...]:
     """The GPUs of the first one's kind, one at least: what is compiled for one runs on all of
     them. MachineFault when there is none, or none any more.
     """
     found = devices()
     if not found:
-        raise _no_gpu()
+        raise _no_gpu_fault()
     return tuple(device for device in found if device.model == found[0].model)
 
 
-def _told_by_driver() -> list[tuple[str, str, str]]:
+def _driver_entries() -> list[tuple[str, str, str]]:
     """(node, UUID, model) of each GPU that the driver describes under /proc."""
     rows = []
     for file in sorted(DRIVER.glob("gpus/*/information")):
@@ -109,7 +109,7 @@ def driver_version() -> str:
     return next((w for w in words if w[:1].isdigit() and "." in w), "")
 
 
-def counters_are_closed() -> bool:
+def counters_need_administrator() -> bool:
     """Whether the driver gives hardware counters to administrators only."""
     file = DRIVER / "params"
     told = file.read_text() if file.is_file() else ""
@@ -119,11 +119,11 @@ def counters_are_closed() -> bool:
 def toolkit() -> Toolkit | None:
     """The CUDA toolkit: nvcc on the PATH, else under $CUDA_HOME or /usr/local/cuda."""
     folders = [Path(os.environ[k]) / "bin" for k in ("CUDA_HOME", "CUDA_PATH") if k in os.environ]
-    found = shutil.which("nvcc") or _first(*folders, Path("/usr/local/cuda/bin"))
+    found = shutil.which("nvcc") or _first_nvcc(*folders, Path("/usr/local/cuda/bin"))
     return Toolkit(Path(os.path.realpath(found))) if found else None
 
 
-def _first(*folders: Path) -> Path | None:
+def _first_nvcc(*folders: Path) -> Path | None:
     return next((f / "nvcc" for f in folders if os.access(f / "nvcc", os.X_OK)), None)
 
 
@@ -134,17 +134,17 @@ def library_folder() -> Path | None:
     return next((f for f in folders if (f / _LIBRARY).exists()), None)
 
 
-def _no_gpu() -> MachineFault:
+def _no_gpu_fault() -> MachineFault:
     return MachineFault(
         "there is no NVIDIA GPU here (no /dev/nvidia0)",
         fix="run this on a machine with an NVIDIA GPU and its driver; --on sim needs none",
     )
 
 
-def lacking() -> MachineFault | None:
+def missing_requirement() -> MachineFault | None:
     """What this machine lacks to judge on a GPU, and how to mend it; None when it lacks nothing."""
     if not devices():
-        return _no_gpu()
+        return _no_gpu_fault()
     if library_folder() is None:
         what = f"the NVIDIA driver's library {_LIBRARY} is not installed"
         return MachineFault(what, fix="install the driver's user-space part of the same release")
@@ -156,22 +156,22 @@ def lacking() -> MachineFault | None:
     return None
 
 
-PAUSE, SHORTEST = 0.05, 0.001
-FOLDER = Path("/tmp")
+FIRST_PAUSE, MIN_PAUSE = 0.05, 0.001
+LOCK_FOLDER = Path("/tmp")
 """Not $TMPDIR: batch systems give every job one of its own, and two jobs would share a GPU."""
 
-REASON = 1000
-UNTOLD = "it failed its health probe"
+REASON_BYTES = 1000
+UNKNOWN_REASON = "it failed its health probe"
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def lock_file(device: Device, folder: Path | None = None) -> Path:
     """The device's lock file, the same for every user, in FOLDER unless another is named."""
-    return (folder or FOLDER) / f"warpgrade-{device.name}.lock"
+    return (folder or LOCK_FOLDER) / f"warpgrade-{device.name}.lock"
 
 
 @contextmanager
-def held(
+def acquire_device(
     devices: Sequence[Device], wait: float = 600.0, folder: Path | None = None
 ) -> Iterator[Device]:
     """The first of `devices` that is sound and free, ours alone until the end.
@@ -181,14 +181,14 @@ def held(
     files: dict[Device, int] = {}
     try:
         for device in devices:
-            files[device] = _open(lock_file(device, folder))
-        yield _taken(files, wait, folder)
+            files[device] = _open_lock_file(lock_file(device, folder))
+        yield _wait_for_lock(files, wait, folder)
     finally:
         for file in files.values():
             os.close(file)
 
 
-def share(path: str | None) -> None:
+def share_lock(path: str | None) -> None:
     """Hold the lock that the parent has, if it named one, until this process ends: if the parent
     is killed, nobody else gets the GPU before its launch has ended too.
     """
@@ -200,8 +200,8 @@ def share(path: str | None) -> None:
 
 def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
     """Keep `device` from being used again until its lock file is removed."""
-    text = (reason or UNTOLD).encode()[:REASON]
-    file = _open(lock_file(device, folder))
+    text = (reason or UNKNOWN_REASON).encode()[:REASON_BYTES]
+    file = _open_lock_file(lock_file(device, folder))
     try:
         os.ftruncate(file, len(text))  # takes no room: on a full disk only the words are lost
         with suppress(OSError):
@@ -210,40 +210,46 @@ def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
         os.close(file)
 
 
-def sickness(device: Device, folder: Path | None = None) -> str:
+def quarantine_reason(device: Device, folder: Path | None = None) -> str:
     """Why `device` is in quarantine; empty when it is not."""
     try:
-        held = lock_file(device, folder).read_bytes()[:REASON]
+        held = lock_file(device, folder).read_bytes()[:REASON_BYTES]
     except OSError:  # there is no file before the first attempt
         return ""
-    return _words(held) if held else ""
+    return _printable(held) if held else ""
 
 
-def quarantined(devices: Sequence[Device], folder: Path | None = None) -> MachineFault | None:
+def all_quarantined(devices: Sequence[Device], folder: Path | None = None) -> MachineFault | None:
     """Why none of `devices` may be used; None when one may."""
-    return _all_sick(devices, folder) if all(sickness(d, folder) for d in devices) else None
+    return (
+        _quarantine_fault(devices, folder)
+        if all(quarantine_reason(d, folder) for d in devices)
+        else None
+    )
 
 
-def _words(reason: bytes) -> str:
+def _printable(reason: bytes) -> str:
     """What a lock file says, which any user may have written, in printable characters."""
     text = "".join(c if c.isprintable() else " " for c in reason.decode(errors="replace"))
-    return text.strip() or UNTOLD
+    return text.strip() or UNKNOWN_REASON
 
 
-def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device:
+def _wait_for_lock(files: dict[Device, int], wait: float, folder: Path | None) -> Device:
     began = time.monotonic()
     while True:
         sound = [device for device, file in files.items() if not os.fstat(file).st_size]
         if not sound:
-            raise _all_sick(tuple(files), folder)
+            raise _quarantine_fault(tuple(files), folder)
         for device in sound:
             path = lock_file(device, folder)
-            if _locked(files[device]) and _is_at(files[device], path):
+            if _try_lock(files[device]) and _is_current_file(files[device], path):
                 with suppress(OSError):
                     os.utime(files[device])  # what is in use is not cleared away for its age
                 return device
-            if not _is_at(files[device], path):  # removed while we waited: others have another
-                file = _open(path)
+            if not _is_current_file(
+                files[device], path
+            ):  # removed while we waited: others have another
+                file = _open_lock_file(path)
                 os.close(files[device])
                 files[device] = file
         if time.monotonic() - began > wait:
@@ -251,17 +257,17 @@ def _taken(files: dict[Device, int], wait: float, folder: Path | None) -> Device
                 f"no GPU got free in {wait:g} s",
                 fix="wait for the other graders to end, or use --on sim",
             )
-        time.sleep(pause(time.monotonic() - began))
+        time.sleep(retry_pause(time.monotonic() - began))
 
 
-def pause(waited: float) -> float:
+def retry_pause(waited: float) -> float:
     """Seconds until the next try: who has waited longer asks more often, so that a lock for which
     many wait goes sooner to those that have waited long.
     """
-    return max(PAUSE / (1 + waited), SHORTEST)
+    return max(FIRST_PAUSE / (1 + waited), MIN_PAUSE)
 
 
-def _locked(file: int) -> bool:
+def _try_lock(file: int) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # alone
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # fails if another came between the two
@@ -273,15 +279,17 @@ def _locked(file: int) -> bool:
     return True
 
 
-def _is_at(file: int, path: Path) -> bool:
+def _is_current_file(file: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(file), path.lstat())
     except OSError:
         return False
 
 
-def _all_sick(devices: Sequence[Device], folder: Path | None) -> MachineFault:
-    reasons = [f"{d.model} ({d.name}): {sickness(d, folder) or UNTOLD}" for d in devices]
+def _quarantine_fault(devices: Sequence[Device], folder: Path | None) -> MachineFault:
+    reasons = [
+        f"{d.model} ({d.name}): {quarantine_reason(d, folder) or UNKNOWN_REASON}" for d in devices
+    ]
     paths = " ".join(str(lock_file(device, folder)) for device in devices)
     return MachineFault(
         f"every GPU here is in quarantine: {'; '.join(reasons)}",
@@ -289,19 +297,19 @@ def _all_sick(devices: Sequence[Device], folder: Path | None) -> MachineFault:
     )
 
 
-def _open(path: Path) -> int:
+def _open_lock_file(path: Path) -> int:
     """The file, made for everybody: another user's grader has to wait for the same lock."""
     try:
-        file = _opened(path)
+        file = _open_or_create(path)
     except OSError as error:
-        raise _unusable(path, f"cannot be opened: {error.strerror}") from error
+        raise _unusable_lock_file(path, f"cannot be opened: {error.strerror}") from error
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise _unusable(path, "is no regular file")
+        raise _unusable_lock_file(path, "is no regular file")
     return file
 
 
-def _opened(path: Path) -> int:
+def _open_or_create(path: Path) -> int:
     try:
         return os.open(path, _FLAGS)
     except FileNotFoundError:
@@ -310,7 +318,7 @@ def _opened(path: Path) -> int:
         return file
 
 
-def _unusable(path: Path, why: str) -> MachineFault:
+def _unusable_lock_file(path: Path, why: str) -> MachineFault:
     return MachineFault(
         f"the GPU's lock file {why}",
         where=str(path),

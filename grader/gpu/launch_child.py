@@ -16,14 +16,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.gpu.buffers import GUARD, POISONS, guarded
-from grader.gpu.session import allocated, by_value, context, ended, failure, leak, set_variables
+from grader.gpu.buffers import GUARD, POISONS, with_guard_bands
+from grader.gpu.session import (
+    allocate,
+    by_value,
+    context,
+    error_state,
+    leak,
+    set_variables,
+    wait_for,
+)
 from grader.launch import Array, Launch
 from grader.sandbox.launches import Arrays, unpack_launches
 
 PRINTED_BYTES = 64 << 10
 
-PROBE = """\
+PROBE_PTX = """\
 .version 6.0
 .target sm_50
 .address_size 64
@@ -80,7 +88,7 @@ def probe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays
     import pycuda.driver as cuda
 
     with context(cuda):
-        function = cuda.module_from_buffer(PROBE.encode() + b"\0").get_function("probe")
+        function = cuda.module_from_buffer(PROBE_PTX.encode() + b"\0").get_function("probe")
         out = np.zeros(32, np.uint32)
         function(cuda.Out(out), block=(32, 1, 1), grid=(1, 1))
         return bool((out == 3 * np.arange(32) + 1).all()), {}
@@ -123,13 +131,13 @@ class _Attempt:
 
     def run(self, poison: int) -> tuple[Outcome, dict[int, NDArray[np.uint8]]]:
         arrays = [(k, a) for k, a in enumerate(self.launch.args) if isinstance(a, Array)]
-        before = {k: guarded(k, array, poison) for k, array in arrays}
+        before = {k: with_guard_bands(k, array, poison) for k, array in arrays}
         memory = {k: self._sent(held) for k, held in before.items()}
         try:
             module = self.cuda.module_from_buffer(self.cubin)
             function = module.get_function(self.symbol)
             set_variables(self.cuda, module, self.launch.globals)
-            with _printed() as text:
+            with _capture_stdout() as text:
                 seconds = self._timed(function, memory)
                 if seconds is None:
                     leak(module, memory)
@@ -139,7 +147,7 @@ class _Attempt:
                 self.cuda.memcpy_dtoh(held, memory[k])
         except self.cuda.Error as error:
             leak(memory)  # freeing it would fail in a dead context
-            return Outcome(**asdict(failure(str(error)))), {}
+            return Outcome(**asdict(error_state(str(error)))), {}
         return Outcome(
             seconds=seconds,
             printed=text(),
@@ -149,7 +157,7 @@ class _Attempt:
         ), before
 
     def _sent(self, held: NDArray[np.uint8]) -> Any:
-        memory = allocated(self.cuda, held.nbytes)
+        memory = allocate(self.cuda, held.nbytes)
         self.cuda.memcpy_htod(memory, held)
         return memory
 
@@ -168,14 +176,14 @@ class _Attempt:
             shared=self.launch.shared,
         )
         stop.record()
-        if not ended(stop, self.limit):
+        if not wait_for(stop, self.limit):
             leak(start, stop)
             return None
         return float(start.time_till(stop)) / 1e3
 
 
 @contextmanager
-def _printed() -> Iterator[Any]:
+def _capture_stdout() -> Iterator[Any]:
     """Catch what device code prints, which CUDA writes to this process's standard output."""
     file, before = os.memfd_create("printed"), os.dup(1)
     os.dup2(file, 1)

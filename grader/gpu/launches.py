@@ -14,11 +14,18 @@ from pydantic import TypeAdapter, ValidationError
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Kernel, Program
 from grader.faults import MachineFault
-from grader.gpu.buffers import GUARD, POISONS, trespasses, written
-from grader.gpu.devices import Device, alike, held, lacking
-from grader.gpu.launch_child import Outcome
+from grader.gpu import launch_child
+from grader.gpu.buffers import GUARD, POISONS, illegal_writes, read_buffer
+from grader.gpu.devices import Device, acquire_device, missing_requirement, same_model_devices
 from grader.gpu.nvcc import compile_cubin
-from grader.gpu.process import START, Facts, call_on, examine, facts_of, probe
+from grader.gpu.process import (
+    START_SECONDS,
+    DeviceInfo,
+    call_on,
+    check_after_death,
+    device_info,
+    require_healthy,
+)
 from grader.launch import Array, Finding, Launch, Resources, Trace, theoretical_occupancy
 from grader.sandbox.call import Limits, Reply, SandboxFailure
 from grader.sandbox.launches import pack_launches
@@ -44,56 +51,56 @@ LAUNCH_FAILURE = {
     "is larger than the device allows",
     "CUDA_ERROR_NOT_FOUND": "there is no such kernel in the compiled code",
 }
-SIMULATE = "run it with --on sim: the simulator names the line and the thread"
+USE_SIMULATOR = "run it with --on sim: the simulator names the line and the thread"
 
 
-def of_error(name: str, text: str) -> Finding:
+def error_finding(name: str, text: str) -> Finding:
     """The finding for a launch that ended in CUDA's error `name`; `text` is the driver's own."""
     if name in INVALID_ACCESS:
         what, kind = INVALID_ACCESS[name], "invalid-access"
     else:
         what, kind = LAUNCH_FAILURE.get(name, text or "the launch failed"), "launch-failure"
-    return Finding(kind, "error", f"{what} ({name or 'unknown error'})", hint=SIMULATE)
+    return Finding(kind, "error", f"{what} ({name or 'unknown error'})", hint=USE_SIMULATOR)
 
 
-def of_timeout(seconds: float) -> Finding:
+def timeout_finding(seconds: float) -> Finding:
     """The finding for a launch that was stopped."""
     return Finding(
         "timeout",
         "error",
         f"the kernel ran for more than {seconds:g} s on the GPU and was stopped",
-        hint=SIMULATE,
+        hint=USE_SIMULATOR,
     )
 
 
-def of_death(death: SandboxFailure, limit: float) -> Finding:
+def death_finding(death: SandboxFailure, limit: float) -> Finding:
     """The finding for a launch whose whole process ended; it had `limit` seconds."""
     if death.reason == "timeout":
-        return of_timeout(limit)
+        return timeout_finding(limit)
     return Finding("launch-failure", "error", f"the GPU's process died: {death.detail}")
 
 
-def placed(finding: Finding, program: Program, kernel: Kernel | None = None) -> Finding:
+def at_kernel_line(finding: Finding, program: Program, kernel: Kernel | None = None) -> Finding:
     """At the kernel's own line: a GPU does not say which line it was."""
     return program.at(finding, kernel.line if kernel else 0)
 
 
-TEARDOWN = 10.0
-TOLD = 512 << 10
+TEARDOWN_SECONDS = 10.0
+OUTCOME_BYTES = 512 << 10
 """Bytes of JSON about one launch: what it printed may be all control characters, six bytes each."""
 
-PATIENCE = 4
+TIMEOUT_DIVISOR = 4
 """A kernel that never ends once seldom ends elsewhere: the limit is divided after each timeout."""
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Job:
     """A compiled program on the GPU that it runs on."""
 
     program: Program
     cubin: bytes
     device: Device
-    facts: Facts
+    facts: DeviceInfo
 
 
 def run_launches(
@@ -102,58 +109,58 @@ def run_launches(
     """One trace a launch, in order, from the first GPU that is free; `limit` is in seconds a
     launch. Raises MachineFault, LabFault and StudentFault.
     """
-    if (missing := lacking()) is not None:
+    if (missing := missing_requirement()) is not None:
         raise missing
-    found = alike()
-    facts = facts_of(found[0])
+    found = same_model_devices()
+    facts = device_info(found[0])
     cubin = compile_cubin(program, facts.architecture)
     traces: list[Trace] = []
-    with held(found) as device:
-        work = _Work(program, cubin, device, facts_of(device))
+    with acquire_device(found) as device:
+        work = _Job(program, cubin, device, device_info(device))
         while len(traces) < len(launches):
             traces += _attempt(work, launches[len(traces) :], limit)
             if any(f.kind == "timeout" for f in traces[-1].findings):
-                limit = max(limit / PATIENCE, 0.5)
+                limit = max(limit / TIMEOUT_DIVISOR, 0.5)
     return tuple(traces)
 
 
-def _attempt(work: _Work, launches: Sequence[Launch], limit: float) -> list[Trace]:
+def _attempt(work: _Job, launches: Sequence[Launch], limit: float) -> list[Trace]:
     """The traces of one child: at least one, up to the launch that ended its context."""
-    refused = _unlaunchable(work.program, launches[0])
+    refused = _launch_problem(work.program, launches[0])
     if refused is not None:
         return [_aborted(work, refused)]
-    fitting = [one for one in launches if _unlaunchable(work.program, one) is None]
+    fitting = [one for one in launches if _launch_problem(work.program, one) is None]
     ready = launches if len(fitting) == len(launches) else launches[:1]
     kernels = [_kernel(work.program, one) for one in ready]
     rows, arrays = pack_launches(ready)
     request = {"launches": rows, "symbols": [k.symbol for k in kernels], "limit": limit}
     arrays["cubin"] = _bytes(work.cubin)
     try:
-        reply = call_on(work.device, "step:launch", request, arrays, _limits(ready, limit))
+        reply = call_on(work.device, launch_child.launch, request, arrays, _limits(ready, limit))
     except SandboxFailure as death:
-        examine(work.device, death)
-        return [_aborted(work, of_death(death, limit)) for _ in ready]
+        check_after_death(work.device, death)
+        return [_aborted(work, death_finding(death, limit)) for _ in ready]
     traces = [
         _trace(work, one, kernel, row, reply.arrays, number, limit)
         for number, (one, kernel, row) in enumerate(
-            zip(ready, kernels, _believed(reply, ready), strict=False)
+            zip(ready, kernels, _validated(reply, ready), strict=False)
         )
     ]
     if not traces:
         raise MachineFault("the GPU's child process launched nothing", fix="see `grader doctor`")
     if not traces[-1].ended:
-        probe(work.device)
+        require_healthy(work.device)
     return traces
 
 
-def _believed(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]:
+def _validated(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]:
     """The outcomes as JSON, each with its form and its launch's buffers. MachineFault for anything
     else: the child ran what a student wrote, and may have been taken over.
     """
     try:
-        outcomes = TypeAdapter(list[Outcome]).validate_python(reply.value)
+        outcomes = TypeAdapter(list[launch_child.Outcome]).validate_python(reply.value)
     except ValidationError:
-        raise _unbelievable() from None
+        raise _malformed_reply() from None
     for number, (one, outcome) in enumerate(zip(launches, outcomes, strict=False)):
         if outcome.error or outcome.text or outcome.timeout:
             continue
@@ -161,11 +168,11 @@ def _believed(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]:
         for run, (k, array) in product(range(len(POISONS)), arrays):
             held = reply.arrays.get(f"{number}.{run}.{k}")
             if held is None or (held.dtype.str, held.shape) != ("|u1", (array.nbytes + 2 * GUARD,)):
-                raise _unbelievable()
+                raise _malformed_reply()
     return [asdict(outcome) for outcome in outcomes]
 
 
-def _unbelievable() -> MachineFault:
+def _malformed_reply() -> MachineFault:
     what = "the GPU's child process gave an answer of another form"
     return MachineFault(what, fix="grade it again; see `grader doctor` if it happens twice")
 
@@ -174,13 +181,13 @@ def _limits(launches: Sequence[Launch], limit: float) -> Limits:
     """For a child that runs every launch twice and hands every buffer back twice."""
     arrays = [a for launch in launches for a in launch.args if isinstance(a, Array)]
     output = sum(len(POISONS) * (a.nbytes + 2 * GUARD + 64) for a in arrays) + (4 << 20)
-    output += len(launches) * TOLD
-    wall = START + TEARDOWN + len(launches) * len(POISONS) * limit
+    output += len(launches) * OUTCOME_BYTES
+    wall = START_SECONDS + TEARDOWN_SECONDS + len(launches) * len(POISONS) * limit
     return Limits(wall=wall, cpu=wall, memory=0, output=output)
 
 
 def _trace(
-    work: _Work,
+    work: _Job,
     launch: Launch,
     kernel: Kernel,
     row: Mapping[str, Any],
@@ -189,26 +196,26 @@ def _trace(
     limit: float,
 ) -> Trace:
     if row["timeout"]:
-        return _aborted(work, of_timeout(limit), kernel)
+        return _aborted(work, timeout_finding(limit), kernel)
     if row["error"] or row["text"]:
-        return _aborted(work, of_error(row["error"], row["text"]), kernel)
+        return _aborted(work, error_finding(row["error"], row["text"]), kernel)
     places = [k for k, a in enumerate(launch.args) if isinstance(a, Array)]
     after = [[arrays[f"{number}.{run}.{k}"] for k in places] for run in range(len(POISONS))]
-    findings = trespasses(launch, kernel, after)
+    findings = illegal_writes(launch, kernel, after)
     outputs, unwritten = {}, {}
     for at, k in enumerate(places):
         array = launch.args[k]
         if not isinstance(array, Array) or not array.read_back:
             continue
-        left = written(array, [held[at] for held in after])
+        left = read_buffer(array, [held[at] for held in after])
         outputs[k] = left.value
         if left.unwritten is not None:
             unwritten[k] = left.unwritten
         if not left.repeats:
-            findings.append(_differs(kernel.parameters[k].name or array.name))
+            findings.append(_nondeterministic(kernel.parameters[k].name or array.name))
     return Trace(
         "gpu",
-        tuple(placed(finding, work.program, kernel) for finding in findings),
+        tuple(at_kernel_line(finding, work.program, kernel) for finding in findings),
         outputs,
         unwritten,
         resources=_resources(work.facts, launch, row),
@@ -218,7 +225,7 @@ def _trace(
     )
 
 
-def _resources(facts: Facts, launch: Launch, row: Mapping[str, Any]) -> Resources:
+def _resources(facts: DeviceInfo, launch: Launch, row: Mapping[str, Any]) -> Resources:
     digits = facts.architecture.removeprefix("sm_")
     shared = row["static_shared_bytes"] + launch.shared
     capability = (int(digits[:-1]), int(digits[-1]))
@@ -236,20 +243,22 @@ def _kernel(program: Program, launch: Launch) -> Kernel:
     return kernel
 
 
-def _unlaunchable(program: Program, launch: Launch) -> Finding | None:
+def _launch_problem(program: Program, launch: Launch) -> Finding | None:
     """Why there is nothing to launch, before CUDA is asked; None when there is."""
     kernel = program.kernel(launch.kernel)
     if kernel is None:
-        return of_error("CUDA_ERROR_NOT_FOUND", "")
+        return error_finding("CUDA_ERROR_NOT_FOUND", "")
     return launch_error(launch, kernel)
 
 
-def _aborted(work: _Work, finding: Finding, kernel: Kernel | None = None) -> Trace:
+def _aborted(work: _Job, finding: Finding, kernel: Kernel | None = None) -> Trace:
     toolchain = {**work.program.toolchain, **work.facts.toolchain}
-    return Trace("gpu", (placed(finding, work.program, kernel),), toolchain=toolchain, ended=False)
+    return Trace(
+        "gpu", (at_kernel_line(finding, work.program, kernel),), toolchain=toolchain, ended=False
+    )
 
 
-def _differs(name: str) -> Finding:
+def _nondeterministic(name: str) -> Finding:
     return Finding(
         "race",
         "info",

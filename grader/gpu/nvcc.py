@@ -23,6 +23,7 @@ from grader.compile.entries import kernels
 from grader.compile.lexical import code
 from grader.compile.program import Program
 from grader.faults import MachineFault, StudentFault
+from grader.gpu import nvcc_child
 from grader.gpu.devices import Toolkit, library_folder, toolkit
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, describe_sandbox, run_sandboxed
@@ -55,7 +56,7 @@ def compile_cubin(program: Program, architecture: str) -> bytes:
     return build(program, architecture).cubin
 
 
-def as_built(program: Program, architecture: str) -> Program:
+def with_nvcc_ptx(program: Program, architecture: str) -> Program:
     """The program with nvcc's PTX, kernels and resources in place of NVRTC's."""
     built = build(program, architecture)
     declared = declarations(code(program.source))
@@ -78,11 +79,11 @@ def build(program: Program, architecture: str) -> Built:
         raise MachineFault("nvcc is not installed", fix="install the CUDA toolkit 13.0")
     folder = user_folder()
     options = [OPTIONS, DEBUG_OPTIONS]
-    asked = (program.source, program.file, architecture, options, known_release(tools))
+    asked = (program.source, program.file, architecture, options, cached_release(tools))
     key = key_of("nvcc", FORMAT, *asked)
     kept = load(folder, key)
     if kept is None:
-        kept = _compiled(program, architecture, tools)
+        kept = _compile(program, architecture, tools)
         store(folder, key, kept)
     return Built(**{**kept, "cubin": base64.b64decode(kept["cubin"])})
 
@@ -97,7 +98,7 @@ def release(tools: Toolkit) -> str:
     return found[1] if found else "unknown"
 
 
-def known_release(tools: Toolkit) -> str:
+def cached_release(tools: Toolkit) -> str:
     """`release`, asked once for each file that nvcc is, then remembered. Raises MachineFault."""
     try:
         file = tools.nvcc.stat()
@@ -111,7 +112,7 @@ def known_release(tools: Toolkit) -> str:
     return str(known)
 
 
-def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, Any]:
+def _compile(program: Program, architecture: str, tools: Toolkit) -> dict[str, Any]:
     """The fields of a Built as JSON."""
     request = {
         "source": program.source,
@@ -124,7 +125,7 @@ def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, 
     libraries = library_folder()
     readable = (tools.root, *((libraries,) if libraries else ()))
     outside_usr = tuple(p for p in readable if Path("/usr") not in p.parents)
-    step = "grader.gpu.nvcc_child:build"
+    step = f"{nvcc_child.__name__}:{nvcc_child.build.__name__}"
     with _scratch() as scratch:
         variables = {
             "PATH": f"{tools.nvcc.parent}:/usr/local/bin:/usr/bin:/bin",
@@ -142,7 +143,7 @@ def _compiled(program: Program, architecture: str, tools: Toolkit) -> dict[str, 
                 raise MachineFault(what, fix="grade fewer at a time") from death
             raise StudentFault(what, findings=(_finding(program, 0, what),)) from death
     if "cubin" not in reply.arrays:
-        raise _refused(program, str(reply.value["refused"]))
+        raise _compile_fault(program, str(reply.value["refused"]))
     cubin = base64.b64encode(reply.arrays["cubin"].tobytes()).decode()
     return {**reply.value, "cubin": cubin}
 
@@ -158,7 +159,7 @@ def _scratch() -> Iterator[str]:
         yield folder
 
 
-def _refused(program: Program, log: str) -> StudentFault | MachineFault:
+def _compile_fault(program: Program, log: str) -> StudentFault | MachineFault:
     errors = tuple(_finding(program, int(m[1]), m[2]) for m in _ERROR.finditer(log))
     errors += tuple(_finding(program, 0, m[1]) for m in _ASSEMBLER.finditer(log))
     if not errors:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from grader.compile.nvrtc import entry_names
 
-_KEPT = "kernel.ptx"  # PyCUDA names the source kernel.cu
-_FILE = re.compile(r'^(\s*\.file\s+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re.MULTILINE)
+_PTX_NAME = "kernel.ptx"  # PyCUDA names the source kernel.cu
+_FILE_DIRECTIVE = re.compile(r'^(\s*\.file\s+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re.MULTILINE)
 
 
 def build(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:
@@ -36,9 +36,12 @@ def build(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[s
             debug_ptx, refused_debug = debug.result()
         if not cubin or not debug_ptx:
             return {"refused": refused or refused_debug}, {}
-        ptx = (Path(kept) / _KEPT).read_text(errors="replace")
+        ptx = (Path(kept) / _PTX_NAME).read_text(errors="replace")
     log = next((text for w in said if "ptxas info" in (text := str(w.message))), "")
-    texts = [_named(text, request["file"]) for text in (ptx, debug_ptx.decode(errors="replace"))]
+    texts = [
+        _with_source_name(text, request["file"])
+        for text in (ptx, debug_ptx.decode(errors="replace"))
+    ]
     told = {"log": log, "ptx": texts[0], "debug_ptx": texts[1], "names": entry_names(texts)}
     return told, {"cubin": np.frombuffer(cubin, np.uint8)}
 
@@ -63,6 +66,6 @@ def _nvcc(request: Any, options: list[str], target: str) -> tuple[bytes, str]:
     return made, ""
 
 
-def _named(ptx: str, file: str) -> str:
+def _with_source_name(ptx: str, file: str) -> str:
     """The PTX with the submission's own name for its source, and no folder in any name."""
-    return _FILE.sub(r"\1\2", ptx).replace('"kernel.cu"', f'"{file}"')
+    return _FILE_DIRECTIVE.sub(r"\1\2", ptx).replace('"kernel.cu"', f'"{file}"')

@@ -15,55 +15,55 @@ from typing import Any
 from numpy.typing import NDArray
 
 from grader.gpu.devices import Toolkit
-from grader.gpu.session import allocated, context
+from grader.gpu.session import allocate, context
 from grader.sandbox.launches import Arrays
 
 # What a GPU can do at best, measured with kernels of our own: the roofline of a report.
 
-COPIED = 256 << 20
+COPY_BYTES = 256 << 20
 """Bytes that the copy kernel reads, and writes; several times any L2 cache."""
 
-ROUNDS, CHAINS, TURNS = 1024, 8, 16
+ROUNDS, CHAINS, UNROLL = 1024, 8, 16
 THREADS = 256
-TIMES = 7
+REPEATS = 7
 
 
-def peaks(cuda: Any, own: Any) -> dict[str, float]:
+def measure_peaks(cuda: Any, own: Any) -> dict[str, float]:
     """Bytes copied a second, read and written both counted, and float32 operations a second of
     fused multiply-adds, two each. `own` is the module of kernels.cu.
     """
     return {
-        "copy_bytes_per_second": 2 * COPIED / _copying(cuda, own),
-        "fma_flop_per_second": _multiplying(cuda, own),
+        "copy_bytes_per_second": 2 * COPY_BYTES / _copy_seconds(cuda, own),
+        "fma_flop_per_second": _fma_rate(cuda, own),
     }
 
 
-def _copying(cuda: Any, own: Any) -> float:
-    to, source = allocated(cuda, COPIED), allocated(cuda, COPIED)
-    cuda.memset_d32(source, 1, COPIED // 4)
-    copy, count = own.get_function("copy").prepare("PPI"), COPIED // 16
+def _copy_seconds(cuda: Any, own: Any) -> float:
+    to, source = allocate(cuda, COPY_BYTES), allocate(cuda, COPY_BYTES)
+    cuda.memset_d32(source, 1, COPY_BYTES // 4)
+    copy, count = own.get_function("copy").prepare("PPI"), COPY_BYTES // 16
     blocks = (count // THREADS, 1)
-    return seconds(
+    return median_seconds(
         cuda, lambda: copy.prepared_async_call(blocks, (THREADS, 1, 1), None, int(to),
                                                int(source), count)
     )  # fmt: skip
 
 
-def _multiplying(cuda: Any, own: Any) -> float:
+def _fma_rate(cuda: Any, own: Any) -> float:
     processors = cuda.Device(0).get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
-    out, blocks = allocated(cuda, 4 * THREADS), (8 * processors, 1)
+    out, blocks = allocate(cuda, 4 * THREADS), (8 * processors, 1)
     chains = own.get_function("multiply_add").prepare("PffI")
-    took = seconds(
+    took = median_seconds(
         cuda, lambda: chains.prepared_async_call(blocks, (THREADS, 1, 1), None, int(out), 0.999,
                                                  0.001, ROUNDS)
     )  # fmt: skip
-    return float(2 * blocks[0] * THREADS * ROUNDS * CHAINS * TURNS) / took
+    return float(2 * blocks[0] * THREADS * ROUNDS * CHAINS * UNROLL) / took
 
 
-def seconds(cuda: Any, launch: Any) -> float:
+def median_seconds(cuda: Any, launch: Any) -> float:
     """The median time of a launch by CUDA's events, the first one not counted."""
     times = []
-    for _ in range(TIMES + 1):
+    for _ in range(REPEATS + 1):
         start, stop = cuda.Event(), cuda.Event()
         start.record()
         launch()
@@ -78,7 +78,7 @@ NO_TRANSPOSE = 0
 LIBRARIES = ("libcublasLt.so", "libcublas.so")  # the second needs the first
 
 
-def libraries(tools: Toolkit) -> tuple[Path, ...]:
+def cublas_libraries(tools: Toolkit) -> tuple[Path, ...]:
     """The toolkit's libraries of LIBRARIES in that order; empty when one is not there."""
     folders = (tools.root / "lib64", *sorted(tools.root.glob("targets/*/lib")))
     for folder in folders:
@@ -88,7 +88,7 @@ def libraries(tools: Toolkit) -> tuple[Path, ...]:
     return ()
 
 
-def speed(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arrays]:
+def cublas_rate(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arrays]:
     """Operations a second, 2 m n k over the time, of the product with the request's "sizes" m, n
     and k; 0 when cuBLAS does not work here. grader.sandbox.call calls it by name.
     """
@@ -96,18 +96,18 @@ def speed(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arra
 
     m, n, k = request["sizes"]
     with context(cuda):
-        if (opened := cublas(request["libraries"])) is None:
+        if (opened := load_cublas(request["libraries"])) is None:
             return 0.0, {}
-        held = tuple(allocated(cuda, 4 * count) for count in (m * k, k * n, m * n))
+        held = tuple(allocate(cuda, 4 * count) for count in (m * k, k * n, m * n))
         for memory, count in zip(held, (m * k, k * n), strict=False):
             cuda.memset_d32(memory, 0x3F000001, count)  # floats a little above one half
-        multiply = product(*opened, (m, n, k), held)
+        multiply = make_product(*opened, (m, n, k), held)
         if multiply():
             return 0.0, {}
-        return 2.0 * m * n * k / seconds(cuda, multiply), {}
+        return 2.0 * m * n * k / median_seconds(cuda, multiply), {}
 
 
-def cublas(paths: Sequence[str]) -> tuple[Any, Any] | None:
+def load_cublas(paths: Sequence[str]) -> tuple[Any, Any] | None:
     """cuBLAS and a handle in the current context; None when it does not work here. `paths` are
     those of LIBRARIES, in that order.
     """
@@ -122,7 +122,7 @@ def cublas(paths: Sequence[str]) -> tuple[Any, Any] | None:
     return loaded[-1], handle
 
 
-def product(
+def make_product(
     library: Any, handle: Any, sizes: tuple[int, int, int], held: Sequence[Any]
 ) -> Callable[[], int]:
     """A call that enqueues C = A B and returns cuBLAS' status, 0 when all is well.

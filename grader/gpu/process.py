@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.faults import MachineFault
+from grader.gpu import launch_child
 from grader.gpu.devices import (
     Device,
     driver_version,
@@ -18,18 +19,18 @@ from grader.gpu.devices import (
     quarantine,
     toolkit,
 )
-from grader.gpu.nvcc import known_release
-from grader.gpu.session import LOCK
+from grader.gpu.nvcc import cached_release
+from grader.gpu.session import LOCK_VARIABLE
 from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
 
-START = 30.0
+START_SECONDS = 30.0
 """Seconds that a child may take to import PyCUDA and to get a context, at most."""
 
 FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Facts:
+class DeviceInfo:
     """One GPU: its name, "sm_90", and what else belongs in a grade's provenance."""
 
     architecture: str
@@ -38,25 +39,25 @@ class Facts:
 
 def call_on(
     device: Device,
-    step: str,
+    step: Callable[[Any, Mapping[str, NDArray[Any]]], Any],
     request: Any,
     arrays: Mapping[str, NDArray[Any]],
     limits: Limits,
     readable: tuple[Any, ...] = (),
 ) -> Reply:
-    """Run "module:function" of `grader.gpu` in a child that sees this GPU and no other."""
+    """Run a function of `grader.gpu` in a child process that sees this GPU and no other."""
     libraries = library_folder()
     lock = lock_file(device)
     variables = {
         "LD_LIBRARY_PATH": str(libraries or ""),
         "CUDA_CACHE_DISABLE": "1",
-        LOCK: str(lock),
+        LOCK_VARIABLE: str(lock),
     }
     if device.uuid:
         variables["CUDA_VISIBLE_DEVICES"] = device.uuid
     seen = [path for path in (libraries, lock) if path is not None and path.exists()]
     return run_sandboxed(
-        f"grader.gpu.{step}",
+        f"{step.__module__}:{step.__name__}",
         request,
         arrays,
         limits=limits,
@@ -66,14 +67,14 @@ def call_on(
     )
 
 
-def facts_of(device: Device) -> Facts:
+def device_info(device: Device) -> DeviceInfo:
     """What CUDA says of a GPU; asked once for each driver, then remembered."""
     tools = toolkit()
-    nvcc = known_release(tools) if tools else ""
+    nvcc = cached_release(tools) if tools else ""
     key = key_of("gpu", FORMAT, device.name, driver_version(), nvcc)
     told = load(user_folder(), key)
     if told is None:
-        told = _described(device)
+        told = _query_device(device)
         store(user_folder(), key, told)
     toolchain = {
         "device": told["name"],
@@ -82,22 +83,24 @@ def facts_of(device: Device) -> Facts:
         "pycuda": told["pycuda"],
         "nvcc": nvcc,
     }
-    return Facts(told["architecture"], toolchain)
+    return DeviceInfo(told["architecture"], toolchain)
 
 
-def _described(device: Device) -> Any:
+def _query_device(device: Device) -> Any:
     try:
-        return call_on(device, "step:describe", {}, {}, Limits(wall=START, memory=0)).value
+        return call_on(
+            device, launch_child.describe, {}, {}, Limits(wall=START_SECONDS, memory=0)
+        ).value
     except SandboxFailure as death:
         what = f"CUDA does not say what {device.model} is: {death.detail}"
         fix = "see nvidia-smi and `grader doctor`"
         raise MachineFault(what, where=str(device.node), fix=fix) from death
 
 
-def healthy(device: Device) -> str:
+def health_problem(device: Device) -> str:
     """Empty when a known kernel gives the right numbers on `device`, else what went wrong."""
     try:
-        reply = call_on(device, "step:probe", {}, {}, Limits(wall=START, memory=0))
+        reply = call_on(device, launch_child.probe, {}, {}, Limits(wall=START_SECONDS, memory=0))
     except SandboxFailure as death:
         return f"the probe died: {death.detail}"
     except MachineFault as fault:
@@ -105,14 +108,14 @@ def healthy(device: Device) -> str:
     return "" if reply.value is True else "a known kernel gives wrong numbers"
 
 
-def examine(device: Device, death: SandboxFailure) -> None:
+def check_after_death(device: Device, death: SandboxFailure) -> None:
     """After a child's death: whether the GPU still works, and whose fault it was. Raises
     MachineFault when the machine failed; returns when the launch did.
 
     A kernel takes no memory of the host, so that a child which got none, or was killed for it,
     tells nothing of the submission.
     """
-    probe(device)
+    require_healthy(device)
     if death.reason == "memory":
         raise MachineFault(
             f"the GPU's process died: {death.detail}",
@@ -121,9 +124,9 @@ def examine(device: Device, death: SandboxFailure) -> None:
         )
 
 
-def probe(device: Device) -> None:
+def require_healthy(device: Device) -> None:
     """After a failure: use the GPU again only if it still works. Raises MachineFault."""
-    if problem := healthy(device):
+    if problem := health_problem(device):
         quarantine(device, problem)
         raise MachineFault(
             f"{device.model} no longer works: {problem}",

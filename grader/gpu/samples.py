@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.gpu.speedup import counted, interval, paired, settled
+from grader.gpu.speedup import counted_pairs, is_settled, make_pairs, median_interval
 from grader.sandbox.launches import Arrays
 
 # The GPU's clock as NVML tells it: a clock that drops makes a kernel look slower than it is.
 
-DROP = 0.9
+THROTTLE_RATIO = 0.9
 """A pair counts while the clock is at least this share of the highest that was seen."""
 
 
@@ -34,7 +34,7 @@ class Clock:
             return 0
 
 
-def clock_of(bus: str) -> Clock:
+def open_clock(bus: str) -> Clock:
     """The clock of the GPU at that PCI address; one that knows nothing where NVML is missing."""
     try:
         import pynvml
@@ -47,36 +47,36 @@ def clock_of(bus: str) -> Clock:
         return Clock()
 
 
-def dropped(clocks: Sequence[int]) -> tuple[bool, ...]:
+def throttled(clocks: Sequence[int]) -> tuple[bool, ...]:
     """For each pair whether the clock had dropped when it ran; 0 is a clock that nobody told."""
     highest = max(clocks, default=0)
-    return tuple(0 < clock < DROP * highest for clock in clocks)
+    return tuple(0 < clock < THROTTLE_RATIO * highest for clock in clocks)
 
 
-BASELINE, SUBMISSION, OWN = 0, 1, 2
-BASE = "base"
+BASELINE, SUBMISSION, EMPTY_KERNEL = 0, 1, 2
+BASELINE_PREFIX = "base"
 """What stands before the pair in the names of the baseline's outputs."""
 
-SURE = 4
+ALWAYS_VERIFIED = 4
 """Pairs in each of which the baseline's output is verified; then it is in ever fewer."""
 
-FEWEST = 20
+MIN_PAIRS = 20
 """Pairs that a measurement has even when its time is spent."""
 
-LOOK = 10
+LOOK_INTERVAL = 10
 """Pairs from one look at whether enough is known to the next, once there are as many as the plan
 asks for at least: a look goes through all of them, and takes as long as a pair does."""
 
-HOPELESS = 8
+HOPELESS_PAIRS = 8
 """Pairs after which a kernel far below the minimum is believed to be that slow."""
 
 
-def is_checked(seed: bytes, pair: int) -> bool:
+def is_baseline_verified(seed: bytes, pair: int) -> bool:
     """Whether the baseline's output of that pair is verified too. Of the pairs from n / 2 to n,
     as of any that far apart, SURE * log(2) are; which ones nobody knows who has not the seed.
     """
     digest = hmac.new(seed, f"baseline\0{pair}".encode(), hashlib.sha256).digest()
-    return int.from_bytes(digest, "little") % (pair // SURE + 1) == 0
+    return int.from_bytes(digest, "little") % (pair // ALWAYS_VERIFIED + 1) == 0
 
 
 @dataclass
@@ -91,24 +91,24 @@ class Record:
     overhead: float = 0.0
     empty: float = 0.0
     stopped: str = ""
-    culprit: int = OWN
+    culprit: int = EMPTY_KERNEL
     error: str = ""
     text: str = ""
 
     def ratios(self) -> list[float]:
         """Of the pairs that count, as the parent will count them."""
-        pairs = paired(self.times, dropped(self.clocks), self.overhead, self.empty)
-        return [pair.ratio for pair in counted(pairs)]
+        pairs = make_pairs(self.times, throttled(self.clocks), self.overhead, self.empty)
+        return [pair.ratio for pair in counted_pairs(pairs)]
 
 
-def wanted(record: Record, plan: Mapping[str, Any], spent: float) -> bool:
+def needs_more_pairs(record: Record, plan: Mapping[str, Any], spent: float) -> bool:
     """Whether another pair is to be measured, after so many seconds."""
     pairs = len(record.times) - 1  # the first only warms up
-    if pairs >= plan["most"] or (spent > plan["budget"] and pairs >= FEWEST):
+    if pairs >= plan["most"] or (spent > plan["budget"] and pairs >= MIN_PAIRS):
         return False
-    if pairs > plan["least"] and (pairs - plan["least"]) % LOOK:
+    if pairs > plan["least"] and (pairs - plan["least"]) % LOOK_INTERVAL:
         return True
     ratios = record.ratios()
-    if len(ratios) >= HOPELESS and interval(ratios)[1] < plan["minimum"] / 2:
+    if len(ratios) >= HOPELESS_PAIRS and median_interval(ratios)[1] < plan["minimum"] / 2:
         return False
-    return not settled(ratios, plan["minimum"], plan["full"], plan["least"])
+    return not is_settled(ratios, plan["minimum"], plan["full"], plan["least"])

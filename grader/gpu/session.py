@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.faults import LabFault, MachineFault
-from grader.gpu.devices import share
+from grader.gpu.devices import share_lock
 
 PAUSES = (20e-6, 2e-3)
 
-LOCK = "WARPGRADE_GPU_LOCK"
+LOCK_VARIABLE = "WARPGRADE_GPU_LOCK"
 """The variable that names the lock file of this process' GPU."""
 
 
@@ -38,7 +38,7 @@ class Failure:
 @contextmanager
 def context(cuda: Any) -> Iterator[Any]:
     """A context on the one GPU that this process sees; always popped, or PyCUDA aborts."""
-    share(os.environ.get(LOCK))
+    share_lock(os.environ.get(LOCK_VARIABLE))
     try:
         cuda.init()
         made = cuda.Device(0).make_context()
@@ -51,7 +51,7 @@ def context(cuda: Any) -> Iterator[Any]:
         made.pop()
 
 
-def ended(event: Any, limit: float) -> bool:
+def wait_for(event: Any, limit: float) -> bool:
     """Wait until the GPU has reached `event`, `limit` seconds at most. Raises cuda.Error."""
     deadline, pause = time.monotonic() + limit, PAUSES[0]
     while not event.query():
@@ -62,7 +62,7 @@ def ended(event: Any, limit: float) -> bool:
     return True
 
 
-def allocated(cuda: Any, size: int) -> Any:
+def allocate(cuda: Any, size: int) -> Any:
     """Device memory. MachineFault when there is none."""
     try:
         return cuda.mem_alloc(max(size, 1))
@@ -89,7 +89,7 @@ def by_value(value: int | float | bool, dtype: str) -> Any:
     return held.view({"bool": np.uint8, "float16": np.uint16}.get(dtype, dtype))
 
 
-def unpin() -> None:
+def reset_persisting_l2() -> None:
     """Make every line of the L2 cache evictable. A kernel may ask (evict_last) that lines stay,
     and a flush leaves those: its next inputs would be there, or the baseline lack the room.
     """
@@ -104,7 +104,7 @@ def leak(*things: Any) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
-def failure(message: str) -> Failure:
+def error_state(message: str) -> Failure:
     """What CUDA says: its own name for a sticky error, else the one whose text is in `message`."""
     driver = ctypes.CDLL("libcuda.so.1")
     code = driver.cuCtxSynchronize()

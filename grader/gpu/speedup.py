@@ -23,10 +23,10 @@ from grader.launch import Finding, Launch
 # inequality), however long one looks. The values of m at which it has not are the interval: it lies
 # between two order statistics. Nothing is assumed of the noise but that it treats each pair alike.
 
-LEAST = 50
+MIN_RATIOS = 50
 """Pairs below which nothing is settled: their median is good to a quarter of one pair's noise."""
 
-CLOSE = 0.01
+NARROW = 0.01
 """An interval this narrow, as a share of full - minimum, moves no points worth telling."""
 
 NOISY = 0.05
@@ -36,21 +36,21 @@ MAD_TO_SIGMA = 1.4826
 """Standard deviations in a median absolute deviation, for a normal distribution."""
 
 
-def interval(ratios: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+def median_interval(ratios: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
     """The values that the ratios' true median may have: from low to high, both included.
 
     Right with probability `confidence` at least, whatever the ratios' distribution is and
     whatever rule stopped the sampling. (0, infinity) while there are too few ratios. A tie with
     an end keeps the end.
     """
-    place = rank(len(ratios), confidence)
+    place = interval_rank(len(ratios), confidence)
     if not place:
         return 0.0, math.inf
     ordered = sorted(ratios)
     return ordered[place - 1], ordered[-place]
 
 
-def rank(count: int, confidence: float = 0.95) -> int:
+def interval_rank(count: int, confidence: float = 0.95) -> int:
     """The interval's ends among `count` ratios: the rank-th smallest and the rank-th largest, from
     1; 0 while there is none. So many ratios below m (or above it) refute that m is the median.
     """
@@ -59,19 +59,21 @@ def rank(count: int, confidence: float = 0.95) -> int:
     return bisect_right(below, affordable, key=lambda s: math.log2(math.comb(count, s)))
 
 
-def settled(ratios: Sequence[float], minimum: float, full: float, least: int = LEAST) -> bool:
+def is_settled(
+    ratios: Sequence[float], minimum: float, full: float, least: int = MIN_RATIOS
+) -> bool:
     """Whether more pairs would change nothing. Never below `least` pairs."""
-    return len(ratios) >= least and is_known(*interval(ratios), minimum, full)
+    return len(ratios) >= least and decides_points(*median_interval(ratios), minimum, full)
 
 
-def is_known(low: float, high: float, minimum: float, full: float) -> bool:
+def decides_points(low: float, high: float, minimum: float, full: float) -> bool:
     """Whether an interval tells the points: it lies below `minimum` or above `full`, or it is so
     narrow that what is left of it hardly moves them.
     """
-    return high < minimum or low > full or high - low <= CLOSE * (full - minimum)
+    return high < minimum or low > full or high - low <= NARROW * (full - minimum)
 
 
-def share(ratio: float, minimum: float, full: float) -> float:
+def points_share(ratio: float, minimum: float, full: float) -> float:
     """The share of the points, 0 to 1, that a ratio earns: none up to `minimum`, growing evenly
     to all of them at `full`.
     """
@@ -94,7 +96,7 @@ class Estimate:
         """Whether it is to be measured again, and then looked at by a person: points are not
         known, and either `minimum` may be missed or the noise has moved the median.
         """
-        if is_known(self.low, self.high, minimum, full):
+        if decides_points(self.low, self.high, minimum, full):
             return False
         return self.low <= minimum or self.sigma > NOISY
 
@@ -102,7 +104,7 @@ class Estimate:
 def estimate(ratios: Sequence[float]) -> Estimate:
     """The median, interval and noise of at least one ratio."""
     middle = median(ratios)
-    low, high = interval(ratios)
+    low, high = median_interval(ratios)
     sigma = MAD_TO_SIGMA * median(abs(ratio - middle) for ratio in ratios) / middle
     return Estimate(middle, low, high, sigma, len(ratios))
 
@@ -153,11 +155,11 @@ class Pair:
         return self.baseline / self.submission
 
 
-SHORTEST = 1e-9
+MIN_SECONDS = 1e-9
 """Seconds that a launch takes at least, where an empty kernel's are not known."""
 
 
-def paired(
+def make_pairs(
     times: Sequence[tuple[float, float]],
     throttled: Sequence[bool],
     overhead: float,
@@ -169,19 +171,19 @@ def paired(
     The first only warms up and is left out. Who stops a measurement and who judges it both look
     at these: what the events cost moves the ratio of two short kernels.
     """
-    least = max(empty - overhead, SHORTEST)
+    least = max(empty - overhead, MIN_SECONDS)
     return tuple(
         Pair(max(a - overhead, least), max(b - overhead, least), drop)
         for (a, b), drop in zip(times, throttled, strict=True)
     )[1:]
 
 
-def counted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+def counted_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     """Those that count: the ones that ran at full clock, where they are enough for an interval;
     else all of them, since a GPU that throttles most of the time is as fast as that.
     """
     sound = tuple(pair for pair in pairs if not pair.throttled)
-    return sound if rank(len(sound)) else tuple(pairs)
+    return sound if interval_rank(len(sound)) else tuple(pairs)
 
 
 @dataclass(frozen=True)
@@ -209,4 +211,4 @@ class Timing:
     @property
     def ratios(self) -> tuple[float, ...]:
         """The ratios that count."""
-        return tuple(pair.ratio for pair in counted(self.pairs))
+        return tuple(pair.ratio for pair in counted_pairs(self.pairs))

@@ -17,20 +17,44 @@ from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Kernel, Program
 from grader.faults import LabFault, MachineFault
-from grader.gpu.buffers import GUARD, strays
-from grader.gpu.devices import Device, alike, driver_version, held, lacking, toolkit
-from grader.gpu.launches import SIMULATE, of_death, of_error, of_timeout, placed
+from grader.gpu import peaks, timing_child
+from grader.gpu.buffers import GUARD, guard_band_findings
+from grader.gpu.devices import (
+    Device,
+    acquire_device,
+    driver_version,
+    missing_requirement,
+    same_model_devices,
+    toolkit,
+)
+from grader.gpu.launches import (
+    USE_SIMULATOR,
+    at_kernel_line,
+    death_finding,
+    error_finding,
+    timeout_finding,
+)
 from grader.gpu.nvcc import compile_cubin
-from grader.gpu.peaks import libraries
-from grader.gpu.process import START, call_on, examine, facts_of, probe
-from grader.gpu.samples import BASE, BASELINE, FEWEST, SUBMISSION, dropped
-from grader.gpu.speedup import Timing, TimingPlan, Verify, paired
-from grader.gpu.timing_verification import arrays_of, believe, spoilt_baseline, wrong_outputs
+from grader.gpu.process import (
+    START_SECONDS,
+    call_on,
+    check_after_death,
+    device_info,
+    require_healthy,
+)
+from grader.gpu.samples import BASELINE, BASELINE_PREFIX, MIN_PAIRS, SUBMISSION, throttled
+from grader.gpu.speedup import Timing, TimingPlan, Verify, make_pairs
+from grader.gpu.timing_verification import (
+    array_arguments,
+    baseline_findings,
+    submission_findings,
+    validate_reply,
+)
 from grader.launch import Array, Finding, Launch
 from grader.sandbox.call import Limits, Reply, SandboxFailure
 from grader.sandbox.launches import pack_launches
 
-KEPT_BYTES = 5 << 28
+OUTPUT_BYTES = 5 << 28
 """Bytes of the submission's timed outputs that are handed back for verification, at most: a
 machine takes about a second to move and to verify a gigabyte of them. A kernel that leaves more in
 FEWEST launches has no more than those."""
@@ -39,7 +63,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Question:
+class Measurement:
     """What is timed: the submission's program and the plan, both kernels known to exist."""
 
     program: Program
@@ -51,59 +75,59 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
     """Pairs of timed launches on the first GPU that is free, each of the submission's outputs
     verified. Raises MachineFault, LabFault (the baseline fails) and StudentFault (nvcc refuses).
     """
-    if (missing := lacking()) is not None:
+    if (missing := missing_requirement()) is not None:
         raise missing
-    found = alike()
-    architecture = facts_of(found[0]).architecture
-    if (refused := _refused(program, plan.launch)) is not None:
+    found = same_model_devices()
+    architecture = device_info(found[0]).architecture
+    if (refused := _launch_problem(program, plan.launch)) is not None:
         return Timing((), findings=(refused,), ended=False)
-    question = Question(program, plan, (_kernel(plan.baseline, plan.baseline_launch),
+    question = Measurement(program, plan, (_kernel(plan.baseline, plan.baseline_launch),
                                         _kernel(program, plan.launch)))  # fmt: skip
-    cubins = build_to_time(plan.baseline) | {"cubin.1": compile_cubin(program, architecture)}
-    with held(found) as device:
-        name = facts_of(device).toolchain["device"]
+    cubins = build_baseline(plan.baseline) | {"cubin.1": compile_cubin(program, architecture)}
+    with acquire_device(found) as device:
+        name = device_info(device).toolchain["device"]
         try:
-            reply = _asked(question, cubins, device)
+            reply = _measure(question, cubins, device)
         except SandboxFailure as death:
-            examine(device, death)
-            lost = placed(of_death(death, plan.limit), program, question.kernels[1])
+            check_after_death(device, death)
+            lost = at_kernel_line(death_finding(death, plan.limit), program, question.kernels[1])
             return Timing((), findings=(lost,), ended=False, device=name)
         if reply.value["stopped"]:
-            probe(device)
-        peaks = reply.value["peaks"] | _cublas(plan.cublas, device)
-    return replace(_judged(question, reply, verify), device=name, peaks=peaks)
+            require_healthy(device)
+        measured = reply.value["peaks"] | _cublas(plan.cublas, device)
+    return replace(_to_timing(question, reply, verify), device=name, peaks=measured)
 
 
-def build_to_time(baseline: Program) -> dict[str, bytes]:
+def build_baseline(baseline: Program) -> dict[str, bytes]:
     """What a measurement needs beside the submission, compiled for this machine's GPU, from the
     cache where it is known. Raises MachineFault and StudentFault (nvcc refuses the baseline).
     """
-    if (missing := lacking()) is not None:
+    if (missing := missing_requirement()) is not None:
         raise missing
-    architecture = facts_of(alike()[0]).architecture
+    architecture = device_info(same_model_devices()[0]).architecture
     return {
-        "cubin.own": compile_cubin(own_kernels(), architecture),
+        "cubin.own": compile_cubin(timing_kernels(), architecture),
         "cubin.0": compile_cubin(baseline, architecture),
     }
 
 
-def own_kernels() -> Program:
+def timing_kernels() -> Program:
     """kernels.cu as a program; NVRTC never sees it."""
     source = files("grader.gpu").joinpath("kernels.cu").read_text(encoding="utf-8")
     return Program("kernels.cu", source, (), "", "", "")
 
 
-def most_pairs(plan: TimingPlan) -> int:
+def max_pairs(plan: TimingPlan) -> int:
     """How many pairs the bytes of their outputs allow, FEWEST at least."""
-    one = sum(a.nbytes + 2 * GUARD for _, a in arrays_of(plan.launch) if a.read_back)
-    return min(plan.most, max(KEPT_BYTES // max(one, 1), FEWEST))
+    one = sum(a.nbytes + 2 * GUARD for _, a in array_arguments(plan.launch) if a.read_back)
+    return min(plan.most, max(OUTPUT_BYTES // max(one, 1), MIN_PAIRS))
 
 
-def _asked(question: Question, cubins: Mapping[str, bytes], device: Device) -> Reply:
+def _measure(question: Measurement, cubins: Mapping[str, bytes], device: Device) -> Reply:
     plan = question.plan
     rows, arrays = pack_launches([_without_data(plan.baseline_launch), plan.launch])
     arrays |= {name: np.frombuffer(cubin, np.uint8) for name, cubin in cubins.items()}
-    most = most_pairs(plan)
+    most = max_pairs(plan)
     key = key_of("peaks", FORMAT, device.name, driver_version())
     known = load(user_folder(), key)
     request = {
@@ -121,13 +145,13 @@ def _asked(question: Question, cubins: Mapping[str, bytes], device: Device) -> R
             "limit": plan.limit,
         },
     }
-    wall = START + plan.budget + (FEWEST + 3) * 2 * plan.limit
-    one = sum(a.nbytes + 2 * GUARD for _, a in arrays_of(plan.launch))
+    wall = START_SECONDS + plan.budget + (MIN_PAIRS + 3) * 2 * plan.limit
+    one = sum(a.nbytes + 2 * GUARD for _, a in array_arguments(plan.launch))
     limits = Limits(wall=wall, cpu=wall, memory=0, output=(2 * most + 2) * one + (4 << 20))
     began = time.monotonic()
-    made = call_on(device, "rivals:measure", request, arrays, limits)
+    made = call_on(device, timing_child.measure, request, arrays, limits)
     took = time.monotonic() - began
-    reply = Reply(dict(believe(made.value, made.arrays, plan.launch, took)), made.arrays)
+    reply = Reply(dict(validate_reply(made.value, made.arrays, plan.launch, took)), made.arrays)
     if known is None and reply.value["peaks"]:
         store(user_folder(), key, reply.value["peaks"])
     reply.value["peaks"] = reply.value["peaks"] or known or {}
@@ -137,16 +161,16 @@ def _asked(question: Question, cubins: Mapping[str, bytes], device: Device) -> R
 def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, float]:
     """cuBLAS' speed on a product of these sizes, remembered; nothing where it does not work."""
     tools = toolkit()
-    paths = libraries(tools) if tools and sizes else ()
+    paths = peaks.cublas_libraries(tools) if tools and sizes else ()
     if not paths:
         return {}
     key = key_of("cublas", FORMAT, device.name, driver_version(), sizes, paths[-1].name)
     known = load(user_folder(), key)
     if known is None:
         request = {"sizes": sizes, "libraries": [str(path) for path in paths]}
-        limits = Limits(wall=START, memory=0)
+        limits = Limits(wall=START_SECONDS, memory=0)
         try:
-            reply = call_on(device, "cublas:speed", request, {}, limits, (paths[-1].parent,))
+            reply = call_on(device, peaks.cublas_rate, request, {}, limits, (paths[-1].parent,))
         except (SandboxFailure, MachineFault):
             return {}  # it is shown beside a speed that was measured, and decides nothing
         known = float(reply.value)
@@ -154,20 +178,22 @@ def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, flo
     return {"cublas_flop_per_second": known} if known else {}
 
 
-def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
+def _to_timing(question: Measurement, reply: Reply, verify: Verify) -> Timing:
     """The pairs; the first only warmed up. What is wrong with any timed launch is a finding."""
     told = reply.value
     overhead = told["overhead"]
-    pairs = paired(told["times"], dropped(told["clocks"]), overhead, told["empty"])
+    pairs = make_pairs(told["times"], throttled(told["clocks"]), overhead, told["empty"])
     ran = any(key[0].isdigit() for key in reply.arrays)
-    findings = [*stop(question.plan, told, ran), *_trespasses(question, reply)]
-    findings += spoilt_baseline(question.plan, reply.arrays, verify)
-    wrong, verified = wrong_outputs(question.plan, reply.arrays, verify)
+    findings = [*stop_findings(question.plan, told, ran), *_guard_findings(question, reply)]
+    findings += baseline_findings(question.plan, reply.arrays, verify)
+    wrong, verified = submission_findings(question.plan, reply.arrays, verify)
     clocks = tuple(told["clocks"][1:]) if any(told["clocks"]) else ()
     return Timing(
         pairs,
         overhead,
-        tuple(placed(f, question.program, question.kernels[1]) for f in (*findings, *wrong)),
+        tuple(
+            at_kernel_line(f, question.program, question.kernels[1]) for f in (*findings, *wrong)
+        ),
         ended=not told["stopped"],
         verified=verified,
         clocks=clocks,
@@ -175,7 +201,7 @@ def _judged(question: Question, reply: Reply, verify: Verify) -> Timing:
     )
 
 
-def stop(plan: TimingPlan, told: Mapping[str, Any], ran: bool) -> Iterator[Finding]:
+def stop_findings(plan: TimingPlan, told: Mapping[str, Any], ran: bool) -> Iterator[Finding]:
     """Why a launch ended the measurement, as the child told it; nothing when none did.
 
     A baseline that fails is no mistake of the student's, unless the submission `ran` before it: the
@@ -184,12 +210,12 @@ def stop(plan: TimingPlan, told: Mapping[str, Any], ran: bool) -> Iterator[Findi
     if not told["stopped"]:
         return
     late = told["stopped"] == "timeout"
-    finding = of_timeout(plan.limit) if late else of_error(told["error"], told["text"])
+    finding = timeout_finding(plan.limit) if late else error_finding(told["error"], told["text"])
     if told["culprit"] == SUBMISSION:
         yield finding
     elif ran:
         what = "launched after this kernel the lab's own fails: memory that is not this kernel's"
-        yield Finding("invalid-access", "error", f"{what} was written", hint=SIMULATE)
+        yield Finding("invalid-access", "error", f"{what} was written", hint=USE_SIMULATOR)
     elif told["culprit"] == BASELINE:
         where = plan.baseline.file
         raise LabFault(f"the baseline fails when it is timed: {finding.message}", where=where)
@@ -197,17 +223,17 @@ def stop(plan: TimingPlan, told: Mapping[str, Any], ran: bool) -> Iterator[Findi
         raise MachineFault(f"the GPU fails an empty kernel: {finding.message}")
 
 
-def _trespasses(question: Question, reply: Reply) -> Iterator[Finding]:
+def _guard_findings(question: Measurement, reply: Reply) -> Iterator[Finding]:
     """Writes beside a buffer: the outputs' after every launch, the inputs' in the end."""
     told: set[tuple[int, str]] = set()
     names = question.kernels[1].parameters
-    arrays = dict(arrays_of(question.plan.launch))
+    arrays = dict(array_arguments(question.plan.launch))
     for key, bytes_after in reply.arrays.items():
-        if key.startswith(BASE):
+        if key.startswith(BASELINE_PREFIX):
             continue
         index = int(key.partition(".")[2])
         array = replace(arrays[index], name=names[index].name or arrays[index].name)
-        for what, finding in strays(index, array, bytes_after):
+        for what, finding in guard_band_findings(index, array, bytes_after):
             if (index, what) not in told:
                 told.add((index, what))
                 yield finding
@@ -219,10 +245,10 @@ def _without_data(launch: Launch) -> Launch:
     return replace(launch, args=args)
 
 
-def _refused(program: Program, launch: Launch) -> Finding | None:
+def _launch_problem(program: Program, launch: Launch) -> Finding | None:
     kernel = program.kernel(launch.kernel)
     if kernel is None:
-        return of_error("CUDA_ERROR_NOT_FOUND", "")
+        return error_finding("CUDA_ERROR_NOT_FOUND", "")
     return launch_error(launch, kernel)
 
 

@@ -24,36 +24,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.gpu.buffers import GUARD, POISONS, guarded, moves
-from grader.gpu.peaks import peaks
+from grader.gpu.buffers import GUARD, POISONS, draw_moves, with_guard_bands
+from grader.gpu.peaks import measure_peaks
 from grader.gpu.samples import (
-    BASE,
     BASELINE,
+    BASELINE_PREFIX,
     SUBMISSION,
     Clock,
     Record,
-    clock_of,
-    is_checked,
-    wanted,
+    is_baseline_verified,
+    needs_more_pairs,
+    open_clock,
 )
 from grader.gpu.session import (
-    allocated,
+    allocate,
     by_value,
     context,
-    ended,
-    failure,
+    error_state,
     leak,
+    reset_persisting_l2,
     set_variables,
-    unpin,
+    wait_for,
 )
 from grader.launch import Array, Launch
 from grader.sandbox.launches import Arrays, unpack_launches
 
-TIMES = 40
+OVERHEAD_REPEATS = 40
 
 
 @dataclass(frozen=True)
-class Rival:
+class TimedKernel:
     """One of the two kernels, ready to be launched with the buffers' addresses."""
 
     function: Any
@@ -75,7 +75,7 @@ class Buffers:
     sink: Any
 
 
-class Hung(Exception):
+class LaunchTimeout(Exception):
     """A launch did not end in time."""
 
 
@@ -88,17 +88,17 @@ def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arra
 
     record, best = Record(), {}
     with context(cuda) as made:
-        bench = _bench(cuda, request, arrays)
+        bench = _make_bench(cuda, request, arrays)
         try:
             record.overhead = bench.around(None)
             record.empty = bench.around(bench.nothing())
             if request["peaks"]:
-                best = peaks(cuda, bench.own)
+                best = measure_peaks(cuda, bench.own)
             bench.run(record, made)
-        except Hung:
+        except LaunchTimeout:
             record.stopped = "timeout"
         except cuda.Error as error:
-            said = failure(str(error))
+            said = error_state(str(error))
             record.stopped, record.error, record.text = "error", said.error, said.text
         if record.stopped:
             leak(bench)
@@ -122,7 +122,7 @@ class Bench:
 
     cuda: Any
     own: Any
-    rivals: tuple[Rival, Rival]
+    rivals: tuple[TimedKernel, TimedKernel]
     buffers: Buffers
     clock: Clock
     plan: Mapping[str, Any]
@@ -133,19 +133,19 @@ class Bench:
         args = self.rivals[SUBMISSION].launch.args
         return [(k, a) for k, a in enumerate(args) if isinstance(a, Array)]
 
-    def nothing(self) -> Rival:
+    def nothing(self) -> TimedKernel:
         """An empty kernel."""
         launch = Launch("empty", (1, 1, 1), (1, 1, 1), ())
-        return Rival(self.own.get_function("empty").prepare([]), launch, ())
+        return TimedKernel(self.own.get_function("empty").prepare([]), launch, ())
 
-    def around(self, rival: Rival | None) -> float:
+    def around(self, rival: TimedKernel | None) -> float:
         """The median time in seconds between the two events around `rival`, or around nothing."""
-        return median(self.timed(rival, number) for number in range(TIMES))
+        return median(self.timed(rival, number) for number in range(OVERHEAD_REPEATS))
 
     def run(self, record: Record, made: Any) -> None:
         """Pair after pair until enough is known, the time is spent, or a launch fails."""
         began = time.monotonic()
-        while wanted(record, self.plan, time.monotonic() - began):
+        while needs_more_pairs(record, self.plan, time.monotonic() - began):
             self._pair(record)
         made.synchronize()
         for k, array in self.arrays:
@@ -159,15 +159,15 @@ class Bench:
         for side in (BASELINE, SUBMISSION) if pair % 2 == 0 else (SUBMISSION, BASELINE):
             record.culprit = side
             times[side] = self.timed(self.rivals[side], 2 * pair + side)
-            if side == SUBMISSION or is_checked(bytes.fromhex(self.plan["seed"]), pair):
-                prefix = BASE if side == BASELINE else ""
+            if side == SUBMISSION or is_baseline_verified(bytes.fromhex(self.plan["seed"]), pair):
+                prefix = BASELINE_PREFIX if side == BASELINE else ""
                 for k, array in self.arrays:
                     if array.read_back:
                         record.outputs[f"{prefix}{pair}.{k}"] = self._fetched(k, array)
         record.times.append((times[BASELINE], times[SUBMISSION]))
         record.clocks.append(self.clock.megahertz())
 
-    def timed(self, rival: Rival | None, number: int) -> float:
+    def timed(self, rival: TimedKernel | None, number: int) -> float:
         """One launch in seconds. Raises Hung when it takes too long, and cuda.Error."""
         drawn = {k: self._sent(k, array, number) for k, array in self.arrays}
         start, stop = self.cuda.Event(), self.cuda.Event()
@@ -184,16 +184,16 @@ class Bench:
                 shared_size=rival.launch.shared,
             )
         stop.record()
-        if not ended(stop, self.plan["limit"]):
+        if not wait_for(stop, self.plan["limit"]):
             leak(start, stop)
-            raise Hung
+            raise LaunchTimeout
         return float(start.time_till(stop)) / 1e3
 
     def _sent(self, k: int, array: Array, number: int) -> int:
         """Tell the device where the pieces of an input go; their length, 0 for one that stays."""
         if array.data is None or array.name in self.plan["fixed"]:
             return 0
-        moved = moves(array.shape, bytes.fromhex(self.plan["seed"]), number, array.name)
+        moved = draw_moves(array.shape, bytes.fromhex(self.plan["seed"]), number, array.name)
         self.cuda.memcpy_htod(self.buffers.starts[k], moved.starts)
         return moved.length
 
@@ -216,7 +216,7 @@ class Bench:
             )  # fmt: skip
 
     def _flush(self) -> None:
-        unpin()
+        reset_persisting_l2()
         count = self.buffers.flush_bytes // 16
         blocks = (min(-(-count // 256), 4096), 1)
         flush = self.own.get_function("flush").prepare("PIP")
@@ -230,38 +230,42 @@ class Bench:
         return held
 
 
-def _bench(cuda: Any, request: Any, arrays: Mapping[str, NDArray[Any]]) -> Bench:
+def _make_bench(cuda: Any, request: Any, arrays: Mapping[str, NDArray[Any]]) -> Bench:
     launches = unpack_launches(request["launches"], arrays)
     device = cuda.Device(0)
-    buffers = _buffers(cuda, launches[SUBMISSION], device)
+    buffers = _allocate_buffers(cuda, launches[SUBMISSION], device)
     rivals = [
-        _rival(cuda, arrays[f"cubin.{side}"], launches[side], request["symbols"][side], buffers)
+        _timed_kernel(
+            cuda, arrays[f"cubin.{side}"], launches[side], request["symbols"][side], buffers
+        )
         for side in (BASELINE, SUBMISSION)
     ]
     own = cuda.module_from_buffer(arrays["cubin.own"].tobytes())
-    clock = clock_of(device.pci_bus_id())
+    clock = open_clock(device.pci_bus_id())
     return Bench(cuda, own, (rivals[0], rivals[1]), buffers, clock, request["plan"])
 
 
-def _buffers(cuda: Any, launch: Launch, device: Any) -> Buffers:
+def _allocate_buffers(cuda: Any, launch: Launch, device: Any) -> Buffers:
     held, bases, starts = {}, {}, {}
     for k, array in enumerate(launch.args):
         if not isinstance(array, Array):
             continue
-        contents = guarded(k, array, POISONS[0])
-        held[k] = allocated(cuda, contents.nbytes)
+        contents = with_guard_bands(k, array, POISONS[0])
+        held[k] = allocate(cuda, contents.nbytes)
         cuda.memcpy_htod(held[k], contents)
         if array.data is not None:
-            bases[k] = allocated(cuda, array.nbytes)
+            bases[k] = allocate(cuda, array.nbytes)
             cuda.memcpy_htod(bases[k], np.ascontiguousarray(array.data, array.dtype))
-            starts[k] = allocated(cuda, moves(array.shape, b"", 0, "").starts.nbytes)
+            starts[k] = allocate(cuda, draw_moves(array.shape, b"", 0, "").starts.nbytes)
     flushed = 2 * int(device.get_attribute(cuda.device_attribute.L2_CACHE_SIZE))
-    flush = allocated(cuda, flushed)
+    flush = allocate(cuda, flushed)
     cuda.memset_d32(flush, 0, flushed // 4)
-    return Buffers(held, bases, starts, flush, flushed, allocated(cuda, 4))
+    return Buffers(held, bases, starts, flush, flushed, allocate(cuda, 4))
 
 
-def _rival(cuda: Any, cubin: NDArray[Any], launch: Launch, symbol: str, buffers: Buffers) -> Rival:
+def _timed_kernel(
+    cuda: Any, cubin: NDArray[Any], launch: Launch, symbol: str, buffers: Buffers
+) -> TimedKernel:
     module = cuda.module_from_buffer(cubin.tobytes())
     set_variables(cuda, module, launch.globals)
     values: Sequence[Any] = [
@@ -271,4 +275,4 @@ def _rival(cuda: Any, cubin: NDArray[Any], launch: Launch, symbol: str, buffers:
         for k, a in enumerate(launch.args)
     ]
     function = module.get_function(symbol).prepare([value.dtype for value in values])
-    return Rival(function, launch, tuple(values))
+    return TimedKernel(function, launch, tuple(values))

@@ -19,9 +19,10 @@ import numpy as np
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Program
 from grader.faults import MachineFault
-from grader.gpu.devices import alike, held, lacking, toolkit
+from grader.gpu import tools_child
+from grader.gpu.devices import acquire_device, missing_requirement, same_model_devices, toolkit
 from grader.gpu.nvcc import compile_cubin
-from grader.gpu.process import START, call_on, facts_of, probe
+from grader.gpu.process import START_SECONDS, call_on, device_info, require_healthy
 from grader.launch import Finding, Launch, OtherAccess
 from grader.sandbox.call import Limits, SandboxFailure
 from grader.sandbox.launches import pack_launches
@@ -31,7 +32,9 @@ from grader.sandbox.launches import pack_launches
 PROCESSES = 512
 """Threads too: a tool and what it watches have dozens each."""
 
-_ELSEWHERE = Path("/opt/nvidia")  # where Nsight Compute's parts lie when the toolkit only links it
+_NSIGHT_FOLDER = Path(
+    "/opt/nvidia"
+)  # where Nsight Compute's parts lie when the toolkit only links it
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,9 @@ def tool_path(name: str) -> Path | None:
     return Path(found) if found else None
 
 
-def required(name: str, package: str) -> Path:
+def require_tool(name: str, package: str) -> Path:
     """The tool's path. MachineFault when this machine has no such tool, or no GPU for it."""
-    if (missing := lacking()) is not None:
+    if (missing := missing_requirement()) is not None:
         what = f"{name} needs a GPU to watch, and {missing.what}"
         raise MachineFault(what, fix="leave the option out; the simulator needs none")
     path = tool_path(name)
@@ -64,7 +67,7 @@ def required(name: str, package: str) -> Path:
     return path
 
 
-def observed(
+def run_tools(
     program: Program, launches: Sequence[Launch], tools: Sequence[Sequence[str]], limit: float
 ) -> tuple[Report, ...]:
     """Each tool's report on the launches that CUDA can be asked for, from the first GPU that is
@@ -74,8 +77,8 @@ def observed(
     ready = [one for one in launches if _fits(program, one)]
     if not ready:
         return tuple(Report("", ()) for _ in tools)
-    found = alike()
-    cubin = compile_cubin(program, facts_of(found[0]).architecture)
+    found = same_model_devices()
+    cubin = compile_cubin(program, device_info(found[0]).architecture)
     rows, arrays = pack_launches(ready)
     arrays["cubin"] = np.frombuffer(cubin, np.uint8)
     symbols = [kernel.symbol for one in ready if (kernel := program.kernel(one.kernel))]
@@ -85,13 +88,15 @@ def observed(
         "limit": limit,
         "tools": [list(tool) for tool in tools],
     }
-    wall = START + (START / 2 + limit) * len(ready)
+    wall = START_SECONDS + (START_SECONDS / 2 + limit) * len(ready)
     limits = Limits(wall=wall, cpu=wall * len(tools), memory=0, processes=PROCESSES)
-    with held(found) as device:
+    with acquire_device(found) as device:
         try:
-            reply = call_on(device, "toolstep:observe", request, arrays, limits, _readable())
+            reply = call_on(
+                device, tools_child.observe, request, arrays, limits, _readable_folders()
+            )
         except SandboxFailure as death:
-            probe(device)
+            require_healthy(device)
             raise MachineFault(
                 f"{Path(tools[0][0]).name} gave no answer: {death.detail}",
                 fix="leave the option out, or give a longer --limit",
@@ -115,10 +120,10 @@ def _report(tool: Sequence[str], told: dict[str, object]) -> Report:
     return Report(str(told["text"]), tuple(hung))
 
 
-def _readable() -> tuple[Path, ...]:
+def _readable_folders() -> tuple[Path, ...]:
     """The folders that the tools' own parts lie in; /usr is always there."""
     tools = toolkit()
-    places = [p for p in ((tools.root if tools else None), _ELSEWHERE) if p and p.is_dir()]
+    places = [p for p in ((tools.root if tools else None), _NSIGHT_FOLDER) if p and p.is_dir()]
     return tuple(p for p in places if Path("/usr") not in p.parents)
 
 
@@ -127,7 +132,7 @@ def _readable() -> tuple[Path, ...]:
 # Names: Nsight Compute documentation, "Metrics Reference". They are the hardware's own; a launch is
 # replayed until all are counted, with the clocks as they are.
 
-NAME = "ncu"
+PROFILER_NAME = "ncu"
 DURATION = "gpu__time_duration.sum"
 _KERNEL = "Kernel Name"
 
@@ -142,7 +147,7 @@ class Profile:
     seconds: float | None
 
 
-def profiled(
+def run_profiler(
     program: Program, launch: Launch, metrics: Iterable[str], limit: float = 20.0
 ) -> Profile:
     """The hardware's value of each metric that it knows, for one launch.
@@ -150,22 +155,22 @@ def profiled(
     Raises MachineFault when this machine has no GPU or no Nsight Compute, or when its counters
     are closed to this user, and StudentFault.
     """
-    path = required(NAME, "nsight-compute")
-    names = [*dict.fromkeys(hardware(metrics)), DURATION]
+    path = require_tool(PROFILER_NAME, "nsight-compute")
+    names = [*dict.fromkeys(hardware_metrics(metrics)), DURATION]
     command = [str(path), "--clock-control", "none", "--csv", "--page", "raw"]
     command += ["--print-units", "base", "--metrics", ",".join(names), "--log-file", "{report}"]
-    (report,) = observed(program, [launch], [command], limit)
-    counted = counters(report.text, names)
+    (report,) = run_tools(program, [launch], [command], limit)
+    counted = read_counters(report.text, names)
     time = counted.pop(DURATION, None)
     return Profile(counted, None if time is None else time / 1e9)
 
 
-def hardware(names: Iterable[str]) -> list[str]:
+def hardware_metrics(names: Iterable[str]) -> list[str]:
     """The metrics that are the hardware's; those that we define at PTX level are not asked for."""
     return [name for name in names if not name.startswith("ptx__")]
 
 
-def counters(text: str, names: Iterable[str]) -> dict[str, float]:
+def read_counters(text: str, names: Iterable[str]) -> dict[str, float]:
     """The values in the raw page of one kernel: a header, a row of units, a row a launch."""
     lines = [line for line in text.splitlines() if not line.startswith("==")]
     for row in csv.DictReader(lines):
@@ -193,12 +198,14 @@ _OPTIONS = ["--show-backtrace", "no", "--print-limit", "1000", "--log-file", "{r
 _ACCESS = re.compile(
     r"(Invalid|Misaligned) __(?P<space>global|shared|local)__ (?P<access>read|write|atomic)"
 )
-_UNSET = re.compile(r"Uninitialized __(?P<space>global|shared|local)__ memory (?P<access>read)")
+_UNINITIALIZED = re.compile(
+    r"Uninitialized __(?P<space>global|shared|local)__ memory (?P<access>read)"
+)
 _RACE = re.compile(r"(Error|Warning): Race reported between (?P<access>Read|Write|Atomic) access")
 _BARRIER = re.compile(r"Barrier error detected")
 _HEADS = (
     (_ACCESS, "invalid-access"),
-    (_UNSET, "uninitialized-read"),
+    (_UNINITIALIZED, "uninitialized-read"),
     (_RACE, "race"),
     (_BARRIER, "barrier-divergence"),
 )
@@ -207,26 +214,26 @@ _OTHER = re.compile(r"and (?P<access>Read|Write|Atomic) access at .* in (?:\S*/)
 _THREAD = re.compile(r"by thread \((\d+),(\d+),(\d+)\) in block \((\d+),(\d+),(\d+)\)")
 _HAZARDS = re.compile(r"\[(\d+) hazards?\]")
 _ADDRESS = re.compile(r" at \S+\+0x[0-9a-f]+.*$")
-_EVERY = "=========     "
+_MARGIN = "=========     "
 
 
-def sanitized(
+def run_sanitizer(
     program: Program, launches: Sequence[Launch], limit: float = 20.0
 ) -> tuple[Finding, ...]:
     """What the four tools find in the launches, alike findings folded, at their lines.
 
     Raises MachineFault when this machine has no GPU or no compute-sanitizer, and StudentFault.
     """
-    path = required(SANITIZER_NAME, "cuda-sanitizer")
+    path = require_tool(SANITIZER_NAME, "cuda-sanitizer")
     commands = [[str(path), "--tool", tool, *_OPTIONS] for tool in TOOLS]
     found: list[Finding] = []
-    for tool, report in zip(TOOLS, observed(program, launches, commands, limit), strict=True):
-        found += folded(program, findings(tool, report.text))
-        found += [_unjudged(tool, launches[number].name, limit) for number in report.hung]
+    for tool, report in zip(TOOLS, run_tools(program, launches, commands, limit), strict=True):
+        found += fold_findings(program, read_findings(tool, report.text))
+        found += [_not_evaluated(tool, launches[number].name, limit) for number in report.hung]
     return tuple(found)
 
 
-def findings(tool: str, text: str) -> Iterable[Finding]:
+def read_findings(tool: str, text: str) -> Iterable[Finding]:
     """One finding a report of one tool's text; `line` is that of its first place."""
     for block in _blocks(text):
         head = block[0]
@@ -236,7 +243,7 @@ def findings(tool: str, text: str) -> Iterable[Finding]:
                 break
 
 
-def folded(program: Program, found: Iterable[Finding]) -> list[Finding]:
+def fold_findings(program: Program, found: Iterable[Finding]) -> list[Finding]:
     """Alike findings as one, with their count, at its line of the program's source."""
     first: dict[tuple[object, ...], Finding] = {}
     for one in found:
@@ -256,8 +263,8 @@ def _blocks(text: str) -> Iterable[list[str]]:
     """Each report's lines without the margin: its head first, then what is indented below."""
     block: list[str] = []
     for line in text.splitlines():
-        if line.startswith(_EVERY) and block:
-            block.append(line.removeprefix(_EVERY).strip())
+        if line.startswith(_MARGIN) and block:
+            block.append(line.removeprefix(_MARGIN).strip())
             continue
         if block:
             yield block
@@ -277,7 +284,7 @@ def _finding(tool: str, kind: str, match: re.Match[str], block: Sequence[str]) -
     return Finding(
         kind,
         "warning" if warning else "error",
-        f"{NAME} {tool}: {_ADDRESS.sub('', block[0]).rstrip('. ')}",
+        f"{SANITIZER_NAME} {tool}: {_ADDRESS.sub('', block[0]).rstrip('. ')}",
         line=int(place[1]) if place else 0,
         count=int(hazards[1]) if hazards else 1,
         space=told.get("space") or ("shared" if kind == "race" else ""),
@@ -294,7 +301,7 @@ def _second(found: re.Match[str]) -> OtherAccess:
     return OtherAccess(int(found[2]), (0, 0, 0), (0, 0, 0), known)  # type: ignore[arg-type]
 
 
-def _unjudged(tool: str, name: str, limit: float) -> Finding:
+def _not_evaluated(tool: str, name: str, limit: float) -> Finding:
     where = f" of {name}" if name else ""
-    what = f"{NAME} {tool} says nothing{where}: it did not end in {limit:g} s"
+    what = f"{SANITIZER_NAME} {tool} says nothing{where}: it did not end in {limit:g} s"
     return Finding("timeout", "info", what, hint="give it more time: --limit SECONDS")

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.gpu.session import allocated, by_value, context, ended, set_variables
+from grader.gpu.session import allocate, by_value, context, set_variables, wait_for
 from grader.launch import Array, Launch
 from grader.sandbox.launches import unpack_launches
 
 REPORT_BYTES = 4 << 20
-HUNG = 9
-DIED = 8
+HUNG_EXIT = 9
+DIED_EXIT = 8
 _INNER = "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); "
 _INNER += (
     "from grader.gpu.tools_child import launch_under; launch_under(sys.argv[2], int(sys.argv[3]))"
@@ -45,11 +45,11 @@ def observe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict
         (folder / "request.json").write_text(json.dumps(request))
         tools = request["tools"]
         with ThreadPoolExecutor(len(tools)) as pool:
-            reports = list(pool.map(lambda k: _reported(folder, request, k), range(len(tools))))
+            reports = list(pool.map(lambda k: _run_on_all(folder, request, k), range(len(tools))))
     return reports, {}
 
 
-def _reported(folder: Path, request: Any, tool: int) -> dict[str, Any]:
+def _run_on_all(folder: Path, request: Any, tool: int) -> dict[str, Any]:
     """One tool's report on all launches, in as many processes as their ends make needed."""
     texts: list[str] = []
     hung: list[int] = []
@@ -61,10 +61,10 @@ def _reported(folder: Path, request: Any, tool: int) -> dict[str, Any]:
         texts.append(_read(own / "report"))
         last = int(_read(own / "launched") or -1)
         if last < 0:
-            return {"text": "", "hung": hung, "failed": _last(texts[-1] + words)}
-        if code == HUNG:
+            return {"text": "", "hung": hung, "failed": _last_line(texts[-1] + words)}
+        if code == HUNG_EXIT:
             hung.append(last)
-        ended_early = code in (HUNG, DIED) or last + 1 < count
+        ended_early = code in (HUNG_EXIT, DIED_EXIT) or last + 1 < count
         first = last + 1 if ended_early else count
     return {"text": "".join(texts)[:REPORT_BYTES], "hung": hung, "failed": ""}
 
@@ -94,7 +94,7 @@ def _read(file: Path) -> str:
         return opened.read(REPORT_BYTES).decode(errors="replace")
 
 
-def _last(text: str) -> str:
+def _last_line(text: str) -> str:
     lines = [line.lstrip("= ") for line in text.splitlines() if line.strip("= ")]
     return lines[-1] if lines else "it said nothing"
 
@@ -114,11 +114,11 @@ def launch_under(place: str, first: int) -> None:
         module = cuda.module_from_buffer(arrays["cubin"].tobytes())
         for number in range(first, len(launches)):
             (own / "launched").write_text(str(number))
-            _launched(cuda, module, launches[number], request["symbols"][number], request["limit"])
+            _launch(cuda, module, launches[number], request["symbols"][number], request["limit"])
 
 
-def _launched(cuda: Any, module: Any, one: Launch, symbol: str, limit: float) -> None:
-    memory = {k: _held(cuda, a) for k, a in enumerate(one.args) if isinstance(a, Array)}
+def _launch(cuda: Any, module: Any, one: Launch, symbol: str, limit: float) -> None:
+    memory = {k: _device_copy(cuda, a) for k, a in enumerate(one.args) if isinstance(a, Array)}
     arguments = [
         np.uintp(int(memory[k])) if isinstance(a, Array) else by_value(a.value, a.dtype)
         for k, a in enumerate(one.args)
@@ -128,18 +128,18 @@ def _launched(cuda: Any, module: Any, one: Launch, symbol: str, limit: float) ->
     try:
         module.get_function(symbol)(*arguments, block=one.block, grid=one.grid, shared=one.shared)
         stop.record()
-        if not ended(stop, limit):
-            os._exit(HUNG)
+        if not wait_for(stop, limit):
+            os._exit(HUNG_EXIT)
         cuda.Context.synchronize()
     except cuda.Error:
         try:
             cuda.Context.synchronize()  # a launch that CUDA refuses leaves the context alive
         except cuda.Error:
-            os._exit(DIED)
+            os._exit(DIED_EXIT)
 
 
-def _held(cuda: Any, array: Array) -> Any:
-    memory = allocated(cuda, array.nbytes)
+def _device_copy(cuda: Any, array: Array) -> Any:
+    memory = allocate(cuda, array.nbytes)
     if array.data is not None and array.nbytes:
         cuda.memcpy_htod(memory, np.ascontiguousarray(array.data, array.dtype))
     return memory

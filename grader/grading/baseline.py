@@ -1,8 +1,8 @@
-"""What the lab's baseline kernel costs on one case, measured once and remembered.
+"""Simulate a lab's baseline kernel on one case and cache its counters.
 
-The counters depend on nothing but the lab's files, the case, the seed and the simulator, so they
-are kept by a digest of those in the user's cache folder. A cache that cannot be read or written
-is no fault: the kernel is measured again.
+The counters depend only on the lab's files, the case, the seed and the simulator. A digest of
+these names the cache file in the user's cache folder. Where the cache cannot be read or written,
+the kernel is simulated again.
 """
 
 from __future__ import annotations
@@ -24,29 +24,35 @@ from grader.labs.model import Case, Lab
 from grader.launch import Trace
 
 
-def baseline_trace(lab: Lab, case: Case, how: RunOptions, cache: Path | None) -> Trace:
-    """The simulator's counters of `baseline.cu` on a case whose dims are all known.
+def baseline_trace(lab: Lab, case: Case, options: RunOptions, cache: Path | None) -> Trace:
+    """Return the simulator's counters of `baseline.cu` on one case.
 
-    `cache` is the folder to remember them in, None for no memory. Raises LabFault when the
-    baseline itself is broken.
+    Args:
+        lab: the lab.
+        case: a case whose dims are all known.
+        options: how to run it.
+        cache: the folder that caches the counters; None disables the cache.
+
+    Raises:
+        LabFault: the baseline does not compile, fails or does not end.
     """
     program = baseline_program(lab)
-    kept = cache / f"{_digest(lab, case, how, program)}.json" if cache else None
-    counters = _recall(kept) if kept else None
+    file = cache / f"{_digest(lab, case, options, program)}.json" if cache else None
+    counters = _load_counters(file) if file else None
     if counters is not None:
         return Trace("sim", counters=counters)
-    launch = prepare_baseline(lab, case, how.seed).launch
-    (trace,) = run_all(program, [launch], threads=how.threads, limit=how.limit)
+    launch = prepare_baseline(lab, case, options.seed).launch
+    (trace,) = run_all(program, [launch], threads=options.threads, limit=options.limit)
     if not trace.ended:
-        said = trace.errors[0].message if trace.errors else "it did not end"
-        raise LabFault(f"the baseline fails on {case.name}: {said}", where=str(lab.baseline))
-    if kept:
-        _remember(kept, trace)
+        reason = trace.errors[0].message if trace.errors else "it did not end"
+        raise LabFault(f"the baseline fails on {case.name}: {reason}", where=str(lab.baseline))
+    if file:
+        _store_counters(file, trace)
     return trace
 
 
 def cache_folder() -> Path | None:
-    """$XDG_CACHE_HOME or ~/.cache, then warpgrade/baseline; None when there is no home."""
+    """Return warpgrade/baseline in $XDG_CACHE_HOME or ~/.cache; None without a home folder."""
     root = os.environ.get("XDG_CACHE_HOME") or (
         f"{os.environ['HOME']}/.cache" if os.environ.get("HOME") else ""
     )
@@ -54,7 +60,11 @@ def cache_folder() -> Path | None:
 
 
 def baseline_program(lab: Lab) -> Program:
-    """`baseline.cu`, compiled. Raises LabFault."""
+    """Compile `baseline.cu`.
+
+    Raises:
+        LabFault: the file cannot be read or does not compile.
+    """
     try:
         return compile_source(lab.baseline.read_bytes(), lab.baseline.name)
     except OSError as error:
@@ -65,9 +75,9 @@ def baseline_program(lab: Lab) -> Program:
         raise LabFault(what, where=str(lab.baseline), fix=fault.fix) from None
 
 
-def _digest(lab: Lab, case: Case, how: RunOptions, program: Program) -> str:
+def _digest(lab: Lab, case: Case, options: RunOptions, program: Program) -> str:
     digest = hashlib.sha256()
-    for part in (program.ptx, case.name, repr(sorted(case.dims.items())), how.seed.hex()):
+    for part in (program.ptx, case.name, repr(sorted(case.dims.items())), options.seed.hex()):
         digest.update(part.encode() + b"\0")
     for file in (lab.folder / "lab.yaml", lab.folder / "reference.py"):
         with suppress(OSError):
@@ -77,7 +87,7 @@ def _digest(lab: Lab, case: Case, how: RunOptions, program: Program) -> str:
 
 
 def simulator_stamp() -> str:
-    """Changes when the simulator does: the package's version, its files' sizes and times."""
+    """Identify this build of the simulator: version, and its files' sizes and times."""
     folder = Path(grader.__file__).parent / "simulator"
     stats = [
         (f.name, s.st_size, s.st_mtime_ns)
@@ -87,18 +97,18 @@ def simulator_stamp() -> str:
     return f"{grader.__version__} {stats}"
 
 
-def _recall(file: Path) -> dict[str, float] | None:
+def _load_counters(file: Path) -> dict[str, float] | None:
     try:
-        held = json.loads(file.read_text())
+        counters = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    if not isinstance(held, dict):
+    if not isinstance(counters, dict):
         return None
-    return {str(name): float(v) for name, v in held.items() if isinstance(v, int | float)}
+    return {str(name): float(v) for name, v in counters.items() if isinstance(v, int | float)}
 
 
-def _remember(file: Path, trace: Trace) -> None:
-    """Write beside and rename, so that a reader never sees half a file."""
+def _store_counters(file: Path, trace: Trace) -> None:
+    """Write a temporary file and rename it, so that no reader gets a partial file."""
     part = file.with_suffix(f".{os.getpid()}.part")
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,8 @@
-"""Runs a lab's cases, the student's own derived numbers first: a program -> CaseRuns."""
+"""Run a lab's cases with a compiled program: Program -> CaseRuns.
+
+A lab may ask the student to compute launch parameters in a kernel of their own (a derivation, for
+example `choose_tile`). Derivations run first; the cases that depend on them use their answers.
+"""
 
 from __future__ import annotations
 
@@ -19,107 +23,133 @@ from grader.launch import Finding, Launch, Trace
 
 Backend = Literal["sim", "gpu"]
 
-STEPS = 20_000_000
-"""Warp instructions that a block of a lab's case may execute: hundreds of times what the
-solutions need, and the same verdict on every machine, which seconds would not give."""
+MAX_STEPS = 20_000_000
+"""Warp instructions that a block may execute in the simulator: hundreds of times what the
+solutions need. Unlike a limit in seconds, it gives the same verdict on every machine."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How cases are run: the backend, the seed of their inputs, the simulator's threads (None: all
-    cores), the seconds that one launch may take, and the warp instructions that a block of it may
-    execute there. With "gpu" cases run on the simulator too: it judges synchronisation, memory
-    and traffic on every machine.
+    """How to run cases.
+
+    Attributes:
+        on: the backend. With "gpu", cases run on the simulator too: it evaluates synchronization,
+            memory and traffic on every machine.
+        seed: the seed of the cases' inputs.
+        threads: the simulator's threads; None for all cores.
+        limit: seconds that one launch may take.
+        steps: warp instructions that a block may execute in the simulator.
     """
 
     on: Backend = "sim"
     seed: bytes = b""
     threads: int | None = None
     limit: float = 20.0
-    steps: int = STEPS
+    steps: int = MAX_STEPS
 
     @property
-    def at_a_time(self) -> int:
-        """How many submissions can be graded at a time, each with one thread of the simulator. A
-        GPU takes them one after the other, by its lock: the rest of their work is done beside.
+    def parallel_jobs(self) -> int:
+        """How many submissions to grade in parallel, each with one thread of the simulator.
+
+        Launches on a GPU take turns by its lock; the rest of the work runs in parallel.
         """
         return self.threads or os.cpu_count() or 1
 
 
-def chosen(lab: Lab, visibility: Literal["public", "all"]) -> tuple[Case, ...]:
-    """The cases that are graded: the public ones, or all."""
+def select_cases(lab: Lab, visibility: Literal["public", "all"]) -> tuple[Case, ...]:
+    """Select the cases to grade: the public ones, or all."""
     return tuple(c for c in lab.cases if visibility == "all" or c.visibility == "public")
 
 
 def run_cases(
-    lab: Lab, program: Program, cases: Sequence[Case], how: RunOptions
+    lab: Lab, program: Program, cases: Sequence[Case], options: RunOptions
 ) -> tuple[CaseRun, ...]:
-    """Every derivation and every case, launched; in the lab's order, derivations first.
+    """Launch every derivation and every case.
 
-    A case that needs a derived number which the student got wrong is not launched; its trace
-    says what was wrong. Raises LabFault and MachineFault.
+    A case that depends on a wrong derived number is not launched; its trace repeats the error.
+
+    Returns:
+        One CaseRun for each derivation, then one for each case, in the lab's order.
+
+    Raises:
+        LabFault: the lab's reference or a launch is broken.
+        MachineFault: a backend fails.
     """
-    derived = run_derivations(lab, program, how)
-    ready = {p.case.name: p for p in ready_cases(lab, cases, how, derived)}
+    derived = run_derivations(lab, program, options)
+    ready = {p.case.name: p for p in prepare_cases(lab, cases, options, derived)}
     launches = [prepared.launch for prepared in ready.values()]
-    with ThreadPoolExecutor(max_workers=1) as beside:  # a GPU works while the simulator does
-        device = beside.submit(on_device, program, launches, how)
-        traces = run_all(program, launches, threads=how.threads, limit=how.limit, steps=how.steps)
-    seen = dict(zip(ready, traces, strict=True))
-    on_gpu = dict(zip(ready, device.result(), strict=True)) if how.on == "gpu" else {}
+    with ThreadPoolExecutor(max_workers=1) as executor:  # the GPU and the simulator run in parallel
+        device = executor.submit(run_on_gpu, program, launches, options)
+        traces = run_all(
+            program, launches, threads=options.threads, limit=options.limit, steps=options.steps
+        )
+    simulated = dict(zip(ready, traces, strict=True))
+    on_gpu = dict(zip(ready, device.result(), strict=True)) if options.on == "gpu" else {}
     launched = {
         n: CaseRun(ready[n].case, ready[n], trace, device=on_gpu.get(n))
-        for n, trace in seen.items()
+        for n, trace in simulated.items()
     }
-    asked = {name: run for name, (run, _) in derived.items()}
+    derivations = {name: run for name, (run, _) in derived.items()}
     return (
-        *asked.values(),
-        *(launched.get(case.name) or _unready(case, asked) for case in cases),
+        *derivations.values(),
+        *(launched.get(case.name) or _not_launched(case, derivations) for case in cases),
     )
 
 
-def ready_cases(
+def prepare_cases(
     lab: Lab,
     cases: Sequence[Case],
-    how: RunOptions,
+    options: RunOptions,
     derived: Mapping[str, tuple[CaseRun, int | None]],
 ) -> tuple[PreparedCase, ...]:
-    """Those of the cases that can be launched, made ready: every derived number that they need
-    was answered rightly. Raises LabFault.
+    """Prepare the cases whose derived numbers are all right; skip the others.
+
+    Args:
+        lab: the lab.
+        cases: the cases to prepare.
+        options: the seed of the inputs.
+        derived: the result of run_derivations.
+
+    Raises:
+        LabFault: the lab's reference or a launch is broken.
     """
     answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
     return tuple(
-        prepare_case(lab, case, how.seed, answers)
+        prepare_case(lab, case, options.seed, answers)
         for case in cases
         if all(name in answers for name in case.derived.values())
     )
 
 
-def on_device(program: Program, launches: Sequence[Launch], how: RunOptions) -> tuple[Trace, ...]:
-    """The launches' traces from a GPU when one is asked for; nothing otherwise."""
-    if how.on != "gpu":
+def run_on_gpu(
+    program: Program, launches: Sequence[Launch], options: RunOptions
+) -> tuple[Trace, ...]:
+    """Run the launches on a GPU if `options` ask for one; otherwise return no traces."""
+    if options.on != "gpu":
         return ()
-    return run_all(program, launches, on="gpu", limit=how.limit)
+    return run_all(program, launches, on="gpu", limit=options.limit)
 
 
 def run_derivations(
-    lab: Lab, program: Program, how: RunOptions
+    lab: Lab, program: Program, options: RunOptions
 ) -> Mapping[str, tuple[CaseRun, int | None]]:
-    """Every derivation by name: its run, and the answer when it is one that may be used."""
+    """Run every derivation: by name, its run and its answer (None when it is wrong)."""
     if not lab.derivations:
         return {}
     launches = [derivation.launch for derivation in lab.derivations]
-    traces = run_all(program, launches, threads=how.threads, limit=how.limit, steps=how.steps)
+    traces = run_all(
+        program, launches, threads=options.threads, limit=options.limit, steps=options.steps
+    )
     return {
-        derivation.name: judge_answer(derivation, trace, program)
+        derivation.name: evaluate_answer(derivation, trace, program)
         for derivation, trace in zip(lab.derivations, traces, strict=True)
     }
 
 
-def judge_answer(
+def evaluate_answer(
     derivation: Derivation, trace: Trace, program: Program
 ) -> tuple[CaseRun, int | None]:
-    """One derivation's run as a case of its own, and its answer; None when it is wrong."""
+    """Evaluate one derivation: its run as a case, and its answer (None when it is wrong)."""
     case = Case(derivation.call, {})
     index = derivation.output_index
     if not trace.ended or index not in trace.outputs:
@@ -128,7 +158,7 @@ def judge_answer(
     unwritten = bool(np.any(trace.unwritten.get(index, False)))
     problem = derivation.problem(answer)
     if unwritten:
-        problem = f"{derivation.call} never wrote {derivation.output}"
+        problem = f"{derivation.call} never writes {derivation.output}"
     if not problem:
         return CaseRun(case, expected_answer(derivation), trace), answer
     kernel = program.kernel(derivation.kernel.name)
@@ -137,22 +167,22 @@ def judge_answer(
         "error",
         problem,
         variable=derivation.output,
-        hint=f"work {derivation.call} out by hand and follow the kernel's arithmetic",
+        hint=f"Compute {derivation.call} by hand and compare each step with the kernel.",
     )
     placed = program.at(finding, kernel.line if kernel else 0)
     return CaseRun(case, None, replace(trace, findings=(*trace.findings, placed))), None
 
 
 def expected_answer(derivation: Derivation) -> PreparedCase:
-    """A derivation as a case that is ready to run."""
+    """Return a derivation as a prepared case: every value from minimum to maximum is right."""
     span = np.array([derivation.minimum, derivation.maximum], dtype=np.float64)
-    right = Expected(span.mean(keepdims=True), np.ptp(span, keepdims=True) / 2)
+    expected = Expected(span.mean(keepdims=True), np.ptp(span, keepdims=True) / 2)
     case = Case(derivation.call, {})
-    return PreparedCase(case, derivation.launch, {derivation.output_index: right})
+    return PreparedCase(case, derivation.launch, {derivation.output_index: expected})
 
 
-def _unready(case: Case, asked: Mapping[str, CaseRun]) -> CaseRun:
-    """A case whose derived number is wrong: not launched, for the reason its derivation gave."""
-    sources = [asked[name] for name in case.derived.values() if asked[name].prepared is None]
-    why = sources[0].trace
-    return CaseRun(case, None, Trace(why.backend, why.errors, ended=False), launched=False)
+def _not_launched(case: Case, derivations: Mapping[str, CaseRun]) -> CaseRun:
+    """Return the run of a case that was not launched, with its derivation's errors."""
+    sources = (derivations[name] for name in case.derived.values())
+    wrong = next(run.trace for run in sources if run.prepared is None)
+    return CaseRun(case, None, Trace(wrong.backend, wrong.errors, ended=False), launched=False)

@@ -1,7 +1,7 @@
-"""A second opinion on a submission from the toolkit's own tools: asked for, worth no points.
+"""Cross-check the simulator with the CUDA toolkit's tools, on request and for no points.
 
-compute-sanitizer's findings stand beside the simulator's, Nsight Compute's counters beside the
-simulator's of the same launch.
+compute-sanitizer checks the launches of the public cases; Nsight Compute counts one launch, and its
+counters are reported next to the simulator's of the same launch.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from grader.checks.result import Result
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import MachineFault, StudentFault
-from grader.gpu import tools as profile
-from grader.gpu import tools as sanitizer
-from grader.gpu.tools import required
-from grader.grading.cases import RunOptions, chosen, run_derivations
-from grader.grading.run import built_for, run_all
-from grader.grading.single_launch import Ran
-from grader.grading.single_launch import chosen as chosen_kernel
-from grader.labs.cases import prepare_case
+from grader.gpu.tools import require_tool, run_profiler, run_sanitizer
+from grader.grading.cases import RunOptions, prepare_cases, run_derivations, select_cases
+from grader.grading.run import build_for, run_all
+from grader.grading.single_launch import LaunchResult, select_kernel
 from grader.labs.model import Lab
 from grader.launch import Launch, Trace
 from grader.submissions.files import Submission
@@ -31,113 +27,137 @@ from grader.submissions.launchfile import LaunchFile
 NCU, SIM = "ncu", "sim"
 
 
-def ready_for(*, sanitizer: bool, profile: bool) -> None:
-    """Raises MachineFault when this machine lacks a tool that is asked for."""
+def require_tools(*, sanitizer: bool, profile: bool) -> None:
+    """Check that the requested tools are installed.
+
+    Raises:
+        MachineFault: a tool, or a GPU for it, is missing.
+    """
     if sanitizer:
-        required("compute-sanitizer", "cuda-sanitizer")
+        require_tool("compute-sanitizer", "cuda-sanitizer")
     if profile:
-        required("ncu", "nsight-compute")
+        require_tool("ncu", "nsight-compute")
 
 
 def cross_checks(
-    lab: Lab, submission: Submission, how: RunOptions, *, sanitized: bool, profiled: bool
+    lab: Lab, submission: Submission, options: RunOptions, *, sanitizer: bool, profile: bool
 ) -> tuple[Result, ...]:
-    """What the tools say of a lab's public cases: results worth no points, none for a file that
-    does not compile. A tool that fails is an error, which costs nothing.
+    """Run the requested tools on a lab's public cases.
+
+    Returns:
+        One result worth no points for each tool; none when the file does not compile. A tool that
+        fails gives status "error".
     """
-    asked = {"sanitizer": sanitizer_result} if sanitized else {}
-    asked |= {"profile": profile_result} if profiled else {}
+    tools = {"sanitizer": sanitizer_result} if sanitizer else {}
+    tools |= {"profile": profile_result} if profile else {}
     try:
-        program = built_for("gpu", compile_source(submission.data, submission.name))
-        launches = public_launches(lab, program, how)
+        program = build_for("gpu", compile_source(submission.data, submission.name))
+        launches = public_launches(lab, program, options)
     except StudentFault:
         return ()
     except MachineFault as fault:
-        return tuple(_error(name, fault) for name in asked)
+        return tuple(_error(name, fault) for name in tools)
     return tuple(
-        _guarded(name, partial(evaluate, program, launches, how))
-        for name, evaluate in asked.items()
+        _result_or_error(name, partial(evaluate, program, launches, options))
+        for name, evaluate in tools.items()
     )
 
 
-def public_launches(lab: Lab, program: Program, how: RunOptions) -> list[Launch]:
-    """The public cases' launches, those left out that need a number which the student got wrong."""
-    derived = run_derivations(lab, program, how)
-    answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
-    ready = [
-        case
-        for case in chosen(lab, "public")
-        if all(name in answers for name in case.derived.values())
-    ]
-    return [prepare_case(lab, case, how.seed, answers).launch for case in ready]
+def public_launches(lab: Lab, program: Program, options: RunOptions) -> list[Launch]:
+    """Return the launches of the public cases whose derived numbers are all right."""
+    derived = run_derivations(lab, program, options)
+    prepared = prepare_cases(lab, select_cases(lab, "public"), options, derived)
+    return [case.launch for case in prepared]
 
 
-def sanitizer_result(program: Program, launches: Sequence[Launch], how: RunOptions) -> Result:
-    """compute-sanitizer's findings in the launches; it fails when one of them is an error."""
-    found = sanitizer.sanitized(program, launches, how.limit)
-    errors = sum(f.severity == "error" for f in found)
-    what = f"{len(launches)} launch{'es' * (len(launches) != 1)}"
-    said = f"compute-sanitizer: {errors or 'no'} error{'s' * (errors != 1)} in {what}"
-    return Result("sanitizer", "fail" if errors else "pass", 0, 0, said, findings=found)
+def sanitizer_result(program: Program, launches: Sequence[Launch], options: RunOptions) -> Result:
+    """Run compute-sanitizer on the launches; the result fails on any error."""
+    findings = run_sanitizer(program, launches, options.limit)
+    errors = sum(f.severity == "error" for f in findings)
+    count = f"{len(launches)} launch{'es' * (len(launches) != 1)}"
+    summary = f"compute-sanitizer: {errors or 'no'} error{'s' * (errors != 1)} in {count}"
+    return Result("sanitizer", "fail" if errors else "pass", 0, 0, summary, findings=findings)
 
 
-def profile_result(program: Program, launches: Sequence[Launch], how: RunOptions) -> Result:
-    """Both backends' counters of the largest launch, as "<metric> ncu" and "<metric> sim"."""
+def profile_result(program: Program, launches: Sequence[Launch], options: RunOptions) -> Result:
+    """Compare both backends' counters of the largest launch.
+
+    Measurements are named "<metric> ncu" and "<metric> sim".
+    """
     if not launches:
         return Result("profile", "unjudged", 0, 0, "there is no launch to profile")
     launch = max(launches, key=lambda one: prod(one.grid) * prod(one.block))
-    (trace,) = run_all(program, [launch], threads=how.threads, limit=how.limit)
-    seen, seconds = beside(program, launch, trace, how.limit)
+    (trace,) = run_all(program, [launch], threads=options.threads, limit=options.limit)
+    counters, seconds = compare_counters(program, launch, trace, options.limit)
     time = "" if seconds is None else f", {seconds * 1e6:,.1f} us"
-    what = f"{len(seen)} metric{'s' * (len(seen) != 1)}"
-    said = f"Nsight Compute counted {what} of the launch on {launch.name}{time}"
-    measurements = {f"{m} {who}": value for m, pair in seen.items() for who, value in pair.items()}
-    return Result("profile", "pass", 0, 0, said, measurements=measurements)
+    count = f"{len(counters)} metric{'s' * (len(counters) != 1)}"
+    summary = f"Nsight Compute counted {count} of the launch on {launch.name}{time}"
+    measurements = {
+        f"{metric} {tool}": value
+        for metric, pair in counters.items()
+        for tool, value in pair.items()
+    }
+    return Result("profile", "pass", 0, 0, summary, measurements=measurements)
 
 
-def beside(
+def compare_counters(
     program: Program, launch: Launch, simulated: Trace, limit: float
 ) -> tuple[Mapping[str, Mapping[str, float]], float | None]:
-    """{metric: {"sim", "ncu"}} for every counter of a simulated launch that the hardware has too,
-    and the kernel's time there in seconds. Raises MachineFault.
+    """Measure a simulated launch with Nsight Compute.
+
+    Returns:
+        {metric: {"sim": value, "ncu": value}} for every simulated counter that the hardware also
+        has, and the kernel's time on the GPU in seconds (None where it was not measured).
+
+    Raises:
+        MachineFault: Nsight Compute fails or may not read the counters.
     """
-    seen = profile.profiled(program, launch, simulated.counters, limit)
-    if not seen.counters:
+    profile = run_profiler(program, launch, simulated.counters, limit)
+    if not profile.counters:
         raise MachineFault(
             "Nsight Compute counted nothing",
-            fix="open the GPU's counters to this user: NVreg_RestrictProfilingToAdminUsers=0",
+            fix="let this user read the GPU's counters: NVreg_RestrictProfilingToAdminUsers=0",
         )
-    pairs = {m: {SIM: simulated.counters[m], NCU: value} for m, value in seen.counters.items()}
-    return pairs, seen.seconds
+    pairs = {m: {SIM: simulated.counters[m], NCU: value} for m, value in profile.counters.items()}
+    return pairs, profile.seconds
 
 
-def second_opinion(
+def cross_check_launch(
     submission: Submission,
-    asked: LaunchFile,
-    how: RunOptions,
-    ran: Ran,
+    launch_file: LaunchFile,
+    options: RunOptions,
+    result: LaunchResult,
     *,
-    sanitized: bool,
-    profiled: bool,
-) -> tuple[Ran, Mapping[str, Mapping[str, float]]]:
-    """One launch of `grader run`: with compute-sanitizer's findings behind its own, and both
-    backends' counters by metric. Raises MachineFault, StudentFault.
+    sanitizer: bool,
+    profile: bool,
+) -> tuple[LaunchResult, Mapping[str, Mapping[str, float]]]:
+    """Run the requested tools on the one launch of `grader run`.
+
+    Returns:
+        The result with compute-sanitizer's findings added, and both backends' counters by metric
+        (empty without `profile`).
+
+    Raises:
+        MachineFault: a tool fails.
+        StudentFault: nvcc does not compile the file.
     """
-    program = built_for("gpu", compile_source(submission.data, submission.name))
-    kernel = chosen_kernel(program, asked)
-    launch = asked.launch(kernel.name, tuple(parameter.name for parameter in kernel.parameters))
-    if sanitized:
-        found = sanitizer.sanitized(program, [launch], how.limit)
-        ran = replace(ran, trace=replace(ran.trace, findings=(*ran.trace.findings, *found)))
-    if not profiled:
-        return ran, {}
-    trace = ran.trace
+    program = build_for("gpu", compile_source(submission.data, submission.name))
+    kernel = select_kernel(program, launch_file)
+    launch = launch_file.launch(
+        kernel.name, tuple(parameter.name for parameter in kernel.parameters)
+    )
+    if sanitizer:
+        findings = (*result.trace.findings, *run_sanitizer(program, [launch], options.limit))
+        result = replace(result, trace=replace(result.trace, findings=findings))
+    if not profile:
+        return result, {}
+    trace = result.trace
     if trace.backend == "gpu":
-        (trace,) = run_all(program, [launch], threads=how.threads, limit=how.limit)
-    return ran, beside(program, launch, trace, how.limit)[0]
+        (trace,) = run_all(program, [launch], threads=options.threads, limit=options.limit)
+    return result, compare_counters(program, launch, trace, options.limit)[0]
 
 
-def _guarded(name: str, evaluate: Callable[[], Result]) -> Result:
+def _result_or_error(name: str, evaluate: Callable[[], Result]) -> Result:
     try:
         return evaluate()
     except MachineFault as fault:
@@ -145,5 +165,5 @@ def _guarded(name: str, evaluate: Callable[[], Result]) -> Result:
 
 
 def _error(name: str, fault: MachineFault) -> Result:
-    why = f"{fault.what}; {fault.fix}" if fault.fix else fault.what
-    return Result(name, "error", 0, 0, why)
+    summary = f"{fault.what}; {fault.fix}" if fault.fix else fault.what
+    return Result(name, "error", 0, 0, summary)

@@ -1,9 +1,9 @@
-"""The pipeline from a submission to its grade, in order.
+"""The pipeline from a submission to its grade. `grade_submission` holds the steps in order:
 
     read -> compile -> run the cases -> explain -> time -> check -> score -> record
 
-The submission has been read (grader.submissions.files) when it comes here. What makes grading
-faster or its findings clearer wraps the pipeline from outside: grader.feedback.grade.
+A Job holds the submission already read (grader.submissions.files). Prefetching and fault
+localization wrap the pipeline from outside: grader.feedback.grade.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from grader import __version__
-from grader.checks.quiz import mark
-from grader.checks.result import CaseRun, Evidence, Result, Status, largest
+from grader.checks.quiz import mark_quiz
+from grader.checks.result import CaseRun, Evidence, Result, Status, largest_run
 from grader.checks.suite import Check, award, blocked_all, error_all, evaluate_all, plan
 from grader.compile.program import Program
 from grader.compile.signature import check_kernel, check_variable
@@ -25,11 +25,11 @@ from grader.compile.source import compile_source
 from grader.faults import MachineFault, StudentFault
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import baseline_trace, cache_folder
-from grader.grading.cases import Backend, RunOptions, chosen, run_cases
-from grader.grading.quiz import open_paper
-from grader.grading.record import CaseLine, Grade, Provenance, total
-from grader.grading.run import built_for
-from grader.grading.timing import clocks, samples, timed
+from grader.grading.cases import Backend, RunOptions, run_cases, select_cases
+from grader.grading.quiz import answer_quiz
+from grader.grading.record import CaseResult, Grade, Provenance, Score, total_score
+from grader.grading.run import build_for
+from grader.grading.timing import clock_range, timing_samples, with_timings
 from grader.labs.model import Case, Lab
 from grader.labs.quiz import AnswerSheet, QuizAttempt
 from grader.labs.reading import lab_digest
@@ -45,7 +45,7 @@ STEPS = ("compile", "run", "check")
 TIMED_STEPS = ("compile", "run", "time", "check")
 
 Explain = Callable[[Evidence, RunOptions], Evidence]
-"""Adds to the evidence what explains its errors, by further runs if need be."""
+"""Adds explanations of errors to the evidence, with further runs where needed."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Job:
 
     @property
     def backend(self) -> Backend:
-        """The backend that the grade speaks of."""
+        """The backend that the grade is for: "gpu" for recorded timings."""
         return self.options.on if self.recorded is None else "gpu"
 
 
@@ -78,76 +78,80 @@ def grade_submission(
 ) -> Grade:
     """Grade one submission: compile, run, explain, time, check, score, record.
 
-    A submission that does not compile gets 0 points and its findings. A system error gives an
-    incomplete grade that costs no points.
+    A submission that does not compile earns points for the quiz only. After a system error the
+    grade is incomplete and costs no points.
 
     Args:
-        job: the submission, its lab and how to run it.
-        quiz: returns the student's answers to the quiz, marked.
-        explain: adds to the evidence what explains its errors.
+        job: the submission (read), its lab and how to run it.
+        quiz: returns the student's answers to the quiz with the expected ones.
+        explain: adds explanations of errors to the evidence.
         progress: called before each step.
 
-    Raises LabFault.
+    Raises:
+        LabFault: the lab is broken.
     """
     started = _Start(datetime.now(UTC), time.monotonic())
     lab, options, backend = job.lab, job.options, job.backend
-    checks, cases = plan(lab), chosen(lab, job.visibility)
+    checks, cases = plan(lab), select_cases(lab, job.visibility)
     steps = TIMED_STEPS if backend == "gpu" else STEPS
-    done = _Outcome()
+    outcome = _Outcome()
     try:
         progress("compile", 1, len(steps))
         program = compile_submission(lab, job.submission, options.on)
-        done.toolchain |= program.toolchain
+        outcome.toolchain |= program.toolchain
 
         progress("run", 2, len(steps))
         runs = run_cases(lab, program, cases, options)
-        done.toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
-        done.printed = _printed(runs)
+        outcome.toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
+        outcome.printed = _first_output(runs)
         base = _baseline(lab, checks, runs, options)
-        evidence = Evidence(lab, program, runs, backend, base, paper=quiz())
+        evidence = Evidence(lab, program, runs, backend, base, quiz=quiz())
         evidence = explain(evidence, options)
 
         if backend == "gpu":
             progress("time", 3, len(steps))
-            evidence = timed(evidence, checks, options, _device(job, done), job.recorded)
-            done.timings = evidence.timings
+            evidence = with_timings(evidence, checks, options, _device(job, outcome), job.recorded)
+            outcome.timings = evidence.timings
 
         progress("check", len(steps), len(steps))
-        done.results = (_compiled(program), *evaluate_all(checks, evidence))
-        done.cases = _case_lines(runs, done.results)
-        done.counted = evidence.largest
+        outcome.results = (_compile_result(program), *evaluate_all(checks, evidence))
+        outcome.cases = _case_results(runs, outcome.results)
+        outcome.largest = evidence.largest
     except (StudentFault, MachineFault) as fault:
-        done.results, done.cases = _stopped(checks, cases, fault, backend, quiz)
-    return _record(job, done, started.provenance(lab, options.seed, done.toolchain, done.timings))
+        outcome.results, outcome.cases = _results_of_fault(checks, cases, fault, backend, quiz)
+    score = total_score(outcome.results)
+    provenance = started.provenance(lab, options.seed, outcome.toolchain, outcome.timings)
+    return _record(job, outcome, score, provenance)
 
 
 @dataclass
 class _Outcome:
-    """What the steps of the pipeline have found so far."""
+    """The results of the steps so far, which a fault may end early."""
 
     toolchain: dict[str, str] = field(default_factory=dict)
     printed: tuple[str, str] = ("", "")
     timings: tuple[Timing, ...] = ()
     results: tuple[Result, ...] = ()
-    cases: tuple[CaseLine, ...] = ()
-    counted: CaseRun | None = None
+    cases: tuple[CaseResult, ...] = ()
+    largest: CaseRun | None = None
 
 
-def _record(job: Job, done: _Outcome, provenance: Provenance) -> Grade:
-    counted = (done.counted.trace.lines, done.counted.case.name) if done.counted else ((), "")
+def _record(job: Job, outcome: _Outcome, score: Score, provenance: Provenance) -> Grade:
+    largest = outcome.largest
+    lines, lines_on = (largest.trace.lines, largest.case.name) if largest else ((), "")
     return Grade(
         job.lab.name, job.lab.title, job.submission.name, job.student, job.submission.sha256,
-        job.backend, total(done.results), done.results, done.cases, provenance, *counted,
-        done.printed,
+        job.backend, score, outcome.results, outcome.cases, provenance, lines, lines_on,
+        outcome.printed,
     )  # fmt: skip
 
 
-def _device(job: Job, done: _Outcome) -> str:
-    return job.recorded[-1].device if job.recorded else done.toolchain.get("device", "")
+def _device(job: Job, outcome: _Outcome) -> str:
+    return job.recorded[-1].device if job.recorded else outcome.toolchain.get("device", "")
 
 
-def _printed(runs: Sequence[CaseRun]) -> tuple[str, str]:
-    """The first public case in which the kernel prints, and what."""
+def _first_output(runs: Sequence[CaseRun]) -> tuple[str, str]:
+    """Return the first public case in which the kernel prints, and its text."""
     texts = ((r.case.name, r.computed.printed) for r in runs if r.case.visibility == "public")
     return next((text for text in texts if text[1]), ("", ""))
 
@@ -156,25 +160,37 @@ def grade_unreadable(
     lab: Lab, name: str, fault: StudentFault, *, sha256: str = "", on: Backend = "sim",
     student: str = "", answers: AnswerSheet | None = None,
 ) -> Grade:  # fmt: skip
-    """The grade of a file that could not even be read as source: no points beside the quiz's,
-    and why. Raises LabFault and MachineFault.
+    """Grade a file that cannot be read as source: points for the quiz only.
+
+    Args:
+        lab: the lab.
+        name: the submission's name as messages show it.
+        fault: why the file cannot be read.
+        sha256: the digest of the file.
+        on: the backend that the grade is for.
+        student: the student's name.
+        answers: the student's answers to the quiz.
+
+    Raises:
+        LabFault: a question of the lab's quiz is broken.
+        MachineFault: the simulator fails on a question.
     """
     started = _Start(datetime.now(UTC), time.monotonic())
-    paper = open_paper(lab, answers, RunOptions(on))
-    results, lines = _refused(plan(lab), chosen(lab, "public"), fault, on, paper)
+    quiz = answer_quiz(lab, answers, RunOptions(on))
+    results, lines = _rejected(plan(lab), select_cases(lab, "public"), fault, on, quiz)
     provenance = started.provenance(lab, b"", {})
-    score = total(results)
+    score = total_score(results)
     return Grade(lab.name, lab.title, name, student, sha256, on, score, results, lines, provenance)
 
 
 def seed_id(seed: bytes) -> str:
-    """What a grade's provenance says of a seed: enough to tell it from others, never itself."""
+    """Return the identifier of a seed in a grade's provenance, which does not reveal the seed."""
     return hashlib.sha256(b"seed\0" + seed).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
 class _Start:
-    """When grading began, by the calendar and by the clock that never steps."""
+    """When grading began, in calendar time and by the monotonic clock."""
 
     when: datetime
     clock: float
@@ -190,15 +206,20 @@ class _Start:
             seconds=round(time.monotonic() - self.clock, 3),
             device=toolchain.get("device"),
             driver=toolchain.get("driver"),
-            clocks=clocks(timings),
-            samples=samples(timings),
+            clocks=clock_range(timings),
+            samples=timing_samples(timings),
             lab_sha256=lab_digest(lab),
         )
 
 
 def compile_submission(lab: Lab, submission: Submission, on: Backend) -> Program:
-    """The submission compiled, and known to have what the lab asks for. Raises StudentFault."""
-    program = built_for(on, compile_source(submission.data, submission.name))
+    """Compile a submission and check that it has the lab's kernels and variables.
+
+    Raises:
+        StudentFault: it does not compile, or a kernel or variable is missing or has another type.
+        MachineFault: the compiler fails.
+    """
+    program = build_for(on, compile_source(submission.data, submission.name))
     for kernel in lab.kernels:
         check_kernel(program, kernel)
     for variable in lab.globals:
@@ -207,61 +228,66 @@ def compile_submission(lab: Lab, submission: Submission, on: Backend) -> Program
 
 
 def _baseline(
-    lab: Lab, checks: Sequence[Check], runs: tuple[CaseRun, ...], how: RunOptions
+    lab: Lab, checks: Sequence[Check], runs: tuple[CaseRun, ...], options: RunOptions
 ) -> Mapping[str, Trace]:
-    """The baseline's trace on the largest case, when a check compares with it."""
-    run = largest(runs, lab.kernels[0].name)
+    """Return the baseline's trace on the largest case, if a check compares with it."""
+    run = largest_run(runs, lab.kernels[0].name)
     if run is None or not run.trace.ended or not any(c.options.needs_baseline for c in checks):
         return {}
-    return {run.case.name: baseline_trace(lab, run.case, how, cache_folder())}
+    return {run.case.name: baseline_trace(lab, run.case, options, cache_folder())}
 
 
-def _compiled(program: Program) -> Result:
-    """Compiling as a check of its own, worth no points; warnings are told with it."""
+def _compile_result(program: Program) -> Result:
+    """Return the result of compiling, worth no points, with the compiler's warnings."""
     summary = f"compiles for {program.architecture}"
     return Result("compile", "pass", 0, 0, summary, findings=program.warnings)
 
 
-def _stopped(
+def _results_of_fault(
     checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault | MachineFault,
     on: Backend, quiz: Callable[[], QuizAttempt],
-) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:  # fmt: skip
-    """The results when a fault ended the pipeline. Raises LabFault."""
+) -> tuple[tuple[Result, ...], tuple[CaseResult, ...]]:  # fmt: skip
+    """Return the results when a fault ended the pipeline.
+
+    Raises:
+        LabFault: a question of the lab's quiz is broken.
+    """
     try:
         if isinstance(fault, StudentFault):
-            return _refused(checks, cases, fault, on, quiz())
+            return _rejected(checks, cases, fault, on, quiz())
     except MachineFault as worse:
-        return _failed(checks, cases, worse)
-    return _failed(checks, cases, fault)
+        return _system_error(checks, cases, worse)
+    return _system_error(checks, cases, fault)
 
 
-def _refused(
+def _rejected(
     checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault, on: Backend,
-    paper: QuizAttempt,
-) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:  # fmt: skip
-    """Everything waits for the compiler but the quiz, which needs no kernel."""
+    quiz: QuizAttempt,
+) -> tuple[tuple[Result, ...], tuple[CaseResult, ...]]:  # fmt: skip
+    """Return the results of a file that does not compile: only the quiz is marked."""
     compile_result = Result("compile", "fail", 0, 0, fault.what, findings=fault.findings)
-    blocked = blocked_all(checks, "waits for `compile`", on)
+    blocked = blocked_all(checks, "not evaluated: the file does not compile", on)
     results = (
-        award(check, mark(paper)) if check.name == "quiz" else result
+        award(check, mark_quiz(quiz)) if check.name == "quiz" else result
         for check, result in zip(checks, blocked, strict=True)
     )
-    return (compile_result, *results), _unrun(cases, "blocked")
+    return (compile_result, *results), _not_run(cases, "blocked")
 
 
-def _failed(
+def _system_error(
     checks: Sequence[Check], cases: Sequence[Case], fault: MachineFault
-) -> tuple[tuple[Result, ...], tuple[CaseLine, ...]]:
-    why = f"{fault.what}; {fault.fix}" if fault.fix else fault.what
-    return error_all(checks, why), _unrun(cases, "error")
+) -> tuple[tuple[Result, ...], tuple[CaseResult, ...]]:
+    """Return status "error" for every check and case."""
+    summary = f"{fault.what}; {fault.fix}" if fault.fix else fault.what
+    return error_all(checks, summary), _not_run(cases, "error")
 
 
-def _unrun(cases: Sequence[Case], status: Status) -> tuple[CaseLine, ...]:
-    return tuple(CaseLine(c.name, c.size, c.visibility, status) for c in cases)
+def _not_run(cases: Sequence[Case], status: Status) -> tuple[CaseResult, ...]:
+    return tuple(CaseResult(c.name, c.size, c.visibility, status) for c in cases)
 
 
-def _case_lines(runs: Sequence[CaseRun], results: Sequence[Result]) -> tuple[CaseLine, ...]:
-    """A case passes when its output is right and no error was seen in it."""
+def _case_results(runs: Sequence[CaseRun], results: Sequence[Result]) -> tuple[CaseResult, ...]:
+    """Return the status of each case: it passes with the right output and without errors."""
     output = next((r.cases for r in results if r.name == "output"), {})
 
     def status(run: CaseRun) -> Status:
@@ -269,5 +295,5 @@ def _case_lines(runs: Sequence[CaseRun], results: Sequence[Result]) -> tuple[Cas
         return "pass" if sound and output.get(run.case.name, "pass") == "pass" else "fail"
 
     return tuple(
-        CaseLine(run.case.name, run.case.size, run.case.visibility, status(run)) for run in runs
+        CaseResult(run.case.name, run.case.size, run.case.visibility, status(run)) for run in runs
     )

@@ -1,7 +1,7 @@
-"""What a grade will need beside the submission, made while that is compiled and run.
+"""Prepare a lab's baseline while the submission compiles and runs; map work in parallel.
 
-Everything made here goes into a cache, where the checks find it; the first grade of a lab on a
-machine would wait for it otherwise. What is wrong with it is told where it is needed.
+The results go into caches, where the checks find them; without prefetching, the first grade of a
+lab on a machine waits for them. Errors are reported where the results are used.
 """
 
 from __future__ import annotations
@@ -16,13 +16,9 @@ from grader.checks.suite import Check
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.grading.baseline import baseline_program, baseline_trace, cache_folder
 from grader.grading.cases import RunOptions
-from grader.grading.run import build_to_time
+from grader.grading.run import build_baseline
 from grader.labs.cases import array_shapes
 from grader.labs.model import Case, Lab
-
-# Several things done at a time, their results in order.
-#
-# Threads do: what takes long here, compiling and simulating, is done by child processes.
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -31,32 +27,39 @@ Result = TypeVar("Result")
 def map_parallel(
     work: Callable[[Item], Result], items: Iterable[Item], jobs: int
 ) -> Iterator[tuple[Item, Result]]:
-    """Each item with its result, in the items' order, `jobs` of them worked on at a time. An
-    exception is raised where its item's turn comes, and what has not begun by then never does.
+    """Yield each item with its result, in the items' order, computed by `jobs` threads.
+
+    Threads suffice: compiling and simulating take place in child processes. An exception is raised
+    at its item's turn; items that have not started by then are cancelled.
     """
     pool = ThreadPoolExecutor(jobs)
     try:
-        begun = [(item, pool.submit(work, item)) for item in items]
-        for item, result in begun:
+        futures = [(item, pool.submit(work, item)) for item in items]
+        for item, result in futures:
             yield item, result.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def prefetch(
-    executor: Executor, lab: Lab, checks: Sequence[Check], cases: Sequence[Case], how: RunOptions
+    executor: Executor,
+    lab: Lab,
+    checks: Sequence[Check],
+    cases: Sequence[Case],
+    options: RunOptions,
 ) -> None:
-    """Have an executor make what these checks will ask of the lab's baseline."""
+    """Submit to an executor the baseline work that these checks need."""
     case = largest_case(lab, cases)
     if case and cache_folder() and any(check.options.needs_baseline for check in checks):
-        executor.submit(_measured, lab, case, how)
-    if how.on == "gpu" and any(check.name == "speed" for check in checks):
-        executor.submit(_built, lab)
+        executor.submit(_measure_baseline, lab, case, options)
+    if options.on == "gpu" and any(check.name == "speed" for check in checks):
+        executor.submit(_compile_baseline, lab)
 
 
 def largest_case(lab: Lab, cases: Sequence[Case]) -> Case | None:
-    """The case that measurements will be taken on; None when that hangs on the student's own
-    numbers.
+    """Return the case that measurements will be taken on.
+
+    None when that depends on the student's derived numbers.
     """
     public = [case for case in cases if case.visibility == "public"] or list(cases)
     if any(case.derived for case in public):
@@ -69,11 +72,11 @@ def largest_case(lab: Lab, cases: Sequence[Case]) -> Case | None:
     return max(public, key=elements, default=None)
 
 
-def _measured(lab: Lab, case: Case, how: RunOptions) -> None:
+def _measure_baseline(lab: Lab, case: Case, options: RunOptions) -> None:
     with suppress(LabFault, MachineFault):
-        baseline_trace(lab, case, how, cache_folder())
+        baseline_trace(lab, case, options, cache_folder())
 
 
-def _built(lab: Lab) -> None:
+def _compile_baseline(lab: Lab) -> None:
     with suppress(LabFault, MachineFault, StudentFault):
-        build_to_time(baseline_program(lab))
+        build_baseline(baseline_program(lab))

@@ -1,4 +1,4 @@
-"""The right answers to a lab's quiz, worked out: what has to be simulated is simulated."""
+"""Compute the expected answers to a lab's quiz, with simulated launches where needed."""
 
 from __future__ import annotations
 
@@ -24,56 +24,69 @@ from grader.launch import Launch, Trace
 
 CACHE_BYTES = 4 << 20
 SEED = b"quiz"
-"""Answers are the same for everybody and on every machine."""
+"""A fixed seed: the answers are the same for all students and on every machine."""
 
 
-def open_paper(lab: Lab, sheet: AnswerSheet | None, how: RunOptions) -> QuizAttempt:
-    """The quiz ready to be marked. Nothing is simulated for a sheet that is not there or cannot be
-    read. Raises LabFault and MachineFault.
+def answer_quiz(lab: Lab, sheet: AnswerSheet | None, options: RunOptions) -> QuizAttempt:
+    """Combine the student's answers with the expected ones.
+
+    Nothing is simulated when the answer sheet is missing or unreadable.
+
+    Raises:
+        LabFault: a question of the lab is broken.
+        MachineFault: the simulator fails.
     """
     points = sum(check.points for check in lab.checks if check.name == "quiz")
     readable = sheet is not None and sheet.found and not sheet.problem
-    key = quiz_key(lab, how) if readable else {}
+    key = quiz_key(lab, options) if readable else {}
     return QuizAttempt(lab.name, lab.quiz, key, sheet, points)
 
 
 def probed_files(lab: Lab) -> tuple[Path, ...]:
-    """The files, of the lab and of its solution, that the answers are worked out from."""
+    """Return the files of the lab and its solution that the answers are computed from."""
     names = dict.fromkeys(probe.file for q in lab.quiz for probe in q.probes.values())
     return tuple(path for path in (_path(lab, name) for name in names) if path.is_file())
 
 
-def quiz_key(lab: Lab, how: RunOptions) -> Mapping[str, Answer]:
-    """The right answer of each question that this copy of the lab knows how to work out."""
-    due = [question for question in lab.quiz if question.has_key and _is_here(lab, question)]
-    measured = _measured(lab, due, how)
+def quiz_key(lab: Lab, options: RunOptions) -> Mapping[str, Answer]:
+    """Compute the expected answer of each question whose files this copy of the lab has."""
+    questions = [
+        question for question in lab.quiz if question.has_key and _has_files(lab, question)
+    ]
+    measured = _measure(lab, questions, options)
     return {
         question.name: correct_answer(
             question,
             lab.case(question.case),
             {name: measured[probe] for name, probe in question.probes.items()},
         )
-        for question in due
+        for question in questions
     }
 
 
-def _is_here(lab: Lab, question: Question) -> bool:
-    """Whether the files that it runs are here: a copy of a course may lack the solutions."""
+def _has_files(lab: Lab, question: Question) -> bool:
+    """Return whether the question's files are here: a copy of a course may lack the solutions."""
     files = (_path(lab, probe.file) for probe in question.probes.values())
     return lab.solution.is_file() or all(file.is_file() for file in files)
 
 
 def _path(lab: Lab, file: str) -> Path:
-    """A probe's file: `LAB.cu` is the solution, not the skeleton of the same name."""
-    inside = lab.folder / file
-    answers = lab.solution.parent / file
-    return answers if file == lab.skeleton.name or not inside.is_file() else inside
+    """Return a probe's file: `LAB.cu` is the solution, not the skeleton of the same name."""
+    in_lab = lab.folder / file
+    in_solution = lab.solution.parent / file
+    return in_solution if file == lab.skeleton.name or not in_lab.is_file() else in_lab
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A question's number `name`: its probe, its key in the memory, and what tells the launch that
-    it is read of from others.
+class _Measurement:
+    """One measured number of a question.
+
+    Attributes:
+        question: the question.
+        name: the number's name in the question.
+        probe: what to measure.
+        key: the number's key in the cache.
+        launched: the digest of the launch that it is read from.
     """
 
     question: Question
@@ -83,35 +96,42 @@ class _Asked:
     launched: str
 
 
-def _measured(lab: Lab, questions: list[Question], how: RunOptions) -> dict[Probe, Number]:
-    """The number of every probe, remembered by content; one launch serves all probes that only
-    read it differently, and what has to be launched is launched side by side.
+def _measure(lab: Lab, questions: list[Question], options: RunOptions) -> dict[Probe, Number]:
+    """Measure every probe, with a cache by content.
+
+    Probes that read different numbers of the same launch share it; launches run in parallel.
     """
     folder = user_folder()
-    kept = folder.parent / "quiz" if folder else None
-    asked = [_asked(lab, q, name, probe) for q in questions for name, probe in q.probes.items()]
-    recalled = ((one, load(kept, one.key)) for one in asked)
+    cache = folder.parent / "quiz" if folder else None
+    measurements = [
+        _make_measurement(lab, q, name, probe)
+        for q in questions
+        for name, probe in q.probes.items()
+    ]
+    recalled = ((one, load(cache, one.key)) for one in measurements)
     numbers = {one.probe: known for one, known in recalled if isinstance(known, int | float)}
-    unknown = [one for one in asked if one.probe not in numbers]
-    due = {one.launched: one for one in reversed(unknown)}
-    launched = map_parallel(partial(_launched, lab, how), due.values(), how.at_a_time)
+    unknown = [one for one in measurements if one.probe not in numbers]
+    launches = {one.launched: one for one in reversed(unknown)}
+    launched = map_parallel(
+        partial(_run_measurement, lab, options), launches.values(), options.parallel_jobs
+    )
     runs = {one.launched: ran for one, ran in launched}
     for one in unknown:
-        with _told_at(one):
-            numbers[one.probe] = _read(one.probe, *runs[one.launched])
-        store(kept, one.key, numbers[one.probe], CACHE_BYTES)
+        with _at_question(one):
+            numbers[one.probe] = _read_probe(one.probe, *runs[one.launched])
+        store(cache, one.key, numbers[one.probe], CACHE_BYTES)
     return numbers
 
 
-def _asked(lab: Lab, question: Question, name: str, probe: Probe) -> _Asked:
+def _make_measurement(lab: Lab, question: Question, name: str, probe: Probe) -> _Measurement:
     launched = _digest(lab, probe)
     key = key_of(launched, probe.source, probe.name, probe.index)
-    return _Asked(question, name, probe, key, launched)
+    return _Measurement(question, name, probe, key, launched)
 
 
 @contextmanager
-def _told_at(one: _Asked) -> Iterator[None]:
-    """What is wrong with the lab is told at the question."""
+def _at_question(one: _Measurement) -> Iterator[None]:
+    """Report a LabFault at the question that it concerns."""
     try:
         yield
     except LabFault as fault:
@@ -119,28 +139,30 @@ def _told_at(one: _Asked) -> Iterator[None]:
         raise LabFault(fault.what, where=where, fix=fault.fix) from None
 
 
-def _launched(lab: Lab, how: RunOptions, one: _Asked) -> tuple[Launch, Trace]:
-    with _told_at(one):
-        return _run(lab, one.probe, how)
+def _run_measurement(lab: Lab, options: RunOptions, one: _Measurement) -> tuple[Launch, Trace]:
+    with _at_question(one):
+        return _run(lab, one.probe, options)
 
 
 def _digest(lab: Lab, probe: Probe) -> str:
-    """What a run depends on, so that the same one is not made again."""
+    """Return a digest of all that a probe's launch depends on."""
     files = (_path(lab, probe.file), lab.folder / "lab.yaml", lab.folder / "reference.py")
     texts = [file.read_bytes().hex() if file.is_file() else "" for file in files]
     launch = [probe.file, probe.case, repr(probe.geometry), probe.source == "finding"]
     return key_of(texts, launch, simulator_stamp(), toolchain())
 
 
-def _run(lab: Lab, probe: Probe, how: RunOptions) -> tuple[Launch, Trace]:
+def _run(lab: Lab, probe: Probe, options: RunOptions) -> tuple[Launch, Trace]:
     program = _program(lab, probe.file)
     launch = _launch(lab, probe)
     if program.kernel(launch.kernel) is None:
         raise LabFault(f"{probe.file} has no kernel `{launch.kernel}`")
-    (trace,) = run_all(program, [launch], threads=how.threads, limit=how.limit, steps=how.steps)
+    (trace,) = run_all(
+        program, [launch], threads=options.threads, limit=options.limit, steps=options.steps
+    )
     if probe.source != "finding" and (trace.errors or not trace.ended):
-        said = trace.errors[0].message if trace.errors else "it did not end"
-        raise LabFault(f"{probe.file} fails on {probe.case}: {said}")
+        reason = trace.errors[0].message if trace.errors else "it did not end"
+        raise LabFault(f"{probe.file} fails on {probe.case}: {reason}")
     return launch, trace
 
 
@@ -148,7 +170,7 @@ def _program(lab: Lab, file: str) -> Program:
     try:
         return compile_source(_path(lab, file).read_bytes(), file)
     except OSError as error:
-        fix = f"it is looked for in {lab.folder} and {lab.solution.parent}"
+        fix = f"put it into {lab.folder} or {lab.solution.parent}"
         raise LabFault(f"cannot read {file}: {error.strerror}", fix=fix) from None
     except StudentFault as fault:
         raise LabFault(f"{file} does not compile: {fault.what}", fix=fault.fix) from None
@@ -157,7 +179,9 @@ def _program(lab: Lab, file: str) -> Program:
 def _launch(lab: Lab, probe: Probe) -> Launch:
     case = lab.case(probe.case)
     if case is None or case.derived:
-        raise LabFault(f"case `{probe.case}` waits for the student's own numbers")
+        raise LabFault(
+            f"case `{probe.case}` depends on the student's derived numbers: use another case"
+        )
     own, baseline = prepare_launches(lab, case, SEED)
     launch = baseline if probe.file == lab.baseline.name else own
     if probe.geometry is None:
@@ -166,30 +190,30 @@ def _launch(lab: Lab, probe: Probe) -> Launch:
     return replace(launch, grid=grid, block=block, shared=shared)
 
 
-def _read(probe: Probe, launch: Launch, trace: Trace) -> Number:
+def _read_probe(probe: Probe, launch: Launch, trace: Trace) -> Number:
     if probe.source == "counter":
         if probe.name not in trace.counters:
             near = [name for name in trace.counters if probe.name.split(".")[0][:12] in name]
-            fix = f"there are {', '.join(near or list(trace.counters))}"
+            fix = f"use one of {', '.join(near or list(trace.counters))}"
             raise LabFault(f"the simulator has no counter `{probe.name}`", fix=fix)
-        return _whole(trace.counters[probe.name])
+        return _as_integer(trace.counters[probe.name])
     if probe.source == "finding":
         return sum(finding.count for finding in trace.findings if finding.kind == probe.name)
     if probe.source == "resource":
         value = getattr(trace.resources, probe.name)
         if value is None:
-            raise LabFault(f"{probe.file} has no known {probe.name}")
-        return _whole(value)
+            raise LabFault(f"the simulator does not know {probe.name} of {probe.file}")
+        return _as_integer(value)
     outputs = {launch.args[index].name: array for index, array in trace.outputs.items()}
     if probe.name not in outputs:
-        raise LabFault(f"`{probe.name}` is no output", fix=f"there are {', '.join(outputs)}")
+        raise LabFault(f"`{probe.name}` is not an output", fix=f"use one of {', '.join(outputs)}")
     try:
-        return _whole(outputs[probe.name][probe.index].item())
+        return _as_integer(outputs[probe.name][probe.index].item())
     except (IndexError, ValueError):
         shape = outputs[probe.name].shape
         raise LabFault(f"{probe.name} has no element {list(probe.index)}: it is {shape}") from None
 
 
-def _whole(value: float) -> Number:
-    """Counts as whole numbers, so that // and the like give whole numbers too."""
+def _as_integer(value: float) -> Number:
+    """Return a whole number as int, so that // of counts gives an int too."""
     return int(value) if float(value).is_integer() else float(value)

@@ -1,4 +1,7 @@
-"""A grade as a value, and as the JSON object that other tools read (schema 1), both ways."""
+"""A grade as a value and as the JSON object that other tools read (schema 1); the score.
+
+A system error never costs the student points: what was not evaluated leaves `judged_max`.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,19 @@ from grader.faults import LabFault
 from grader.labs.model import Visibility
 from grader.launch import Finding, LineCounters
 
-# Results -> points. Whose fault decides: an error is ours, and never costs the student points.
-
 GradeStatus = Literal["graded", "incomplete"]
 
 
 @dataclass(frozen=True)
 class Score:
-    """`points` of `judged_max` that were judged, of `max_score` in all.
+    """The points of a grade.
 
-    What this backend cannot judge (`unjudged`) and what the machine failed to judge (`error`)
-    leaves `judged_max`; an error also makes the grade `incomplete`, to be tried again.
+    Attributes:
+        points: the points earned.
+        judged_max: the points of all evaluated checks. Checks that this backend cannot evaluate
+            (`unjudged`) and checks that a system error stopped (`error`) do not count.
+        max_score: the points of all checks.
+        status: "incomplete" after a system error, so that the submission is graded again.
     """
 
     points: float
@@ -35,13 +40,13 @@ class Score:
     status: GradeStatus
 
 
-def total(results: Iterable[Result]) -> Score:
-    """The sum over all checks, to a hundredth of a point."""
+def total_score(results: Iterable[Result]) -> Score:
+    """Sum the points over all checks, to a hundredth of a point."""
     every = tuple(results)
-    judged = [result for result in every if result.status not in ("unjudged", "error")]
+    evaluated = [result for result in every if result.status not in ("unjudged", "error")]
     return Score(
-        points=round(sum(result.points for result in judged), 2),
-        judged_max=round(sum(result.max_points for result in judged), 2),
+        points=round(sum(result.points for result in evaluated), 2),
+        judged_max=round(sum(result.max_points for result in evaluated), 2),
         max_score=round(sum(result.max_points for result in every), 2),
         status="incomplete" if any(r.status == "error" for r in every) else "graded",
     )
@@ -53,8 +58,8 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class CaseLine:
-    """One case of a grade: whether its output is right and nothing wrong was seen in it."""
+class CaseResult:
+    """One case of a grade: it passes with the right output and without errors."""
 
     name: str
     size: str
@@ -64,9 +69,19 @@ class CaseLine:
 
 @dataclass(frozen=True)
 class Provenance:
-    """How a grade came about. `seed` is an identifier, never the seed itself; `started` is ISO
-    8601 in UTC; `seconds` the whole grading's wall time; `samples` timings in seconds by name;
-    `lab_sha256` the digest of the lab's files (labfile/digest.py).
+    """How a grade was made.
+
+    Attributes:
+        seed: an identifier of the seed, never the seed itself.
+        toolchain: versions by tool name.
+        grader_version: the version of this package.
+        started: ISO 8601 in UTC.
+        seconds: wall time of the whole grading.
+        device: the GPU's name.
+        driver: the driver's release.
+        clocks: the lowest and highest clock in MHz.
+        samples: timings in seconds by name.
+        lab_sha256: the digest of the lab's files (grader.labs.reading.lab_digest).
     """
 
     seed: str
@@ -83,10 +98,24 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Grade:
-    """What one submission got, and why. `file` is the submission's name as messages show it.
-    `lines` are the counters of each source line in the case `lines_on`, the largest one: of the
-    optimised program on the simulator; none when it did not run. `printed` is a public case and
-    what printf left there, in no record: who asks for a grade may read it, nothing is judged.
+    """The result of one submission, with its reasons.
+
+    Attributes:
+        lab: the lab's name.
+        title: the lab's title.
+        file: the submission's name as messages show it.
+        student: the student's name, or "".
+        submission_sha256: the digest of the submission.
+        backend: "sim" or "gpu".
+        score: the points.
+        checks: one result per check, `compile` first.
+        cases: one result per case.
+        provenance: how the grade was made.
+        lines: the counters of each source line in the case `lines_on`, from the optimized program
+            on the simulator; empty when it did not run.
+        lines_on: the largest case.
+        printed: the first public case in which the kernel prints, and its text. Not part of the
+            JSON record, and not graded.
     """
 
     lab: str
@@ -97,7 +126,7 @@ class Grade:
     backend: str
     score: Score
     checks: tuple[Result, ...]
-    cases: tuple[CaseLine, ...]
+    cases: tuple[CaseResult, ...]
     provenance: Provenance
     lines: tuple[LineCounters, ...] = ()
     lines_on: str = ""
@@ -105,13 +134,13 @@ class Grade:
 
     @property
     def exit_code(self) -> int:
-        """0 when everything judged passed, 1 when the work fell short, 3 when the machine did."""
+        """0: every evaluated check passed; 1: one failed or is blocked; 3: a system error."""
         if self.score.status == "incomplete":
             return 3
         return int(any(check.status in ("fail", "blocked") for check in self.checks))
 
     def to_json(self) -> dict[str, Any]:
-        """The grade object of the JSON contract: plain dicts, lists, strings and numbers."""
+        """Return the grade as a JSON object: plain dicts, lists, strings and numbers."""
         return {
             "schema": SCHEMA,
             "lab": self.lab,
@@ -136,17 +165,20 @@ class Grade:
 
 
 def grade_from_json(value: object) -> Grade:
-    """The grade that `to_json` made this object of; a number that JSON text lacks comes back as
-    NaN. Keys that it does not know are passed over. Raises LabFault, which names the first key that
-    does not fit.
+    """Read a grade that `to_json` wrote.
+
+    A number that JSON cannot hold is read as NaN; unknown keys are ignored.
+
+    Raises:
+        LabFault: `value` is not such an object; the message names the first invalid key.
     """
     if not isinstance(value, Mapping) or value.get("schema") != SCHEMA:
-        what = f"this is no grade object of schema {SCHEMA}"
-        raise LabFault(what, fix="give what `grader check --json` or `grader batch --json` wrote")
+        what = f"not a grade object of schema {SCHEMA}"
+        raise LabFault(what, fix="use the output of `grader check --json` or `grader batch --json`")
     score = {key: value.get(key) for key in ("judged_max", "max_score", "status")}
     given = {**value, "score": {"points": value.get("score"), **score}}
     try:
-        return _reader().validate_python(_restored(given))
+        return _reader().validate_python(_with_defaults(given))
     except ValidationError as invalid:
         error = invalid.errors(include_url=False)[0]
         where = ".".join(str(part) for part in error["loc"])
@@ -158,32 +190,32 @@ def _reader() -> TypeAdapter[Grade]:
     return TypeAdapter(Grade)
 
 
-def _restored(value: Any, key: str = "") -> Any:
-    """What `to_json` and JSON text leave out, put back: numbers that are none, empty words."""
+def _with_defaults(value: Any, key: str = "") -> Any:
+    """Restore the values that JSON replaces by null: NaN and empty strings."""
     if isinstance(value, Mapping):
-        return {name: _absent(key, name, item) for name, item in value.items()}
+        return {name: _default_if_null(key, name, item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_restored(item, key) for item in value]
+        return [_with_defaults(item, key) for item in value]
     return value
 
 
-def _absent(key: str, name: str, item: Any) -> Any:
+def _default_if_null(key: str, name: str, item: Any) -> Any:
     if item is None and key in ("measurements", "counters"):
         return math.nan
     if item is None and key == "findings" and name in ("space", "hazard"):
         return ""
-    return _restored(item, name)
+    return _with_defaults(item, name)
 
 
 def check_json(check: Result) -> dict[str, Any]:
-    """One check of a grade object."""
+    """Return one check of a grade object."""
     return {
         "name": check.name,
         "status": check.status,
         "points": check.points,
         "max_points": check.max_points,
         "summary": check.summary,
-        "findings": [whole_finding_json(finding) for finding in check.findings],
+        "findings": [full_finding_json(finding) for finding in check.findings],
         "measurements": dict(check.measurements),
         "visibility": check.visibility,
         "cases": dict(check.cases),
@@ -191,10 +223,10 @@ def check_json(check: Result) -> dict[str, Any]:
     }
 
 
-def whole_finding_json(finding: Finding) -> dict[str, Any]:
-    """One finding of a grade: the contract's keys, and all that a report of it shows."""
+def full_finding_json(finding: Finding) -> dict[str, Any]:
+    """Return one finding of a grade, with all that a report shows of it."""
     other = finding.other
-    told = finding_json(finding) | {
+    row = finding_json(finding) | {
         "column": finding.column,
         "text": finding.text,
         "access": finding.access,
@@ -204,12 +236,12 @@ def whole_finding_json(finding: Finding) -> dict[str, Any]:
         "origins": [{"name": o.name, "line": o.line} for o in finding.origins],
     }
     if other:
-        told["other"] |= {"block": list(other.block), "access": other.access, "text": other.text}
-    return told
+        row["other"] |= {"block": list(other.block), "access": other.access, "text": other.text}
+    return row
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """One finding with the contract's keys; what is not known is null."""
+    """Return one finding as `grader run --json` writes it; unknown values are null."""
     other = finding.other
     return {
         "kind": finding.kind,
@@ -228,7 +260,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
 
 
 def provenance_json(provenance: Provenance) -> dict[str, Any]:
-    """The provenance of a grade object."""
+    """Return the provenance of a grade object."""
     return {
         "seed": provenance.seed,
         "toolchain": dict(provenance.toolchain),

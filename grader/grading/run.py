@@ -1,4 +1,4 @@
-"""Runs a program's launches on one of the two backends: the same call, the same Trace."""
+"""Run a program's launches on one of the two backends, which return the same Traces."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Literal
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Program
 from grader.faults import MachineFault
-from grader.gpu.devices import alike, lacking
+from grader.gpu.devices import missing_requirement, same_model_devices
 from grader.gpu.launches import run_launches
-from grader.gpu.nvcc import as_built
-from grader.gpu.process import facts_of
-from grader.gpu.timing import build_to_time, time_kernel
+from grader.gpu.nvcc import with_nvcc_ptx
+from grader.gpu.process import device_info
+from grader.gpu.timing import build_baseline, time_kernel
 from grader.launch import Array, Finding, Launch, Trace
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from grader.sandbox.launches import pack_launches
@@ -26,22 +26,26 @@ from grader.simulator.exchange import (
     unpack_traces,
 )
 
-__all__ = ["build_to_time", "built_for", "run_all", "simulator_memory", "time_kernel"]
+__all__ = ["build_baseline", "build_for", "run_all", "simulator_memory", "time_kernel"]
 
-SHADOW = 40
-"""Bytes of simulator memory for each byte of an array, at most: shadow cells, copies, results."""
+BYTES_PER_ARRAY_BYTE = 40
+"""Simulator memory per byte of an array, at most: shadow cells, copies, results."""
 
 
-def built_for(on: Literal["sim", "gpu"], program: Program) -> Program:
-    """The program as the backend `on` runs it: on a GPU the simulator has to watch what nvcc made.
+def build_for(on: Literal["sim", "gpu"], program: Program) -> Program:
+    """Return the program as the backend `on` runs it.
 
-    Raises StudentFault when nvcc refuses it, MachineFault when the machine lacks something.
+    For a GPU it has nvcc's PTX, so that the simulator runs the code that the GPU runs.
+
+    Raises:
+        StudentFault: nvcc does not compile the source.
+        MachineFault: the GPU or a tool is missing.
     """
     if on == "sim":
         return program
-    if (missing := lacking()) is not None:
+    if (missing := missing_requirement()) is not None:
         raise missing
-    return as_built(program, facts_of(alike()[0]).architecture)
+    return with_nvcc_ptx(program, device_info(same_model_devices()[0]).architecture)
 
 
 def run_all(
@@ -56,20 +60,31 @@ def run_all(
     table: bool = False,
     sample: int = 0,
 ) -> tuple[Trace, ...]:
-    """One trace a launch, in order; all launches of an attempt share one confined child.
+    """Run launches and return one trace for each, in order. They share one sandboxed child.
 
-    `limit` is in seconds of wall clock a launch. The rest is the simulator's: `threads` (None: all
-    cores), `steps`, warp instructions a block (0: the default), `schedules`, how many other legal
-    orders of blocks and warps it tries, `table`, which asks for every access, and `sample`, which
-    runs only so many blocks of a launch too large to run whole, for the findings that a few blocks
-    can show. A child that a launch kills is a finding of that attempt. Raises MachineFault and
-    LabFault, on a GPU StudentFault too: nvcc compiles the program there.
+    A launch that kills the child gives every launch of the call a finding.
+
+    Args:
+        program: the compiled program.
+        launches: the launches.
+        on: the backend. The arguments from `threads` on apply to the simulator only.
+        limit: wall-clock seconds per launch.
+        threads: the simulator's threads; None for all cores.
+        steps: warp instructions per block; 0 for the default.
+        schedules: how many other legal orders of blocks and warps to try.
+        table: whether to record every access.
+        sample: run only this many blocks of a launch that is too large to run whole; 0 for all.
+
+    Raises:
+        MachineFault: a backend fails.
+        LabFault: a launch does not fit its kernel.
+        StudentFault: nvcc does not compile the source (on a GPU).
     """
     if not launches:
         return ()
     if on == "gpu":
         return run_launches(program, launches, limit)
-    rows, arrays = pack_launches([_bare(program, launch) for launch in launches])
+    rows, arrays = pack_launches([_without_data(program, launch) for launch in launches])
     cores = threads or os.cpu_count() or 1
     request = {
         "program": pack_program(program),
@@ -88,12 +103,12 @@ def run_all(
     try:
         reply = run_sandboxed("grader.simulator.simulate:run", request, arrays, limits=limits)
     except SandboxFailure as death:
-        return tuple(_dead(death) for _ in launches)
+        return tuple(_trace_of_death(death) for _ in launches)
     return unpack_traces(reply.value, reply.arrays)
 
 
-def _bare(program: Program, launch: Launch) -> Launch:
-    """A launch that will be refused takes no arrays along."""
+def _without_data(program: Program, launch: Launch) -> Launch:
+    """Drop the array data of a launch that will be rejected."""
     kernel = program.kernel(launch.kernel)
     if kernel is None or (launch_error(launch, kernel) or too_large(launch)) is None:
         return launch
@@ -104,22 +119,26 @@ def _bare(program: Program, launch: Launch) -> Launch:
 
 
 def simulator_memory(launches: Sequence[Launch], ptx: str = "") -> int:
-    """Address space for the child, in bytes."""
+    """Return the address space of the simulator's child process, in bytes."""
     sizes = [sum(a.nbytes for a in launch.args if isinstance(a, Array)) for launch in launches]
     static = min(static_bytes(ptx), MAX_STATIC)
     most = min(max(sizes), MAX_BYTES) + static
-    return (2 << 30) + SHADOW * most + 2 * min(sum(sizes), MAX_BYTES)
+    return (2 << 30) + BYTES_PER_ARRAY_BYTE * most + 2 * min(sum(sizes), MAX_BYTES)
 
 
-def _dead(death: SandboxFailure) -> Trace:
-    """The trace of launches that took the simulator with them. More memory than was granted for
-    all arrays and variables is asked for again in every attempt, so it is no machine's fault.
+def _trace_of_death(death: SandboxFailure) -> Trace:
+    """Return the trace of launches that killed the simulator.
+
+    A kernel that exceeds the memory granted for all its arrays does so in every attempt, so that is
+    an error of the submission. Other deaths are system errors: MachineFault.
     """
     if death.reason == "timeout":
-        found = Finding("timeout", "error", "the simulation was ended: its time was up")
+        found = Finding(
+            "timeout", "error", "the simulation was stopped: it exceeded the time limit"
+        )
         return Trace("sim", (found,), ended=False)
     if death.reason == "memory" and death.own:
-        message = "the simulation was ended: the kernel takes more memory than can be simulated"
+        message = "the simulation was stopped: the kernel uses more memory than the simulator has"
         hint = "use smaller local arrays, fewer allocations, or run it on a GPU"
         return Trace("sim", (Finding("launch-failure", "error", message, hint=hint),), ended=False)
     raise MachineFault(f"the simulator's process died: {death.reason}", fix=death.detail) from death

@@ -1,4 +1,4 @@
-"""`grader run` on one screen: one kernel, one launch, no lab."""
+"""Run one launch of one kernel without a lab, as `grader run` does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault
 from grader.grading.cases import RunOptions
-from grader.grading.run import built_for, run_all
+from grader.grading.run import build_for, run_all
 from grader.labs.files import write_atomically
 from grader.launch import Argument, Array, Finding, Launch, Trace
 from grader.simulator.exchange import MAX_BLOCKS
@@ -25,8 +25,8 @@ from grader.submissions.launchfile import LaunchFile, element_type, is_compatibl
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What one launch did: `saved` maps an argument's index to the file that holds it now."""
+class LaunchResult:
+    """The result of one launch; `saved` maps an argument's index to the file that holds it."""
 
     kernel: str
     trace: Trace
@@ -34,62 +34,76 @@ class Ran:
     compile_seconds: float
 
 
-def run_once(
+def run_launch(
     submission: Submission,
-    asked: LaunchFile,
-    how: RunOptions,
+    launch_file: LaunchFile,
+    options: RunOptions,
     out: Path,
     progress: Callable[[str, int, int], None] = lambda step, number, steps: None,
     *,
     schedules: int = 0,
     table: Path | None = None,
-    watched: bool = False,
-) -> Ran:
-    """Compile, launch, and save the arrays that the launch file wants kept, into folder `out`,
-    and the table of all accesses as `table`; try `schedules` other orders of blocks and warps.
-    `watched` has the simulator run the launch too, where a GPU does.
+    with_simulator: bool = False,
+) -> LaunchResult:
+    """Compile a file, launch its kernel, and save the arrays that the launch file names.
 
-    Raises StudentFault when it does not compile, LabFault when the launch does not fit the
-    kernel, MachineFault.
+    Args:
+        submission: the source file.
+        launch_file: the launch file.
+        options: the backend and its limits.
+        out: the folder for saved arrays.
+        progress: called before each step.
+        schedules: how many other orders of blocks and warps to try.
+        table: the file for the table of all accesses, if any.
+        with_simulator: whether the simulator runs the launch too when a GPU does.
+
+    Raises:
+        StudentFault: the file does not compile.
+        LabFault: the launch does not fit the kernel.
+        MachineFault: a backend fails.
     """
     progress("compile", 1, 2)
-    program = built_for(how.on, compile_source(submission.data, submission.name))
-    kernel = chosen(program, asked)
-    match(kernel, asked)
+    program = build_for(options.on, compile_source(submission.data, submission.name))
+    kernel = select_kernel(program, launch_file)
+    check_arguments(kernel, launch_file)
     progress("run", 2, 2)
-    launch = asked.launch(kernel.name, tuple(parameter.name for parameter in kernel.parameters))
-    within_limits(launch, kernel, asked, how.on)
+    launch = launch_file.launch(
+        kernel.name, tuple(parameter.name for parameter in kernel.parameters)
+    )
+    check_launch_limits(launch, kernel, launch_file, options.on)
     run = partial(
         run_all,
         program,
         [launch],
-        threads=how.threads,
-        limit=how.limit,
+        threads=options.threads,
+        limit=options.limit,
         schedules=schedules,
         table=table is not None,
     )
-    (trace,) = run(on=how.on)
-    if watched and how.on == "gpu":
-        trace = beside(trace, run)
+    (trace,) = run(on=options.on)
+    if with_simulator and options.on == "gpu":
+        trace = with_simulation(trace, run)
     if table is not None and trace.accesses is not None:
         held = io.BytesIO()
         np.savez_compressed(held, accesses=trace.accesses)
         write_atomically(table, held.getvalue())
-    return Ran(kernel.name, trace, save(trace, asked, out), program.seconds)
+    return LaunchResult(kernel.name, trace, save_outputs(trace, launch_file, out), program.seconds)
 
 
-def beside(gpu: Trace, simulate: Callable[[], tuple[Trace, ...]]) -> Trace:
-    """A GPU's trace with what the simulator says of the same launch: its findings, which name the
-    line and the thread, in place of the GPU's of the same kinds; its counters and its table.
+def with_simulation(gpu: Trace, simulate: Callable[[], tuple[Trace, ...]]) -> Trace:
+    """Add the simulator's counters, accesses and findings to a GPU's trace of the same launch.
 
-    A simulator that cannot run it, or not in time, is an info, and nothing else is said of it.
+    The simulator's findings name the line and the thread; they replace the GPU's findings of the
+    same kinds. If the simulator cannot run the launch in time, an info finding says so.
     """
     try:
         (sim,) = simulate()
     except (LabFault, MachineFault) as fault:
-        return replace(gpu, findings=(*gpu.findings, _unwatched(fault.what)))
+        return replace(gpu, findings=(*gpu.findings, _not_simulated(fault.what)))
     if gpu.ended and any(finding.kind == "timeout" for finding in sim.errors):
-        return replace(gpu, findings=(*gpu.findings, _unwatched("it takes longer than --limit")))
+        return replace(
+            gpu, findings=(*gpu.findings, _not_simulated("it takes longer than --limit"))
+        )
     kinds = {finding.kind for finding in sim.findings}
     own = [finding for finding in gpu.findings if finding.kind not in kinds]
     return replace(
@@ -101,84 +115,102 @@ def beside(gpu: Trace, simulate: Callable[[], tuple[Trace, ...]]) -> Trace:
     )
 
 
-def _unwatched(why: str) -> Finding:
-    what = f"races and uninitialized reads were not looked for, the simulator did not run it: {why}"
-    return Finding("machine", "info", what, hint="give it a smaller launch, or --on sim")
+def _not_simulated(why: str) -> Finding:
+    what = f"not checked for races and uninitialized reads: the simulator did not run it: {why}"
+    return Finding("machine", "info", what, hint="use a smaller launch, or --on sim")
 
 
-def chosen(program: Program, asked: LaunchFile) -> Kernel:
-    """The kernel that is meant: the one that is named, else the only one."""
+def select_kernel(program: Program, launch_file: LaunchFile) -> Kernel:
+    """Return the kernel that the launch file names, else the only kernel of the file.
+
+    Raises:
+        LabFault: there is no such kernel, or the choice is ambiguous.
+    """
     names = ", ".join(kernel.name for kernel in program.kernels)
-    if asked.kernel is None and len(program.kernels) == 1:
+    if launch_file.kernel is None and len(program.kernels) == 1:
         return program.kernels[0]
-    if asked.kernel is None:
+    if launch_file.kernel is None:
         what = f"{program.file} has {len(program.kernels)} kernels: {names}"
-        raise LabFault(what, where=asked.where(), fix="name one of them: `kernel: ...`")
-    kernel = program.kernel(asked.kernel)
+        raise LabFault(what, where=launch_file.where(), fix="name one of them: `kernel: ...`")
+    kernel = program.kernel(launch_file.kernel)
     if kernel is None:
-        what = f"{program.file} has no kernel `{asked.kernel}`"
-        raise LabFault(what, where=asked.where("kernel"), fix=f"it has {names or 'none'}")
+        what = f"{program.file} has no kernel `{launch_file.kernel}`"
+        raise LabFault(
+            what,
+            where=launch_file.where("kernel"),
+            fix=f"use one of its kernels: {names or 'none'}",
+        )
     return kernel
 
 
-def match(kernel: Kernel, asked: LaunchFile) -> None:
-    """Raises LabFault when the arguments are not what the kernel's parameters take."""
-    due, given = len(kernel.parameters), len(asked.arguments)
-    if due != given:
-        what = f"{kernel.name} takes {due} arguments, and `args` has {given}"
-        raise LabFault(what, where=asked.where("args"), fix=kernel.signature)
+def check_arguments(kernel: Kernel, launch_file: LaunchFile) -> None:
+    """Check that the launch file's arguments match the kernel's parameters.
+
+    Raises:
+        LabFault: number or types differ.
+    """
+    expected, given = len(kernel.parameters), len(launch_file.arguments)
+    if expected != given:
+        what = f"{kernel.name} takes {expected} arguments, and `args` has {given}"
+        raise LabFault(what, where=launch_file.where("args"), fix=kernel.signature)
     for index, (parameter, argument) in enumerate(
-        zip(kernel.parameters, asked.arguments, strict=True)
+        zip(kernel.parameters, launch_file.arguments, strict=True)
     ):
         problem = _mismatch(parameter, argument)
         if problem:
             name = f"`{parameter.name}`" if parameter.name else f"parameter {index + 1}"
             what = f"{name} of {kernel.name} is {problem}"
             fix = "\n".join([*_conversion(parameter, argument), kernel.signature])
-            raise LabFault(what, where=asked.where("args", index), fix=fix)
+            raise LabFault(what, where=launch_file.where("args", index), fix=fix)
 
 
-def within_limits(launch: Launch, kernel: Kernel, asked: LaunchFile, on: str) -> None:
-    """Raises LabFault when grid, block or shared memory are more than CUDA has, or the grid more
-    than the simulator takes: no change of the kernel mends that.
+def check_launch_limits(launch: Launch, kernel: Kernel, launch_file: LaunchFile, on: str) -> None:
+    """Check grid, block and shared memory against the limits of CUDA and of the simulator.
+
+    Raises:
+        LabFault: a limit is exceeded.
     """
-    found = beyond(launch, kernel)
-    if found is not None:
-        raise LabFault(found.what, where=asked.where(found.key), fix=found.limit)
+    exceeded = beyond(launch, kernel)
+    if exceeded is not None:
+        raise LabFault(exceeded.what, where=launch_file.where(exceeded.key), fix=exceeded.limit)
     if on == "sim" and prod(launch.grid) > MAX_BLOCKS:
-        what = f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate"
-        fix = f"at most {MAX_BLOCKS} blocks here, or --on gpu"
-        raise LabFault(what, where=asked.where("grid"), fix=fix)
+        what = f"the grid has {prod(launch.grid)} blocks; the simulator runs at most {MAX_BLOCKS}"
+        fix = f"use at most {MAX_BLOCKS} blocks, or --on gpu"
+        raise LabFault(what, where=launch_file.where("grid"), fix=fix)
 
 
 def _mismatch(parameter: Parameter, argument: Argument) -> str:
     if parameter.is_pointer != isinstance(argument, Array):
-        kind = "a pointer: give it an array" if parameter.is_pointer else "no pointer: give a value"
+        kind = "a pointer: pass an array" if parameter.is_pointer else "not a pointer: pass a value"
         return f"`{parameter.type}`, {kind}"
     if is_compatible(parameter.type, argument.dtype):
         return ""
-    due = element_type(parameter.type)
+    expected = element_type(parameter.type)
     given = "this array" if isinstance(argument, Array) else "this value"
-    return f"`{parameter.type}`, which takes {due}; {given} is {argument.dtype}"
+    return f"`{parameter.type}`, which takes {expected}; {given} is {argument.dtype}"
 
 
 def _conversion(parameter: Parameter, argument: Argument) -> list[str]:
-    """How to make what the parameter takes of an array or a value of another dtype."""
-    due = element_type(parameter.type)
-    if due is None or parameter.is_pointer != isinstance(argument, Array):
+    """Suggest how to convert an argument to the parameter's dtype."""
+    expected = element_type(parameter.type)
+    if expected is None or parameter.is_pointer != isinstance(argument, Array):
         return []
     if isinstance(argument, Array):
-        return [f"save it as {due}: numpy.save(FILE, array.astype('{due}'))"]
-    return [f"write dtype: {due}"]
+        return [f"save it as {expected}: numpy.save(FILE, array.astype('{expected}'))"]
+    return [f"write dtype: {expected}"]
 
 
-def save(trace: Trace, asked: LaunchFile, out: Path) -> dict[int, Path]:
-    """Write each array that is to be saved; nothing when the launch did not end."""
-    kept = {}
-    for index, name in asked.saves.items():
+def save_outputs(trace: Trace, launch_file: LaunchFile, out: Path) -> dict[int, Path]:
+    """Write each array that the launch file saves; none when the launch did not end.
+
+    Returns:
+        The file of each argument's index.
+    """
+    saved = {}
+    for index, name in launch_file.saves.items():
         if index in trace.outputs:
             held = io.BytesIO()
             np.save(held, trace.outputs[index], allow_pickle=False)
             write_atomically(out / name, held.getvalue())
-            kept[index] = out / name
-    return kept
+            saved[index] = out / name
+    return saved

@@ -1,4 +1,13 @@
-"""A submission's kernel timed beside the lab's baseline, as its speed check asks: -> Timings."""
+"""Time a submission's kernel against the lab's baseline, as the speed check asks: -> Timings.
+
+Every timed output is verified. A timed launch is large and there are many of them, so a lab may
+define in reference.py how to verify an output without computing it again:
+
+    verify(dims, inputs, outputs, rng) -> str      empty when right, else one line: what is wrong
+
+`rng` gets a new secret seed for every call, so a verification may use random combinations of the
+output (Freivalds' check). Without `verify`, the output is compared with `expected()`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.result import CaseRun, Evidence
-from grader.checks.speed import Options, band, timed_case
+from grader.checks.speed import Options, thresholds_for, timed_case
 from grader.checks.suite import Check, evaluate_all
 from grader.compile.program import Program
 from grader.faults import LabFault, MachineFault
@@ -25,22 +34,16 @@ from grader.labs.model import Band, Case, Expected, Lab, PreparedCase
 from grader.labs.reference import load_reference, make_expected, make_verdict
 from grader.launch import Array
 
-# Verifies what a timed launch left behind: by the lab's own `verify()`, else by `expected()`.
-#
-# A timed launch is large and there are many of them, so a lab may say how its output is verified
-# without computing it all again. In reference.py:
-#
-#     verify(dims, inputs, outputs, rng) -> str      empty when right, else what is wrong, one line
-#
-# `rng` is drawn afresh for every call from a seed that nobody else knows: a check that looks at
-# random combinations of the output may use it.
-
 Arrays = Mapping[str, NDArray[Any]]
 
 
 def verifier(lab: Lab, case: Case) -> Verify:
-    """The function that verifies the timed outputs of `case`, whose dims are all known; it may be
-    called from several threads at once. Raises LabFault, and so does the function.
+    """Return the function that verifies the timed outputs of a case.
+
+    It is safe to call from several threads. The case's dims must all be known.
+
+    Raises:
+        LabFault: the lab's reference is broken; the returned function raises it too.
     """
     module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
@@ -49,16 +52,17 @@ def verifier(lab: Lab, case: Case) -> Verify:
         if hasattr(module, "verify"):
             draw = np.random.default_rng(secrets.randbits(128))
             return make_verdict(lab, case, inputs, outputs, draw, module)
-        due = make_expected(lab, case, shapes, inputs, module)
-        said = (difference(name, outputs[name], right) for name, right in due.items())
-        return next((text for text in said if text), "")
+        expected = make_expected(lab, case, shapes, inputs, module)
+        problems = (describe_difference(n, outputs[n], right) for n, right in expected.items())
+        return next((problem for problem in problems if problem), "")
 
     return verify
 
 
-def difference(name: str, output: NDArray[Any], right: Expected) -> str:
-    """What is wrong with an output; empty when it is right. NaN never is; an infinity is where it
-    is due, as in the output check.
+def describe_difference(name: str, output: NDArray[Any], right: Expected) -> str:
+    """Describe how an output differs from the expected one; empty when it does not.
+
+    As in the output check, NaN is never right, and an infinity only where it is expected.
     """
     if output.shape != right.value.shape:
         raise LabFault(f"{name} is {output.shape}, expected() gives {right.value.shape}")
@@ -77,96 +81,128 @@ def difference(name: str, output: NDArray[Any], right: Expected) -> str:
     )
 
 
-BLOCKS = 8
-"""Blocks of the timed launch that the simulator watches."""
+SAMPLED_BLOCKS = 8
+"""Blocks of the timed launch that the simulator runs."""
 
-SHORTEST_LIMIT = 5.0
-"""Seconds that a timed launch may take at least, however short the cases' limit is: the timed size
-is larger, and the baseline slow."""
+MIN_LIMIT = 5.0
+"""Least time limit of a timed launch in seconds, however short the cases' limit is: the timed size
+is larger, and the baseline is slow."""
 
-ATTEMPTS = 2
-"""A measurement that leaves a doubt is made once more; the last one counts."""
+MAX_ATTEMPTS = 2
+"""A doubtful measurement is repeated once; the last one counts."""
 
 
-def timed(
+def with_timings(
     evidence: Evidence,
     checks: Sequence[Check],
-    how: RunOptions,
+    run_options: RunOptions,
     device: str,
     recorded: Sequence[Timing] | None = None,
 ) -> Evidence:
-    """The evidence with what the lab's speed check needs, if it can be judged at all: timings, and
-    a few blocks of the timed launch watched by the simulator, since a kernel may branch on size.
-    Nothing is measured where there are `recorded` timings, or where they are none on purpose.
+    """Add what the lab's speed check needs to the evidence.
 
-    A machine that fails at them costs nothing else. Raises LabFault and StudentFault.
+    These are the timings, and a few blocks of the timed launch run by the simulator, since a kernel
+    may branch on size. A system error during timing affects the speed check only.
+
+    Args:
+        evidence: the evidence so far.
+        checks: the lab's checks.
+        run_options: how to run kernels.
+        device: the GPU's name, which selects the thresholds.
+        recorded: timings to use in place of a measurement; empty to use none.
+
+    Returns:
+        The evidence, unchanged when the lab has no speed check or it is blocked.
+
+    Raises:
+        LabFault: the baseline or the lab's reference fails.
+        StudentFault: nvcc does not compile the file.
     """
-    options = _needed(checks, evidence)
+    options = _speed_options(checks, evidence)
     case = timed_case(options, evidence) if options else None
     if options is None or case is None:
         return evidence
-    due = band(options, evidence.lab.bands, device)
-    plan = timing_plan(evidence.lab, case, options, due, how.seed)
-    plan = replace(plan, limit=min(max(how.limit, SHORTEST_LIMIT), plan.limit))
+    thresholds = thresholds_for(options, evidence.lab.bands, device)
+    plan = timing_plan(evidence.lab, case, options, thresholds, run_options.seed)
+    plan = replace(plan, limit=min(max(run_options.limit, MIN_LIMIT), plan.limit))
     try:
-        with ThreadPoolExecutor(max_workers=1) as beside:  # the simulator works while a GPU does
-            seen = beside.submit(sampled, evidence.program, case, plan, how)
-            told = timings(evidence, case, plan) if recorded is None else tuple(recorded)
-        return replace(evidence, sampled=seen.result(), timings=told)
+        with ThreadPoolExecutor(
+            max_workers=1
+        ) as executor:  # the GPU and the simulator run in parallel
+            simulated = executor.submit(simulate_sample, evidence.program, case, plan, run_options)
+            timings = measure(evidence, case, plan) if recorded is None else tuple(recorded)
+        return replace(evidence, sampled=simulated.result(), timings=timings)
     except MachineFault as fault:
-        return replace(evidence, untimed=f"{fault.what}; {fault.fix}".rstrip("; "))
+        return replace(evidence, timing_error=f"{fault.what}; {fault.fix}".rstrip("; "))
 
 
-def _needed(checks: Sequence[Check], evidence: Evidence) -> Options | None:
-    """What the lab's speed check asks for; None without one, or where it waits for another."""
+def _speed_options(checks: Sequence[Check], evidence: Evidence) -> Options | None:
+    """Return the options of the lab's speed check; None without one, or when it is blocked."""
     first = next((c.options for c in checks if isinstance(c.options, Options)), None)
     if first is None:
         return None
     results = zip(checks, evaluate_all(checks, evidence), strict=True)
-    waits = any(r.status == "blocked" for c, r in results if c.options is first)
-    return None if waits else first
+    is_blocked = any(r.status == "blocked" for c, r in results if c.options is first)
+    return None if is_blocked else first
 
 
-def sampled(program: Program, case: Case, plan: TimingPlan, how: RunOptions) -> tuple[CaseRun, ...]:
-    """The timed launch as one more case, of which a few blocks run. Raises MachineFault."""
+def simulate_sample(
+    program: Program, case: Case, plan: TimingPlan, run_options: RunOptions
+) -> tuple[CaseRun, ...]:
+    """Run a few blocks of the timed launch in the simulator, as one more case.
+
+    Raises:
+        MachineFault: the simulator fails.
+    """
     (trace,) = run_all(
         program,
         [plan.launch],
-        threads=how.threads,
-        limit=how.limit,
-        steps=how.steps,
-        sample=BLOCKS,
+        threads=run_options.threads,
+        limit=run_options.limit,
+        steps=run_options.steps,
+        sample=SAMPLED_BLOCKS,
     )
     return (CaseRun(case, PreparedCase(case, plan.launch, {}), trace),)
 
 
-def timings(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, ...]:
-    """The measurements on this machine's GPU; one more when the first leaves a doubt. Raises
-    MachineFault, LabFault and StudentFault (nvcc refuses the file).
+def measure(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, ...]:
+    """Measure on this machine's GPU, a second time when the first measurement is doubtful.
+
+    Raises:
+        MachineFault: the GPU or a tool fails.
+        LabFault: the baseline fails.
+        StudentFault: nvcc does not compile the file.
     """
-    made: list[Timing] = []
-    while len(made) < ATTEMPTS:
-        made.append(time_kernel(evidence.program, plan, verifier(evidence.lab, case)))
-        if not is_doubtful(made[-1], Band(plan.minimum, plan.full)):
+    timings: list[Timing] = []
+    while len(timings) < MAX_ATTEMPTS:
+        timings.append(time_kernel(evidence.program, plan, verifier(evidence.lab, case)))
+        if not is_doubtful(timings[-1], Band(plan.minimum, plan.full)):
             break
-    return tuple(made)
+    return tuple(timings)
 
 
-def timing_plan(lab: Lab, case: Case, options: Options, due: Band, seed: bytes) -> TimingPlan:
-    """The plan of one measurement. `seed` draws the base of the inputs; what each timed launch is
-    given of it, nobody can know before.
+def timing_plan(
+    lab: Lab, case: Case, options: Options, thresholds: Band, seed: bytes
+) -> TimingPlan:
+    """Plan one measurement.
+
+    `seed` determines the base of the inputs. The inputs of each timed launch are made from the base
+    with a new secret seed, so that no submission can know them.
+
+    Raises:
+        LabFault: `fixed` names an argument that is not an array, or the baseline does not compile.
     """
     own, baseline = prepare_launches(lab, case, seed)
     names = [array.name for array in own.args if isinstance(array, Array)]
     if lost := [name for name in options.fixed if name not in names]:
-        what = f"speed: fixed names `{lost[0]}`, which is no array of the kernel"
+        what = f"speed: fixed names `{lost[0]}`, which is not an array of the kernel"
         raise LabFault(what, where=lab.where, fix=f"its arrays are {', '.join(names)}")
     return TimingPlan(
         baseline_program(lab),
         baseline,
         own,
-        due.minimum,
-        due.full,
+        thresholds.minimum,
+        thresholds.full,
         seed=secrets.token_bytes(16),
         budget=options.budget,
         cublas=options.product,
@@ -174,47 +210,53 @@ def timing_plan(lab: Lab, case: Case, options: Options, due: Band, seed: bytes) 
     )
 
 
-def is_doubtful(timing: Timing, due: Band) -> bool:
-    """Whether to measure once more: nothing went wrong, and the numbers do not tell enough."""
+def is_doubtful(timing: Timing, thresholds: Band) -> bool:
+    """Return whether to measure again: no error, but the numbers do not decide the points."""
     if timing.findings or not timing.ended or not timing.ratios:
         return False
-    return estimate(timing.ratios).is_doubtful(due.minimum, due.full)
+    return estimate(timing.ratios).is_doubtful(thresholds.minimum, thresholds.full)
 
 
-def samples(timings: Sequence[Timing]) -> Mapping[str, tuple[float, ...]]:
-    """Every pair of every measurement, in seconds, by name; `throttled` is 1 where the clock had
-    dropped and the pair does not count.
+def timing_samples(timings: Sequence[Timing]) -> Mapping[str, tuple[float, ...]]:
+    """Return every pair of every measurement by name, in seconds.
+
+    `throttled` is 1 where the clock had dropped and the pair does not count.
     """
-    told: dict[str, tuple[float, ...]] = {}
+    samples: dict[str, tuple[float, ...]] = {}
     for number, timing in enumerate(timings, start=1):
-        baseline, submission, throttled = _names(number)
-        told[baseline] = tuple(p.baseline for p in timing.pairs)
-        told[submission] = tuple(p.submission for p in timing.pairs)
-        told[throttled] = tuple(float(p.throttled) for p in timing.pairs)
-    return told
+        baseline, submission, throttled = _sample_names(number)
+        samples[baseline] = tuple(p.baseline for p in timing.pairs)
+        samples[submission] = tuple(p.submission for p in timing.pairs)
+        samples[throttled] = tuple(float(p.throttled) for p in timing.pairs)
+    return samples
 
 
-def from_samples(samples: Mapping[str, Sequence[float]], device: str = "") -> tuple[Timing, ...]:
-    """The measurements that `samples` told of: their pairs and no more. Raises LabFault when the
-    samples do not belong together.
+def timings_from_samples(
+    samples: Mapping[str, Sequence[float]], device: str = ""
+) -> tuple[Timing, ...]:
+    """Rebuild the measurements of timing_samples: their pairs only.
+
+    Raises:
+        LabFault: the samples of a measurement are not pairs of times.
     """
-    made: list[Timing] = []
-    while (names := _names(len(made) + 1))[0] in samples:
-        held = [samples.get(name, ()) for name in names]
-        if len({len(values) for values in held}) != 1 or any(v <= 0 for v in (*held[0], *held[1])):
-            what = f"the samples of measurement {len(made) + 1} are not pairs of times"
+    timings: list[Timing] = []
+    while (names := _sample_names(len(timings) + 1))[0] in samples:
+        columns = [samples.get(name, ()) for name in names]
+        lengths = {len(values) for values in columns}
+        if len(lengths) != 1 or any(seconds <= 0 for seconds in (*columns[0], *columns[1])):
+            what = f"the samples of measurement {len(timings) + 1} are not pairs of times"
             raise LabFault(what, where="provenance.samples")
-        pairs = tuple(Pair(a, b, bool(drop)) for a, b, drop in zip(*held, strict=True))
-        made.append(Timing(pairs, device=device))
-    return tuple(made)
+        pairs = tuple(Pair(a, b, bool(drop)) for a, b, drop in zip(*columns, strict=True))
+        timings.append(Timing(pairs, device=device))
+    return tuple(timings)
 
 
-def _names(number: int) -> tuple[str, str, str]:
-    """What the samples of one measurement are called."""
+def _sample_names(number: int) -> tuple[str, str, str]:
+    """Return the names of the samples of one measurement."""
     return (f"speed.{number}.baseline", f"speed.{number}.submission", f"speed.{number}.throttled")
 
 
-def clocks(timings: Sequence[Timing]) -> Mapping[str, int] | None:
-    """The lowest and highest clock of the multiprocessors seen, in MHz; None when none was."""
-    seen = [mhz for timing in timings for mhz in timing.clocks if mhz]
-    return {"sm_mhz_low": min(seen), "sm_mhz_high": max(seen)} if seen else None
+def clock_range(timings: Sequence[Timing]) -> Mapping[str, int] | None:
+    """Return the lowest and highest measured clock in MHz; None when none was measured."""
+    clocks = [mhz for timing in timings for mhz in timing.clocks if mhz]
+    return {"sm_mhz_low": min(clocks), "sm_mhz_high": max(clocks)} if clocks else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from grader.checks.findings import place
+from grader.checks.findings import location_key
 from grader.checks.result import Result, Status
-from grader.grading.record import CaseLine, Grade
+from grader.grading.record import CaseResult, Grade
 from grader.launch import Finding
 
 HIDDEN_HINT = (
@@ -33,13 +33,13 @@ def redact(grade: Grade) -> Grade:
     )
 
 
-def _case_aliases(cases: Collection[CaseLine]) -> Mapping[str, str]:
+def _case_aliases(cases: Collection[CaseResult]) -> Mapping[str, str]:
     """Map the names of hidden cases to the names shown instead."""
     hidden = [case.name for case in cases if case.visibility == "hidden"]
     return {name: f"hidden-{number}" for number, name in enumerate(hidden, start=1)}
 
 
-def _case(case: CaseLine, aliases: Mapping[str, str]) -> CaseLine:
+def _case(case: CaseResult, aliases: Mapping[str, str]) -> CaseResult:
     if case.name not in aliases:
         return case
     return replace(case, name=aliases[case.name], size="")
@@ -49,8 +49,8 @@ def _check(check: Result, aliases: Mapping[str, str]) -> Result:
     if check.visibility == "hidden":
         return replace(check, summary="", findings=(), measurements={}, cases={}, measured_on="")
     shown = tuple(f for f in check.findings if not _is_hidden(f, aliases))
-    public = {place(finding) for finding in shown}
-    rest = [f for f in check.findings if _is_hidden(f, aliases) and place(f) not in public]
+    public = {location_key(finding) for finding in shown}
+    rest = [f for f in check.findings if _is_hidden(f, aliases) and location_key(f) not in public]
     cases: Mapping[str, Status] = {aliases.get(n, n): s for n, s in check.cases.items()}
     kept = replace(check, findings=(*shown, *map(_hidden_finding, rest)), cases=cases)
     if check.measured_on in aliases:

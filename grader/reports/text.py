@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from grader.checks.result import Result
-from grader.checks.speed import duration
+from grader.checks.speed import format_duration
 from grader.faults import pluralize
 from grader.grading.record import Grade
 from grader.launch import Trace
@@ -87,7 +87,9 @@ def speed_lines(measurements: Mapping[str, float]) -> list[str]:
         1,740 GFLOP/s, 2.9 % of this GPU's measured FMA peak
     """
     ends = f"{measurements['speedup_low']:.3f} to {measurements['speedup_high']:.3f}"
-    own, baseline = (duration(measurements[name]) for name in ("seconds", "baseline_seconds"))
+    own, baseline = (
+        format_duration(measurements[name]) for name in ("seconds", "baseline_seconds")
+    )
     lines = [
         f"{measurements['speedup']:.3f} times the baseline's speed (95 % interval {ends}, "
         f"{measurements['pairs']:.0f} pairs)",

@@ -94,7 +94,7 @@ def test_a_student_checks_in_the_unpacked_folder(name: str, tmp_path: Path) -> N
     shutil.copy(lab.solution, folder / f"{name}.cu")
     done = grader("check", name, f"{name}.cu", "--course", ".", "--on", "sim", cwd=folder)
     assert done.code == 0, done.out + done.err
-    assert f"{len(lab.quiz)} judged by your course" in " ".join(done.out.split())
+    assert f"{len(lab.quiz)} graded by your course" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("name", list_labs())

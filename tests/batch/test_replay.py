@@ -16,7 +16,7 @@ from grader.faults import LabFault, StudentFault
 from grader.feedback.grade import grade
 from grader.grading.cases import RunOptions
 from grader.grading.pipeline import grade_unreadable
-from grader.grading.record import Grade, grade_from_json, total
+from grader.grading.record import Grade, grade_from_json, total_score
 from grader.labs.reading import load_lab
 from grader.reports.json import dumps
 from grader.reports.redact import redact
@@ -185,7 +185,7 @@ def test_what_a_timed_launch_did_is_taken_from_the_record_but_earns_nothing(time
 
 def with_speed(record: Grade, speed: Result) -> Grade:
     checks = tuple(speed if check.name == "speed" else check for check in record.checks)
-    return replace(record, checks=checks, score=total(checks))
+    return replace(record, checks=checks, score=total_score(checks))
 
 
 def test_an_incomplete_grade_has_no_verdict_to_replay(wrong: Grade) -> None:

@@ -166,8 +166,8 @@ WRONG: list[tuple[str, Made]] = [
     ("No such file", lambda record, place: (place / "none.json",)),
     ("no JSON", lambda record, place: (written(place, "{"),)),
     ("no JSON", lambda record, place: (written(place, "[" * 100_000),)),
-    ("no grade object", lambda record, place: (written(place, "[1, 2]"),)),
-    ("no grade object", lambda record, place: (written(place, '{"grades": "x"}'),)),
+    ("not a grade object", lambda record, place: (written(place, "[1, 2]"),)),
+    ("not a grade object", lambda record, place: (written(place, '{"grades": "x"}'),)),
     ("no JSON", lambda record, place: (written(place, "\udcff"),)),
     ("checks.0.status", lambda record, place: (
         edited(record, place, lambda h: h["checks"][0].update(status="won")),)),

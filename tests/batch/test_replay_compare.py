@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grader.batch.replay import conditions, differences
-from grader.grading.record import CaseLine, Grade, grade_from_json
+from grader.grading.record import CaseResult, Grade, grade_from_json
 from grader.launch import LineCounters
 from grader.reports.json import dumps
 from tests.made import RACE, a_grade, a_result
@@ -21,7 +21,10 @@ RECORD = a_grade(
     a_result("sync", "fail", findings=(RACE,)),
     a_result("traffic", "pass", 10, 10, measurements={"bytes": 442368.0, "ratio": 1 / 16}),
     speed_result(1.3),
-    cases=[CaseLine("square", "16 x 16", "public", "pass"), CaseLine("r", "3", "hidden", "fail")],
+    cases=[
+        CaseResult("square", "16 x 16", "public", "pass"),
+        CaseResult("r", "3", "hidden", "fail"),
+    ],
     lines=(LineCounters(6, {"sectors": 1.0}),),
 )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.checks.findings import BETWEEN, with_origins
+from grader.checks.findings import MISSING_BARRIER, with_origins
 from grader.grading.record import check_json
 from grader.launch import Finding, Origin
 from grader.reports.finding import finding_text
@@ -32,7 +32,7 @@ def test_neither_place_of_a_hazard_is_the_others_origin() -> None:
 
 
 def test_a_race_that_lacks_a_barrier_has_no_further_lines() -> None:
-    assert RACE.hint.startswith(BETWEEN)
+    assert MISSING_BARRIER.search(RACE.hint)
     assert traced(RACE) == RACE
 
 

@@ -50,10 +50,10 @@ PATTERNS = [
     ("infinity", put((3, 4), np.inf), "1 of them are infinity"),
     ("zero", lambda a: a * 0, "every element is zero"),
     ("transposed", lambda a: np.ascontiguousarray(a.T).reshape(a.shape), "the transpose"),
-    ("row down", lambda a: np.roll(a, 1, axis=0), "moved by one along the rows"),
-    ("column left", lambda a: np.roll(a, -1, axis=1), "moved by one along the columns"),
-    ("tile down", lambda a: np.roll(a, 16, axis=0), "moved by one tile (16) along the rows"),
-    ("doubled", lambda a: a * 2, "every element is 2 times the right one"),
+    ("row down", lambda a: np.roll(a, 1, axis=0), "shifted by one along the rows"),
+    ("column left", lambda a: np.roll(a, -1, axis=1), "shifted by one along the columns"),
+    ("tile down", lambda a: np.roll(a, 16, axis=0), "shifted by one tile (16) along the rows"),
+    ("doubled", lambda a: a * 2, "every element is 2 times the expected value"),
     ("a third", lambda a: a / 3, "every element is 0.333333 times"),
     ("first block", only_first_block, "only the first block's elements are right"),
     ("half", lambda a: a.astype(np.float16) * 1.0005, "each is close"),
@@ -65,7 +65,7 @@ def test_a_pattern_is_told(spoil: Spoil, said: str) -> None:
     cause = explain(mismatch(spoil))
     assert cause is not None
     assert said in cause.what
-    assert cause.cure
+    assert cause.fix
 
 
 def test_one_element_beyond_the_first_block_may_be_a_block_without_its_index() -> None:
@@ -73,12 +73,12 @@ def test_one_element_beyond_the_first_block_may_be_a_block_without_its_index() -
     blank = np.arange(257) > 255
     cause = explain(Mismatch("c", right * ~blank, right, right * 0, blank, blank, (256, 1, 1)))
     assert cause is not None and "partial tile (elements from 256 on)" in cause.what
-    assert cause.cure.startswith("blockIdx has to enter the index")
+    assert cause.fix.startswith("use blockIdx in the index")
 
 
 def test_no_cure_is_about_the_grid_which_is_the_labs() -> None:
     cures = [explain(mismatch(spoil)) for _, spoil, _ in PATTERNS]
-    assert not [cause for cause in cures if cause and re.search(r"\bgrid\b", cause.cure)]
+    assert not [cause for cause in cures if cause and re.search(r"\bgrid\b", cause.fix)]
 
 
 SILENT = [

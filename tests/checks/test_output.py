@@ -40,7 +40,7 @@ def test_each_case_is_worth_the_same() -> None:
     (finding,) = verdict.findings
     assert finding.kind == "wrong-output"
     assert finding.message == (
-        "1 of 60 elements of C is wrong; the first is C[0, 1] = -4, right is 9 "
+        "1 of 60 elements of C is wrong; the first is C[0, 1] = -4, expected 9 "
         "(allowed error 0.001)"
     )
     assert finding.cases == ("wide",)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.checks.quiz import mark
+from grader.checks.quiz import mark_quiz
 from grader.checks.result import Verdict
 from grader.labs.model import Choice, Question
 from grader.labs.quiz import ANSWERS_FILE, Answer, AnswerSheet, QuizAttempt, read_answer_sheet
@@ -21,7 +21,7 @@ KEY: dict[str, Answer] = {"bytes": 8192, "part": 68.359375, "which": "b"}
 RIGHT = {"bytes": "8192", "part": "68.36", "which": "b", "why": "because it must"}
 
 
-def paper(
+def answered_quiz(
     sheet: AnswerSheet | None, *, key: dict[str, Answer] = KEY, points: float = 10
 ) -> QuizAttempt:
     return QuizAttempt("tiled", (BYTES, PART, WHICH, WHY), key, sheet, points)
@@ -29,7 +29,7 @@ def paper(
 
 def marked(folder: Path, text: str | bytes) -> Verdict:
     (folder / ANSWERS_FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
-    return mark(paper(read_answer_sheet(folder)))
+    return mark_quiz(answered_quiz(read_answer_sheet(folder)))
 
 
 def sheet(**changed: str) -> str:
@@ -123,8 +123,8 @@ SHEETS: list[tuple[str, str | bytes, float, str]] = [
     ("too large", b"# x\n" * 20_000, 0, "larger than 64 KiB"),
     ("deep", "bytes: " + "[" * 60_000, 0, "inside each other"),
     ("alias bomb", "a: &a [1, 1]\nb: &b [*a, *a]\nbytes: &c [*b, *b]\npart: [*c, *c]\nwhich: b\n",
-     1 / 3, "list where one answer is due"),
-    ("alias of itself", "bytes: &a [*a]\nwhich: b\n", 1 / 3, "list where one answer is due"),
+     1 / 3, "has a list; it takes one answer"),
+    ("alias of itself", "bytes: &a [*a]\nwhich: b\n", 1 / 3, "has a list; it takes one answer"),
     ("an undefined alias", "bytes: *nobody\n", 0, "not valid YAML"),
     ("a key that is no word", "? [1, 2]\n: 3\n", 0, "a key must be a plain word"),
     ("four thousand answers", sheet() + "".join(f"q{n}: {n}\n" for n in range(4_000)), 1,
@@ -155,7 +155,7 @@ MADE: list[tuple[str, Callable[[Path], object], str]] = [
 @pytest.mark.parametrize(("make", "said"), [row[1:] for row in MADE], ids=[row[0] for row in MADE])
 def test_what_is_no_file(tmp_path: Path, make: Callable[[Path], object], said: str) -> None:
     make(tmp_path / ANSWERS_FILE)
-    verdict = mark(paper(read_answer_sheet(tmp_path)))
+    verdict = mark_quiz(answered_quiz(read_answer_sheet(tmp_path)))
     assert (verdict.status, verdict.share) == ("fail", 0)
     assert said in verdict.findings[0].message
 
@@ -163,20 +163,20 @@ def test_what_is_no_file(tmp_path: Path, make: Callable[[Path], object], said: s
 def test_no_sheet(tmp_path: Path) -> None:
     """Whoever has not answered loses what the quiz is worth, and is told how to begin."""
     none = read_answer_sheet(tmp_path)
-    worth = mark(paper(none))
+    worth = mark_quiz(answered_quiz(none))
     assert (worth.status, worth.share) == ("fail", 0)
     assert "grader labs quiz tiled" in worth.findings[0].hint
-    practice = mark(paper(none, points=0))
+    practice = mark_quiz(answered_quiz(none, points=0))
     assert practice.status == "unjudged" and not practice.findings
     assert "grader labs quiz tiled" in practice.summary
-    assert mark(None).status == mark(paper(None)).status == "unjudged"
+    assert mark_quiz(None).status == mark_quiz(answered_quiz(None)).status == "unjudged"
 
 
 def test_a_copy_without_the_answers_judges_none(tmp_path: Path) -> None:
     (tmp_path / ANSWERS_FILE).write_text(sheet(bytes="1"))
-    verdict = mark(paper(read_answer_sheet(tmp_path), key={}))
+    verdict = mark_quiz(answered_quiz(read_answer_sheet(tmp_path), key={}))
     assert (verdict.status, verdict.share) == ("unjudged", 0)
-    assert "3 judged by your course" in verdict.summary and not verdict.findings
+    assert "3 graded by your course" in verdict.summary and not verdict.findings
     (tmp_path / ANSWERS_FILE).write_text(sheet(bytes="many"))
-    told = mark(paper(read_answer_sheet(tmp_path), key={})).findings
+    told = mark_quiz(answered_quiz(read_answer_sheet(tmp_path), key={})).findings
     assert [f.variable for f in told] == ["bytes"] and "a number (in bytes)" in told[0].hint

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader.checks.result import Evidence, Verdict
-from grader.checks.speed import Options, duration, evaluate
+from grader.checks.speed import Options, evaluate, format_duration
 from grader.checks.suite import evaluate_all, plan
 from grader.faults import LabFault
 from grader.gpu.speedup import Pair, Timing
@@ -72,13 +72,13 @@ def test_too_slow_says_where_how_slow_and_what_would_be_enough() -> None:
     slow = verdict.findings[0]
     assert (slow.kind, slow.severity, slow.line, slow.file) == ("too-slow", "error", 2, "tiled.cu")
     assert slow.message == (
-        "1.818 ms a launch, 1.100 (1.100 to 1.100) times the speed of the baseline (2 ms); "
-        "1.25 times is asked for, 1.6 ms"
+        "1.818 ms per launch, 1.100 (1.100 to 1.100) times the speed of the baseline (2 ms); "
+        "1.25 times is required, 1.6 ms"
     )
     assert "1.5 times, 1.333 ms" in slow.hint
     assert (
         verdict.summary
-        == "1.100 (1.100 to 1.100) times the baseline's speed; at least 1.25 is asked for"
+        == "1.100 (1.100 to 1.100) times the baseline's speed; at least 1.25 is required"
     )
 
 
@@ -108,7 +108,7 @@ def test_a_doubt_is_for_a_person_and_never_rounded_up(
     first, last = a_timing(9.0), a_timing(speedup, sigma, seed=3)
     verdict = judged(first, last)
     assert verdict.measurements.get("review", 0.0) == review
-    assert verdict.summary.endswith("for a person to look at") == review
+    assert verdict.summary.endswith("needs review") == review
     notes = [f for f in verdict.findings if "measured 2 times" in f.message]
     assert [(f.kind, f.severity) for f in notes] == [("machine", "info")] * review
     assert all(said in f.message for f in notes)
@@ -155,9 +155,9 @@ def test_a_note_of_the_measurement_fails_nobody() -> None:
 
 
 MACHINE = [
-    ((), {"untimed": "nvidia-smi has fallen; reboot"}, "nvidia-smi has fallen; reboot"),
-    ((), {}, "it was not timed"),
-    ((Timing(()),), {}, "no pair of launches was timed; grade it again"),
+    ((), {"timing_error": "nvidia-smi has fallen; reboot"}, "nvidia-smi has fallen; reboot"),
+    ((), {}, "the kernel was not timed"),
+    ((Timing(()),), {}, "no pair of launches was timed; grade the submission again"),
 ]
 
 
@@ -189,7 +189,8 @@ def test_throttled_pairs_do_not_count_and_are_told() -> None:
     assert verdict.status == "pass" and verdict.share == 1
     assert verdict.measurements["pairs"] == 100
     assert any(
-        "clock dropped in 300 of 400 pairs; they do not" in f.message for f in verdict.findings
+        "clock dropped in 300 of 400 pairs; these pairs do not" in f.message
+        for f in verdict.findings
     )
 
 
@@ -198,7 +199,7 @@ def test_a_gpu_that_always_throttles_gives_a_verdict() -> None:
     hot = replace(good, pairs=tuple(replace(p, throttled=True) for p in good.pairs))
     verdict = judged(hot)
     assert (verdict.status, verdict.share) == ("pass", 1)
-    assert any("all of them are counted" in f.message for f in verdict.findings)
+    assert any("all pairs are counted" in f.message for f in verdict.findings)
 
 
 def test_rates_are_held_against_the_measured_peaks() -> None:
@@ -260,4 +261,4 @@ def test_points_stand_in_the_grade() -> None:
     ("seconds", "text"), [(8.312e-6, "8.312 us"), (9.99999e-4, "1000 us"), (1.2604e-3, "1.26 ms")]
 )
 def test_times_read_well(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text

@@ -63,7 +63,7 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "options", "what", "mend"), MISTAKES)
+@pytest.mark.parametrize(("name", "options", "what", "fix"), MISTAKES)
 def test_a_lab_s_mistake_is_a_fault_with_its_place(
     name: str, options: dict[str, Any], what: str, fix: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_kernel_that_does_nothing_earns_nothing() -> None:
     assert results["output"].status == "fail"
     assert {results[n].status for n in ("sync", "memory", "resources")} == {"blocked"}
     assert sum(r.points for r in results.values()) == 0
-    assert results["sync"].summary == "waits for `output`: no case is right yet"
+    assert results["sync"].summary == "not evaluated: no case produces the correct output yet"
 
 
 def test_a_race_is_told_even_when_no_case_is_right() -> None:
@@ -132,7 +132,7 @@ def test_all_blocked_and_all_in_error() -> None:
     assert [r.summary for r in failed].count("why") == 1, "the reason is told once"
     *rest, speed = blocked_all(checks, "why", "sim")
     assert {(r.status, r.points, r.summary) for r in rest} == {("blocked", 0, "why")}
-    assert (speed.status, speed.summary) == ("unjudged", "speed is judged on a GPU only")
+    assert (speed.status, speed.summary) == ("unjudged", "speed needs a GPU")
     assert {r.status for r in blocked_all(checks, "why", "gpu")} == {"blocked"}
 
 

@@ -21,7 +21,7 @@ GOOD = Verdict("pass", "", cases={"large": "pass", "small": "pass"})
 def seen(settled: Verdict = GOOD, naive: float = 16000, **values: float) -> Evidence:
     run = a_run(LARGE, counters=counters(**values), lines=(counters(6, ld_bytes=900),))
     base = {"large": Trace("sim", counters=counters(ld_bytes=naive))}
-    return evidence(a_run(SMALL), run, baseline=base, settled={"output": settled})
+    return evidence(a_run(SMALL), run, baseline=base, verdicts={"output": settled})
 
 
 RATIOS = [
@@ -66,7 +66,7 @@ def test_the_cure_is_the_memory_that_the_lab_is_about(
 ) -> None:
     run = a_run(LARGE, counters=counters(ld_bytes=9) | {CONSTANT_LOADS: constant_loads})
     base = {"large": Trace("sim", counters=counters(ld_bytes=10))}
-    held = evidence(run, baseline=base, settled={"output": GOOD})
+    held = evidence(run, baseline=base, verdicts={"output": GOOD})
     declared = tuple(ArgumentSpec(name, "in", "float32") for name in variables)
     held = replace(held, lab=replace(held.lab, globals=declared))
     verdict = evaluate(Options(max_global_bytes_ratio=0.5), held)
@@ -91,8 +91,8 @@ def test_sectors_are_counted_for_loads_and_stores(values: dict[str, float], stat
 @pytest.mark.parametrize(
     ("used", "status", "said"),
     [
-        (1280, "pass", "4 sectors a store request, all of their bytes used"),
-        (1230, "fail", "4 sectors a store request, at most 2"),
+        (1280, "pass", "4 sectors per store request, all of their bytes used"),
+        (1230, "fail", "4 sectors per store request, at most 2"),
     ],
 )
 def test_an_access_that_uses_its_sectors_whole_is_not_uncoalesced(
@@ -100,12 +100,14 @@ def test_an_access_that_uses_its_sectors_whole_is_not_uncoalesced(
 ) -> None:
     values = counters(ld_bytes=1, st_requests=10, st_sectors=40) | {DATA_BYTES.format("st"): used}
     run = a_run(LARGE, counters=values)
-    held = evidence(run, settled={"output": GOOD})
+    held = evidence(run, verdicts={"output": GOOD})
     verdict = evaluate(Options(max_sectors_per_request=2), held)
     assert (verdict.status, verdict.summary) == (status, said)
 
 
-@pytest.mark.parametrize(("sectors", "said"), [(10, "1 sector a load"), (40, "4 sectors a load")])
+@pytest.mark.parametrize(
+    ("sectors", "said"), [(10, "1 sector per load"), (40, "4 sectors per load")]
+)
 def test_one_sector_is_no_plural(sectors: float, said: str) -> None:
     counted = seen(ld_bytes=1, ld_requests=10, ld_sectors=sectors)
     assert evaluate(Options(max_sectors_per_request=4), counted).summary.startswith(said)
@@ -130,7 +132,9 @@ def test_a_thread_that_works_alone_wastes_sectors(
         values[DATA_BYTES.format(op)] = held
         values[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"] = sectors
     run = a_run(LARGE, counters=values)
-    verdict = evaluate(Options(min_bytes_per_sector=least), evidence(run, settled={"output": GOOD}))
+    verdict = evaluate(
+        Options(min_bytes_per_sector=least), evidence(run, verdicts={"output": GOOD})
+    )
     assert verdict.status == status
     assert verdict.summary == f"{summary} a sector's 32 bytes, at least {least:g}"
     assert [f.kind for f in verdict.findings] == ["uncoalesced"] * (status == "fail")
@@ -151,7 +155,7 @@ def test_atomics_on_global_memory_are_counted(limit: float | str, made: int, sta
     lines = (counters(7, atomics=made), counters(6, ld_bytes=9))
     run = a_run(LARGE, counters=counters(ld_bytes=1, atomics=made), lines=lines)
     options = Options(max_global_atomics=limit)
-    verdict = evaluate(options, evidence(run, settled={"output": GOOD}))
+    verdict = evaluate(options, evidence(run, verdicts={"output": GOOD}))
     assert verdict.status == status
     assert verdict.measurements["global_atomics"] == made
     due = [("missing-feature", 7)] * (status == "fail")
@@ -199,7 +203,7 @@ def test_a_line_is_blamed_once() -> None:
     values = {"ld_requests": 10, "ld_sectors": 320, "ld_bytes": 1280}
     lines = (counters(6, **values), counters(8, ld_requests=10, ld_sectors=319, ld_bytes=1280))
     run = a_run(LARGE, counters=counters(**values), lines=lines)
-    verdict = evaluate(Options(max_sectors_per_request=4), evidence(run, settled={"output": GOOD}))
+    verdict = evaluate(Options(max_sectors_per_request=4), evidence(run, verdicts={"output": GOOD}))
     assert [(f.line, f.severity) for f in verdict.findings] == [(6, "error"), (8, "warning")]
 
 

@@ -80,7 +80,7 @@ def a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "nvidia0").touch()
     monkeypatch.setattr(device, "DEVICES", tmp_path)
     monkeypatch.setattr(device, "DRIVER", tmp_path / "driver")
-    monkeypatch.setattr(lock, "FOLDER", tmp_path)
+    monkeypatch.setattr(lock, "LOCK_FOLDER", tmp_path)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(tool, "toolkit", lambda: None)
     monkeypatch.setattr(device, "toolkit", lambda: None)

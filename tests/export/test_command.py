@@ -126,7 +126,7 @@ WRONG = [
     (["gradescope"], "there are no grades to export"),
     (["gradescope", "missing.json"], "cannot read the file"),
     (["gradescope", "broken.json"], "not JSON"),
-    (["gradescope", "other.json"], "no grade object"),
+    (["gradescope", "other.json"], "not a grade object"),
     (["canvas", "tiled", "--db", "missing.db"], "there is no such gradebook"),
     (["gradescope-autograder"], "name one lab"),
     (["gradescope-autograder", "tilde-matmul"], "did you mean tiled-matmul?"),

@@ -81,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--shared")
     if folder is not None:
         config.pluginmanager.register(Reports(folder))
-        lock.FOLDER = Path(tempfile.gettempdir())
+        lock.LOCK_FOLDER = Path(tempfile.gettempdir())
 
 
 def _claimed(folder: Path, name: str) -> bool:

@@ -17,7 +17,7 @@ from grader.feedback.grade import grade
 from grader.gpu import devices as lock
 from grader.gpu import launches as attempt
 from grader.gpu.devices import devices
-from grader.gpu.launches import facts_of, healthy
+from grader.gpu.process import device_info, health_problem
 from grader.grading.run import run_all
 from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar, Trace
@@ -67,9 +67,9 @@ def ran(text: bytes | str, *launches: Launch, limit: float = 10) -> tuple[Trace,
 
 
 def test_the_machine(row: Any) -> None:
-    facts = facts_of(devices()[0])
+    facts = device_info(devices()[0])
     row(" ".join(f"{k}={v}" for k, v in facts.toolchain.items()) + f" {facts.architecture}")
-    assert not healthy(devices()[0])
+    assert not health_problem(devices()[0])
 
 
 def test_a_right_kernel(row: Any) -> None:
@@ -113,7 +113,7 @@ def test_a_launch_that_dies_is_a_finding_and_the_next_is_right(name: str, row: A
     assert [t.ended for t in traces] == [True, False, True]
     assert words in traces[1].errors[0].message
     assert (traces[2].outputs[1][:64] == 2).all()
-    assert not healthy(devices()[0])
+    assert not health_problem(devices()[0])
 
 
 @pytest.mark.alone
@@ -123,7 +123,7 @@ def test_the_child_after_a_dead_context_is_right_without_a_probe(
 ) -> None:
     """What the probe is there to find did not happen: the context died with its own process."""
     probed: list[Any] = []
-    monkeypatch.setattr(attempt, "probe", probed.append)
+    monkeypatch.setattr(attempt, "require_healthy", probed.append)
     (dead,) = ran(source(BODIES[name][0]), limit=2)
     began = time.perf_counter()
     (after,) = ran(RIGHT)
@@ -144,7 +144,7 @@ def test_a_killed_grader_frees_the_gpu_with_its_child(row: Any) -> None:
         "lock.FOLDER = Path(sys.argv[1])\n"
         "ran(source(BODIES['endless'][0]), limit=60)\n"
     )
-    grader = subprocess.Popen([sys.executable, "-c", script, str(lock.FOLDER)], cwd=ROOT)
+    grader = subprocess.Popen([sys.executable, "-c", script, str(lock.LOCK_FOLDER)], cwd=ROOT)
     file = lock.lock_file(devices()[0])
     while not is_held_by(file, 2):
         assert grader.poll() is None, "it ended before its launch began"
@@ -153,10 +153,10 @@ def test_a_killed_grader_frees_the_gpu_with_its_child(row: Any) -> None:
     grader.kill()
     grader.wait()
     began = time.perf_counter()
-    with lock.held(devices()[:1], wait=30):
+    with lock.acquire_device(devices()[:1], wait=30):
         took = time.perf_counter() - began
     row(f"free {took:.2f} s after its grader was killed")
-    assert not healthy(devices()[0])
+    assert not health_problem(devices()[0])
 
 
 def is_held_by(file: Path, processes: int) -> bool:

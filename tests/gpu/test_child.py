@@ -14,13 +14,14 @@ from grader.faults import MachineFault, StudentFault
 from grader.gpu import devices as device
 from grader.gpu import devices as lock
 from grader.gpu import launches as attempt
+from grader.gpu import peaks
 from grader.gpu import process as child
 from grader.gpu import timing as measure
 from grader.gpu.buffers import GUARD, guard_byte
-from grader.gpu.devices import Device, Toolkit, alike
+from grader.gpu.devices import Device, Toolkit, same_model_devices
 from grader.gpu.launch_child import Outcome
-from grader.gpu.nvcc import _refused
-from grader.gpu.process import Facts, facts_of
+from grader.gpu.nvcc import _compile_fault
+from grader.gpu.process import DeviceInfo, device_info
 from grader.launch import Array, Launch
 from grader.sandbox.call import Reply, SandboxFailure
 
@@ -31,7 +32,7 @@ HEALTHY = Reply(True, {})
 
 
 class Deaths:
-    """Replace run_sandboxed: each step's answer, or the failure that ends it."""
+    """Stands for grader.sandbox.call.call: each step's answer, or the death that it dies."""
 
     def __init__(self, **answers: Reply | SandboxFailure | MachineFault) -> None:
         self.answers = answers
@@ -45,11 +46,11 @@ class Deaths:
 
 @pytest.fixture
 def one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    monkeypatch.setattr(attempt, "lacking", lambda: None)
-    monkeypatch.setattr(attempt, "alike", lambda: (GPU,))
+    monkeypatch.setattr(attempt, "missing_requirement", lambda: None)
+    monkeypatch.setattr(attempt, "same_model_devices", lambda: (GPU,))
     monkeypatch.setattr(attempt, "compile_cubin", lambda program, architecture: b"cubin")
-    monkeypatch.setattr(attempt, "facts_of", lambda device: Facts("sm_75", {}))
-    monkeypatch.setattr(lock, "FOLDER", tmp_path)
+    monkeypatch.setattr(attempt, "device_info", lambda device: DeviceInfo("sm_75", {}))
+    monkeypatch.setattr(lock, "LOCK_FOLDER", tmp_path)
     return monkeypatch
 
 
@@ -68,7 +69,7 @@ def test_a_child_that_a_launch_ended_is_a_finding(
     one_gpu: pytest.MonkeyPatch, reason: Any, kind: str
 ) -> None:
     one_gpu.setattr(
-        child, "call", Deaths(launch=SandboxFailure(reason, "it is gone"), probe=HEALTHY)
+        child, "run_sandboxed", Deaths(launch=SandboxFailure(reason, "it is gone"), probe=HEALTHY)
     )
     (trace,) = attempt.run_launches(PROGRAM, [LAUNCH])
     assert [finding.kind for finding in trace.errors] == [kind]
@@ -115,7 +116,7 @@ def test_a_gpu_that_cannot_be_described_is_the_machine_s_fault(
     died = SandboxFailure("timeout", "it ran for more than 30 s")
     monkeypatch.setattr(child, "run_sandboxed", Deaths(describe=died))
     with pytest.raises(MachineFault, match="what NVIDIA A is: it ran for more") as caught:
-        facts_of(GPU)
+        device_info(GPU)
     assert caught.value.where == "/dev/nvidia0"
 
 
@@ -124,7 +125,7 @@ def test_gpus_that_are_gone_are_a_machine_s_fault(
 ) -> None:
     monkeypatch.setattr(device, "DEVICES", tmp_path)
     with pytest.raises(MachineFault, match="no NVIDIA GPU"):
-        alike()
+        same_model_devices()
 
 
 def test_a_gpu_whose_description_cannot_be_read_is_still_one(
@@ -134,7 +135,7 @@ def test_a_gpu_whose_description_cannot_be_read_is_still_one(
     (tmp_path / "gpus" / "0" / "information").mkdir(parents=True)
     monkeypatch.setattr(device, "DEVICES", tmp_path)
     monkeypatch.setattr(device, "DRIVER", tmp_path)
-    assert [one.name for one in alike()] == ["nvidia0"]
+    assert [one.name for one in same_model_devices()] == ["nvidia0"]
 
 
 @pytest.mark.parametrize(
@@ -144,11 +145,11 @@ def test_a_speed_that_was_measured_is_not_lost_for_want_of_cublas(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: SandboxFailure | MachineFault
 ) -> None:
     monkeypatch.setattr(measure, "toolkit", lambda: Toolkit(tmp_path / "bin" / "nvcc"))
-    monkeypatch.setattr(measure, "libraries", lambda tools: (tmp_path / "libcublas.so",))
+    monkeypatch.setattr(peaks, "cublas_libraries", lambda tools: (tmp_path / "libcublas.so",))
     monkeypatch.setattr(measure, "user_folder", lambda: None)
-    monkeypatch.setattr(child, "run_sandboxed", Deaths(speed=ends))
+    monkeypatch.setattr(child, "run_sandboxed", Deaths(cublas_rate=ends))
     assert measure._cublas((8, 8, 8), GPU) == {}
-    monkeypatch.setattr(child, "run_sandboxed", Deaths(speed=Reply(2e12, {})))
+    monkeypatch.setattr(child, "run_sandboxed", Deaths(cublas_rate=Reply(2e12, {})))
     assert measure._cublas((8, 8, 8), GPU) == {"cublas_flop_per_second": 2e12}
 
 
@@ -167,7 +168,7 @@ LOGS = [
 def test_what_the_assembler_refuses_is_the_student_s(
     log: str, kind: type[Exception], line: int
 ) -> None:
-    fault = _refused(replace(PROGRAM), log)
+    fault = _compile_fault(replace(PROGRAM), log)
     assert type(fault) is kind
     if isinstance(fault, StudentFault):
         assert [(f.kind, f.line) for f in fault.findings] == [("compile-error", line)]

@@ -10,7 +10,7 @@ from grader.cli.options import Backend, resolved
 from grader.faults import MachineFault
 from grader.gpu import devices as device
 from grader.gpu import devices as lock
-from grader.gpu.devices import alike, quarantine
+from grader.gpu.devices import quarantine, same_model_devices
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPat
     (tmp_path / "nvidia0").touch()
     monkeypatch.setattr(device, "DEVICES", tmp_path)
     monkeypatch.setattr(device, "DRIVER", tmp_path)
-    monkeypatch.setattr(lock, "FOLDER", tmp_path)
+    monkeypatch.setattr(lock, "LOCK_FOLDER", tmp_path)
     for present in ("library_folder", "find_spec", "toolkit"):
         monkeypatch.setattr(device, present, lambda *asked: "there")
     return monkeypatch
@@ -50,7 +50,7 @@ def test_auto_says_why_a_gpu_is_not_used(
 def test_a_gpu_in_quarantine_is_not_chosen(
     machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    quarantine(alike()[0], "a known kernel gives wrong numbers")
+    quarantine(same_model_devices()[0], "a known kernel gives wrong numbers")
     assert resolved(Backend.auto) == "sim"
     said = " ".join(capsys.readouterr().err.split())
     assert "in quarantine" in said and "then: rm " in said

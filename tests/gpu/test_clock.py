@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.gpu.samples import Clock, dropped
+from grader.gpu.samples import Clock, throttled
 from grader.gpu.speedup import Pair, Timing
 
 
@@ -22,7 +22,7 @@ from grader.gpu.speedup import Pair, Timing
 def test_a_pair_counts_while_the_clock_is_near_its_highest(
     clocks: tuple[int, ...], bad: tuple[bool, ...]
 ) -> None:
-    assert dropped(clocks) == bad
+    assert throttled(clocks) == bad
 
 
 def test_without_nvml_no_clock_is_known() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.gpu.devices import Toolkit
-from grader.gpu.peaks import libraries
+from grader.gpu.peaks import cublas_libraries
 
 BOTH = ("libcublas.so", "libcublas.so.13", "libcublasLt.so", "libcublasLt.so.13")
 
@@ -21,16 +21,16 @@ def toolkit_with(folder: Path, place: str, names: tuple[str, ...]) -> Toolkit:
 
 @pytest.mark.parametrize("place", ["lib64", "targets/x86_64-linux/lib"])
 def test_the_one_that_is_needed_comes_first(tmp_path: Path, place: str) -> None:
-    found = libraries(toolkit_with(tmp_path, place, BOTH))
+    found = cublas_libraries(toolkit_with(tmp_path, place, BOTH))
     assert [path.name for path in found] == ["libcublasLt.so", "libcublas.so"]
 
 
 def test_a_versioned_name_will_do(tmp_path: Path) -> None:
     names = ("libcublas.so.13.0.1", "libcublas.so.13", "libcublasLt.so.13")
-    found = libraries(toolkit_with(tmp_path, "lib64", names))
+    found = cublas_libraries(toolkit_with(tmp_path, "lib64", names))
     assert [path.name for path in found] == ["libcublasLt.so.13", "libcublas.so.13"]
 
 
 @pytest.mark.parametrize("names", [(), BOTH[:2], BOTH[2:], ("libcublas_static.a",)], ids=str)
 def test_half_of_it_is_none(tmp_path: Path, names: tuple[str, ...]) -> None:
-    assert libraries(toolkit_with(tmp_path, "lib64", names)) == ()
+    assert cublas_libraries(toolkit_with(tmp_path, "lib64", names)) == ()

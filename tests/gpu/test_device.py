@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from grader.gpu import devices as device
-from grader.gpu.devices import Toolkit, devices, driver_version, lacking, toolkit
-from grader.gpu.launches import of_error
-from grader.gpu.nvcc import known_release, release
+from grader.gpu.devices import Toolkit, devices, driver_version, missing_requirement, toolkit
+from grader.gpu.launches import error_finding
+from grader.gpu.nvcc import cached_release, release
 
 INFORMATION = "Model: \t\t NVIDIA T4\nIRQ: 1\nGPU UUID: \t GPU-{0}\nDevice Minor: \t {0}\n"
 VERSION = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23\n"
@@ -58,9 +58,9 @@ def test_what_is_lacking_is_said_one_by_one(
         with monkeypatch.context() as patch:
             for present in ("library_folder", "find_spec", "toolkit"):
                 patch.setattr(device, present, lambda *a: "there")
-            assert lacking() is None
+            assert missing_requirement() is None
             patch.setattr(device, name, value)
-            missing = lacking()
+            missing = missing_requirement()
             assert missing is not None and words in missing.what and missing.fix
 
 
@@ -87,9 +87,9 @@ def test_nvcc_is_asked_for_its_release_once_for_each_file_that_it_is(
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     found = install("13.0.88")
-    assert [known_release(found) for _ in range(3)] == ["13.0.88"] * 3
+    assert [cached_release(found) for _ in range(3)] == ["13.0.88"] * 3
     assert asked.read_text() == "x\n"
-    assert known_release(install("13.10.5")) == "13.10.5"
+    assert cached_release(install("13.10.5")) == "13.10.5"
     assert asked.read_text() == "x\nx\n"
 
 
@@ -104,6 +104,6 @@ def test_nvcc_is_asked_for_its_release_once_for_each_file_that_it_is(
     ],
 )
 def test_cuda_s_errors_are_findings_by_name(name: str, kind: str) -> None:
-    found = of_error(name, "what the driver says")
+    found = error_finding(name, "what the driver says")
     assert (found.kind, found.severity) == (kind, "error")
     assert found.message.endswith(f"({name})")

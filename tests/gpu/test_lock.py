@@ -15,7 +15,16 @@ from pathlib import Path
 import pytest
 
 from grader.faults import MachineFault
-from grader.gpu.devices import UNTOLD, Device, held, lock_file, pause, quarantine, share, sickness
+from grader.gpu.devices import (
+    UNKNOWN_REASON,
+    Device,
+    acquire_device,
+    lock_file,
+    quarantine,
+    quarantine_reason,
+    retry_pause,
+    share_lock,
+)
 
 FIRST = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 SECOND = Device(Path("/dev/nvidia1"), "GPU-bbbb", "NVIDIA B")
@@ -23,34 +32,34 @@ SECOND = Device(Path("/dev/nvidia1"), "GPU-bbbb", "NVIDIA B")
 
 def test_two_attempts_get_two_gpus(tmp_path: Path) -> None:
     with (
-        held([FIRST, SECOND], folder=tmp_path) as one,
-        held([FIRST, SECOND], folder=tmp_path) as two,
+        acquire_device([FIRST, SECOND], folder=tmp_path) as one,
+        acquire_device([FIRST, SECOND], folder=tmp_path) as two,
     ):
         assert (one, two) == (FIRST, SECOND)
 
 
 def test_a_busy_gpu_is_waited_for(tmp_path: Path) -> None:
     with (
-        held([FIRST], folder=tmp_path),
+        acquire_device([FIRST], folder=tmp_path),
         pytest.raises(MachineFault, match="no GPU got free"),
-        held([FIRST], wait=0.1, folder=tmp_path),
+        acquire_device([FIRST], wait=0.1, folder=tmp_path),
     ):
         pytest.fail("two attempts hold one GPU")
-    with held([FIRST], wait=0.1, folder=tmp_path) as again:
+    with acquire_device([FIRST], wait=0.1, folder=tmp_path) as again:
         assert again is FIRST
 
 
 def test_who_has_waited_longer_asks_more_often() -> None:
-    assert [round(1e3 * pause(waited), 1) for waited in (0, 1, 9, 1000)] == [50, 25, 5, 1]
+    assert [round(1e3 * retry_pause(waited), 1) for waited in (0, 1, 9, 1000)] == [50, 25, 5, 1]
 
 
 def test_the_lock_ends_with_its_process(tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
-        with held([FIRST], folder=tmp_path):
+        with acquire_device([FIRST], folder=tmp_path):
             os._exit(0)
     os.waitpid(child, 0)
-    with held([FIRST], wait=0.1, folder=tmp_path) as device:
+    with acquire_device([FIRST], wait=0.1, folder=tmp_path) as device:
         assert device is FIRST
 
 
@@ -59,13 +68,13 @@ def test_a_killed_grader_s_child_keeps_the_gpu_until_it_is_gone(tmp_path: Path) 
     ready, told = os.pipe()
     parent = os.fork()
     if parent == 0:
-        with held([FIRST], folder=tmp_path):
+        with acquire_device([FIRST], folder=tmp_path):
             child = os.fork()
             if child == 0:
                 for file in os.listdir("/proc/self/fd"):  # what a child gets is no copy of these
                     with suppress(OSError):
                         os.close(int(file)) if int(file) not in (2, told) else None
-                share(str(lock_file(FIRST, tmp_path)))
+                share_lock(str(lock_file(FIRST, tmp_path)))
                 os.write(told, b"%d" % os.getpid())
                 os.close(told)
                 signal.pause()
@@ -75,35 +84,35 @@ def test_a_killed_grader_s_child_keeps_the_gpu_until_it_is_gone(tmp_path: Path) 
     os.waitpid(parent, 0)
     with (
         pytest.raises(MachineFault, match="no GPU got free"),
-        held([FIRST], wait=0.2, folder=tmp_path),
+        acquire_device([FIRST], wait=0.2, folder=tmp_path),
     ):
         pytest.fail("the child still uses it")
     os.kill(child, signal.SIGKILL)
-    with held([FIRST], wait=10, folder=tmp_path) as device:
+    with acquire_device([FIRST], wait=10, folder=tmp_path) as device:
         assert device is FIRST
 
 
 def test_a_lock_that_cannot_be_shared_hinders_nobody(tmp_path: Path) -> None:
-    share(None)
-    share(str(lock_file(FIRST, tmp_path)))
-    with held([FIRST], wait=0.1, folder=tmp_path) as device:
+    share_lock(None)
+    share_lock(str(lock_file(FIRST, tmp_path)))
+    with acquire_device([FIRST], wait=0.1, folder=tmp_path) as device:
         assert device is FIRST
 
 
 def test_a_sick_gpu_is_left_out(tmp_path: Path) -> None:
     quarantine(FIRST, "a known kernel gives wrong numbers", folder=tmp_path)
-    with held([FIRST, SECOND], folder=tmp_path) as device:
+    with acquire_device([FIRST, SECOND], folder=tmp_path) as device:
         assert device is SECOND
     with (
         pytest.raises(MachineFault, match="a known kernel gives wrong numbers") as caught,
-        held([FIRST], folder=tmp_path),
+        acquire_device([FIRST], folder=tmp_path),
     ):
         pytest.fail("a sick GPU was used")
     assert str(lock_file(FIRST, tmp_path)) in caught.value.fix
 
 
 def test_another_user_may_take_the_lock(tmp_path: Path) -> None:
-    with held([FIRST], folder=tmp_path):
+    with acquire_device([FIRST], folder=tmp_path):
         assert lock_file(FIRST, tmp_path).stat().st_mode & 0o777 == 0o666
 
 
@@ -111,7 +120,10 @@ def test_a_link_in_the_lock_s_place_is_not_followed(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.touch()
     lock_file(FIRST, tmp_path).symlink_to(target)
-    with pytest.raises(MachineFault, match="cannot be opened"), held([FIRST], folder=tmp_path):
+    with (
+        pytest.raises(MachineFault, match="cannot be opened"),
+        acquire_device([FIRST], folder=tmp_path),
+    ):
         pytest.fail("the link was followed")
 
 
@@ -131,15 +143,21 @@ def test_a_full_disk_lets_no_sick_gpu_pass(tmp_path: Path, monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(os, "pwrite", full)
         quarantine(FIRST, "a known kernel gives wrong numbers", folder=tmp_path)
-    assert sickness(FIRST, tmp_path) == UNTOLD
-    with pytest.raises(MachineFault, match=UNTOLD), held([FIRST], folder=tmp_path):
+    assert quarantine_reason(FIRST, tmp_path) == UNKNOWN_REASON
+    with (
+        pytest.raises(MachineFault, match=UNKNOWN_REASON),
+        acquire_device([FIRST], folder=tmp_path),
+    ):
         pytest.fail("a sick GPU was used")
 
 
 def test_what_another_wrote_into_the_lock_file_reaches_no_terminal(tmp_path: Path) -> None:
     lock_file(FIRST, tmp_path).write_bytes(b"\x1b]0;x\x07\xffgone\n")
-    assert sickness(FIRST, tmp_path).isprintable()
-    with pytest.raises(MachineFault, match="gone") as caught, held([FIRST], folder=tmp_path):
+    assert quarantine_reason(FIRST, tmp_path).isprintable()
+    with (
+        pytest.raises(MachineFault, match="gone") as caught,
+        acquire_device([FIRST], folder=tmp_path),
+    ):
         pytest.fail("a sick GPU was used")
     assert caught.value.what.isprintable()
 
@@ -147,14 +165,17 @@ def test_what_another_wrote_into_the_lock_file_reaches_no_terminal(tmp_path: Pat
 def test_a_shorter_reason_replaces_a_longer_one(tmp_path: Path) -> None:
     for reason in ("a known kernel gives wrong numbers", "no answer"):
         quarantine(FIRST, reason, folder=tmp_path)
-    assert sickness(FIRST, tmp_path) == "no answer"
+    assert quarantine_reason(FIRST, tmp_path) == "no answer"
 
 
 @pytest.mark.parametrize("what", ["fifo", "folder"])
 def test_what_is_no_file_in_the_lock_s_place_is_told(tmp_path: Path, what: str) -> None:
     path = lock_file(FIRST, tmp_path)
     os.mkfifo(path) if what == "fifo" else path.mkdir()
-    with pytest.raises(MachineFault, match="lock file") as caught, held([FIRST], folder=tmp_path):
+    with (
+        pytest.raises(MachineFault, match="lock file") as caught,
+        acquire_device([FIRST], folder=tmp_path),
+    ):
         pytest.fail("it was used as a lock")
     assert caught.value.where == str(path) and "owner" in caught.value.fix
 
@@ -164,10 +185,10 @@ def test_a_lock_that_was_removed_while_one_waited_is_not_taken(tmp_path: Path) -
     order: list[str] = []
 
     def wait_for_it() -> None:
-        with held([FIRST], wait=20, folder=tmp_path):
+        with acquire_device([FIRST], wait=20, folder=tmp_path):
             order.append("the one that waited")
 
-    with held([FIRST], folder=tmp_path):
+    with acquire_device([FIRST], folder=tmp_path):
         waiting = threading.Thread(target=wait_for_it)
         waiting.start()
         time.sleep(0.2)
@@ -184,6 +205,6 @@ def test_a_lock_that_was_removed_while_one_waited_is_not_taken(tmp_path: Path) -
 def test_nothing_stays_open(tmp_path: Path) -> None:
     lock_file(SECOND, tmp_path).mkdir()
     before = os.listdir("/proc/self/fd")
-    with pytest.raises(MachineFault), held([FIRST, SECOND], folder=tmp_path):
+    with pytest.raises(MachineFault), acquire_device([FIRST, SECOND], folder=tmp_path):
         pytest.fail("a folder was used as a lock")
     assert len(os.listdir("/proc/self/fd")) == len(before)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from grader.gpu.samples import Record, wanted
+from grader.gpu.samples import Record, needs_more_pairs
 
 PLAN = {"minimum": 1.2, "full": 1.5, "budget": 3.0, "least": 50, "most": 100}
 NOISE = (-0.02, 0.01, 0.02, -0.01)
@@ -39,13 +39,13 @@ def seen(ratio: float, pairs: int, clocks: Sequence[int] = ()) -> Record:
     ],
 )
 def test_more_pairs_are_wanted(record: Record, spent: float, more: bool) -> None:
-    assert wanted(record, PLAN, spent) is more
+    assert needs_more_pairs(record, PLAN, spent) is more
 
 
 def test_pairs_of_a_dropped_clock_do_not_settle_it() -> None:
     clocks = [1980] + [1980, 1000] * 25
     assert len(seen(2.0, 50, clocks).ratios()) == 25
-    assert wanted(seen(2.0, 50, clocks), PLAN, 1.0)
+    assert needs_more_pairs(seen(2.0, 50, clocks), PLAN, 1.0)
 
 
 def test_what_the_events_cost_does_not_settle_it() -> None:
@@ -53,9 +53,9 @@ def test_what_the_events_cost_does_not_settle_it() -> None:
     times = [(30e-6, 25e-6 + 1e-7 * (k % 4)) for k in range(61)]
     record = Record(times, [1980] * 61, overhead=20e-6)
     assert record.ratios() == pytest.approx([1.95] * 60, rel=0.04)
-    assert wanted(record, {**PLAN, "minimum": 1.3, "full": 1.8}, 1.0) is False
+    assert needs_more_pairs(record, {**PLAN, "minimum": 1.3, "full": 1.8}, 1.0) is False
     near = {**PLAN, "minimum": 1.94, "full": 2.5}
-    assert wanted(record, near, 1.0) is True
+    assert needs_more_pairs(record, near, 1.0) is True
 
 
 def test_no_kernel_is_faster_than_an_empty_one() -> None:
@@ -69,15 +69,15 @@ def test_no_kernel_is_faster_than_an_empty_one() -> None:
 def test_a_kernel_far_below_the_minimum_only_for_the_events_cost_is_not_given_up() -> None:
     times = [(30e-6, 25e-6 + 1e-7 * (k % 4)) for k in range(12)]
     plan = {**PLAN, "minimum": 2.5, "full": 3.0}
-    assert wanted(Record(times, [1980] * 12), plan, 1.0) is False
-    assert wanted(Record(times, [1980] * 12, overhead=20e-6), plan, 1.0) is True
+    assert needs_more_pairs(Record(times, [1980] * 12), plan, 1.0) is False
+    assert needs_more_pairs(Record(times, [1980] * 12, overhead=20e-6), plan, 1.0) is True
 
 
 def test_one_high_clock_in_the_beginning_does_not_leave_a_few_pairs_to_judge_by() -> None:
     """A GPU that boosts for a moment and is then held at 88 % by its power limit."""
     clocks = [1980, 1980, 1980] + [1740] * 48
     assert len(seen(2.0, 50, clocks).ratios()) == 50
-    assert not wanted(seen(2.0, 50, clocks), PLAN, 1.0)
+    assert not needs_more_pairs(seen(2.0, 50, clocks), PLAN, 1.0)
 
 
 def test_the_first_pair_does_not_count() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.compile.program import Program
-from grader.gpu.tools import counters, findings, folded, hardware
+from grader.gpu.tools import fold_findings, hardware_metrics, read_counters, read_findings
 from grader.reports.text import profile_lines
 
 MEMCHECK = """\
@@ -83,16 +83,16 @@ PROGRAM = Program("k.cu", "first\n  second;\nthird;\n", (), "", "", "sm_90")
 def test_reports_are_findings_at_their_lines(
     tool: str, text: str, expected: list[tuple[object, ...]]
 ) -> None:
-    found = folded(PROGRAM, findings(tool, text))
+    found = fold_findings(PROGRAM, read_findings(tool, text))
     assert [(f.kind, f.severity, f.line, f.count, f.space, f.access) for f in found] == expected
     assert all(f.file == "k.cu" and f.text and f"sanitizer {tool}: " in f.message for f in found)
 
 
 def test_the_first_thread_and_the_second_access_are_told() -> None:
-    first = folded(PROGRAM, findings("memcheck", MEMCHECK))[0]
+    first = fold_findings(PROGRAM, read_findings("memcheck", MEMCHECK))[0]
     assert (first.thread, first.block) == ((63, 0, 0), (1, 0, 0))
     assert first.message == "compute-sanitizer memcheck: Invalid __global__ write of size 4 bytes"
-    race = folded(PROGRAM, findings("racecheck", RACECHECK))[0]
+    race = fold_findings(PROGRAM, read_findings("racecheck", RACECHECK))[0]
     assert race.other is not None
     assert (race.other.line, race.other.access, race.other.text) == (3, "read", "third;")
     assert race.message.endswith("Race reported between Write access")
@@ -114,9 +114,9 @@ def test_counters_of_the_raw_page() -> None:
         "b",
         "c",
     ]
-    assert counters(NCU, names) == {names[0]: 1536.0, names[1]: 384.0}
-    assert counters("==ERROR== ERR_NVGPUCTRPERM\n", names) == {}
-    assert hardware(["ptx__ours", "smsp__theirs"]) == ["smsp__theirs"]
+    assert read_counters(NCU, names) == {names[0]: 1536.0, names[1]: 384.0}
+    assert read_counters("==ERROR== ERR_NVGPUCTRPERM\n", names) == {}
+    assert hardware_metrics(["ptx__ours", "smsp__theirs"]) == ["smsp__theirs"]
 
 
 def test_both_backends_counters_side_by_side() -> None:

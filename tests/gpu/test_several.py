@@ -18,7 +18,7 @@ from grader.gpu import devices as device
 from grader.gpu import devices as lock
 from grader.gpu import launches as attempt
 from grader.gpu import process as child
-from grader.gpu.devices import alike, devices, held, quarantine
+from grader.gpu.devices import acquire_device, devices, quarantine, same_model_devices
 from grader.gpu.launch_child import Outcome
 from grader.launch import Launch
 from grader.sandbox.call import Reply
@@ -50,11 +50,11 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
 
     monkeypatch.setattr(device, "DEVICES", nodes)
     monkeypatch.setattr(device, "DRIVER", tmp_path / "driver")
-    monkeypatch.setattr(lock, "FOLDER", tmp_path)
+    monkeypatch.setattr(lock, "LOCK_FOLDER", tmp_path)
     monkeypatch.setattr(child, "user_folder", lambda: None)
     monkeypatch.setattr(child, "toolkit", lambda: None)
     monkeypatch.setattr(child, "run_sandboxed", answered)
-    monkeypatch.setattr(attempt, "lacking", lambda: None)
+    monkeypatch.setattr(attempt, "missing_requirement", lambda: None)
     monkeypatch.setattr(attempt, "compile_cubin", lambda program, architecture: b"cubin")
     return made
 
@@ -64,7 +64,7 @@ def launches(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_an_attempt_sees_the_gpu_that_is_free(calls: list[dict[str, Any]]) -> None:
-    with held(devices()[:1]):
+    with acquire_device(devices()[:1]):
         attempt.run_launches(PROGRAM, [LAUNCH])
     (made,) = launches(calls)
     assert [node.name for node in made["devices"]] == ["nvidia1", "nvidiactl", "nvidia-uvm"]
@@ -100,7 +100,10 @@ def test_no_gpu_is_held_while_nvcc_compiles(
     free = []
 
     def compiled(program: Program, architecture: str) -> bytes:
-        with held(devices(), wait=0) as first, held(devices(), wait=0) as second:
+        with (
+            acquire_device(devices(), wait=0) as first,
+            acquire_device(devices(), wait=0) as second,
+        ):
             free.extend([first.uuid, second.uuid])
         return b"cubin"
 
@@ -113,6 +116,6 @@ def test_a_gpu_of_another_kind_is_left_out(calls: list[dict[str, Any]], tmp_path
     """The code is compiled for the first one's architecture."""
     told = tmp_path / "driver" / "gpus" / "1" / "information"
     told.write_text(INFORMATION.format(1).replace("T4", "H100"))
-    assert [one.uuid for one in alike()] == ["GPU-0"]
+    assert [one.uuid for one in same_model_devices()] == ["GPU-0"]
     attempt.run_launches(PROGRAM, [LAUNCH])
     assert launches(calls)[0]["variables"]["CUDA_VISIBLE_DEVICES"] == "GPU-0"

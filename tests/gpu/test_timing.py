@@ -14,11 +14,11 @@ import pytest
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import Fault, LabFault, MachineFault
-from grader.gpu.buffers import GUARD, fresh, guarded, inside, moves
-from grader.gpu.samples import BASELINE, FEWEST, OWN, SUBMISSION
+from grader.gpu.buffers import GUARD, draw_moves, new_input, with_guard_bands, without_guard_bands
+from grader.gpu.samples import BASELINE, EMPTY_KERNEL, MIN_PAIRS, SUBMISSION
 from grader.gpu.speedup import Timing, TimingPlan, estimate
-from grader.gpu.timing import KEPT_BYTES, most_pairs, stop
-from grader.gpu.timing_verification import timed_launch
+from grader.gpu.timing import OUTPUT_BYTES, max_pairs, stop_findings
+from grader.gpu.timing_verification import recreate_launch
 from grader.grading.run import time_kernel
 from grader.grading.timing import verifier
 from grader.labs.cases import prepare_baseline, prepare_case
@@ -168,22 +168,22 @@ def test_the_inputs_of_a_timed_launch_are_made_again() -> None:
             Scalar("n", 3, "int32"))  # fmt: skip
     one = Launch("k", (1, 1, 1), (1, 1, 1), args, globals={"mask": np.ones(3)})
     made = TimingPlan(program(NAIVE), one, one, 1, 2, seed=b"s", fixed=("s",))
-    held = guarded(2, out, 0)
-    inside(held).view(np.int16)[:] = (1, 2, 3)
-    inputs, outputs = timed_launch(made, 7, {"7.2": held})
-    assert (inputs["x"] == fresh(data, moves((4000,), b"s", 15, "x"))).all()
+    held = with_guard_bands(2, out, 0)
+    without_guard_bands(held).view(np.int16)[:] = (1, 2, 3)
+    inputs, outputs = recreate_launch(made, 7, {"7.2": held})
+    assert (inputs["x"] == new_input(data, draw_moves((4000,), b"s", 15, "x"))).all()
     assert (inputs["s"] == data).all() and (inputs["mask"] == 1).all()
     assert outputs["y"].tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
     ("elements", "pairs"),
-    [(1, 400), (1 << 20, KEPT_BYTES // ((1 << 22) + 2 * GUARD)), (1 << 24, FEWEST)],
+    [(1, 400), (1 << 20, OUTPUT_BYTES // ((1 << 22) + 2 * GUARD)), (1 << 24, MIN_PAIRS)],
 )
 def test_outputs_that_would_fill_the_memory_allow_fewer_pairs(elements: int, pairs: int) -> None:
     out = Array("y", (elements,), "float32", None, True)
     one = Launch("k", (1, 1, 1), (1, 1, 1), (out,))
-    assert most_pairs(TimingPlan(program(NAIVE), one, one, 1, 2)) == pairs
+    assert max_pairs(TimingPlan(program(NAIVE), one, one, 1, 2)) == pairs
 
 
 def told(culprit: int, stopped: str = "error") -> dict[str, Any]:
@@ -194,7 +194,7 @@ def told(culprit: int, stopped: str = "error") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("answer", "ran", "kinds"),
     [
-        (told(OWN, ""), True, []),
+        (told(EMPTY_KERNEL, ""), True, []),
         (told(SUBMISSION), True, ["invalid-access"]),
         (told(SUBMISSION), False, ["invalid-access"]),
         (told(SUBMISSION, "timeout"), True, ["timeout"]),
@@ -205,12 +205,12 @@ def told(culprit: int, stopped: str = "error") -> dict[str, Any]:
 def test_what_the_student_is_told_of_the_end(
     answer: dict[str, Any], ran: bool, kinds: list[str]
 ) -> None:
-    assert [finding.kind for finding in stop(plan(), answer, ran)] == kinds
+    assert [finding.kind for finding in stop_findings(plan(), answer, ran)] == kinds
 
 
-@pytest.mark.parametrize(("culprit", "fault"), [(BASELINE, LabFault), (OWN, MachineFault)])
+@pytest.mark.parametrize(("culprit", "fault"), [(BASELINE, LabFault), (EMPTY_KERNEL, MachineFault)])
 def test_what_failed_before_the_submission_ran_is_not_its_fault(
     culprit: int, fault: type[Fault]
 ) -> None:
     with pytest.raises(fault):
-        list(stop(plan(), told(culprit), ran=False))
+        list(stop_findings(plan(), told(culprit), ran=False))

@@ -13,8 +13,8 @@ import pytest
 from grader.cli.app import run as command
 from grader.cli.doctor import signs
 from grader.compile.source import compile_source
-from grader.gpu.tools import sanitized
-from grader.grading.run import built_for, run_all
+from grader.gpu.tools import run_sanitizer
+from grader.grading.run import build_for, run_all
 from grader.launch import Array, Launch
 
 pytestmark = pytest.mark.gpu
@@ -43,14 +43,14 @@ def test_code_for_one_compiler_is_judged_as_the_gpu_runs_it() -> None:
     """The screen refuses such a text; were one to pass it, nvcc's face is what is watched."""
     seen = replace(compile_source(RIGHT.encode(), "k.cu"), source=TWO_FACES)
     (nvrtc,) = run_all(compile_source(RIGHT.encode(), "k.cu"), [launch()])
-    (nvcc,) = run_all(built_for("gpu", seen), [launch()])
+    (nvcc,) = run_all(build_for("gpu", seen), [launch()])
     assert not nvrtc.errors
     assert [(f.kind, f.line, f.file) for f in nvcc.errors] == [("race", 8, "k.cu")]
 
 
 def test_both_variants_are_nvcc_s(row: Any) -> None:
     program = compile_source(RIGHT.encode(), "k.cu")
-    built = built_for("gpu", program)
+    built = build_for("gpu", program)
     row(f"{len(built.ptx)} and {len(built.debug_ptx)} characters of PTX")
     assert built.architecture.startswith("sm_")
     assert built.ptx != built.debug_ptx and ", debug" in built.debug_ptx
@@ -64,7 +64,7 @@ def test_a_variable_without_external_name_can_be_set(declared: str) -> None:
     text = f"{declared} float weight;\n" + RIGHT.replace("in[threadIdx.x]", "weight")
     value = {"weight": np.array([7], np.float32)}
     one = replace(launch(), globals=value)
-    program = built_for("gpu", compile_source(text.encode(), "k.cu"))
+    program = build_for("gpu", compile_source(text.encode(), "k.cu"))
     for on in ("sim", "gpu"):
         (trace,) = run_all(program, [one], on=on)  # type: ignore[arg-type]
         assert trace.outputs[1].tolist() == [7.0] * 64
@@ -73,7 +73,7 @@ def test_a_variable_without_external_name_can_be_set(declared: str) -> None:
 @pytest.mark.parametrize("kind", WRONG)
 def test_compute_sanitizer_finds_what_the_simulator_finds(kind: str, row: Any) -> None:
     program = compile_source(WRONG[kind].encode(), "k.cu")
-    found = sanitized(program, [launch(), launch()])
+    found = run_sanitizer(program, [launch(), launch()])
     (trace,) = run_all(program, [launch()])
     row("; ".join(f"{f.message} (line {f.line}, {f.count} times)" for f in found))
     lines = {f.line for f in trace.errors if f.kind == kind}
@@ -84,7 +84,7 @@ def test_compute_sanitizer_finds_what_the_simulator_finds(kind: str, row: Any) -
 
 
 def test_compute_sanitizer_says_nothing_of_a_right_kernel() -> None:
-    assert sanitized(compile_source(RIGHT.encode(), "k.cu"), [launch()]) == ()
+    assert run_sanitizer(compile_source(RIGHT.encode(), "k.cu"), [launch()]) == ()
 
 
 @pytest.mark.alone  # hardware counters are not counted beside other contexts

@@ -15,10 +15,23 @@ from numpy.typing import NDArray
 from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault
 from grader.gpu import timing_child as rivals
-from grader.gpu.buffers import GUARD, guarded, inside
-from grader.gpu.samples import BASE, BASELINE, SUBMISSION, SURE, Clock, Record, is_checked
+from grader.gpu.buffers import GUARD, with_guard_bands, without_guard_bands
+from grader.gpu.samples import (
+    ALWAYS_VERIFIED,
+    BASELINE,
+    BASELINE_PREFIX,
+    SUBMISSION,
+    Clock,
+    Record,
+    is_baseline_verified,
+)
 from grader.gpu.speedup import TimingPlan
-from grader.gpu.timing_verification import believe, spoilt_baseline, timed_launch, wrong_outputs
+from grader.gpu.timing_verification import (
+    baseline_findings,
+    recreate_launch,
+    submission_findings,
+    validate_reply,
+)
 from grader.grading.timing import verifier
 from grader.labs.cases import prepare_launches
 from grader.labs.model import Case
@@ -38,12 +51,12 @@ Buffers = dict[str, NDArray[np.uint8]]
 
 def buffer(pair: int, side: int, inputs_of: int | None = None) -> NDArray[np.uint8]:
     """C as it is left by a right kernel that had the inputs of that pair and side."""
-    held = guarded(2, OWN.args[2], 0)  # type: ignore[arg-type]
-    blank: Any = {"7.2": held, f"{BASE}7.2": held}
+    held = with_guard_bands(2, OWN.args[2], 0)  # type: ignore[arg-type]
+    blank: Any = {"7.2": held, f"{BASELINE_PREFIX}7.2": held}
     number = pair if inputs_of is None else inputs_of
-    key = f"{BASE if side == BASELINE else ''}{number}.2"
-    inputs, _ = timed_launch(PLAN, number, {**blank, key: held}, side)
-    inside(held).view(np.float32)[:] = (inputs["A"] @ inputs["B"]).reshape(-1)
+    key = f"{BASELINE_PREFIX if side == BASELINE else ''}{number}.2"
+    inputs, _ = recreate_launch(PLAN, number, {**blank, key: held}, side)
+    without_guard_bands(held).view(np.float32)[:] = (inputs["A"] @ inputs["B"]).reshape(-1)
     return held
 
 
@@ -62,18 +75,18 @@ def answer(**changed: Any) -> tuple[dict[str, Any], Buffers]:
     }
     arrays = {f"{pair}.2": buffer(pair, SUBMISSION) for pair in range(PAIRS)}
     for pair in range(PAIRS):
-        if is_checked(PLAN.seed, pair):
-            arrays[f"{BASE}{pair}.2"] = buffer(pair, BASELINE)
-    arrays |= {f"bands.{k}": guarded(k, OWN.args[k], 0) for k in (0, 1)}  # type: ignore[arg-type]
+        if is_baseline_verified(PLAN.seed, pair):
+            arrays[f"{BASELINE_PREFIX}{pair}.2"] = buffer(pair, BASELINE)
+    arrays |= {f"bands.{k}": with_guard_bands(k, OWN.args[k], 0) for k in (0, 1)}  # type: ignore[arg-type]
     return {**told, **changed}, arrays
 
 
 def test_a_sound_answer_is_believed_and_right() -> None:
     told, arrays = answer()
-    believed = believe(told, arrays, OWN, 10.0)
+    believed = validate_reply(told, arrays, OWN, 10.0)
     assert believed["times"] == [(2e-3, 1e-3)] * PAIRS
-    assert wrong_outputs(PLAN, arrays, VERIFY) == ((), PAIRS)
-    assert list(spoilt_baseline(PLAN, arrays, VERIFY)) == []
+    assert submission_findings(PLAN, arrays, VERIFY) == ((), PAIRS)
+    assert list(baseline_findings(PLAN, arrays, VERIFY)) == []
 
 
 LIES: list[tuple[Mapping[str, Any], str]] = [
@@ -95,14 +108,14 @@ LIES: list[tuple[Mapping[str, Any], str]] = [
 def test_numbers_that_cannot_be_are_not_believed(changed: Mapping[str, Any], said: str) -> None:
     told, arrays = answer(**changed)
     with pytest.raises(MachineFault, match="cannot be") as caught:
-        believe(told, arrays, OWN, 10.0)
+        validate_reply(told, arrays, OWN, 10.0)
     assert said in caught.value.what
 
 
 @pytest.mark.parametrize("told", [None, [], "pass", {"times": []}])
 def test_what_has_another_form_is_not_believed(told: Any) -> None:
     with pytest.raises(MachineFault, match="cannot be"):
-        believe(told, {}, OWN, 10.0)
+        validate_reply(told, {}, OWN, 10.0)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +126,7 @@ def test_what_has_another_form_is_not_believed(told: Any) -> None:
         ("3.9", np.zeros(2 * GUARD, np.uint8)),
         ("3.3", np.zeros(2 * GUARD, np.uint8)),
         ("x.y", np.zeros(2 * GUARD, np.uint8)),
-        (f"{BASE}x.2", np.zeros(2 * GUARD, np.uint8)),
+        (f"{BASELINE_PREFIX}x.2", np.zeros(2 * GUARD, np.uint8)),
     ],
 )
 def test_a_buffer_that_is_none_of_the_launch_s_is_not_believed(
@@ -121,55 +134,57 @@ def test_a_buffer_that_is_none_of_the_launch_s_is_not_believed(
 ) -> None:
     told, arrays = answer()
     with pytest.raises(MachineFault, match="none of the launch's"):
-        believe(told, {**arrays, key: held}, OWN, 10.0)
+        validate_reply(told, {**arrays, key: held}, OWN, 10.0)
 
 
 def test_an_output_of_another_launch_is_wrong() -> None:
     _, arrays = answer()
     arrays["5.2"] = buffer(5, SUBMISSION, inputs_of=4)
-    (finding,), right = wrong_outputs(PLAN, arrays, VERIFY)
+    (finding,), right = submission_findings(PLAN, arrays, VERIFY)
     assert finding.message.startswith(f"timed launch 6 of {PAIRS} is wrong") and right == PAIRS - 1
 
 
 def test_a_baseline_whose_inputs_were_written_is_noticed() -> None:
     """The submission's own outputs are right: nothing else would show it."""
     _, arrays = answer()
-    pair = next(p for p in range(1, PAIRS) if is_checked(PLAN.seed, p))
-    arrays[f"{BASE}{pair}.2"] = buffer(pair, BASELINE, inputs_of=pair + 1)
-    assert wrong_outputs(PLAN, arrays, VERIFY) == ((), PAIRS)
-    (finding,) = spoilt_baseline(PLAN, arrays, VERIFY)
+    pair = next(p for p in range(1, PAIRS) if is_baseline_verified(PLAN.seed, p))
+    arrays[f"{BASELINE_PREFIX}{pair}.2"] = buffer(pair, BASELINE, inputs_of=pair + 1)
+    assert submission_findings(PLAN, arrays, VERIFY) == ((), PAIRS)
+    (finding,) = baseline_findings(PLAN, arrays, VERIFY)
     assert (finding.kind, finding.severity) == ("invalid-access", "error")
     assert "not this kernel's was written" in finding.message
 
 
 def test_a_baseline_that_is_wrong_from_the_start_is_the_lab_s_mistake() -> None:
     _, arrays = answer()
-    arrays[f"{BASE}0.2"] = buffer(0, BASELINE, inputs_of=3)
+    arrays[f"{BASELINE_PREFIX}0.2"] = buffer(0, BASELINE, inputs_of=3)
     with pytest.raises(LabFault, match="wrong at the timed size"):
-        list(spoilt_baseline(PLAN, arrays, VERIFY))
+        list(baseline_findings(PLAN, arrays, VERIFY))
 
 
 def test_the_baseline_is_looked_at_in_the_first_pairs_and_then_where_nobody_can_tell() -> None:
     seeds = [bytes([k]) for k in range(200)]
-    assert all(is_checked(seed, pair) for seed in seeds for pair in range(SURE))
-    late = [sum(is_checked(seed, pair) for pair in range(200, 400)) for seed in seeds]
+    assert all(
+        is_baseline_verified(seed, pair) for seed in seeds for pair in range(ALWAYS_VERIFIED)
+    )
+    late = [sum(is_baseline_verified(seed, pair) for pair in range(200, 400)) for seed in seeds]
     assert 2 < np.mean(late) < 4, "SURE * log(2) of them"
     assert np.mean([count == 0 for count in late]) < 0.15
-    assert len({tuple(is_checked(s, p) for p in range(400)) for s in seeds}) == len(seeds)
+    assert len({tuple(is_baseline_verified(s, p) for p in range(400)) for s in seeds}) == len(seeds)
 
 
 class Bench(rivals.Bench):
     """The child's own loop, with right outputs in the place of launches."""
 
-    def timed(self, rival: rivals.Rival | None, number: int) -> float:
+    def timed(self, rival: rivals.TimedKernel | None, number: int) -> float:
         return 1e-3 if number % 2 == SUBMISSION else 2e-3
 
     def _fetched(self, k: int, array: Array) -> NDArray[np.uint8]:
-        return guarded(k, array, 0)
+        return with_guard_bands(k, array, 0)
 
 
 def test_the_child_hands_back_what_the_parent_asks_for() -> None:
-    rival = rivals.Rival(None, OWN, ())
+    rival = rivals.TimedKernel(None, OWN, ())
     numbers = {"seed": PLAN.seed.hex(), "minimum": 1.2, "full": 1.5, "budget": 9, "least": 30}
     plan = {**numbers, "most": 60, "fixed": [], "limit": 1.0}
     bench = Bench(None, None, (rival, rival), None, Clock(), plan)  # type: ignore[arg-type]
@@ -177,7 +192,7 @@ def test_the_child_hands_back_what_the_parent_asks_for() -> None:
     bench.run(record, SimpleNamespace(synchronize=lambda: None))
     pairs = range(len(record.times))
     assert len(pairs) == 31 and set(record.times) == {(2e-3, 1e-3)}
-    looked_at = {f"{BASE}{p}.2" for p in pairs if is_checked(PLAN.seed, p)}
+    looked_at = {f"{BASELINE_PREFIX}{p}.2" for p in pairs if is_baseline_verified(PLAN.seed, p)}
     assert set(record.outputs) == {f"{p}.2" for p in pairs} | looked_at | {"bands.0", "bands.1"}
     told = {**answer()[0], "times": record.times, "clocks": record.clocks}
-    assert believe(told, record.outputs, OWN, 10.0)["clocks"] == [0] * len(pairs)
+    assert validate_reply(told, record.outputs, OWN, 10.0)["clocks"] == [0] * len(pairs)

@@ -14,7 +14,7 @@ from grader.labs.reading import load_lab
 
 LAB = load_lab("tiled-matmul")
 CASE = LAB.cases[0]
-HOW = RunOptions(seed=b"s")
+OPTIONS = RunOptions(seed=b"s")
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
-def loaded(cache: Path | None, how: RunOptions = HOW) -> float:
+def loaded(cache: Path | None, how: RunOptions = OPTIONS) -> float:
     return baseline_trace(LAB, CASE, how, cache).counters[LOAD_BYTES]
 
 

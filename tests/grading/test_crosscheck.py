@@ -11,8 +11,6 @@ import pytest
 from grader.cli.app import run as command
 from grader.faults import MachineFault
 from grader.gpu import devices as device
-from grader.gpu import tools as profile
-from grader.gpu import tools as sanitizer
 from grader.gpu.tools import Profile
 from grader.grading import crosscheck
 from grader.grading.cases import RunOptions
@@ -36,20 +34,20 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Launch]]:
         made.append(launches)
         return (Finding("race", "error", "compute-sanitizer racecheck: ...", line=9),)
 
-    monkeypatch.setattr(crosscheck, "built_for", lambda on, program: program)
-    monkeypatch.setattr(sanitizer, "sanitized", sanitized)
+    monkeypatch.setattr(crosscheck, "build_for", lambda on, program: program)
+    monkeypatch.setattr(crosscheck, "run_sanitizer", sanitized)
     return made
 
 
 def checked(submission: Submission | None = None, **tools: bool) -> dict[str, Any]:
-    which = {"sanitized": False, "profiled": False, **tools}
+    which = {"sanitizer": False, "profile": False, **tools}
     given = submission or read_submission(SOLUTION)
     results = cross_checks(load_lab(LAB), given, RunOptions(limit=5), **which)
     return {result.name: result for result in results}
 
 
 def test_findings_fail_a_check_worth_no_points(asked: list[Sequence[Launch]]) -> None:
-    result = checked(sanitized=True)["sanitizer"]
+    result = checked(sanitizer=True)["sanitizer"]
     assert (result.status, result.points, result.max_points) == ("fail", 0, 0)
     assert [f.kind for f in result.findings] == ["race"]
     public = [case.name for case in load_lab(LAB).cases if case.visibility == "public"]
@@ -60,8 +58,8 @@ def test_findings_fail_a_check_worth_no_points(asked: list[Sequence[Launch]]) ->
 def test_counters_stand_beside_the_simulators(
     asked: list[Sequence[Launch]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profile, "profiled", lambda *a: Profile({SECTORS: 7.0}, 3e-6))
-    result = checked(profiled=True)["profile"]
+    monkeypatch.setattr(crosscheck, "run_profiler", lambda *a: Profile({SECTORS: 7.0}, 3e-6))
+    result = checked(profile=True)["profile"]
     assert result.measurements[f"{SECTORS} ncu"] == 7
     assert result.measurements[f"{SECTORS} sim"] > 7
     assert "1 metrics" not in result.summary and "3.0 us" in result.summary
@@ -71,13 +69,13 @@ def test_a_tool_that_fails_costs_nothing(
     asked: list[Sequence[Launch]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
-        raise MachineFault("ncu does not work here", fix="mend it")
+        raise MachineFault("ncu does not work here", fix="reinstall it")
 
-    monkeypatch.setattr(profile, "profiled", broken)
-    result = checked(profiled=True)["profile"]
-    assert (result.status, result.summary) == ("error", "ncu does not work here; mend it")
-    monkeypatch.setattr(profile, "profiled", lambda *a: Profile({}, None))
-    assert "RestrictProfiling" in checked(profiled=True)["profile"].summary
+    monkeypatch.setattr(crosscheck, "run_profiler", broken)
+    result = checked(profile=True)["profile"]
+    assert (result.status, result.summary) == ("error", "ncu does not work here; reinstall it")
+    monkeypatch.setattr(crosscheck, "run_profiler", lambda *a: Profile({}, None))
+    assert "RestrictProfiling" in checked(profile=True)["profile"].summary
 
 
 def test_a_machine_that_fails_before_its_tools_costs_nothing_either(
@@ -88,8 +86,8 @@ def test_a_machine_that_fails_before_its_tools_costs_nothing_either(
     def gone(on: str, program: Any) -> Any:
         raise MachineFault("there is no NVIDIA GPU here", fix="see nvidia-smi")
 
-    monkeypatch.setattr(crosscheck, "built_for", gone)
-    results = checked(sanitized=True, profiled=True)
+    monkeypatch.setattr(crosscheck, "build_for", gone)
+    results = checked(sanitizer=True, profile=True)
     assert {name: one.status for name, one in results.items()} == {
         "sanitizer": "error", "profile": "error"
     }  # fmt: skip
@@ -98,7 +96,7 @@ def test_a_machine_that_fails_before_its_tools_costs_nothing_either(
 
 def test_a_file_that_does_not_compile_is_not_asked_about(asked: list[Sequence[Launch]]) -> None:
     wrong = Submission("x.cu", b"__global__ void k( {", "")
-    assert checked(wrong, sanitized=True, profiled=True) == {} and asked == []
+    assert checked(wrong, sanitizer=True, profile=True) == {} and asked == []
 
 
 @pytest.mark.parametrize("option", ["--sanitizer", "--profile"])

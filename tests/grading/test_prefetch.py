@@ -12,25 +12,25 @@ from typing import Any
 import pytest
 
 import grader.grading.baseline
-from grader.checks.result import largest
+from grader.checks.result import largest_run
 from grader.checks.suite import plan
 from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.grading.baseline import baseline_trace, cache_folder
-from grader.grading.cases import RunOptions, chosen
+from grader.grading.cases import RunOptions, select_cases
 from grader.grading.pipeline import run_cases
 from grader.grading.prefetch import largest_case, prefetch
 from grader.labs.reading import list_labs, load_lab
 
-HOW = RunOptions(seed=b"s")
+OPTIONS = RunOptions(seed=b"s")
 
 
 @pytest.mark.parametrize("name", list_labs())
 def test_the_largest_case_is_the_one_that_is_measured(name: str) -> None:
     lab = load_lab(name)
-    cases = chosen(lab, "all")
-    runs = run_cases(lab, compile_source(lab.baseline.read_bytes(), "baseline.cu"), cases, HOW)
-    measured = largest(runs, lab.kernels[0].name)
+    cases = select_cases(lab, "all")
+    runs = run_cases(lab, compile_source(lab.baseline.read_bytes(), "baseline.cu"), cases, OPTIONS)
+    measured = largest_run(runs, lab.kernels[0].name)
     ahead = largest_case(lab, cases)
     if ahead is None:
         assert any(case.derived for case in cases)
@@ -47,13 +47,13 @@ def test_a_baseline_measured_ahead_is_not_measured_again(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     lab = load_lab("tiled-matmul")
-    cases = chosen(lab, "public")
+    cases = select_cases(lab, "public")
     with ThreadPoolExecutor() as beside:
-        prefetch(beside, lab, plan(lab), cases, HOW)
+        prefetch(beside, lab, plan(lab), cases, OPTIONS)
     monkeypatch.setattr(grader.grading.baseline, "run_all", no_run)
     case = largest_case(lab, cases)
     assert case is not None
-    assert baseline_trace(lab, case, HOW, cache_folder()).counters
+    assert baseline_trace(lab, case, OPTIONS, cache_folder()).counters
 
 
 def test_a_broken_baseline_is_told_where_it_is_needed(
@@ -64,8 +64,8 @@ def test_a_broken_baseline_is_told_where_it_is_needed(
     broken = replace(lab, folder=shutil.copytree(lab.folder, tmp_path / lab.name))
     broken.baseline.write_text("no kernel")
     with ThreadPoolExecutor() as beside:
-        prefetch(beside, broken, plan(lab), chosen(lab, "public"), HOW)
+        prefetch(beside, broken, plan(lab), select_cases(lab, "public"), OPTIONS)
     case = largest_case(broken, broken.cases)
     assert case is not None
     with pytest.raises(LabFault, match="the baseline does not compile"):
-        baseline_trace(broken, case, HOW, cache_folder())
+        baseline_trace(broken, case, OPTIONS, cache_folder())

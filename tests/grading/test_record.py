@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from grader.checks.result import Result
-from grader.grading.record import CaseLine, Grade, Provenance
+from grader.grading.record import CaseResult, Grade, Provenance
 from grader.launch import Finding, OtherAccess
 from grader.reports.json import dumps
 from tests.made import RACE, a_grade, a_result
@@ -133,7 +133,7 @@ def test_the_contract_holds_for_every_status(status: str) -> None:
     grade = a_grade(
         a_result("compile", "pass", 0, 0, findings=(warning,)),
         a_result("sync", status, findings=(RACE,), measurements={"ratio": 0.5, "count": 3}),
-        cases=[CaseLine("square", "4 x 4", "public", "pass")],
+        cases=[CaseResult("square", "4 x 4", "public", "pass")],
     )
     read = held(grade)
     assert read.checks[1].status == status
@@ -175,7 +175,7 @@ def test_no_field_is_forgotten() -> None:
     own = {"schema", "status", "judged_max", "max_score"}
     shown_only = {"printed"}
     assert (names(Grade) - shown_only) | own == set(told)
-    assert names(CaseLine) == {"name", "size", "visibility", "status"}
+    assert names(CaseResult) == {"name", "size", "visibility", "status"}
 
 
 def names(kind: type) -> set[str]:

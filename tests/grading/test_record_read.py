@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grader.checks.result import Result
 from grader.faults import LabFault
-from grader.grading.record import CaseLine, Grade, Provenance, Score, grade_from_json
+from grader.grading.record import CaseResult, Grade, Provenance, Score, grade_from_json
 from grader.launch import KINDS, Finding, LineCounters, Origin, OtherAccess
 from grader.reports.json import dumps
 from tests.made import a_grade, a_result
@@ -91,7 +91,7 @@ GRADE = st.builds(
     backend=st.sampled_from(["sim", "gpu"]),
     score=st.builds(Score, NUMBER, NUMBER, NUMBER, st.sampled_from(["graded", "incomplete"])),
     checks=some(RESULT),
-    cases=some(st.builds(CaseLine, st.text(), st.text(), VISIBILITY, STATUS)),
+    cases=some(st.builds(CaseResult, st.text(), st.text(), VISIBILITY, STATUS)),
     provenance=PROVENANCE,
     lines=some(st.builds(LineCounters, COUNT, NUMBERS)),
     lines_on=st.text(),

@@ -24,7 +24,7 @@ def trace(source: str = STATIC.format(count=8)) -> Trace:
 
 def test_more_memory_than_is_granted_is_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """A real death: its process gets too little for what it is given."""
-    monkeypatch.setattr("grader.grading.run._memory", lambda launches, ptx="": 400 << 20)
+    monkeypatch.setattr("grader.grading.run.simulator_memory", lambda launches, ptx="": 400 << 20)
     ended = trace(STATIC.format(count=6 << 20))
     assert [(f.kind, "more memory" in f.message) for f in ended.errors] == [
         ("launch-failure", True)

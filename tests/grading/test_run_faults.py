@@ -45,7 +45,7 @@ MISTAKES = [
     ("too many threads", "block: [32]", "block: [2048]", "yaml:2: block: a block of 2048 x 1 x 1"),
     ("too deep", "block: [32]", "block: [1, 1, 65]", "1 x 1 x 65 = 65 threads"),
     ("no blocks", "grid: [1]", "grid: [0]", "yaml:1: grid: a grid of 0 x 1 x 1 blocks"),
-    ("too many blocks", "grid: [1]", "grid: [99999999]", "legal on a GPU, too many to simulate"),
+    ("too many blocks", "grid: [1]", "grid: [99999999]", "the simulator runs at most"),
     (
         "too much shared",
         "shared: 0",

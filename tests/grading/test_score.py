@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.grading.record import Score, total
+from grader.grading.record import Score, total_score
 from tests.made import a_result
 
 TABLE = [
@@ -22,10 +22,10 @@ TABLE = [
 
 @pytest.mark.parametrize(("rows", "score"), [t[1:] for t in TABLE], ids=[t[0] for t in TABLE])
 def test_total(rows: list[tuple[str, float, float]], score: Score) -> None:
-    assert total(a_result("c", s, points, most) for s, points, most in rows) == score
+    assert total_score(a_result("c", s, points, most) for s, points, most in rows) == score
 
 
 def test_an_error_never_costs_points() -> None:
     passed, failed = a_result("output", "pass", 40, 40), a_result("sync", "error", 0, 15)
-    score = total([passed, failed])
+    score = total_score([passed, failed])
     assert score.points == score.judged_max

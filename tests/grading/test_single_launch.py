@@ -12,7 +12,7 @@ import pytest
 from grader.faults import LabFault, MachineFault
 from grader.grading import single_launch as onelaunch
 from grader.grading.cases import RunOptions
-from grader.grading.single_launch import beside, run_once
+from grader.grading.single_launch import run_launch, with_simulation
 from grader.launch import Finding, Trace
 from grader.submissions.files import read_submission
 from grader.submissions.launchfile import read_launch
@@ -46,7 +46,7 @@ def sim(*findings: Finding, ended: bool = True) -> Trace:
 def test_each_finding_is_told_once_by_who_knows_more(
     one: Trace, other: Trace, due: list[Finding]
 ) -> None:
-    made = beside(one, lambda: (other,))
+    made = with_simulation(one, lambda: (other,))
     assert list(made.findings) == due
     assert (made.backend, made.ended, made.counters) == ("gpu", one.ended, {"requests": 4.0})
     assert made.outputs[1].tolist() == [1, 1, 1]
@@ -59,13 +59,13 @@ def test_a_launch_that_cannot_be_simulated_is_still_run(fault: Exception) -> Non
     def fails() -> tuple[Trace, ...]:
         raise fault
 
-    made = beside(gpu(GUARDS), fails)
+    made = with_simulation(gpu(GUARDS), fails)
     assert [f.severity for f in made.findings] == ["error", "info"]
     assert str(fault) in made.findings[1].message and made.findings[1].hint
 
 
 def test_a_simulation_that_is_too_slow_accuses_nobody() -> None:
-    made = beside(gpu(), lambda: (sim(LATE, ended=False),))
+    made = with_simulation(gpu(), lambda: (sim(LATE, ended=False),))
     assert made.verdict == "clean" and not made.errors
     assert "--limit" in made.findings[0].message
 
@@ -90,11 +90,11 @@ def test_only_who_asks_for_no_backend_gets_both(
         return (gpu(),) if on == "gpu" else real(program, launches, **more)
 
     monkeypatch.setattr(onelaunch, "run_all", run_all)
-    monkeypatch.setattr(onelaunch, "built_for", lambda on, program: program)
+    monkeypatch.setattr(onelaunch, "build_for", lambda on, program: program)
     (tmp_path / "k.cu").write_text(KERNEL)
     (tmp_path / "launch.yaml").write_text(LAUNCH)
     asked = read_launch(tmp_path / "launch.yaml")
     file = read_submission(tmp_path / "k.cu")
-    made = run_once(file, asked, RunOptions("gpu", threads=1), tmp_path, watched=watched)
+    made = run_launch(file, asked, RunOptions("gpu", threads=1), tmp_path, with_simulator=watched)
     assert [f.kind for f in made.trace.errors] == kinds
     assert made.trace.backend == "gpu"

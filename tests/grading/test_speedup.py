@@ -10,9 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.stopping import FULL, LEAST, MINIMUM, MOST, heavy, normal, regrades, spreads
+from bench.stopping import FULL, MIN_RATIOS, MINIMUM, MOST, heavy, normal, regrades, spreads
 from bench.stopping import until_settled as stops_at
-from grader.gpu.speedup import estimate, interval, is_known, rank, settled, share
+from grader.gpu.speedup import (
+    decides_points,
+    estimate,
+    interval_rank,
+    is_settled,
+    median_interval,
+    points_share,
+)
 
 RATIOS = st.lists(st.floats(0.01, 100), min_size=1, max_size=120)
 STEADY = [1.3 + 0.0001 * (k % 7) for k in range(60)]
@@ -24,7 +31,7 @@ def test_the_rank_is_where_the_gambler_s_wealth_reaches_the_stake(
     count: int, confidence: float, stake: int
 ) -> None:
     wealth = [Fraction(2**count, (count + 1) * math.comb(count, s)) for s in range(count // 2 + 1)]
-    assert rank(count, confidence) == sum(w >= stake for w in wealth)
+    assert interval_rank(count, confidence) == sum(w >= stake for w in wealth)
 
 
 def test_a_gambler_who_bets_on_a_fair_coin_stays_as_rich_on_average() -> None:
@@ -39,7 +46,7 @@ def test_a_gambler_who_bets_on_a_fair_coin_stays_as_rich_on_average() -> None:
 
 @given(RATIOS)
 def test_the_interval_is_made_of_ratios_and_holds_their_median(ratios: list[float]) -> None:
-    low, high = interval(ratios)
+    low, high = median_interval(ratios)
     assert low <= estimate(ratios).ratio <= high
     assert {low, high} <= {*ratios, 0.0, math.inf}
     assert (low == 0) == (high == math.inf) == (len(ratios) < 8)
@@ -54,27 +61,27 @@ def test_the_order_of_the_ratios_changes_nothing(ratios: list[float], random: ob
 
 @given(RATIOS, st.floats(0.1, 10))
 def test_a_change_of_unit_changes_the_interval_alike(ratios: list[float], unit: float) -> None:
-    scaled = interval([ratio * unit for ratio in ratios])
-    assert scaled == tuple(end * unit for end in interval(ratios))
+    scaled = median_interval([ratio * unit for ratio in ratios])
+    assert scaled == tuple(end * unit for end in median_interval(ratios))
 
 
 @given(RATIOS)
 def test_more_confidence_is_a_wider_interval(ratios: list[float]) -> None:
-    (low, high), (lower, higher) = interval(ratios, 0.95), interval(ratios, 0.999)
+    (low, high), (lower, higher) = median_interval(ratios, 0.95), median_interval(ratios, 0.999)
     assert lower <= low <= high <= higher
 
 
 def test_ties_are_kept() -> None:
-    assert interval([1.25] * 30 + [1.2] * 30) == (1.2, 1.25)
-    assert interval([1.25] * 400) == (1.25, 1.25)
-    assert not is_known(*interval([1.25] * 59 + [1.2] * 41), 1.25, 1.25001)
+    assert median_interval([1.25] * 30 + [1.2] * 30) == (1.2, 1.25)
+    assert median_interval([1.25] * 400) == (1.25, 1.25)
+    assert not decides_points(*median_interval([1.25] * 59 + [1.2] * 41), 1.25, 1.25001)
 
 
 def test_an_interval_at_all_times_misses_the_median_in_one_run_of_twenty_at_most() -> None:
     """Every prefix of every run is looked at: one miss anywhere spoils the run."""
     rng = np.random.default_rng(4)
     runs, most = 2000, 600
-    ranks = np.array([rank(count) for count in range(1, most + 1)])
+    ranks = np.array([interval_rank(count) for count in range(1, most + 1)])
     counts = np.arange(1, most + 1)
     above = np.cumsum(rng.random((runs, most)) < 0.5, axis=1)
     missed = ((above < ranks) | (counts - above < ranks)).any(axis=1)
@@ -98,26 +105,26 @@ STOPS = [
 def test_sampling_stops_when_more_pairs_would_change_nothing(
     ratios: list[float], minimum: float, full: float, due: bool
 ) -> None:
-    assert settled(ratios, minimum, full) is due
+    assert is_settled(ratios, minimum, full) is due
 
 
 def test_the_benchmark_stops_where_the_rule_does() -> None:
     rng = np.random.default_rng(2)
     for truth in (1.2, 1.25, 1.27, 1.398, 1.42):
         ratios = (truth * np.exp(0.01 * rng.standard_normal(MOST))).tolist()
-        first = next((t for t in range(1, MOST + 1) if settled(ratios[:t], MINIMUM, FULL)), MOST)
+        first = next((t for t in range(1, MOST + 1) if is_settled(ratios[:t], MINIMUM, FULL)), MOST)
         assert stops_at(ratios, MINIMUM, FULL) == first
 
 
 def test_points_grow_evenly_from_minimum_to_full() -> None:
-    assert [share(r, 1.2, 1.6) for r in (0.5, 1.2, 1.6, 9.0)] == [0, 0, 1, 1]
-    assert share(1.3, 1.2, 1.6) == pytest.approx(0.25)
+    assert [points_share(r, 1.2, 1.6) for r in (0.5, 1.2, 1.6, 9.0)] == [0, 0, 1, 1]
+    assert points_share(1.3, 1.2, 1.6) == pytest.approx(0.25)
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10))
 def test_a_faster_kernel_never_has_fewer_points(one: float, other: float) -> None:
     slow, fast = sorted((one, other))
-    assert share(slow, 1.2, 1.6) <= share(fast, 1.2, 1.6)
+    assert points_share(slow, 1.2, 1.6) <= points_share(fast, 1.2, 1.6)
 
 
 NOISES = {"normal": normal(0.01), "heavy": heavy(0.01)}
@@ -168,9 +175,9 @@ def test_noise_is_measured_robustly() -> None:
     assert np.std(spoilt) > 1
 
 
-@given(st.lists(st.floats(0.5, 2), min_size=LEAST, max_size=90))
+@given(st.lists(st.floats(0.5, 2), min_size=MIN_RATIOS, max_size=90))
 def test_what_is_settled_is_never_in_doubt(ratios: list[float]) -> None:
-    assert not (settled(ratios, 1.2, 1.4) and estimate(ratios).is_doubtful(1.2, 1.4))
+    assert not (is_settled(ratios, 1.2, 1.4) and estimate(ratios).is_doubtful(1.2, 1.4))
 
 
 DOUBTS = [

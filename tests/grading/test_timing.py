@@ -13,12 +13,18 @@ import grader.grading.pipeline as flow
 import grader.grading.timing as timed_module
 from grader.checks.result import Evidence
 from grader.checks.speed import Options
-from grader.checks.suite import evaluate_all, find_check, plan
+from grader.checks.suite import evaluate_all, make_check, plan
 from grader.faults import LabFault, MachineFault
 from grader.feedback.grade import grade
 from grader.gpu.speedup import Pair, Timing, TimingPlan, estimate
 from grader.grading.cases import RunOptions
-from grader.grading.timing import clocks, from_samples, samples, timed, timing_plan
+from grader.grading.timing import (
+    clock_range,
+    timing_plan,
+    timing_samples,
+    timings_from_samples,
+    with_timings,
+)
 from grader.labs.model import Band, Case, Lab
 from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Finding
@@ -47,8 +53,8 @@ def test_a_timed_launch_has_the_limit_that_is_asked_for(
 ) -> None:
     lab = small(**ASKED)
     gpu = answers(a_timing(1.6, sigma=0.002))
-    monkeypatch.setattr(timed_module, "sampled", lambda *given: ())
-    timed(shown(lab), plan(lab), RunOptions("gpu", limit=limit), H100)
+    monkeypatch.setattr(timed_module, "simulate_sample", lambda *given: ())
+    with_timings(shown(lab), plan(lab), RunOptions("gpu", limit=limit), H100)
     assert [one.limit for one in gpu.asked] == [due]
 
 
@@ -85,8 +91,8 @@ def shown(lab: Lab, right: bool = True) -> Evidence:
 def judged(lab: Lab, seen: Evidence, device: str = H100) -> tuple[Evidence, Any]:
     checks = plan(lab)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timed_module, "sampled", lambda *given: ())  # the program is made up
-        seen = timed(seen, checks, RunOptions("gpu"), device)
+        patch.setattr(timed_module, "simulate_sample", lambda *given: ())  # the program is made up
+        seen = with_timings(seen, checks, RunOptions("gpu"), device)
     return seen, {r.name: r for r in evaluate_all(checks, seen)}["speed"]
 
 
@@ -120,7 +126,7 @@ def test_a_wrong_kernel_is_not_timed(answers: Callable[..., Answers]) -> None:
 def test_a_lab_without_speed_is_not_timed(answers: Callable[..., Answers]) -> None:
     gpu = answers()
     lab = a_lab({"output": (40, {})})
-    assert timed(shown(lab), plan(lab), RunOptions("gpu"), H100).timings == ()
+    assert with_timings(shown(lab), plan(lab), RunOptions("gpu"), H100).timings == ()
     assert not gpu.asked
 
 
@@ -155,7 +161,7 @@ def test_every_lab_s_timed_launch_can_be_prepared(name: str) -> None:
     if spec is None:
         assert not lab.bands, "thresholds of a speed that is not judged"
         return
-    options = find_check(spec).options
+    options = make_check(spec).options
     assert isinstance(options, Options) and options.dims
     most = {"n": 4096} if {"blocks", "block"} & set(options.dims) else {}
     dims = {k: most.get(k, v if k in ("tile", "block") else 256) for k, v in options.dims.items()}
@@ -170,7 +176,7 @@ def test_every_lab_s_timed_launch_can_be_prepared(name: str) -> None:
 
 def test_the_samples_give_the_same_ratio_again() -> None:
     timing = a_timing(1.4)
-    kept = samples((a_timing(1.25), timing))
+    kept = timing_samples((a_timing(1.25), timing))
     pairs = zip(kept["speed.2.baseline"], kept["speed.2.submission"], strict=True)
     assert estimate([b / s for b, s in pairs]) == estimate(timing.ratios)
     assert set(kept) == {
@@ -181,19 +187,19 @@ def test_the_samples_give_the_same_ratio_again() -> None:
 def test_measurements_come_back_from_their_samples() -> None:
     throttled = replace(a_timing(1.25), pairs=(Pair(2e-3, 1e-3, True), Pair(2e-3, 1e-3)))
     given = (a_timing(1.5, device=H100), replace(throttled, device=H100))
-    back = from_samples(samples(given), H100)
+    back = timings_from_samples(timing_samples(given), H100)
     assert [timing.pairs for timing in back] == [timing.pairs for timing in given]
     assert [timing.ratios for timing in back] == [timing.ratios for timing in given]
-    assert from_samples({}) == ()
+    assert timings_from_samples({}) == ()
 
 
 @pytest.mark.parametrize(
     ("name", "values"), [("baseline", (1e-3,)), ("submission", (0.0, 1e-3)), ("throttled", ())]
 )
 def test_samples_that_are_no_pairs_are_refused(name: str, values: tuple[float, ...]) -> None:
-    told = {**samples((a_timing(1.25, pairs=2),)), f"speed.1.{name}": values}
+    told = {**timing_samples((a_timing(1.25, pairs=2),)), f"speed.1.{name}": values}
     with pytest.raises(LabFault, match="not pairs of times"):
-        from_samples(told)
+        timings_from_samples(told)
 
 
 def test_recorded_times_are_judged_and_nothing_is_measured(
@@ -201,16 +207,16 @@ def test_recorded_times_are_judged_and_nothing_is_measured(
 ) -> None:
     gpu = answers()
     given = (a_timing(1.1), a_timing(2.0))
-    seen = timed(shown(small()), plan(small()), RunOptions("gpu"), H100, given)
+    seen = with_timings(shown(small()), plan(small()), RunOptions("gpu"), H100, given)
     assert seen.timings == given and len(seen.sampled) == 1
     assert not gpu.asked
 
 
 def test_clocks_are_the_extremes_of_all_that_was_seen() -> None:
-    assert clocks(()) is None
-    assert clocks((a_timing(1.4),)) is None
+    assert clock_range(()) is None
+    assert clock_range((a_timing(1.4),)) is None
     seen = (replace(a_timing(1.4), clocks=(1980, 1750)), replace(a_timing(1.4), clocks=(1990,)))
-    assert clocks(seen) == {"sm_mhz_low": 1750, "sm_mhz_high": 1990}
+    assert clock_range(seen) == {"sm_mhz_low": 1750, "sm_mhz_high": 1990}
 
 
 def test_an_array_that_must_stay_as_it_is_has_to_be_one_of_the_kernel_s() -> None:
@@ -230,7 +236,7 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def simulated(lab: Lab, program: Any, cases: Any, how: RunOptions) -> Any:
         return real(lab, program, cases, replace(how, on="sim"))
 
-    monkeypatch.setattr(flow, "built_for", lambda on, program: program)
+    monkeypatch.setattr(flow, "build_for", lambda on, program: program)
     monkeypatch.setattr(flow, "run_cases", simulated)
 
 

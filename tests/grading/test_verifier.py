@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from grader.faults import LabFault
-from grader.gpu.buffers import fresh, moves
-from grader.grading.timing import difference, verifier
+from grader.gpu.buffers import draw_moves, new_input
+from grader.grading.timing import describe_difference, verifier
 from grader.labs.cases import prepare_case
 from grader.labs.model import Case, Expected, Lab
 from grader.labs.reading import list_labs, load_lab
@@ -42,8 +42,8 @@ def timed(name: str) -> tuple[Lab, Case, Arrays, Arrays]:
     inputs: Arrays = dict(prepared.launch.globals)
     for array in prepared.launch.args:
         if isinstance(array, Array) and array.data is not None:
-            moved = moves(array.shape, b"seed", 3, array.name)
-            inputs[array.name] = fresh(array.data, moved)
+            moved = draw_moves(array.shape, b"seed", 3, array.name)
+            inputs[array.name] = new_input(array.data, moved)
     return lab, case, inputs, outputs_of(lab, case, inputs)
 
 
@@ -101,7 +101,7 @@ def test_another_launch_s_output_is_told(name: str) -> None:
     """What a kernel that copies its previous answer would leave."""
     lab, case, inputs, outputs = timed(name)
     array = next(iter(n for n in inputs if n not in ("mask", "bins")))
-    inputs[array] = fresh(inputs[array], moves(inputs[array].shape, b"seed", 5, array))
+    inputs[array] = new_input(inputs[array], draw_moves(inputs[array].shape, b"seed", 5, array))
     assert verifier(lab, case)(inputs, outputs) != ""
 
 
@@ -159,5 +159,5 @@ def test_an_output_of_any_type_is_told_from_a_wrong_one(
     dtype: str, got: list[float], right: list[float], wrong: int
 ) -> None:
     due = Expected(np.array(right, np.float64), np.zeros(3))
-    said = difference("y", np.array(got, dtype), due)
+    said = describe_difference("y", np.array(got, dtype), due)
     assert said.startswith(f"{wrong} of 3 elements of y, ") if wrong else said == ""

@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from grader.authoring.gate_lines import quiz_problems, wrong
-from grader.checks.quiz import mark
+from grader.checks.quiz import mark_quiz
 from grader.cli.check import graded
 from grader.faults import LabFault
 from grader.grading.cases import RunOptions
-from grader.grading.quiz import open_paper, quiz_key
+from grader.grading.quiz import answer_quiz, quiz_key
 from grader.labs.model import Case, CheckSpec, Choice, Question
 from grader.labs.quiz import ANSWERS_FILE, question_text, choice_texts, answer_form, parse_answer, read_answer_sheet, correct_answer
 from grader.labs.reading import list_labs, load_lab
@@ -121,7 +121,7 @@ def test_an_author_is_told(tmp_path: Path, question: dict[str, Any], said: str) 
 RUNS: list[tuple[str, dict[str, Any], str]] = [
     ("no file", RUN | {"file": "none.cu"}, "cannot read none.cu"),
     ("no counter", RUN | {"counter": "l1tex__sectors"}, "no counter `l1tex__sectors`"),
-    ("no such output", {"file": "k.cu", "element": ["z", 0]}, "`z` is no output"),
+    ("no such output", {"file": "k.cu", "element": ["z", 0]}, "`z` is not an output"),
     ("beyond the end", {"file": "k.cu", "element": ["y", 9]}, "y has no element [9]"),
     ("a row", {"file": "k.cu", "element": ["y", 0, 0]}, "y has no element [0, 0]"),
     ("not CUDA", {"file": "broken.cu", "element": ["y", 0]}, "broken.cu does not compile"),
@@ -179,7 +179,7 @@ def test_the_form_is_a_sheet_without_answers(name: str, tmp_path: Path) -> None:
     (tmp_path / ANSWERS_FILE).write_text(text)
     sheet = read_answer_sheet(tmp_path)
     assert list(sheet.entries) == [question.name for question in lab.quiz]
-    assert mark(open_paper(lab, sheet, RunOptions())).share == 0
+    assert mark_quiz(answer_quiz(lab, sheet, RunOptions())).share == 0
     assert not any(entry.text for entry in sheet.entries.values())
     assert max(map(len, text.splitlines())) <= 80
     assert "{" not in text and "when" not in yaml.safe_load(text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from grader.grading.record import CaseLine
+from grader.grading.record import CaseResult
 
 SECRETS = ("ragged-4711", "4711", "1931", "0.8151")
 CASES = (
-    CaseLine("square", "16 x 16", "public", "pass"),
-    CaseLine("ragged-4711", "4711 x 1931", "hidden", "fail"),
+    CaseResult("square", "16 x 16", "public", "pass"),
+    CaseResult("ragged-4711", "4711 x 1931", "hidden", "fail"),
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from grader.grading.record import CaseLine, Grade
+from grader.grading.record import CaseResult, Grade
 from grader.launch import Finding, OtherAccess, Trace
 from grader.reports.classes import class_table, main_finding
 from grader.reports.finding import finding_text, findings_text, sort_findings
@@ -114,12 +114,12 @@ GRADE = a_grade(
     a_result("compile", "pass", 0, 0, summary="compiles for sm_90"),
     a_result("output", "fail", 20, 40, summary="1 of 2 cases right"),
     a_result("sync", "fail", summary="race in 2 of 2 cases", findings=(RACE, OUT_OF_BOUNDS)),
-    a_result("memory", "blocked", summary="waits for `output`: no case is right yet"),
+    a_result("memory", "blocked", summary="not evaluated: no case produces the correct output yet"),
     a_result("traffic", "pass", 15, measurements={"global_bytes_ratio": 0.0625},
              measured_on="square"),
-    a_result("speed", "unjudged", summary="speed is judged on a GPU only"),
-    cases=[CaseLine("square", "4 x 4", "public", "pass"),
-           CaseLine("wide", "3 x 20", "public", "fail")],
+    a_result("speed", "unjudged", summary="speed needs a GPU"),
+    cases=[CaseResult("square", "4 x 4", "public", "pass"),
+           CaseResult("wide", "3 x 20", "public", "fail")],
 )  # fmt: skip
 
 
@@ -129,8 +129,9 @@ def test_a_report_says_it_all() -> None:
     assert lines[1] == "tiled.cu (sha256 5e5e5e5e5e5e), simulated on the CPU"
     assert "check    verdict              points  result" in lines
     assert "output   FAIL               20 of 40  1 of 2 cases right" in lines
-    assert "memory   blocked             0 of 15  waits for `output`: no case is right yet" in lines
-    assert "speed    not evaluated       - of 15  speed is judged on a GPU only" in lines
+    row = "memory blocked 0 of 15 not evaluated: no case produces the correct output yet"
+    assert row in " ".join(" ".join(lines).split())
+    assert "speed    not evaluated       - of 15  speed needs a GPU" in lines
     assert "cases: 1 of 2 pass; failing: wide (3 x 20)" in lines
     assert "traffic on square: global_bytes_ratio 0.0625" in lines
     assert lines[-1] == "score 35 of 85; not evaluated here: speed (15 points)"
@@ -168,7 +169,7 @@ def hostile_grade() -> Grade:
     )  # fmt: skip
     return a_grade(
         check,
-        cases=[CaseLine(HOSTILE, HOSTILE, "public", "fail")],
+        cases=[CaseResult(HOSTILE, HOSTILE, "public", "fail")],
         student=HOSTILE,
         file=HOSTILE,
         title=HOSTILE,

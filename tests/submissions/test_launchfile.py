@@ -9,7 +9,7 @@ import pytest
 
 from grader.compile.program import Kernel, Parameter
 from grader.faults import LabFault
-from grader.grading.single_launch import match
+from grader.grading.single_launch import check_arguments
 from grader.launch import Array, Scalar
 from grader.submissions.launchfile import element_type, is_compatible, read_array, read_launch
 
@@ -194,7 +194,7 @@ MISMATCHES = [
     # what, old, new, where, said, fix before the signature
     ("too few", "  - {value: 64, dtype: int32}\n", "", "LAUNCH.yaml:5: args", "takes 4 arguments",
      ""),
-    ("array for a number", "{value: 64, dtype: int32}", "{in: a.npy}", "9: args.3", "no pointer",
+    ("array for a number", "{value: 64, dtype: int32}", "{in: a.npy}", "9: args.3", "not a pointer",
      ""),
     ("number for an array", "{in: a.npy}", "{value: 1, dtype: int64}", "6: args.0", "a pointer",
      ""),
@@ -206,7 +206,7 @@ MISMATCHES = [
 
 
 def test_a_launch_that_fits(tmp_path: Path) -> None:
-    match(KERNEL, read_launch(write(tmp_path)))
+    check_arguments(KERNEL, read_launch(write(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_launch_that_does_not_fit(
 ) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(LabFault) as caught:
-        match(KERNEL, read_launch(write(tmp_path, GOOD.replace(old, new))))
+        check_arguments(KERNEL, read_launch(write(tmp_path, GOOD.replace(old, new))))
     assert where in caught.value.where
     assert said in caught.value.what
     assert caught.value.fix == fix + KERNEL.signature

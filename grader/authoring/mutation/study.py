@@ -204,7 +204,7 @@ def finish(
     known = dict(begun.known)
     if begun.standard is not None:
         fresh = [mutant for mutant in begun.mutants if mutant.name not in known]
-        tries = map_parallel(partial(_met, begun.standard), fresh, how.at_a_time)
+        tries = map_parallel(partial(_met, begun.standard), fresh, how.parallel_jobs)
         for number, (mutant, verdict) in enumerate(tries, 1):
             announce(f"{begun.lab.name}: mutant {number} of {len(fresh)}")
             begun.cache.keep(mutant, verdict)

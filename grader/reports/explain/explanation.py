@@ -14,7 +14,7 @@ from grader.checks.traffic import line_hints
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import LabFault, closest_match
-from grader.grading.cases import RunOptions, ready_cases, run_derivations
+from grader.grading.cases import RunOptions, prepare_cases, run_derivations
 from grader.grading.run import run_all
 from grader.labs.model import Lab, PreparedCase
 from grader.launch import Array, Dim3, Finding, Launch, Trace
@@ -168,7 +168,7 @@ def launchable_cases(
         what = f"{lab.name} has no public case `{name}`"
         raise LabFault(what, fix=f"{guess}Cases: {', '.join(known)}")
     asked = run_derivations(lab, program, how) if any(c.derived for c in public) else {}
-    ready = ready_cases(lab, public, how, asked)
+    ready = prepare_cases(lab, public, how, asked)
     if not ready:
         what = f"case {public[0].name} is launched with a constant of the kernel that is wrong"
         raise LabFault(what, fix=f"Run `grader check {lab.name} {program.file}`.")

@@ -9,11 +9,11 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
 
-from grader.checks.findings import Key, fold, place
+from grader.checks.findings import Key, fold, location_key
 from grader.checks.result import Result
 from grader.faults import LabFault
 from grader.grading.record import Grade
-from grader.grading.timing import from_samples
+from grader.grading.timing import timings_from_samples
 from grader.launch import OUTPUT_KINDS, Finding
 from grader.reports.finding import (
     MAX_TEXT_CELLS,
@@ -269,7 +269,11 @@ def _merge_key(finding: Finding) -> Key:
     """What public and hidden cases are told of once. Who stored a wrong element is known of public
     cases only.
     """
-    return place(replace(finding, access="")) if finding.kind in OUTPUT_KINDS else place(finding)
+    return (
+        location_key(replace(finding, access=""))
+        if finding.kind in OUTPUT_KINDS
+        else location_key(finding)
+    )
 
 
 def _places(finding: Finding) -> Iterator[PlaceView]:
@@ -284,7 +288,7 @@ def _plot(grade: Grade) -> Markup:
     if measured is None:
         return Markup("")
     try:
-        timings = from_samples(grade.provenance.samples)
+        timings = timings_from_samples(grade.provenance.samples)
     except LabFault:  # the interval alone can be drawn
         timings = ()
     return interval_svg(measured, timings[-1].ratios if timings else ())

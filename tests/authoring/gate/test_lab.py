@@ -81,7 +81,7 @@ def test_the_command_names_the_course_where_one_is_needed(tmp_path: Path) -> Non
 
 def test_a_solution_that_fails_is_told_with_the_element(tmp_path: Path) -> None:
     wrong = a_new_lab(tmp_path, "A = 3.0", "A = 4.0", REFERENCE)
-    with pytest.raises(Fails, match=r"output: .*; wrong-output at line \d+: .*\[\d.*right is"):
+    with pytest.raises(Fails, match=r"output: .*; wrong-output at line \d+: .*\[\d.*expected"):
         solution_passes(wrong, RunOptions(threads=1))
 
 

@@ -19,7 +19,7 @@ from grader.grading.cases import RunOptions
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
 
-HOW = RunOptions("sim", threads=2)
+OPTIONS = RunOptions("sim", threads=2)
 SOLUTION = """\
 extern "C" __global__ void twice(const float* a, float* b, int n)
 {
@@ -84,8 +84,8 @@ def a_lab(folder: Path, *cases: str, solution: str = SOLUTION) -> Lab:
 
 def gate(lab: Lab) -> list[Line]:
     folder = lab_folder(lab)
-    begun = partial(begin, lab, folder.solution, HOW)
-    return list(mutants_fall(folder, begun, HOW, lambda what: None))
+    begun = partial(begin, lab, folder.solution, OPTIONS)
+    return list(mutants_fall(folder, begun, OPTIONS, lambda what: None))
 
 
 def test_a_good_lab_catches_all(tmp_path: Path) -> None:
@@ -113,14 +113,14 @@ def test_what_only_hidden_cases_see_is_told(tmp_path: Path) -> None:
 
 
 def test_the_same_program_is_told_by_its_ptx(tmp_path: Path) -> None:
-    standard = set_standard(a_lab(tmp_path, WHOLE), SOLUTION, HOW)
+    standard = set_standard(a_lab(tmp_path, WHOLE), SOLUTION, OPTIONS)
     assert try_mutant(standard, SOLUTION.replace("i < n", "n > i")).outcome == "same-ptx"
     assert try_mutant(standard, SOLUTION.replace("i < n", "i < n + 1")).outcome == "survived"
     assert try_mutant(standard, SOLUTION.replace("b[i]", "c[i]")).check == "compile"
 
 
 def test_an_endless_mutant_ends_soon(tmp_path: Path) -> None:
-    standard = set_standard(a_lab(tmp_path, WHOLE), SOLUTION, HOW)
+    standard = set_standard(a_lab(tmp_path, WHOLE), SOLUTION, OPTIONS)
     verdict = try_mutant(standard, SOLUTION.replace("if (i < n)", "while (i < n)"))
     assert (verdict.outcome, verdict.kind) == ("caught", "timeout")
     assert standard.step_limit < 1_000_000
@@ -132,33 +132,36 @@ def test_a_solution_that_fails_has_no_mutants(tmp_path: Path) -> None:
     assert (line.what, line.holds) == ("mutants", False)
     assert "the solution does not pass" in line.seen
     with pytest.raises(LabFault, match="cannot read the solution"):
-        study(lab, tmp_path / "none.cu", HOW)
+        study(lab, tmp_path / "none.cu", OPTIONS)
 
 
 def test_verdicts_are_remembered_until_something_changes(tmp_path: Path) -> None:
     lab = a_lab(tmp_path, RAGGED)
     said: list[str] = []
-    first = study(lab, lab.solution, HOW, said.append)
+    first = study(lab, lab.solution, OPTIONS, said.append)
     assert len(said) == len(first.tried) == len(make_mutants(SOLUTION))
     said.clear()
-    assert study(lab, lab.solution, HOW, said.append) == first
+    assert study(lab, lab.solution, OPTIONS, said.append) == first
     assert said == []
     (lab.folder / "reference.py").write_text(REFERENCE + "\n")
-    study(lab, lab.solution, HOW, said.append)
+    study(lab, lab.solution, OPTIONS, said.append)
     assert len(said) == len(first.tried)
 
 
 def test_a_verdict_is_of_one_text_one_lab_and_one_grader(tmp_path: Path) -> None:
     lab = a_lab(tmp_path, RAGGED)
-    stamp = stamp_of(lab, SOLUTION, HOW)
-    assert stamp == stamp_of(lab, SOLUTION, replace(HOW, threads=1))
-    others = {stamp_of(lab, SOLUTION + "\n", HOW), stamp_of(lab, SOLUTION, replace(HOW, seed=b"1"))}
+    stamp = stamp_of(lab, SOLUTION, OPTIONS)
+    assert stamp == stamp_of(lab, SOLUTION, replace(OPTIONS, threads=1))
+    others = {
+        stamp_of(lab, SOLUTION + "\n", OPTIONS),
+        stamp_of(lab, SOLUTION, replace(OPTIONS, seed=b"1")),
+    }
     (lab.folder / "lab.yaml").write_text(YAML.format(cases=WHOLE))
-    others.add(stamp_of(lab, SOLUTION, HOW))
+    others.add(stamp_of(lab, SOLUTION, OPTIONS))
     assert len(others | {stamp}) == 4
     one, two, *_ = make_mutants(SOLUTION)
     cache = Cache(tmp_path / "verdicts", stamp)
-    verdict = try_mutant(set_standard(lab, SOLUTION, HOW), one.source)
+    verdict = try_mutant(set_standard(lab, SOLUTION, OPTIONS), one.source)
     cache.keep(one, verdict)
     assert cache.load(one) == verdict
     assert cache.load(two) is None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.checks.result import Result
-from grader.checks.suite import award, find_check
-from grader.grading.record import CaseLine, Grade
-from grader.grading.timing import samples
+from grader.checks.suite import award, make_check
+from grader.grading.record import CaseResult, Grade
+from grader.grading.timing import timing_samples
 from grader.labs.model import CheckSpec
 from grader.launch import Finding, LineCounters, Origin, OtherAccess
 from grader.reports.page.row import ReportRow
@@ -15,9 +15,9 @@ from tests.checks.test_speed import ASKED, H100, a_timing, judged
 from tests.made import RACE, SOURCE, a_grade, a_result, counters
 
 CASES = (
-    CaseLine("square", "16 x 16", "public", "pass"),
-    CaseLine("ragged", "33 x 17", "public", "fail"),
-    CaseLine("secret-4711", "4711 x 1931", "hidden", "fail"),
+    CaseResult("square", "16 x 16", "public", "pass"),
+    CaseResult("ragged", "33 x 17", "public", "fail"),
+    CaseResult("secret-4711", "4711 x 1931", "hidden", "fail"),
 )
 PUBLIC = replace(RACE, cases=("square", "ragged"), origins=(Origin("row", 5),))
 WRONG = Finding(
@@ -48,7 +48,7 @@ NAMES = (
 
 def speed_result(speedup: float) -> Result:
     """The speed check's verdict on a made-up measurement."""
-    check = find_check(CheckSpec("speed", 15, ASKED))
+    check = make_check(CheckSpec("speed", 15, ASKED))
     return award(check, judged(a_timing(speedup)))
 
 
@@ -85,7 +85,7 @@ def measured(grade: Grade) -> Grade:
     """With what a GPU tells beside a speed check."""
     if not any("speedup" in check.measurements for check in grade.checks):
         return grade
-    told = {"device": H100, "driver": "580.65", "samples": samples([a_timing(1.3)])}
+    told = {"device": H100, "driver": "580.65", "samples": timing_samples([a_timing(1.3)])}
     return replace(grade, backend="gpu", provenance=replace(grade.provenance, **told))  # type: ignore[arg-type]
 
 
@@ -159,7 +159,7 @@ def hostile_row(attack: str) -> ReportRow:
         check,
         profile,
         replace(speed_result(1.3), findings=(finding,)),
-        cases=[CaseLine(attack, attack, "hidden", "fail")],
+        cases=[CaseResult(attack, attack, "hidden", "fail")],
         title=attack,
         lab=attack,
         file=attack,
