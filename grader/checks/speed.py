@@ -167,8 +167,8 @@ def _too_slow(timing: Timing, speedup: Estimate, thresholds: Band) -> Finding:
         f"{format_duration(own)} per launch, {_format_speedup(speedup)} times the speed of the "
         f"baseline ({format_duration(baseline)}); {minimum:g} times is required, "
         f"{format_duration(baseline / minimum)}",
-        hint=f"{full:g} times earns all points, {format_duration(baseline / full)}: see `traffic` "
-        "and `resources` for what this kernel wastes",
+        hint="see `traffic` and `resources` for what this kernel wastes; all points need "
+        f"{full:g} times, {format_duration(baseline / full)}",
     )
 
 
