@@ -45,7 +45,8 @@ RACE = Finding(
     other=OtherAccess(
         6, (1, 1, 0), (0, 0, 0), "write", "    As[threadIdx.y][threadIdx.x] = A[row * k];"
     ),
-    hint="no barrier orders them: put __syncthreads() between line 6 and line 7",
+    hint="Threads read `As` before other threads have written it. "
+    "Put __syncthreads() between line 6 and line 7.",
 )
 
 

@@ -154,13 +154,13 @@ def _with_fault_lines(
     if len(lines) == 1:
         text = program.text(lines[0])
         shown = text if len(text) <= LINE_CHARACTERS else text[: LINE_CHARACTERS - 3] + "..."
-        fix = f"look at line {lines[0]}, `{shown}`: a small change there"
+        fix = f"Look at line {lines[0]}, `{shown}`: a small change there"
     else:
         *rest, last = map(str, sorted(lines))
-        fix = f"look at lines {', '.join(rest)} and {last}: a small change of one of them"
-    fix += " alone makes every public case right"
+        fix = f"Look at lines {', '.join(rest)} and {last}: a small change of one of them"
+    fix += " alone makes every public case right."
     known = finding.hint if NO_PATTERN_HINT not in finding.hint else ""
-    hint = f"{known}; {fix}" if known else fix
+    hint = f"{known.rstrip('.')}. {fix}" if known else fix
     sizes = flow.numbers_on(lines)[: MOST - len(lines)]
     origins = (*(Origin("", line) for line in lines), *sizes)
     return replace(finding, hint=hint, origins=origins)

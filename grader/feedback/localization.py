@@ -1,4 +1,8 @@
-"""What a student's wrong output is told with: who stored it, and the line that is at fault."""
+"""Localize wrong outputs: the line at fault, and the store of the first wrong element.
+
+Further runs on the simulator show both. The search starts from a public case that is wrong, or has
+an error whose line shows only the effect. The same inputs give the same lines on every backend.
+"""
 
 from __future__ import annotations
 
@@ -20,120 +24,119 @@ from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from grader.sandbox.launches import pack_launches
 from grader.simulator.exchange import unpack_localization
 
-PUZZLING = frozenset({"invalid-access", "uninitialized-read"})
-"""Errors whose line shows the harm, beside a wrong output. Missing barriers, stops and refusals
-are told where they are."""
+SYMPTOMS = frozenset({"invalid-access", "uninitialized-read"})
+"""The kinds of errors whose line may show only the effect of another line's mistake."""
 
-MOST_THREADS = 8
-"""Trials at a time: more would take more memory for little."""
-
-
-Right = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
-"""The right outputs of a launch: by argument index, the values and the allowed absolute errors."""
+MAX_THREADS = 8
+"""The most trials at a time: more would take more memory for little gain."""
 
 SEARCH_SECONDS = 30.0
-"""Wall-clock backstop of one search. Its own limits are numbers of instructions, which it reaches
+"""The wall-clock limit of one search. The search reaches its own limits, numbers of instructions,
 long before."""
+
+ExpectedOutputs = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
+"""The correct outputs of a launch: by argument index, values and allowed absolute errors."""
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A run to its end that students may know of, with what it has to leave behind."""
+class PublicRun:
+    """A run of a public case that ended, with its expected outputs."""
 
     run: CaseRun
     prepared: PreparedCase
 
     @property
-    def due(self) -> tuple[Launch, Right]:
-        """The launch, and by argument what is right."""
-        right = self.prepared.expected
-        return self.prepared.launch, {i: (e.value, e.bound) for i, e in right.items()}
+    def expected(self) -> tuple[Launch, ExpectedOutputs]:
+        """The launch and its correct outputs."""
+        outputs = self.prepared.expected
+        return self.prepared.launch, {i: (e.value, e.bound) for i, e in outputs.items()}
 
     @property
-    def is_puzzling(self) -> bool:
-        """Whether its output is wrong, or an error was seen whose line shows only the harm."""
+    def needs_search(self) -> bool:
+        """Whether its output is wrong, or it has an error of SYMPTOMS."""
         launch, trace = self.prepared.launch, self.run.trace
-        if any(f.kind in PUZZLING for f in trace.errors):
+        if any(f.kind in SYMPTOMS for f in trace.errors):
             return True
-        blank = trace.unwritten
         return any(
-            compare(launch.args[i].name, trace.outputs[i], right, blank.get(i), launch.block)
-            for i, right in self.prepared.expected.items()
+            compare(launch.args[i].name, trace.outputs[i], e, trace.unwritten.get(i), launch.block)
+            for i, e in self.prepared.expected.items()
         )
 
 
-def localize_faults(evidence: Evidence, how: RunOptions) -> Evidence:
-    """The evidence with what further runs on the simulator show, where a public case is wrong
-    there; the same inputs and the same lines whichever backend graded it. Raises MachineFault.
-    """
-    judged = _judged(evidence)
-    threads = min(how.threads or os.cpu_count() or 1, MOST_THREADS)
+def localize_faults(evidence: Evidence, options: RunOptions) -> Evidence:
+    """Add to the evidence what further runs on the simulator show. Raises MachineFault."""
+    runs = _public_runs(evidence)
+    threads = min(options.threads or os.cpu_count() or 1, MAX_THREADS)
     localization = Localization()
-    for name in dict.fromkeys(each.prepared.launch.kernel for each in judged):
+    for name in dict.fromkeys(run.prepared.launch.kernel for run in runs):
         kernel = evidence.program.kernel(name)
-        of_it = [each for each in judged if each.prepared.launch.kernel == name]
-        if kernel and any(each.is_puzzling for each in of_it):
-            due = [each.due for each in of_it]
-            more = search_fault_lines(evidence.program, kernel, due, threads)
-            lines, stored = (
-                {**localization.lines, **more.lines},
-                {**localization.stored, **more.stored},
+        own = [run for run in runs if run.prepared.launch.kernel == name]
+        if kernel and any(run.needs_search for run in own):
+            expected = [run.expected for run in own]
+            more = search_fault_lines(evidence.program, kernel, expected, threads)
+            localization = Localization(
+                {**localization.lines, **more.lines}, {**localization.stored, **more.stored}
             )
-            localization = Localization(lines, stored)
-    return _placed(replace(evidence, localization=localization))
+    return _with_store_lines(replace(evidence, localization=localization))
 
 
-def _judged(evidence: Evidence) -> list[Judged]:
-    """The public runs that ended, those that answer a derivation among them."""
-    asked = {d.call: expected_answer(d) for d in evidence.lab.derivations}
+def _public_runs(evidence: Evidence) -> list[PublicRun]:
+    """The public runs that ended, including those that answer a derivation."""
+    answers = {d.call: expected_answer(d) for d in evidence.lab.derivations}
     runs = [r for r in evidence.runs if r.launched and r.trace.ended]
-    ready = ((run, run.prepared or asked.get(run.case.name)) for run in runs)
-    return [Judged(r, p) for r, p in ready if p is not None and r.case.visibility == "public"]
+    ready = ((run, run.prepared or answers.get(run.case.name)) for run in runs)
+    return [PublicRun(r, p) for r, p in ready if p is not None and r.case.visibility == "public"]
 
 
-def _placed(evidence: Evidence) -> Evidence:
-    """Wrong answers to derivations, told at the kernel so far, at the line that stored them; the
-    cases that need an answer repeat it.
+def _with_store_lines(evidence: Evidence) -> Evidence:
+    """Move wrong answers to derivations from the kernel's line to the line that stored them.
+
+    The findings of the cases that need an answer move along.
     """
     moved: dict[Finding, Finding] = {}
     for run in evidence.runs:
         stores = [
-            who for (name, _), who in evidence.localization.stored.items() if name == run.case.name
+            store
+            for (name, _), store in evidence.localization.stored.items()
+            if name == run.case.name
         ]
         if run.prepared is None and stores:
             wrong = [f for f in run.trace.errors if f.kind in OUTPUT_KINDS]
             moved |= {f: evidence.program.at(f, stores[0].line) for f in wrong}
-    return replace(evidence, runs=tuple(_with(run, moved) for run in evidence.runs))
+    return replace(evidence, runs=tuple(_with_moved(run, moved) for run in evidence.runs))
 
 
-def _with(run: CaseRun, moved: Mapping[Finding, Finding]) -> CaseRun:
+def _with_moved(run: CaseRun, moved: Mapping[Finding, Finding]) -> CaseRun:
     findings = tuple(moved.get(f, f) for f in run.trace.findings)
     return replace(run, trace=replace(run.trace, findings=findings)) if moved else run
 
 
 def search_fault_lines(
-    program: Program, kernel: Kernel, due: Sequence[tuple[Launch, Right]], threads: int
+    program: Program,
+    kernel: Kernel,
+    expected: Sequence[tuple[Launch, ExpectedOutputs]],
+    threads: int,
 ) -> Localization:
     """Search the line at fault in launches of one kernel that ended with a wrong output.
 
     Args:
         program: the compiled submission.
         kernel: the kernel that all launches run.
-        due: each launch with its right outputs.
+        expected: each launch with its correct outputs.
         threads: trials that run at a time.
 
     Returns an empty Localization when the search takes too long. Raises MachineFault.
     """
-    launches = [launch for launch, _ in due]
+    launches = [launch for launch, _ in expected]
     rows, arrays = pack_launches(launches)
-    for k, (_, right) in enumerate(due):
-        for index, (value, bound) in right.items():
+    for k, (_, outputs) in enumerate(expected):
+        for index, (value, bound) in outputs.items():
             arrays |= {f"{k}.value.{index}": value, f"{k}.bound.{index}": bound}
     request = {
         "ptx": program.debug_ptx,
         "kernel": kernel.symbol,
         "launches": rows,
-        "right": [list(right) for _, right in due],
+        "right": [list(outputs) for _, outputs in expected],
         "threads": threads,
     }
     memory = threads * simulator_memory(launches, program.ptx)

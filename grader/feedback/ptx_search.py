@@ -1,4 +1,10 @@
-"""The sandboxed search for the line at fault: trials of small changes of the kernel's PTX."""
+"""Search the line at fault: rerun a kernel with one small change of its PTX after another.
+
+Most changes make a launch no better, and a few repair the cheapest wrong launch. Those that repair
+all other launches too, and break none, are on the line at fault: only that line is reported. A
+kernel with two mistakes has no such line. The limits are numbers of trials and of instructions,
+never seconds, so that every machine reports the same. `run` is the entry point of the sandbox.
+"""
 
 from __future__ import annotations
 
@@ -14,41 +20,67 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.feedback.ptx_edits import Change, changes, line_at, with_slots
-from grader.launch import Array, Dim3, LastStore, Launch
+from grader.feedback.ptx_edits import Change, insert_slots, line_at, list_changes
+from grader.launch import Array, LastStore, Launch
 from grader.sandbox.launches import Arrays, unpack_launches
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import Core, core
 from grader.simulator.core.memory import Loaded
-from grader.simulator.core.run import Limits, Machine, Raw, flattened
+from grader.simulator.core.run import Limits, Machine, Raw, encode_insn
 from grader.simulator.decode.instructions import NotSimulated
-from grader.simulator.decode.module import Image, decode, plainly
+from grader.simulator.decode.module import Image, decode, decode_instruction
 from grader.simulator.decode.operands import OperandError
+from grader.simulator.diagnose.reports import index_of
 from grader.simulator.ptx.model import Function, Module, PtxError
-from grader.simulator.ptx.names import attributed
 from grader.simulator.ptx.parser import parse
+from grader.simulator.ptx.source_map import with_source_lines
 
-# A kernel whose instructions can be exchanged one at a time, without decoding it anew.
+MAX_LINES = 3
+"""The most lines that are reported, as of other origins."""
+
+MAX_TRIALS = 1500
+MAX_STEPS = 30_000_000
+"""The most changes that are tried, and warp instructions that are run, in total."""
+
+MAX_CANDIDATES = 50_000
+"""The most changes of a kernel that are considered."""
+
+MAX_CASE_STEPS = 3_000_000
+"""A launch of more steps in one block is left out."""
+
+MAX_STORES = 1 << 19
+"""The most stores of a launch that are recorded; more stores localize none."""
+
+GROWTH, MARGIN = 2, 200_000
+"""A trial may take this many times the steps of the wrong launch, and this many more."""
+
+CHUNK = 32
+"""The changes that are tried before the limits are checked."""
+
+MAX_STORED = 6
+"""The wrong launches whose first wrong element is traced to its store."""
 
 Row = tuple[int, tuple[int, ...]]
-"""A place among the core's instructions, and what is to stand there."""
+"""The index of one of the core's instructions, and its replacement."""
 
 
 @dataclass(frozen=True)
 class Patch:
-    """A change as the core's arrays have it: instructions, and the blocks whose guard is turned."""
+    """A change of the core's arrays: instructions, and the blocks whose guard is negated."""
 
     instructions: Sequence[Row]
-    turned: Sequence[int]
+    negated: Sequence[int]
 
 
-class Patched:
-    """A kernel for trials, decoded once."""
+class PatchableKernel:
+    """A kernel that is decoded once and runs with one change after another.
+
+    Raises NotSimulated and PtxError as decoding does.
+    """
 
     def __init__(self, module: Module, kernel: str, core: Core) -> None:
-        """Raises NotSimulated and PtxError as decoding does."""
-        held = attributed(module, kernel)
-        functions = {n: with_slots(f) if f.has_body else f for n, f in held.items()}
+        own = with_source_lines(module, kernel)
+        functions = {n: insert_slots(f) if f.has_body else f for n, f in own.items()}
         module = replace(module, functions=functions)
         self.core = core
         self.image = decode(module, kernel, core.known, passes=False)
@@ -63,102 +95,71 @@ class Patched:
         self.ends = {int(pc): at for at, pc in enumerate(blocks["pc"]) if blocks["guard"][at]}
 
     def counters(self, change: Change) -> Iterator[int]:
-        """The program counters of what a change is about."""
+        """The program counters of the instructions that a change replaces."""
         return (self.first[self.number[change.function]] + at for at, _ in change.edits)
 
     def patch(self, change: Change) -> Patch | None:
-        """A change as the arrays have it; None for one that no instruction can make."""
+        """Decode a change; None when the core has no such instruction."""
         operands = self.image.functions[self.number[change.function]].operands
         rows: list[Row] = []
-        turned = []
+        negated = []
         for pc, (_, i) in zip(self.counters(change), change.edits, strict=True):
             if i.op.startswith("bra"):
-                turned.append(self.ends.get(pc, -1))
+                negated.append(self.ends.get(pc, -1))
                 continue
             try:
-                codes = plainly(i, operands, self.core.known, pc)
+                insns = decode_instruction(i, operands, self.core.known, pc)
             except (NotSimulated, OperandError, ValueError, IndexError, KeyError, TypeError):
                 return None
-            if len(codes) != len(self.rows[pc]):
+            if len(insns) != len(self.rows[pc]):
                 return None
-            changed = (flattened(code, self.core) for code in codes)
+            changed = (encode_insn(insn, self.core) for insn in insns)
             rows += zip(self.rows[pc], changed, strict=True)
-        return None if -1 in turned else Patch(rows, turned)
+        return None if -1 in negated else Patch(rows, negated)
 
     def with_patch(self, patch: Patch) -> Machine:
-        """The kernel with one change."""
+        """The kernel with one change applied."""
         arrays = self.machine.arrays
         insns, blocks = arrays.insns.copy(), arrays.blocks.copy()
         for at, row in patch.instructions:
             insns[at] = row
-        blocks["negate"][list(patch.turned)] ^= 1
+        blocks["negate"][list(patch.negated)] ^= 1
         other = copy.copy(self.machine)
         other.arrays = replace(arrays, insns=insns, blocks=blocks)
         return other
 
 
-# The lines of which a small change alone makes every launch right.
-#
-# A launch is run again and again, each time with another change. Most changes make it no better, a
-# few repair the cheapest wrong launch, and those that repair all the others too, and spoil none,
-# are on the line that is at fault: nothing else is told. A kernel with two mistakes has no such
-# line. The limits are numbers of trials and of instructions, never seconds, so that every machine
-# tells the same.
-
-MOST_LINES = 3
-"""So many lines are told at most, as of other origins."""
-
-TRIALS = 1500
-STEPS = 30_000_000
-"""How many changes are tried, and warp instructions run, in all."""
-
-CANDIDATES = 50_000
-"""So many changes of a kernel are thought of."""
-
-CASE_STEPS = 3_000_000
-"""A launch that takes more in one block is left out."""
-
-MOST_STORES = 1 << 19
-"""Stores of one launch that are written down; of one that makes more nobody is told."""
-
-GROWTH, ROOM = 2, 200_000
-"""How many times the steps of the wrong launch a trial may take, and how many more."""
-
-CHUNK = 32
-"""So many changes are tried before the limits are looked at."""
-
-
 @dataclass(frozen=True)
-class Due:
-    """A launch and what it has to leave behind: by argument, the values and the allowed errors."""
+class ExpectedRun:
+    """A launch with its correct outputs: by argument, values and allowed absolute errors."""
 
     launch: Launch
-    right: Mapping[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    outputs: Mapping[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What the kernel as it stands made of a launch; `raw` has what it stored."""
+class BaselineRun:
+    """A run of the unchanged kernel; `raw` has its stores."""
 
-    due: Due
+    expected: ExpectedRun
     raw: Raw
-    good: bool
+    is_right: bool
 
     @property
-    def room(self) -> int:
-        """The warp instructions that a block may take in a trial."""
-        return GROWTH * self.raw.steps + ROOM
+    def step_limit(self) -> int:
+        """The warp instructions that a block may execute in a trial."""
+        return GROWTH * self.raw.steps + MARGIN
 
 
-def wrong(raw: Raw, due: Due) -> dict[int, NDArray[np.bool_]]:
-    """By argument, which elements are not within their bound, or were never written."""
+def wrong_elements(raw: Raw, expected: ExpectedRun) -> dict[int, NDArray[np.bool_]]:
+    """By argument, a mask of the elements that are out of their bound or were never written."""
     found = {}
     for b in raw.buffers:
-        if b.argument is None or b.argument not in due.right:
+        if b.argument is None or b.argument not in expected.outputs:
             continue
-        array = due.launch.args[b.argument]
+        array = expected.launch.args[b.argument]
         assert isinstance(array, Array)
-        value, bound = (part.reshape(-1) for part in due.right[b.argument])
+        value, bound = (part.reshape(-1) for part in expected.outputs[b.argument])
         got = b.data.view(array.dtype).astype(np.float64)
         with np.errstate(all="ignore"):
             fine = (np.abs(got - value) <= bound) | (got == value)
@@ -169,142 +170,139 @@ def wrong(raw: Raw, due: Due) -> dict[int, NDArray[np.bool_]]:
     return found
 
 
-def is_right(raw: Raw, due: Due) -> bool:
-    """Whether a launch ended without an error and left the right values behind."""
+def is_right(raw: Raw, expected: ExpectedRun) -> bool:
+    """Whether a run ended without an error and with the correct outputs."""
     if not raw.ended or any(int(kind) != c.EARLY_EXIT for kind in raw.reports["kind"]):
         return False
-    return not any(elements.any() for elements in wrong(raw, due).values())
+    return not any(elements.any() for elements in wrong_elements(raw, expected).values())
 
 
 class Search:
-    """One kernel with its launches, those that it gets wrong first, the cheapest first of all."""
+    """The search in one kernel; `baseline` has its wrong launches first, the cheapest first."""
 
-    def __init__(self, patched: Patched, dues: Sequence[Due], threads: int) -> None:
-        self.patched, self.threads = patched, threads
-        ran = (self.plain(due) for due in dues)
-        self.given = [r for r in ran if r is not None]
-        self.ran = sorted(self.given, key=lambda r: (r.good, r.raw.steps))
+    def __init__(
+        self, kernel: PatchableKernel, launches: Sequence[ExpectedRun], threads: int
+    ) -> None:
+        self.kernel, self.threads = kernel, threads
+        runs = (self.run_unchanged(launch) for launch in launches)
+        self.runs = [r for r in runs if r is not None]
+        self.baseline = sorted(self.runs, key=lambda r: (r.is_right, r.raw.steps))
 
-    def plain(self, due: Due) -> Ran | None:
-        """The launch without a change; None when it takes too long."""
-        limits = Limits(CASE_STEPS, trace=MOST_STORES, stores=True)
-        raw = self.patched.machine.run(due.launch, limits, False)
+    def run_unchanged(self, expected: ExpectedRun) -> BaselineRun | None:
+        """Run a launch without a change; None when it takes too long."""
+        limits = Limits(MAX_CASE_STEPS, trace=MAX_STORES, only_stores=True)
+        raw = self.kernel.machine.run(expected.launch, limits, False)
         too_long = any(int(kind) in (c.TIMEOUT, c.LIMIT) for kind in raw.reports["kind"])
         if too_long or raw.accesses is None:
             return None
-        kept = raw.accesses.copy()  # of much more room
-        return Ran(due, replace(raw, accesses=kept), is_right(raw, due))
+        kept = raw.accesses.copy()  # frees the rest of its buffer
+        return BaselineRun(expected, replace(raw, accesses=kept), is_right(raw, expected))
 
     def lines(self) -> tuple[int, ...]:
-        """The lines of the changes that make every launch right, those with most such changes
-        first; none when the kernel is right as it stands.
+        """The lines of the changes that make every launch right.
+
+        Lines with the most such changes come first; none when the kernel is right already.
         """
-        if not self.ran or self.ran[0].good:
+        if not self.baseline or self.baseline[0].is_right:
             return ()
-        wanted = sorted(self.wanted(), key=lambda change: change.rank)
-        found: Counter[int] = Counter()
+        candidates = sorted(self.candidates(), key=lambda change: change.rank)
+        repaired: Counter[int] = Counter()
         spent = rank = 0
-        for start in range(0, min(len(wanted), TRIALS), CHUNK):
-            chunk = wanted[start : start + CHUNK]
-            if spent > STEPS or (found and chunk[0].rank > rank):
+        for start in range(0, min(len(candidates), MAX_TRIALS), CHUNK):
+            chunk = candidates[start : start + CHUNK]
+            if spent > MAX_STEPS or (repaired and chunk[0].rank > rank):
                 break
-            for change, (repairs, steps) in zip(chunk, self.tried(chunk), strict=True):
+            for change, (repairs, steps) in zip(chunk, self.try_changes(chunk), strict=True):
                 spent += steps
                 if repairs:
-                    found[change.line] += 1
+                    repaired[change.line] += 1
                     rank = change.rank
-        return tuple(line for line, _ in found.most_common(MOST_LINES))
+        return tuple(line for line, _ in repaired.most_common(MAX_LINES))
 
-    def wanted(self) -> list[Change]:
-        """The changes of instructions that the cheapest wrong launch came to."""
-        arrays, reached = self.patched.machine.arrays, set()
-        for number in np.flatnonzero(self.ran[0].raw.visits[: len(arrays.blocks)]):
+    def candidates(self) -> list[Change]:
+        """The changes of instructions that the cheapest wrong launch executed."""
+        arrays, reached = self.kernel.machine.arrays, set()
+        for number in np.flatnonzero(self.baseline[0].raw.visits[: len(arrays.blocks)]):
             block = arrays.blocks[number]
             reached.update(arrays.insns["pc"][block["first"] : block["end"]].tolist())
             reached.add(int(block["pc"]))
-        made = (change for f in self.patched.functions for change in changes(f))
-        every = islice(made, CANDIDATES)
-        return [x for x in every if not reached.isdisjoint(self.patched.counters(x))]
+        made = (change for f in self.kernel.functions for change in list_changes(f))
+        every = islice(made, MAX_CANDIDATES)
+        return [x for x in every if not reached.isdisjoint(self.kernel.counters(x))]
 
-    def tried(self, chunk: Sequence[Change]) -> list[tuple[bool, int]]:
-        """For each change whether it makes every launch right, and the steps that it took."""
-        patches = [self.patched.patch(change) for change in chunk]
-        load = cache(self.loaded)  # anew after each chunk's patches, which may bring constants
+    def try_changes(self, chunk: Sequence[Change]) -> list[tuple[bool, int]]:
+        """Whether each change makes every launch right, and the steps that it took."""
+        patches = [self.kernel.patch(change) for change in chunk]
+        load = cache(self.loaded)  # reloaded for each chunk, whose patches may add constants
         if self.threads == 1:
             return [self.trial(patch, load) for patch in patches]
         with ThreadPoolExecutor(self.threads) as pool:
             return list(pool.map(lambda patch: self.trial(patch, load), patches))
 
     def loaded(self, number: int) -> Loaded:
-        """The memory of one of the launches."""
-        return self.patched.machine.loader.load(self.ran[number].due.launch)
+        """Load the memory of a launch by its number."""
+        return self.kernel.machine.loader.load(self.baseline[number].expected.launch)
 
     def trial(self, patch: Patch | None, load: Callable[[int], Loaded]) -> tuple[bool, int]:
+        """Run the launches with one change until one is wrong."""
         if patch is None:
             return False, 0
-        machine, spent = self.patched.with_patch(patch), 0
-        for number, ran in enumerate(self.ran):
-            limits = Limits(ran.room, first=True)
-            raw = machine.run(ran.due.launch, limits, False, load(number))
+        machine, spent = self.kernel.with_patch(patch), 0
+        for number, run in enumerate(self.baseline):
+            limits = Limits(run.step_limit, stop_at_error=True)
+            raw = machine.run(run.expected.launch, limits, False, load(number))
             spent += raw.steps
-            if not is_right(raw, ran.due):
+            if not is_right(raw, run.expected):
                 return False, spent
         return True, spent
 
 
-# Who stored a wrong element last: the line, the thread and its block.
-
-
-def first_stores(image: Image, ran: Ran) -> dict[int, LastStore]:
-    """By argument, what last stored its first wrong element; nothing for one never written."""
-    due, raw, rows = ran.due, ran.raw, ran.raw.accesses
-    if rows is None or raw.traced > MOST_STORES:
+def find_first_stores(image: Image, run: BaselineRun) -> dict[int, LastStore]:
+    """By argument, the last store to its first wrong element; none if it was never written."""
+    expected, raw, rows = run.expected, run.raw, run.raw.accesses
+    if rows is None or raw.traced > MAX_STORES:
         return {}
-    found = {}
-    missed = {index: elements for index, elements in wrong(raw, due).items() if elements.any()}
+    stores = {}
+    wrong = {
+        index: elements
+        for index, elements in wrong_elements(raw, expected).items()
+        if elements.any()
+    }
     for number, b in enumerate(raw.buffers):
-        if b.argument is None or b.argument not in missed:
+        if b.argument is None or b.argument not in wrong:
             continue
-        array = due.launch.args[b.argument]
+        array = expected.launch.args[b.argument]
         assert isinstance(array, Array)
-        first, size = int(np.argmax(missed[b.argument])), np.dtype(array.dtype).itemsize
+        first, size = int(np.argmax(wrong[b.argument])), np.dtype(array.dtype).itemsize
         at = rows["at"].astype(np.int64)
         inside = (at < (first + 1) * size) & (at + rows["bytes"] > first * size)
         hits = np.flatnonzero(inside & (rows["buffer"] == number))
         if hits.size:
             last = rows[hits[-1]]
             line = line_at(image.locations[int(last["pc"])])
-            block = _unravel(int(last["block"]), due.launch.grid)
-            thread = _unravel(int(last["thread"]), due.launch.block)
-            found[b.argument] = LastStore(first, line, block, thread)
-    return found
-
-
-def _unravel(number: int, dims: Dim3) -> Dim3:
-    return number % dims[0], number // dims[0] % dims[1], number // dims[0] // dims[1]
-
-
-STORES = 6
-"""Of so many wrong launches it is told who stored the first wrong element, in their order."""
+            block = index_of(int(last["block"]), expected.launch.grid)
+            thread = index_of(int(last["thread"]), expected.launch.block)
+            stores[b.argument] = LastStore(first, line, block, thread)
+    return stores
 
 
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, Any], Arrays]:
-    """The lines at fault, and by launch and argument who stored the first wrong element."""
-    dues = []
+    """Search a request's kernel: the lines at fault, and the store of each first wrong element."""
+    expected = []
     for k, launch in enumerate(unpack_launches(request["launches"], arrays)):
         indices = request["right"][k]
-        due = {i: (arrays[f"{k}.value.{i}"], arrays[f"{k}.bound.{i}"]) for i in indices}
-        dues.append(Due(launch, due))
+        outputs = {i: (arrays[f"{k}.value.{i}"], arrays[f"{k}.bound.{i}"]) for i in indices}
+        expected.append(ExpectedRun(launch, outputs))
     try:
-        patched = Patched(parse(request["ptx"]), request["kernel"], core())
-        search = Search(patched, dues, request["threads"])
+        kernel = PatchableKernel(parse(request["ptx"]), request["kernel"], core())
+        search = Search(kernel, expected, request["threads"])
         lines = search.lines()
-        wrong = [ran for ran in search.given if not ran.good][:STORES]
+        wrong = [run for run in search.runs if not run.is_right][:MAX_STORED]
         stored = [
-            [ran.due.launch.name, index, asdict(who)]
-            for ran in wrong
-            for index, who in first_stores(patched.image, ran).items()
+            [run.expected.launch.name, index, asdict(store)]
+            for run in wrong
+            for index, store in find_first_stores(kernel.image, run).items()
         ]
-    except (NotSimulated, PtxError):  # told by the run that every case had before
+    except (NotSimulated, PtxError):  # every case was run before, and reported it
         return {"lines": [], "stored": []}, {}
     return {"lines": list(lines), "stored": stored}, {}

@@ -45,17 +45,14 @@ def verifier(lab: Lab, case: Case) -> Verify:
     Raises:
         LabFault: the lab's reference is broken; the returned function raises it too.
     """
-    path = lab.folder / "reference.py"
+    module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
-    with load_reference(path):  # its mistakes are reported before anything is timed
-        pass
 
     def verify(inputs: Arrays, outputs: Arrays) -> str:
-        with load_reference(path) as reference:
-            if "verify" in reference.functions:
-                draw = np.random.default_rng(secrets.randbits(128))
-                return make_verdict(lab, case, inputs, outputs, draw, reference)
-            expected = make_expected(lab, case, shapes, inputs, reference)
+        if hasattr(module, "verify"):
+            draw = np.random.default_rng(secrets.randbits(128))
+            return make_verdict(lab, case, inputs, outputs, draw, module)
+        expected = make_expected(lab, case, shapes, inputs, module)
         problems = (describe_difference(n, outputs[n], right) for n, right in expected.items())
         return next((problem for problem in problems if problem), "")
 

@@ -1,4 +1,4 @@
-"""Counters under Nsight Compute's names, for a launch and for each source line."""
+"""Counters of a launch and of each source line, under Nsight Compute's metric names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FLOPS = {"add": "add", "sub": "add", "mul": "mul", "fma": "fma", "mad": "fma"}
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 REQUESTED = "ptx__requested_bytes_mem_global_op_{}.sum"
-"""Ours: the bytes that active lanes ask for, one that several ask for counted for each."""
+"""Not a metric of Nsight Compute: the bytes that active lanes request, summed over the lanes."""
 
 BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
 RATIO = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
@@ -26,17 +26,17 @@ WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 ATOMIC_INSTRUCTIONS = "smsp__inst_executed_op_{}_{}.sum"
 THREAD_ATOMICS = "ptx__thread_atomics_mem_{}.sum"
-"""Ours: atomic operations, one for each active lane, on "global" or "shared" memory."""
+"""Not a metric of Nsight Compute: atomics on "global" or "shared" memory, one an active lane."""
 
 THREAD_CONST_LOADS = "ptx__thread_loads_mem_const.sum"
-"""Ours: loads of `__constant__` variables, one for each active lane."""
+"""Not a metric of Nsight Compute: loads of `__constant__` variables, one an active lane."""
 
 FLOPS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 _MEMORY = (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
 
 
 def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
-    """All counters of the launch; those of this list are there even when 0."""
+    """The counters of a launch; memory and arithmetic ones are present even when they are 0."""
     out = {name.format(op): 0.0 for op in ("ld", "st") for name in _MEMORY}
     out |= {FLOPS.format(p + op): 0.0 for p in "fd" for op in ("add", "mul", "fma")}
     for _, name, value in _values(image, raw):
@@ -46,7 +46,7 @@ def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
 
 
 def line_counters(image: Image, raw: Raw, lines: list[int]) -> tuple[LineCounters, ...]:
-    """The same by source line, only what is not 0."""
+    """The counters of each source line that are not 0; `lines` is by program counter."""
     by_line: dict[int, dict[str, float]] = {}
     for pc, name, value in _values(image, raw):
         held = by_line.setdefault(lines[pc], {})
@@ -95,8 +95,9 @@ def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
 
 
 def _copied(k: Any) -> Iterator[tuple[str, float]]:
-    """cp.async loads from global memory by a pipe of its own (LDGSTS); the bytes that its lanes
-    ask for are loads like any other.
+    """The counters of cp.async, which loads from global memory by a path of its own (LDGSTS).
+
+    The bytes that its lanes request count as loads.
     """
     yield REQUESTS.format("ldgsts"), float(k["requests"])
     yield SECTORS.format("ldgsts"), float(k["sectors"])
@@ -104,7 +105,7 @@ def _copied(k: Any) -> Iterator[tuple[str, float]]:
 
 
 def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
-    """`atom` and `red`, the latter also for an `atom` that nobody reads: see unread.py."""
+    """The counters of `atom` and `red`; an `atom` without a use is a `red`: see ptxas.py."""
     op, space = parts[0], "global" if k["sectors"] else "shared"
     yield ATOMIC_INSTRUCTIONS.format(space, op), float(k["requests"])
     yield THREAD_ATOMICS.format(space), float(k["bytes"]) / TYPE_BYTES[parts[-1]]
@@ -114,12 +115,12 @@ def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
 
 
 def thread_executions(image: Image, raw: Raw) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """How often each instruction was executed, in threads whose predicate was true."""
+    """The executions of each instruction, in threads whose guard was true."""
     out = np.zeros(len(image.ops) + 1, np.uint64)
     number = 0
     for function in image.functions:
         for block in function.blocks:
-            for pc, guarded in {code.pc: bool(code.guard) for code in block.codes}.items():
+            for pc, guarded in {code.pc: bool(code.guard) for code in block.insns}.items():
                 if not guarded:
                     out[pc] += raw.visit_lanes[number]
                 elif raw.counters is not None:

@@ -1,4 +1,8 @@
-"""Launches that are legal on a GPU but too large to simulate."""
+"""Requests and replies of the simulator's process as JSON and arrays, and the limits of a launch.
+
+Programs and launches cross into the sandboxed process that simulates them, and traces come back. A
+launch that is too large to simulate is refused before.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +30,6 @@ from grader.launch import (
 )
 from grader.sandbox.launches import Arrays
 
-# One row of the access table.
-#
-# The table is a NumPy structured array, one row an access of one thread, in the order of execution:
-#
-#     block, thread   3 x int32          indices, x first
-#     line            int32              of the source, 1-based
-#     access          U6                 read, write or atomic
-#     space           U6                 global, shared or local
-#     variable        U64                the student's name for it
-#     element         U96                `As[1][3]`
-#     offset, bytes   int64, int32       in the variable, in bytes
-#     phase           int32              barriers that the block had passed before
-
 ROW = np.dtype(
     [
         ("block", np.int32, 3),
@@ -53,16 +44,41 @@ ROW = np.dtype(
         ("phase", np.int32),
     ]
 )
+"""One row of the access table, an access of one thread.
 
+- block, thread: indices, x first
+- line: of the source, 1-based
+- access: read, write or atomic
+- space: global, shared or local
+- variable: its name in the source
+- element: such as `As[1][3]`
+- offset, bytes: in the variable
+- phase: the number of barriers that the block had passed
+"""
 
-# Programs and traces as JSON and arrays: how they cross into the simulator's process and back.
+MAX_BLOCKS = 1 << 24
+"""The most blocks of a launch that is simulated."""
+
+MAX_BYTES = 1 << 30
+"""The most bytes of the arrays of a launch."""
+
+MAX_STATIC = 32 << 20
+"""The most bytes of __device__ and __constant__ variables, which a submission alone decides."""
+
+_STATIC = re.compile(
+    r"^[ \t]*(?:\.(?:visible|weak|common)\s+)*\.(?:global|const)\s[^=;\[]*?"
+    r"\.[a-z]+(\d+)\s+[$%\w]+\[(\d+)\]",
+    re.MULTILINE,
+)
 
 
 def pack_program(program: Program) -> dict[str, Any]:
+    """Make JSON of a program, without its warnings."""
     return {**asdict(program), "warnings": [], "seconds": 0.0}
 
 
 def unpack_program(row: Mapping[str, Any]) -> Program:
+    """Read a program from the JSON of `pack_program`."""
     kernels = tuple(
         Kernel(
             k["name"],
@@ -86,6 +102,7 @@ def unpack_program(row: Mapping[str, Any]) -> Program:
 
 
 def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
+    """Make JSON and arrays of traces."""
     rows, arrays = [], {}
     for k, t in enumerate(traces):
         for index, value in t.outputs.items():
@@ -113,10 +130,11 @@ def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
 
 
 def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tuple[Trace, ...]:
+    """Read traces from the JSON and arrays of `pack_traces`."""
     return tuple(
         Trace(
             "sim",
-            tuple(finding_of(f) for f in row["findings"]),
+            tuple(unpack_finding(f) for f in row["findings"]),
             {i: arrays[f"{k}.o.{i}"] for i in row["outputs"]},
             {i: arrays[f"{k}.u.{i}"].astype(np.bool_) for i in row["unwritten"]},
             row["counters"],
@@ -133,70 +151,58 @@ def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tu
 
 
 def unpack_localization(row: Mapping[str, Any], launches: Sequence[Launch]) -> Localization:
-    """What blame/step.py tells of launches of one kernel."""
+    """Read a Localization from the reply of `grader.feedback.ptx_search.run`."""
     stored = {
         (name, index): LastStore(
-            who["element"], who["line"], tuple(who["block"]), tuple(who["thread"])
+            store["element"], store["line"], tuple(store["block"]), tuple(store["thread"])
         )
-        for name, index, who in row["stored"]
+        for name, index, store in row["stored"]
     }
     return Localization({launch.name: tuple(row["lines"]) for launch in launches}, stored)
 
 
-def finding_of(row: Mapping[str, Any]) -> Finding:
-    """A Finding from its JSON fields."""
-    held = dict(row)
+def unpack_finding(row: Mapping[str, Any]) -> Finding:
+    """Read a Finding from its JSON fields."""
+    fields = dict(row)
     for key in ("block", "thread"):
-        held[key] = tuple(held[key]) if held.get(key) else None
-    if (other := held.get("other")) is not None:
-        held["other"] = OtherAccess(
+        fields[key] = tuple(fields[key]) if fields.get(key) else None
+    if (other := fields.get("other")) is not None:
+        fields["other"] = OtherAccess(
             **{**other, "thread": tuple(other["thread"]), "block": tuple(other["block"])}
         )
     for key in ("cases", "excerpt", "origins"):
-        if key in held and isinstance(held[key], list):
-            held[key] = tuple(held[key])
-    return Finding(**held)
-
-
-MAX_BLOCKS = 1 << 24
-MAX_BYTES = 1 << 30
-MAX_STATIC = 32 << 20
-"""Bytes of a program's __device__ and __constant__ variables: what a submission alone decides."""
-
-_STATIC = re.compile(
-    r"^[ \t]*(?:\.(?:visible|weak|common)\s+)*\.(?:global|const)\s[^=;\[]*?"
-    r"\.[a-z]+(\d+)\s+[$%\w]+\[(\d+)\]",
-    re.MULTILINE,
-)
+        if key in fields and isinstance(fields[key], list):
+            fields[key] = tuple(fields[key])
+    return Finding(**fields)
 
 
 def too_large(launch: Launch) -> Finding | None:
-    """Why this launch is not simulated; None when it can be."""
+    """The finding for a launch that is too large to simulate; None for any other."""
     if prod(launch.grid) > MAX_BLOCKS:
         return refused(
-            f"{prod(launch.grid)} blocks: legal on a GPU, too many to simulate",
-            f"launch at most {MAX_BLOCKS} blocks here, or run on a GPU",
+            f"{prod(launch.grid)} blocks are too many to simulate",
+            f"Launch at most {MAX_BLOCKS} blocks, or run it on a GPU.",
         )
     size = sum(a.nbytes for a in launch.args if isinstance(a, Array))
     if size > MAX_BYTES:
         return refused(
-            f"{size >> 20} MiB of arrays: too much to simulate",
-            f"launch with at most {MAX_BYTES >> 20} MiB here, or run on a GPU",
+            f"{size >> 20} MiB of arrays are too much to simulate",
+            f"Launch with arrays of at most {MAX_BYTES >> 20} MiB, or run it on a GPU.",
         )
     return None
 
 
 def static_bytes(ptx: str) -> int:
-    """How many bytes the arrays of a PTX module take: its __device__ and __constant__ variables."""
+    """The bytes of the __device__ and __constant__ arrays of a PTX module."""
     return sum(int(bits) // 8 * int(count) for bits, count in _STATIC.findall(ptx))
 
 
 def too_much_static(ptx: str) -> Finding | None:
-    """Why a program is not simulated for its variables' sake; None when it can be."""
+    """The finding for a program whose variables are too large to simulate; None for any other."""
     size = static_bytes(ptx)
     if size <= MAX_STATIC:
         return None
     return refused(
-        f"{size >> 20} MiB of __device__ variables: too much to simulate",
-        f"declare at most {MAX_STATIC >> 20} MiB, or let the host allocate it",
+        f"{size >> 20} MiB of __device__ variables are too much to simulate",
+        f"Declare at most {MAX_STATIC >> 20} MiB, or pass the array as a kernel argument.",
     )

@@ -1,6 +1,13 @@
-"""Other legal orders of blocks and warps: what depends on them is no result.
+"""Run a launch in other orders of its blocks and warps, or a sample of its blocks.
 
-A kernel without races gives the same output in every order, up to the rounding of atomic sums.
+A kernel without races gives the same output in every order, up to the rounding of atomic sums; an
+output that depends on the order is a mistake.
+
+A kernel may branch on its size, so that the small cases that are watched run other code than the
+large one that is timed. A sample runs the blocks at the corners of the grid, and some spread evenly
+between, at the full size. Each of their accesses is one that the whole launch makes too, so that a
+sample reports nothing false. What depends on the missing blocks (outputs, counters, waits) is left
+out.
 """
 
 from __future__ import annotations
@@ -14,19 +21,18 @@ from numpy.typing import NDArray
 from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.simulator.core.run import Limits, Machine, Raw
 
-# A few blocks of a launch that is too large to be run whole: which ones, and what they can show.
-#
-# A kernel may branch on its size, so that what is watched on small cases is not what is timed. The
-# blocks at the grid's corners and some spread evenly between run at the full size. That they are
-# few shows nothing false: each access of theirs is one that the whole launch makes too. What would
-# come of the missing blocks (outputs, counters, an end that waits for them) is left out.
+SAMPLE_KINDS = frozenset({"race", "invalid-access", "uninitialized-read", "barrier-divergence"})
+"""The kinds of findings that a sample of the blocks can show."""
 
-KINDS = frozenset({"race", "invalid-access", "uninitialized-read", "barrier-divergence"})
+ROUNDING = 1e-4
+"""The largest relative difference of floats that the order of atomic additions explains."""
 
 
 def sampled_blocks(grid: Dim3, count: int) -> tuple[int, ...]:
-    """The numbers of `count` blocks, corners first, x fastest; none for a `count` of 0, which asks
-    for all, or when that is all of them anyway.
+    """Choose `count` blocks of a grid, corners first.
+
+    Returns their numbers, x fastest; empty, which means all blocks, for a `count` of 0 or of at
+    least all of them.
     """
     total = prod(grid)
     if not count or total <= count:
@@ -37,20 +43,24 @@ def sampled_blocks(grid: Dim3, count: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*corners, *between)))[:count]
 
 
-def shown(trace: Trace) -> Trace:
-    """What such a run can show: the findings of KINDS, whether or not it came to its end."""
-    findings = tuple(f for f in trace.findings if f.kind in KINDS)
+def sample_trace(trace: Trace) -> Trace:
+    """Keep what a sample can show: the findings of SAMPLE_KINDS, whether or not it ended."""
+    findings = tuple(f for f in trace.findings if f.kind in SAMPLE_KINDS)
     return Trace("sim", findings, toolchain=trace.toolchain, seconds=trace.seconds)
-
-
-ROUNDING = 1e-4
-"""A relative difference of floats below this is what the order of atomic additions explains."""
 
 
 def order_findings(
     machine: Machine, launch: Launch, limits: Limits, schedules: int, names: tuple[str, ...]
 ) -> tuple[Finding, ...]:
-    """One finding for each output that differs between `schedules` orders and the usual one."""
+    """Report each output that differs between the usual order and `schedules` other ones.
+
+    Args:
+        machine: the decoded kernel.
+        launch: the launch.
+        limits: what each run may take.
+        schedules: the number of other orders.
+        names: the names of the kernel's parameters.
+    """
     usual = machine.run(launch, limits, count=False)
     worst: dict[int, Finding] = {}
     for schedule in range(1, schedules + 1):
@@ -88,13 +98,13 @@ def _finding(name: str, a: NDArray[np.generic], b: NDArray[np.generic]) -> Findi
     first = int(np.argmax(differ))
     what = (
         f"`{name}` depends on the order of blocks and warps: {count} of {a.size} elements differ "
-        f"between two legal orders, first {name}[{first}]: {a[first]} or {b[first]}"
+        f"between two orders, first {name}[{first}]: {a[first]} or {b[first]}"
     )
     small = np.issubdtype(a.dtype, np.floating) and _relative(a, b) < ROUNDING
     hint = (
-        "atomic additions round differently in each order; expect the last digits to vary"
+        "Expect the last digits to vary: atomic additions round differently in each order."
         if small
-        else "let no result depend on which thread or block comes first"
+        else "Make the result independent of which thread or block runs first."
     )
     return Finding(
         "race",
@@ -108,6 +118,7 @@ def _finding(name: str, a: NDArray[np.generic], b: NDArray[np.generic]) -> Findi
 
 
 def _relative(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
+    """The largest relative difference; infinite when an element is not finite."""
     x, y = a.astype(np.float64), b.astype(np.float64)
     scale = np.maximum(np.abs(x), np.abs(y))
     with np.errstate(invalid="ignore", divide="ignore"):

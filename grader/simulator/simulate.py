@@ -1,4 +1,10 @@
-"""What runs in the simulator's own process: grader.sandbox.call calls `run` by name."""
+"""Simulate launches of a program: one Trace each.
+
+Both PTX variants run. The debug one (`-G`) has every access with its line, the optimized one is
+what the hardware would execute: findings come from both, counters and outputs from the optimized
+one.
+`run` is the entry point in the simulator's own process; `grader.sandbox.call` calls it by name.
+"""
 
 from __future__ import annotations
 
@@ -18,31 +24,30 @@ from grader.sandbox.launches import Arrays, unpack_launches
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import launch_counters, line_counters
-from grader.simulator.decode.instructions import NotSimulated
+from grader.simulator.decode.instructions import NotSimulated, refused_attribute
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.ptx.model import Location, PtxError, TooLarge
-from grader.simulator.ptx.names import refused_attribute
 from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.ptxas import contract, reduce_unread
-from grader.simulator.schedules import order_findings, sampled_blocks, shown
+from grader.simulator.ptx.ptxas import contract, reduce_unused_atomics
+from grader.simulator.schedules import order_findings, sample_trace, sampled_blocks
 from grader.simulator.trace import access_table
 
-# One program, its launches, one Trace each: the simulator's whole job on one screen.
-#
-# Both PTX variants run. The debug one has every access with its line, the optimised one is what
-# the hardware would do: findings come from both, counters and outputs from the optimised one.
-
-PATIENCE = 4
+TIMEOUT_SHARE = 4
+"""After a timeout, later launches get this fraction of the steps: they seldom end either."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One PTX variant of one kernel, decoded."""
+    """A decoded PTX variant of a kernel; `counts` tells whether it is the optimized one."""
 
     machine: Machine
     counts: bool
+
+
+Variants = dict[str, tuple[Variant, ...] | Finding]
+"""The variants of each kernel by symbol, or the finding that prevents its simulation."""
 
 
 def simulate(
@@ -56,31 +61,39 @@ def simulate(
     table: bool = False,
     sample: int = 0,
 ) -> tuple[Trace, ...]:
-    """The traces of the launches, in order. `limit` is in seconds a launch, `steps` in warp
-    instructions a block (0: the default). `schedules` other orders of blocks and warps are tried
-    too; `table` asks for every access. With `sample` only so many blocks of each launch run, and a
-    trace has nothing but what grader.simulator.schedules can tell of them.
+    """Simulate launches of one program.
 
-    Raises MachineFault and LabFault.
+    Args:
+        program: the compiled program.
+        launches: the launches.
+        threads: threads of the CPU.
+        limit: wall-clock seconds that one launch may take.
+        steps: warp instructions that one block may execute; 0 for the default.
+        schedules: the number of other orders of blocks and warps to try.
+        table: whether to record every access.
+        sample: the number of blocks of each launch to run, for the findings that
+            grader.simulator.schedules can make of them; 0 for all blocks.
+
+    Returns the traces in the order of the launches. Raises MachineFault and LabFault.
     """
-    made: dict[str, tuple[Variant, ...] | Finding] = {}
+    variants_of: Variants = {}
     out = []
     allowed = steps or Limits.steps
     for launch in launches:
         started = time.perf_counter()
         limits = Limits(allowed, limit, max(1, threads), blocks=sampled_blocks(launch.grid, sample))
-        trace = _one(program, launch, made, limits)
-        trace = shown(trace) if sample else trace
+        trace = _simulate_launch(program, launch, variants_of, limits)
+        trace = sample_trace(trace) if sample else trace
         if trace.ended and (schedules or table):
-            trace = _looked_into(program, launch, made, trace, limits, schedules, table)
+            trace = _with_extra_runs(program, launch, variants_of, trace, limits, schedules, table)
         if any(f.kind == "timeout" for f in trace.errors):
-            allowed = max(allowed // PATIENCE, 1)  # what never ends once seldom ends elsewhere
+            allowed = max(allowed // TIMEOUT_SHARE, 1)
         out.append(replace(trace, seconds={"run": time.perf_counter() - started}))
     return tuple(out)
 
 
-def _one(
-    program: Program, launch: Launch, made: dict[str, tuple[Variant, ...] | Finding], limits: Limits
+def _simulate_launch(
+    program: Program, launch: Launch, variants_of: Variants, limits: Limits
 ) -> Trace:
     kernel = program.kernel(launch.kernel)
     if kernel is None:
@@ -94,25 +107,27 @@ def _one(
     refused = launch_error(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
     if refused is not None:
         return _aborted(program.at(refused, kernel.line))
-    if kernel.symbol not in made:
-        made[kernel.symbol] = _decoded(program, kernel)
-    variants = made[kernel.symbol]
+    if kernel.symbol not in variants_of:
+        variants_of[kernel.symbol] = _decode_variants(program, kernel)
+    variants = variants_of[kernel.symbol]
     if isinstance(variants, Finding):
         return _aborted(variants)
     if (bound := bounds_error(launch, variants[-1].machine.loader.kernel.limits)) is not None:
         return _aborted(program.at(bound, kernel.line))
-    if limits.blocks and any(v.machine.image.waits for v in variants):
-        return Trace("sim", toolchain=program.toolchain)  # for blocks that are not in the sample
+    if limits.blocks and any(v.machine.image.may_wait for v in variants):
+        return Trace(
+            "sim", toolchain=program.toolchain
+        )  # it may wait for blocks that are not in the sample
     findings: tuple[Finding, ...] = ()
     for variant in variants:
         try:
             raw = variant.machine.run(launch, limits, variant.counts)
         except PtxError as error:
-            return _aborted(_unreadable(program, error))
+            return _aborted(_invalid_ptx(program, error))
         explainer = Explainer(
             variant.machine.image, launch, raw, program.source, program.file, kernel.parameters
         )
-        findings = merged(findings, explainer.findings())
+        findings = merge_findings(findings, explainer.findings())
         if not raw.ended:
             return Trace(
                 "sim", findings, ended=False, toolchain=program.toolchain, printed=raw.printed
@@ -120,29 +135,29 @@ def _one(
     return _trace(program, kernel, launch, variants[-1].machine, raw, findings, explainer.line_of)
 
 
-def _looked_into(
+def _with_extra_runs(
     program: Program,
     launch: Launch,
-    made: dict[str, tuple[Variant, ...] | Finding],
+    variants_of: Variants,
     trace: Trace,
     limits: Limits,
     schedules: int,
     table: bool,
 ) -> Trace:
-    """The trace with what further runs of the same launch show."""
+    """Add to a trace what further runs of the same launch show."""
     kernel = program.kernel(launch.kernel)
-    variants = made[kernel.symbol] if kernel else ()
+    variants = variants_of[kernel.symbol] if kernel else ()
     if kernel is None or isinstance(variants, Finding):
         return trace
     names = tuple(p.name for p in kernel.parameters)
-    debug, optimised = variants[0].machine, variants[-1].machine
-    found = order_findings(optimised, launch, limits, schedules, names)
-    placed = tuple(replace(f, file=program.file, line=kernel.line) for f in found)
+    debug, optimized = variants[0].machine, variants[-1].machine
+    findings = order_findings(optimized, launch, limits, schedules, names)
+    placed = tuple(replace(f, file=program.file, line=kernel.line) for f in findings)
     rows = access_table(debug, launch, limits, program.source, kernel.parameters) if table else None
     return replace(trace, findings=(*trace.findings, *placed), accesses=rows)
 
 
-def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
+def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
     variants = []
     for text, counts in ((program.debug_ptx, False), (program.ptx, True)):
         try:
@@ -151,26 +166,26 @@ def _decoded(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
                 raise NotSimulated(refused)
             if counts:
                 contract(module)
-                reduce_unread(module)
+                reduce_unused_atomics(module)
             image = decode(module, kernel.symbol, core().known, definedness=not counts)
             variants.append(Variant(Machine(module, image), counts))
         except NotSimulated as error:
             location = next((a for a in error.args[1:] if isinstance(a, Location)), Location())
             return _not_simulated(program, str(error.args[0]), location.line or kernel.line)
         except PtxError as error:
-            return _unreadable(program, error)
+            return _invalid_ptx(program, error)
     return tuple(variants)
 
 
 def _not_simulated(program: Program, what: str, line: int) -> Finding:
-    hint = "run it on a GPU: grader check ... --on gpu"
-    found = Finding("missing-feature", "error", f"not simulated: {what}", hint=hint)
-    return program.at(found, line)
+    hint = "Run it on a GPU: grader check ... --on gpu"
+    finding = Finding("missing-feature", "error", f"not simulated: {what}", hint=hint)
+    return program.at(finding, line)
 
 
-def _unreadable(program: Program, error: PtxError) -> Finding:
+def _invalid_ptx(program: Program, error: PtxError) -> Finding:
     if isinstance(error, TooLarge):
-        hint = "put a large array into global memory, or into shared memory a piece at a time"
+        hint = "Put large arrays into global memory, or load parts of them into shared memory."
         return program.at(Finding("launch-failure", "error", str(error), hint=hint), error.line)
     return Finding(
         "launch-failure",
@@ -179,7 +194,7 @@ def _unreadable(program: Program, error: PtxError) -> Finding:
         program.file,
         error.line,
         text=program.text(error.line),
-        hint="inline asm on this line is not PTX that the hardware takes",
+        hint="Correct the inline asm in this line: it is not valid PTX.",
     )
 
 
@@ -187,10 +202,10 @@ def _aborted(finding: Finding) -> Trace:
     return Trace("sim", (finding,), ended=False)
 
 
-def merged(first: tuple[Finding, ...], second: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The debug variant's findings, and those of the optimised one that it did not show."""
-    shown = {(f.kind, f.severity, f.variable) for f in first}
-    return first + tuple(f for f in second if (f.kind, f.severity, f.variable) not in shown)
+def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The debug variant's findings, and those that only the other variant has."""
+    known = {(f.kind, f.severity, f.variable) for f in debug}
+    return debug + tuple(f for f in other if (f.kind, f.severity, f.variable) not in known)
 
 
 def _trace(
@@ -243,7 +258,7 @@ def _trace(
 
 
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:
-    """The traces of a request's launches, as JSON and arrays."""
+    """Simulate the launches of a request; return their traces as JSON and arrays."""
     traces = simulate(
         unpack_program(request["program"]),
         unpack_launches(request["launches"], arrays),

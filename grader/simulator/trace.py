@@ -1,4 +1,4 @@
-"""The access table of a small launch: who touched which element, on which line, in which phase."""
+"""Record the accesses of a small launch: thread, element, line, and phase between barriers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from grader.simulator.decode.memory import CONST, GLOBAL, LOCAL, SHARED
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.exchange import ROW
 
-MOST = 1 << 20
-"""Accesses of one launch; a larger one is no small launch."""
+MAX_ACCESSES = 1 << 20
+"""The most accesses of a launch that are recorded."""
 
 _SPACES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local", CONST: "const"}
 _ACCESSES = {"ld": "read", "ldu": "read", "st": "write", "atom": "atomic", "red": "atomic"}
@@ -29,15 +29,16 @@ def access_table(
     source: str,
     parameters: tuple[Parameter, ...],
 ) -> NDArray[np.void]:
-    """The table of one launch of the variant that `machine` holds.
+    """Record the accesses of one launch of the variant that `machine` holds.
 
-    Raises LabFault when the launch makes more than MOST accesses.
+    Returns a table with one row of exchange.ROW for each access of a thread, in the order of
+    execution. Raises LabFault when the launch makes more than MAX_ACCESSES accesses.
     """
-    raw = machine.run(launch, Limits(limits.steps, limits.seconds, trace=MOST), count=False)
-    if raw.traced > MOST or raw.accesses is None:
+    raw = machine.run(launch, Limits(limits.steps, limits.seconds, trace=MAX_ACCESSES), count=False)
+    if raw.traced > MAX_ACCESSES or raw.accesses is None:
         raise LabFault(
-            f"{raw.traced:,} accesses are too many to write down",
-            fix=f"trace a smaller launch: at most {MOST:,} accesses",
+            f"the launch makes {raw.traced:,} accesses, which are too many to record",
+            fix=f"Trace a smaller launch: at most {MAX_ACCESSES:,} accesses.",
         )
     explainer = Explainer(machine.image, launch, raw, source, "", parameters)
     return _rows(raw, launch, explainer)

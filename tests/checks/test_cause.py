@@ -27,7 +27,9 @@ def test_an_error_is_told_with_its_origins() -> None:
 
 
 def test_neither_place_of_a_hazard_is_the_others_origin() -> None:
-    crowded = replace(RACE, hazard="WAW", hint="two threads write one element: check the index")
+    crowded = replace(
+        RACE, hazard="WAW", hint="Two threads write the same element. Check the index."
+    )
     assert {o.line for o in traced(crowded).origins} == {4, 5}
 
 
@@ -59,16 +61,16 @@ def test_a_line_at_fault_takes_the_place_of_origins() -> None:
     found = at_fault(replace(STRAY, hint="compare the index"), 8)
     assert found.origins == (Origin("", 8),)
     assert found.hint == (
-        "compare the index; look at line 8, `C[row * n + col] = sum;`: a small change there alone "
-        "makes every public case right"
+        "compare the index. Look at line 8, `C[row * n + col] = sum;`: a small change there alone "
+        "makes every public case right."
     )
     assert "depends on" not in finding_text(found).plain
-    assert "look at line 8" in finding_text(found).plain
+    assert "Look at line 8" in finding_text(found).plain
 
 
 def test_several_lines_are_told_in_their_order() -> None:
     found = at_fault(STRAY, 8, 5, 6)
-    assert found.hint.startswith("look at lines 5, 6 and 8: a small change of one of them alone")
+    assert found.hint.startswith("Look at lines 5, 6 and 8: a small change of one of them alone")
     assert [o.line for o in found.origins] == [8, 5, 6]
 
 
@@ -76,13 +78,13 @@ def test_several_lines_are_told_in_their_order() -> None:
     "finding", [replace(STRAY, kind="timeout"), replace(STRAY, severity="warning")]
 )
 def test_lines_at_fault_are_of_what_a_run_to_its_end_showed(finding: Finding) -> None:
-    assert "look at" not in at_fault(finding, 8).hint
+    assert "Look at" not in at_fault(finding, 8).hint
 
 
 def test_a_case_of_another_kernel_has_no_line_at_fault() -> None:
     held = a_result("output", "fail", findings=(replace(STRAY, cases=("square",)),))
     (result,) = with_origins([held], a_program(), {"choose(3)": (8,)})
-    assert "look at" not in result.findings[0].hint
+    assert "Look at" not in result.findings[0].hint
 
 
 SIZES = """\

@@ -61,7 +61,7 @@ def test_three_outcomes() -> None:
         ("speed", None, "output"),
     ]
     cause = told.results[2].cause
-    assert cause and cause["help"].startswith("no barrier orders them")
+    assert cause and cause["help"].startswith("Threads read `As` before")
     assert all(r.dependency is None or r.dependency in [o.name for o in told.results]
                for r in told.results)  # fmt: skip
 

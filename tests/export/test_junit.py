@@ -50,7 +50,7 @@ def test_an_outcome_for_each_status() -> None:
     assert outcomes(top) == ["passed", "passed", "failure", "skipped", "skipped"]
     race = top[0][2]
     assert race.attrib["line"] == "7" and race[0].attrib["type"] == "race"
-    assert "put __syncthreads()" in str(race[0].text)
+    assert "Put __syncthreads()" in str(race[0].text)
 
 
 def test_an_error_is_the_machines() -> None:

@@ -1,1 +1,1 @@
-"""Tests of the search for the line at fault."""
+"""Tests of fault localization."""

@@ -1,4 +1,4 @@
-"""Kernels with one mistake each: the line at fault is found, and nothing else is told."""
+"""Kernels with one mistake each: the search reports the line at fault and nothing else."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.feedback import ptx_search as search
-from grader.feedback.ptx_search import Due, Patched, Search, first_stores
-from grader.grading.run import search_fault_lines
-from grader.launch import Array, LastStore, Launch, Scalar
+from grader.feedback.localization import search_fault_lines
+from grader.feedback.ptx_search import ExpectedRun, PatchableKernel, Search, find_first_stores
+from grader.launch import Argument, Array, LastStore, Launch, Scalar
 from grader.simulator.core.bindings import core
 from grader.simulator.ptx.parser import parse
 
@@ -64,23 +64,23 @@ MISTAKES = [
 SIZES = ((5, 7, 9), (4, 4, 4), (9, 6, 5))
 
 
-def due(m: int, n: int, k: int) -> Due:
+def expected_run(m: int, n: int, k: int) -> ExpectedRun:
     draw = np.random.default_rng(m * n * k)
     a, b = (draw.integers(-4, 5, shape).astype(np.float32) for shape in ((m, k), (k, n)))
-    args = (
+    args: tuple[Argument, ...] = (
         Array("A", a.shape, "float32", a), Array("B", b.shape, "float32", b),
         Array("C", (m, n), "float32", read_back=True),
         *(Scalar(name, size, "int32") for name, size in (("m", m), ("n", n), ("k", k))),
     )  # fmt: skip
     right = (a.astype(np.float64) @ b, np.zeros((m, n)))
     launch = Launch("matmul", ((n + 3) // 4, (m + 3) // 4, 1), (4, 4, 1), args, name=f"{m}x{n}x{k}")
-    return Due(launch, {2: right})
+    return ExpectedRun(launch, {2: right})
 
 
-def looked(source: str, threads: int = 1) -> Search:
+def search_in(source: str, threads: int = 1) -> Search:
     program = compile_source(source.encode(), "matmul.cu")
-    patched = Patched(parse(program.debug_ptx), "matmul", core())
-    return Search(patched, [due(*size) for size in SIZES], threads)
+    kernel = PatchableKernel(parse(program.debug_ptx), "matmul", core())
+    return Search(kernel, [expected_run(*size) for size in SIZES], threads)
 
 
 def changed(old: str, new: str) -> tuple[str, int]:
@@ -92,69 +92,68 @@ def changed(old: str, new: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize(("old", "new"), MISTAKES, ids=[new for _, new in MISTAKES])
-def test_one_mistake(old: str, new: str) -> None:
+def test_line_of_a_single_mistake_is_reported(old: str, new: str) -> None:
     source, line = changed(old, new)
-    told = looked(source).lines()
-    assert any(abs(at - line) <= 1 for at in told)
-    assert len(told) <= 2  # of a tile that is stored transposed, the loads may be too
+    lines = search_in(source).lines()
+    assert any(abs(at - line) <= 1 for at in lines)
+    assert len(lines) <= 2  # of a tile that is stored transposed, the loads may be too
 
 
-def test_a_right_kernel_is_not_tried() -> None:
-    assert looked(KERNEL).lines() == ()
+def test_correct_kernel_has_no_line_at_fault() -> None:
+    assert search_in(KERNEL).lines() == ()
 
 
-def test_of_two_mistakes_neither_is_told() -> None:
+def test_two_mistakes_have_no_line_at_fault() -> None:
     source, _ = changed("sum = 0.0f", "sum = 1.0f")
-    assert looked(source.replace("= sum;", "= 2.0f * sum;")).lines() == ()
+    assert search_in(source.replace("= sum;", "= 2.0f * sum;")).lines() == ()
 
 
-def test_a_missing_barrier_is_no_lines_fault() -> None:
+def test_missing_barrier_has_no_line_at_fault() -> None:
     source = KERNEL.replace("        __syncthreads();\n    }\n    if", "    }\n    if")
     assert source != KERNEL
-    assert looked(source).lines() == ()
+    assert search_in(source).lines() == ()
 
 
-def test_the_same_for_any_number_of_threads() -> None:
+def test_result_does_not_depend_on_the_number_of_threads() -> None:
     source, _ = changed("a_col = phase * TILE + tx", "a_col = phase + TILE + tx")
-    assert looked(source, threads=1).lines() == looked(source, threads=3).lines() != ()
+    assert search_in(source, threads=1).lines() == search_in(source, threads=3).lines() != ()
 
 
-def test_it_ends_after_so_many_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_stops_at_its_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = changed("= sum;", "= sum + 1.0f;")
-    monkeypatch.setattr(search, "STEPS", 0)
+    monkeypatch.setattr(search, "MAX_STEPS", 0)
     monkeypatch.setattr(search, "CHUNK", 1)
-    assert looked(source).lines() == ()
+    assert search_in(source).lines() == ()
 
 
-def test_who_stored_the_first_wrong_element() -> None:
+def test_store_of_the_first_wrong_element_is_found() -> None:
     source, line = changed("= sum;", "= sum + (blockIdx.x == 1 ? 1.0f : 0.0f);")
-    found = looked(source)
-    stored: Mapping[int, LastStore] = first_stores(found.patched.image, found.ran[0])
-    assert found.ran[0].due.launch.name == "5x7x9"
+    found = search_in(source)
+    stored: Mapping[int, LastStore] = find_first_stores(found.kernel.image, found.baseline[0])
+    assert found.baseline[0].expected.launch.name == "5x7x9"
     assert stored == {2: LastStore(4, line, (1, 0, 0), (0, 0, 0))}
 
 
-def test_nobody_is_told_of_more_stores_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_store_is_reported_when_too_many_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = changed("= sum;", "= sum + 1.0f;")
-    monkeypatch.setattr(search, "MOST_STORES", 4 * 4 - 1)
-    monkeypatch.setattr("grader.feedback.ptx_search.MOST_STORES", 4 * 4 - 1)
-    found = looked(source)
-    assert {r.raw.traced for r in found.ran} == {m * n for m, n, _ in SIZES}
-    assert not any(first_stores(found.patched.image, ran) for ran in found.ran)
+    monkeypatch.setattr(search, "MAX_STORES", 4 * 4 - 1)
+    found = search_in(source)
+    assert {r.raw.traced for r in found.baseline} == {m * n for m, n, _ in SIZES}
+    assert not any(find_first_stores(found.kernel.image, ran) for ran in found.baseline)
 
 
-def test_nobody_stored_what_was_never_written() -> None:
-    found = looked(changed("row < m && col < n)", "row < m && col < n && row)")[0])
-    assert first_stores(found.patched.image, found.ran[0]) == {}
+def test_an_element_that_was_never_written_has_no_store() -> None:
+    found = search_in(changed("row < m && col < n)", "row < m && col < n && row)")[0])
+    assert find_first_stores(found.kernel.image, found.baseline[0]) == {}
 
 
-def test_through_the_box() -> None:
+def test_search_in_the_sandbox() -> None:
     source, line = changed("int phase = 0", "int phase = 1")
     program = compile_source(source.encode(), "matmul.cu")
     kernel = program.kernel("matmul")
     assert kernel is not None
-    dues = [due(*size) for size in SIZES]
-    localization = search_fault_lines(program, kernel, [(d.launch, d.right) for d in dues], 1)
-    assert set(localization.lines) == {d.launch.name for d in dues}
+    runs = [expected_run(*size) for size in SIZES]
+    localization = search_fault_lines(program, kernel, [(r.launch, r.outputs) for r in runs], 1)
+    assert set(localization.lines) == {d.launch.name for d in runs}
     assert all(lines == (line,) or lines == (line - 1,) for lines in localization.lines.values())
     assert {name for name, _ in localization.stored} == set(localization.lines)

@@ -63,7 +63,7 @@ THE_KERNELS = [
         ARRAY,
         32,
         "launch-failure",
-        "variables take 800000 bytes; it has 524288",
+        "local variables take 800000 bytes; a thread has 524288 bytes",
     ),
     ("one byte", BYTE, 32, "invalid-access", "write of 1 byte at"),
 ]

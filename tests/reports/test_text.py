@@ -49,7 +49,8 @@ def test_a_hazard_reads_as_in_compute_sanitizer() -> None:
         "  write by thread (1,1,0) at tiled.cu:6     As[ty][tx] = A[row];",
         "  read  by thread (0,1,0) at tiled.cu:14    sum += As[ty][i] * Bs[i][tx];",
         "  3,200 times",
-        "  no barrier orders them: put __syncthreads() between line 6 and line 7",
+        "  Threads read `As` before other threads have written it. Put __syncthreads()",
+        "  between line 6 and line 7.",
     ]
 
 

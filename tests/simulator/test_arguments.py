@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.compile.source import compile_source
-from grader.simulator.decode.dataflow import handed_over
+from grader.simulator.decode.dataflow import used_arguments
 from grader.simulator.ptx.parser import parse
 
 FUNCTIONS = {
@@ -45,4 +45,4 @@ def test_handed_over(text: str, sizes: list[int]) -> None:
     kernel = '\nextern "C" __global__ void k(int *out, int n) { out[0] = f(n, 1); }\n'
     program = compile_source(f"__device__ {text}{kernel}".encode(), "k.cu")
     functions = parse(program.debug_ptx).functions
-    assert sorted(size for _, _, size in handed_over(functions["k"], functions)) == sizes
+    assert sorted(size for _, _, size in used_arguments(functions["k"], functions)) == sizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.simulator.core.bindings import core
-from grader.simulator.decode.dataflow import sources, targets, unwritten
+from grader.simulator.decode.dataflow import maybe_undefined, sources, targets
 from grader.simulator.decode.instructions import NotSimulated
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.ptx.model import Instruction, Location, PtxError
@@ -62,7 +62,7 @@ PATHS = {
 @pytest.mark.parametrize("text, expected", PATHS.values(), ids=PATHS)
 def test_unwritten(text: str, expected: str) -> None:
     (function,) = parse(body(text)).functions.values()
-    assert unwritten(function) == frozenset(expected.split())
+    assert maybe_undefined(function) == frozenset(expected.split())
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def decoded(text: str, definedness: bool) -> Image:
 
 
 def names(image: Image) -> list[str]:
-    return [code.exec for f in image.functions for b in f.blocks for code in b.codes]
+    return [code.exec for f in image.functions for b in f.blocks for code in b.insns]
 
 
 def test_nothing_is_added_where_all_paths_write() -> None:
     text = PATHS["both branches"][0]
     watched, plain = decoded(text, True), decoded(text, False)
-    assert watched.suspects == [] and plain.suspects is None
+    assert watched.shadowed == [] and plain.shadowed is None
     assert names(watched) == names(plain)
     assert [f.registers for f in watched.functions] == [f.registers for f in plain.functions]
 
@@ -105,7 +105,7 @@ def test_nothing_is_added_where_all_paths_write() -> None:
 def test_what_is_added_stands_beside_the_rest() -> None:
     text = PATHS["one branch"][0]
     watched, plain = decoded(text, True), decoded(text, False)
-    assert watched.suspects == ["b32"]
+    assert watched.shadowed == ["b32"]
     added = [name for name in names(watched) if name.startswith("shadow_")]
     assert added == ["shadow_any", "shadow_check"]
     assert not any(name.startswith("shadow_") for name in names(plain))

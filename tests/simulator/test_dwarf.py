@@ -52,25 +52,25 @@ def test_names(sections: dict[str, str], name: str) -> None:
     assert (v.kind, v.extent, v.bytes) == (kind, extent, size)
     assert SOURCE.decode().split("\n")[v.line - 1].count(name)
     assert {at: found.element(v, v.offset + at) for at in elements} == elements
-    assert found.at(v.depot, v.offset + size - 1) == v
-    assert found.at(v.depot, v.offset + size) != v
+    assert found.at(v.frame, v.offset + size - 1) == v
+    assert found.at(v.frame, v.offset + size) != v
 
 
 def test_a_byte_of_no_variable(sections: dict[str, str]) -> None:
     found = LocalVariables(sections)
     assert found.at("__local_depot99", 0) is None
-    assert found.at(found.variables[0].depot, 10_000) is None
+    assert found.at(found.variables[0].frame, 10_000) is None
 
 
 @pytest.mark.parametrize("part", [".debug_info", ".debug_abbrev"])
 def test_what_is_cut_or_changed_gives_no_wrong_names(sections: dict[str, str], part: str) -> None:
     """Any text is taken: the student's own assembly may stand there."""
     names = {v.name for v in LocalVariables(sections).variables}
-    whole = sections[part]
-    for cut in range(0, len(whole), 97):
-        held = LocalVariables(sections | {part: whole[:cut]})
+    integer = sections[part]
+    for cut in range(0, len(integer), 97):
+        held = LocalVariables(sections | {part: integer[:cut]})
         assert {v.name for v in held.variables} <= names
-        other = LocalVariables(sections | {part: whole[:cut] + "\n.b8 255\n" + whole[cut:]})
+        other = LocalVariables(sections | {part: integer[:cut] + "\n.b8 255\n" + integer[cut:]})
         for v in other.variables:
             other.element(v, v.offset)
     assert LocalVariables({}).variables == []

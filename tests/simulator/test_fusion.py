@@ -10,9 +10,9 @@ import pytest
 from grader.compile.source import compile_source
 from grader.launch import Array, Launch
 from grader.simulator.core.bindings import core
-from grader.simulator.decode.instructions import Code
+from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.module import decode
-from grader.simulator.decode.peephole import fused
+from grader.simulator.decode.peephole import fuse_indices
 from grader.simulator.ptx.parser import parse
 from grader.simulator.simulate import simulate
 
@@ -49,27 +49,27 @@ def test_indices_negative_guarded_and_used_again() -> None:
         assert trace.verdict == "clean"
         np.testing.assert_array_equal(trace.outputs[1], right)
     names = [
-        code.exec
+        insn.exec
         for function in decode(parse(program.debug_ptx), "k", core().known).functions
         for block in function.blocks
-        for code in block.codes
+        for insn in block.insns
     ]
     assert sum(name in ("fused_index", "ld_word_indexed", "st_word_indexed") for name in names) >= 5
 
 
-EXTEND = Code("cvt_s64_s32", 256, 0)
-SHIFT = Code("shl_b64", 512, 256, 8 | 1)
-ADD = Code("add_u64", 768, 1024, 512)
+EXTEND = Insn("cvt_s64_s32", 256, 0)
+SHIFT = Insn("shl_b64", 512, 256, 8 | 1)
+ADD = Insn("add_u64", 768, 1024, 512)
 BRIEF = frozenset({256, 512})
 
 
 def test_the_three_become_one() -> None:
-    (one,) = fused([EXTEND, SHIFT, ADD], BRIEF)
+    (one,) = fuse_indices([EXTEND, SHIFT, ADD], BRIEF)
     assert (one.exec, one.d, one.a, one.b, one.c) == ("fused_index", 768, 0, 9, 1024)
 
 
 @pytest.mark.parametrize(
-    "codes, brief",
+    "insns, brief",
     [
         pytest.param([EXTEND, SHIFT, ADD], frozenset({256}), id="the shifted index is read again"),
         pytest.param([EXTEND, SHIFT, ADD], frozenset({512}), id="the index is read again"),
@@ -82,5 +82,5 @@ def test_the_three_become_one() -> None:
         pytest.param([EXTEND, ADD, SHIFT], BRIEF, id="out of order"),
     ],
 )
-def test_what_may_not_be_fused(codes: list[Code], brief: frozenset[int]) -> None:
-    assert fused(list(codes), brief) == codes
+def test_what_may_not_be_fused(insns: list[Insn], brief: frozenset[int]) -> None:
+    assert fuse_indices(list(insns), brief) == insns

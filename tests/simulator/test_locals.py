@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.simulator.diagnose.variables import used_local, with_value
+from grader.simulator.diagnose.variables import initialized_declaration, used_local
 
 CASES = {
     "a sum": ("float sum;\nfor (;;) sum += 1; //!", "f32", "float sum = 0.0f;"),
@@ -65,4 +65,4 @@ VALUES = {
 
 @pytest.mark.parametrize("name, kind, extent, declared, expected", VALUES.values(), ids=VALUES)
 def test_with_value(name: str, kind: str, extent: str, declared: str, expected: str) -> None:
-    assert with_value(name, kind, extent, declared) == expected
+    assert initialized_declaration(name, kind, extent, declared) == expected

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from grader.simulator.core.bindings import core
 from grader.simulator.decode.blocks import preferred_order, reachable
 from grader.simulator.decode.module import decode
-from grader.simulator.decode.operands import OperandError, address, integer, vector
-from grader.simulator.ptx.model import PtxError
+from grader.simulator.decode.operands import OperandError, address, vector
+from grader.simulator.ptx.model import PtxError, integer
 from grader.simulator.ptx.parser import operands_of, parse
 
 HEAD = ".version 8.3\n.target sm_90\n.address_size 64\n"

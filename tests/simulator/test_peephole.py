@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from grader.simulator.decode.blocks import straightened
+from grader.simulator.decode.blocks import merge_chains
 from grader.simulator.decode.control_flow import BRANCH, CALL, EXIT, FALL, Block, Call, End
-from grader.simulator.decode.instructions import Code
+from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.operands import ConstantBank
 from grader.simulator.decode.peephole import Registers, shorten
 
@@ -18,86 +18,86 @@ P, Q = 4096, 4100
 BRIEF = frozenset({B, C, Q})
 
 
-def shortened(codes: list[Code], end: End | None = None) -> Block:
+def shortened(insns: list[Insn], end: End | None = None) -> Block:
     """The second of two blocks, after the passes; `codes` may use the constants 0 (place 1)."""
     bank = ConstantBank()
     bank.place(("bits", 4, 2, 0))
     bank.place(("symbol", 8, "tile", 0))
-    block = Block(deepcopy(codes), deepcopy(end) or End())
+    block = Block(deepcopy(insns), deepcopy(end) or End())
     shorten([Block([], End()), block], Registers(BRIEF, BRIEF), bank)
     return block
 
 
-ADD, MOVE = Code("add_u32", B, A, D), Code("mov_b32", E, B)
+ADD, MOVE = Insn("add_u32", B, A, D), Insn("mov_b32", E, B)
 TWO = 1
 TILE = 128 | 1
 
 
 def test_a_value_is_computed_where_it_is_moved_to() -> None:
-    assert shortened([ADD, MOVE]).codes == [replace(ADD, d=E)]
+    assert shortened([ADD, MOVE]).insns == [replace(ADD, d=E)]
 
 
 @pytest.mark.parametrize(
-    "codes",
+    "insns",
     [
         pytest.param([ADD, replace(MOVE, a=D)], id="another value is moved"),
         pytest.param([ADD, replace(MOVE, guard=5)], id="moved under a guard"),
         pytest.param([replace(ADD, guard=5), MOVE], id="computed under a guard"),
-        pytest.param([ADD, Code("add_u32", D, E, A), MOVE], id="the target is read before"),
-        pytest.param([ADD, Code("vote", E), MOVE], id="the target is written before"),
-        pytest.param([Code("st_word", B, A, mode=8), MOVE], id="a store reads its first field"),
-        pytest.param([Code("shfl_b32", B, A), MOVE], id="an instruction not known all about"),
+        pytest.param([ADD, Insn("add_u32", D, E, A), MOVE], id="the target is read before"),
+        pytest.param([ADD, Insn("vote", E), MOVE], id="the target is written before"),
+        pytest.param([Insn("st_word", B, A, mode=8), MOVE], id="a store reads its first field"),
+        pytest.param([Insn("shfl_b32", B, A), MOVE], id="an instruction not known all about"),
     ],
 )
-def test_moves_that_stay(codes: list[Code]) -> None:
-    assert shortened(codes).codes == codes
+def test_moves_that_stay(insns: list[Insn]) -> None:
+    assert shortened(insns).insns == insns
 
 
-NOT, BRANCH_ON_Q = Code("not_pred", Q, P), End(BRANCH, "x", guard=Q + 1)
+NOT, BRANCH_ON_Q = Insn("not_pred", Q, P), End(BRANCH, "x", guard=Q + 1)
 
 
 def test_a_negated_predicate_is_branched_on_the_other_way_round() -> None:
     block = shortened([NOT], BRANCH_ON_Q)
-    assert (block.codes, block.end.guard, block.end.negate) == ([], P + 1, 1)
+    assert (block.insns, block.end.guard, block.end.negate) == ([], P + 1, 1)
 
 
 @pytest.mark.parametrize(
-    "code, end",
+    "insn, end",
     [
         pytest.param(NOT, replace(BRANCH_ON_Q, guard=P + 1), id="another predicate"),
         pytest.param(replace(NOT, guard=5), BRANCH_ON_Q, id="negated under a guard"),
         pytest.param(replace(NOT, d=P, a=Q), replace(BRANCH_ON_Q, guard=P + 1), id="read again"),
     ],
 )
-def test_negations_that_stay(code: Code, end: End) -> None:
-    block = shortened([code], end)
-    assert (block.codes, block.end) == ([code], end)
+def test_negations_that_stay(insn: Insn, end: End) -> None:
+    block = shortened([insn], end)
+    assert (block.insns, block.end) == ([insn], end)
 
 
-NEAR, FAR = Code("fused_index", B, A, TWO, C), Code("fused_index", C, D, TWO, TILE)
-LOAD = Code("ld_word", E, B, imm=-8, size=4, count=1, width=4, mode=8)
+NEAR, FAR = Insn("fused_index", B, A, TWO, C), Insn("fused_index", C, D, TWO, TILE)
+LOAD = Insn("ld_word", E, B, imm=-8, size=4, count=1, width=4, mode=8)
 
 
 def test_an_access_computes_its_address() -> None:
-    (one,) = shortened([FAR, NEAR, LOAD]).codes
+    (one,) = shortened([FAR, NEAR, LOAD]).insns
     assert (one.exec, one.d, one.a, one.b, one.c) == ("ld_word_indexed", E, A, D, TILE)
     assert (one.e, one.imm) == (B, -8 * 65536 + 2 * 256 + 2)
 
 
 @pytest.mark.parametrize(
-    "codes",
+    "insns",
     [
         pytest.param([FAR, NEAR, replace(LOAD, a=D)], id="another address"),
         pytest.param([FAR, NEAR, replace(LOAD, mode=4)], id="an address of 32 bits"),
         pytest.param([replace(FAR, c=E), NEAR, LOAD], id="the base is no constant"),
-        pytest.param([FAR, NEAR, Code("add_u32", A, A, TWO), LOAD], id="an index changes"),
-        pytest.param([FAR, Code("vote", D), NEAR, LOAD], id="an index may change"),
+        pytest.param([FAR, NEAR, Insn("add_u32", A, A, TWO), LOAD], id="an index changes"),
+        pytest.param([FAR, Insn("vote", D), NEAR, LOAD], id="an index may change"),
         pytest.param([replace(FAR, guard=5), NEAR, LOAD], id="computed under a guard"),
         pytest.param([FAR, NEAR, replace(LOAD, exec="ld")], id="not one word"),
     ],
 )
-def test_addresses_that_stay(codes: list[Code]) -> None:
-    assert shortened(codes).codes == codes
+def test_addresses_that_stay(insns: list[Insn]) -> None:
+    assert shortened(insns).insns == insns
 
 
 def test_blocks_that_follow_only_each_other_become_one() -> None:
@@ -107,9 +107,9 @@ def test_blocks_that_follow_only_each_other_become_one() -> None:
         Block([NOT], End(BRANCH), next=3, target=3, steps=2),
         Block([], End(EXIT), steps=1),
     ]
-    first, second, last = straightened(parts)
-    assert (first.codes, first.steps, first.next, first.target) == ([ADD, MOVE], 4, 1, 2)
-    assert (second.codes, second.target, last.end.kind) == ([NOT], 2, EXIT)
+    first, second, last = merge_chains(parts)
+    assert (first.insns, first.steps, first.next, first.target) == ([ADD, MOVE], 4, 1, 2)
+    assert (second.insns, second.target, last.end.kind) == ([NOT], 2, EXIT)
 
 
 INDIRECT = End(CALL, call=Call(None, [], [], 0))
@@ -120,9 +120,9 @@ INDIRECT = End(CALL, call=Call(None, [], [], 0))
     [
         pytest.param([MOVE], End(BRANCH), id="a loop around the second"),
         pytest.param([], INDIRECT, id="a call that is executed again"),
-        pytest.param([Code("mov_clock32", A)], End(EXIT), id="a look at the clock"),
+        pytest.param([Insn("mov_clock32", A)], End(EXIT), id="a look at the clock"),
     ],
 )
-def test_blocks_that_stay(then: list[Code], end: End) -> None:
+def test_blocks_that_stay(then: list[Insn], end: End) -> None:
     parts = [Block([ADD], End(FALL), next=1), Block(then, end, next=1, target=1)]
-    assert [block.codes for block in straightened(parts)] == [[ADD], then]
+    assert [block.insns for block in merge_chains(parts)] == [[ADD], then]

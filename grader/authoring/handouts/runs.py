@@ -39,7 +39,7 @@ CUBLAS = "cuBLAS"
 MESSAGE_WIDTH = 84
 """Columns of a message on a page."""
 
-QUOTED_LINE = re.compile(r"(look at line \d+), `.*`:")
+QUOTED_LINE = re.compile(r"(Look at line \d+), `.*`:")
 """The part of a hint that quotes the faulty line."""
 
 

@@ -1,4 +1,4 @@
-"""The C core as Python sees it: ctypes mirrors of core.h, and instructions found by name."""
+"""Load the C core: ctypes mirrors of core.h, and its instructions by name."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ FUNCTION_BASE, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE = 0x050000000000, 0x100000000
 
 
 class CLaunch(ctypes.Structure):
-    """core.h's Launch."""
+    """The mirror of core.h's Launch."""
 
     _fields_ = [
         *(
@@ -194,7 +194,7 @@ class CLaunch(ctypes.Structure):
 
 
 class Core:
-    """The loaded core. `known` says whether an instruction exists, `address` where it is."""
+    """A loaded core. Raises MachineFault when it does not match the sources."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -218,26 +218,27 @@ class Core:
             REPORTS,
         ]
         sizes = [self.library.core_sizes(k) for k in range(len(mirrors))]
-        if sizes != mirrors or not self._is_of(path.parent / "core"):
+        if sizes != mirrors or not self._built_from(path.parent / "core"):
             raise MachineFault(
-                f"{path.name} was built from other sources than those here",
-                fix="run: make demo  (or pip install . again)",
+                f"{path.name} was built from other sources than those in this folder",
+                fix="Build it again: make demo  (or pip install .).",
             )
 
-    def _is_of(self, folder: Path) -> bool:
-        """Whether these are the sources that it was built from, as far as both tell: a core of
-        yesterday's sources would run, and watch nothing that they name otherwise.
+    def _built_from(self, folder: Path) -> bool:
+        """Whether the core was built from the sources in a folder, as far as both are known.
+
+        A core of older sources would run, and miss the instructions that were renamed since.
         """
         try:
-            told = self.library.core_sources
+            core_sources = self.library.core_sources
         except AttributeError:
             return False
-        told.argtypes, told.restype = [], c_char_p
-        built, there = told().decode(), digest(folder)
-        return not built or not there or built == there
+        core_sources.argtypes, core_sources.restype = [], c_char_p
+        built, present = core_sources().decode(), digest(folder)
+        return not built or not present or built == present
 
     def address(self, name: str) -> int | None:
-        """Where the instruction's C function lies, None when there is none."""
+        """The address of an instruction's C function; None when there is none."""
         if name not in self._addresses:
             try:
                 function = getattr(self.library, f"ptx_{name}")
@@ -247,20 +248,22 @@ class Core:
         return self._addresses[name]
 
     def known(self, name: str) -> bool:
+        """Whether the core has an instruction of this name."""
         return self.address(name) is not None
 
     def run(self, launch: CLaunch) -> int:
+        """Run a launch; return ENDED, ABORTED, NO_MEMORY or AGAIN."""
         return int(self.library.core_run(ctypes.byref(launch)))
 
 
 @cache
 def core() -> Core:
-    """The core built for this processor. Raises MachineFault when it is not built."""
+    """The core for this processor. Raises MachineFault when it is not built."""
     here = Path(__file__).parents[1]
     plain, fast = here / "_core.so", here / "_core_v3.so"
     if not plain.exists():
         raise MachineFault(
-            "the simulator's C core is not built", fix="run: make demo  (or pip install .)"
+            "the simulator's C core is not built", fix="Build it: make demo  (or pip install .)."
         )
     base = Core(plain)
     return Core(fast) if fast.exists() and base.library.core_has_avx2() else base

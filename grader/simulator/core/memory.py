@@ -1,4 +1,8 @@
-"""What a launch puts into memory before it starts: buffers, parameters, constants, window."""
+"""Prepare the memory of a launch: buffers with their shadow, parameters, constants, shared window.
+
+Every buffer has a slot of 64 GiB of addresses and starts in its middle; shared variables have gaps
+between them. An address out of bounds is thus never in another variable, and shows whose it was.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +20,34 @@ from grader.simulator.decode.memory import parameter_value
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import Constant, OperandError
 from grader.simulator.ptx.model import Module, PtxError, Variable
-from grader.simulator.ptx.names import plain_name
-
-# Memory of one launch: buffers in global memory with their shadow, and the shared window.
-#
-# Every buffer has a slot of 64 GiB of addresses and lies in its middle; shared variables are fenced
-# by gaps. An address that strays is thus never another variable's, and says whose it was.
+from grader.simulator.ptx.source_map import plain_name
 
 GAP, WRITTEN = 1, 2
 FENCE = 256
 """Bytes between shared variables; a multiple of all banks, so that bank numbers stay."""
+
 POISON = 0xA5
+"""The byte that fills an uninitialized buffer."""
+
 RESERVED = "%reserved_smem"
 RESERVED_BYTES = 1024
-"""What the system keeps of a block's shared memory; cooperative groups work there."""
+"""Bytes of shared memory that the system reserves in a block; cooperative groups use them."""
+
 UNINITIALISED, INITIALISED = 0, 2
 
 
 @dataclass
 class Buffer:
-    """One allocation: its bytes, and a shadow cell for each granule."""
+    """An allocation in global memory with a shadow cell for each granule.
+
+    Attributes:
+        name: the argument's name or the variable's symbol.
+        data: its bytes.
+        initialised: whether it has values before the launch.
+        readonly: whether it is constant memory.
+        argument: the index of the launch's argument; None for a variable.
+        hot, cell: the shadow: see core.h's Buffer.
+    """
 
     name: str
     data: NDArray[np.uint8]
@@ -46,23 +58,25 @@ class Buffer:
     cell: NDArray[np.uint8] = field(init=False)
 
     def shadow(self, shift: int) -> None:
+        """Allocate the shadow for granules of 2^shift bytes."""
         granules = (self.data.nbytes >> shift) + 2
         state = INITIALISED if self.initialised else UNINITIALISED
         self.hot = np.full(granules, state, np.uint32) if state else np.zeros(granules, np.uint32)
         self.cell = np.zeros(granules * CELL_BYTES, np.uint8)
 
     def unwritten(self, shift: int) -> NDArray[np.bool_]:
-        """True for each byte that nothing ever wrote."""
+        """A mask of the bytes that were never written, for granules of 2^shift bytes."""
         granule = self.hot[: (self.data.nbytes >> shift) + 1] == UNINITIALISED
         return np.repeat(granule, 1 << shift)[: self.data.nbytes]
 
 
 def address_of(number: int) -> int:
+    """The address of a buffer by its number."""
     return GLOBAL_BASE + (number << SLOT_BITS) + SLOT_MIDDLE
 
 
-def table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
-    """The core's Buffer array."""
+def buffer_table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
+    """The array of core.h's Buffers."""
     out = np.zeros(len(buffers) + 1, BUFFER)
     for k, b in enumerate(buffers):
         out[k] = (
@@ -79,9 +93,7 @@ def table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
 
 @dataclass(frozen=True)
 class Placed:
-    """A shared variable and its offset in the window; of a `dynamic` one the launch gives the
-    bytes, perhaps none.
-    """
+    """A shared variable and its offset in the window; the launch sets the size of a dynamic one."""
 
     name: str
     offset: int
@@ -91,14 +103,20 @@ class Placed:
 
 @dataclass(frozen=True)
 class SharedWindow:
-    """`bytes` of window, gaps included; `used` is what the hardware would count."""
+    """The shared memory of a block.
+
+    Attributes:
+        variables: the shared variables.
+        bytes: the size of the window with its gaps.
+        used: the size that the hardware would count.
+    """
 
     variables: tuple[Placed, ...]
     bytes: int
     used: int
 
     def initial(self, shift: int) -> NDArray[np.uint32]:
-        """The stamp of each granule before the block starts: GAP or 0."""
+        """The state of each granule of 2^shift bytes before the block starts: GAP, WRITTEN or 0."""
         out = np.full((self.bytes >> shift) + 1, GAP, np.uint32)
         for v in self.variables:
             state = WRITTEN if v.name == RESERVED else 0
@@ -106,20 +124,21 @@ class SharedWindow:
         return out
 
     def offset(self, name: str) -> int | None:
+        """The offset of a variable; None when there is none of this name."""
         return next((v.offset for v in self.variables if v.name == name), None)
 
     def at(self, offset: int) -> Placed | None:
-        """The variable that holds this offset, the last one before it, or else the first one."""
-        held = [v for v in self.variables if v.bytes or v.dynamic]
-        before = [v for v in held if v.offset <= offset]
-        first = min(held, key=lambda v: v.offset, default=None)
+        """The last variable that starts at this offset or before it; else the first one."""
+        variables = [v for v in self.variables if v.bytes or v.dynamic]
+        before = [v for v in variables if v.offset <= offset]
+        first = min(variables, key=lambda v: v.offset, default=None)
         return max(before, key=lambda v: v.offset, default=first)
 
 
 def shared_window(
     static: Sequence[Variable], dynamic: Sequence[Variable], dynamic_bytes: int
 ) -> SharedWindow:
-    """Static variables in turn with gaps, then the dynamic array that all extern names share."""
+    """Place the static variables with gaps, then the dynamic array that all extern names share."""
     placed, end, used = [], FENCE, 0
     for v in static:
         end = _up(end, max(v.align, 16))
@@ -138,7 +157,7 @@ def _up(x: int, align: int) -> int:
 
 
 def module_buffer(v: Variable, content: bytes | None, resolve: Callable[[str], int]) -> Buffer:
-    """A `__device__` or `__constant__` variable as a buffer, with its initial bytes."""
+    """Make a buffer of a `__device__` or `__constant__` variable. Raises PtxError."""
     data = np.zeros(max(v.bytes, 1), np.uint8)
     start = v.init if content is None else content
     data[: len(start)] = np.frombuffer(start, np.uint8)
@@ -146,36 +165,35 @@ def module_buffer(v: Variable, content: bytes | None, resolve: Callable[[str], i
         for at, name, add in v.relocations:
             pointer = (resolve(name) + add).to_bytes(8, "little")
             if at + 8 > data.nbytes:
-                raise PtxError(f"the initialiser of {v.name} is longer than it")
+                raise PtxError(f"the initializer of {v.name} is longer than the variable")
             data[at : at + 8] = np.frombuffer(pointer, np.uint8)
     return Buffer(v.name, data, True, readonly=v.space == "const")
 
 
 NOWHERE = 1 << 31
-"""The number of a function that is not there: a call of it traps."""
+"""The number of a function that does not exist; a call of it traps."""
 
-
-SHARED_MOST = 1 << 20
-"""Bytes: several times what a block can have on any device; a launch is held to its device's own
-limit before it comes here."""
+MAX_SHARED = 1 << 20
+"""The most shared memory of a block in bytes, several times that of any device. The limit of the
+launch's own device is checked before."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """One launch's memory; `bank` is the constants with the launch's values in them."""
+    """The memory of one launch; `bank` holds the constants with the launch's values."""
 
     window: SharedWindow
     buffers: list[Buffer]
     params: bytes
     bank: NDArray[np.uint8]
 
-    def again(self) -> Loaded:
-        """The same memory for one more run."""
+    def copy(self) -> Loaded:
+        """A copy for another run."""
         return replace(self, buffers=[replace(b, data=b.data.copy()) for b in self.buffers])
 
 
 class Loader:
-    """Places the variables of a module, the same way for every launch."""
+    """Places the variables of a module, in the same way for every launch."""
 
     def __init__(self, module: Module, image: Image) -> None:
         self.module, self.image = module, image
@@ -196,12 +214,16 @@ class Loader:
         self.kernel = kernel
 
     def load(self, launch: Launch) -> Loaded:
-        """Raises PtxError when a constant has no value or no device has so much shared memory,
-        LabFault for globals that do not fit.
+        """Prepare the memory of a launch.
+
+        Raises PtxError when a constant has no value or a block has too much shared memory, and
+        LabFault for `globals` that do not match the kernel's file.
         """
         window = shared_window(self.static, self.dynamic, launch.shared)
-        if window.used > SHARED_MOST:
-            raise PtxError(f"a block's shared memory of {window.used} bytes; no device has so much")
+        if window.used > MAX_SHARED:
+            raise PtxError(
+                f"a block has {window.used} bytes of shared memory, more than any device"
+            )
         buffers, pointers = self._buffers(launch)
         params = self._parameters(launch, pointers)
         try:
@@ -231,7 +253,7 @@ class Loader:
             if content is not None and content.nbytes != v.bytes:
                 raise LabFault(
                     f"`{plain_name(v.name)}` has {v.bytes} bytes, "
-                    f"the array given for it {content.nbytes}"
+                    f"but the array for it has {content.nbytes} bytes"
                 )
             data = None if content is None else np.ascontiguousarray(content).tobytes()
             buffers.append(module_buffer(v, data, lambda name: self._symbol(name, numbers)))

@@ -1,4 +1,4 @@
-"""Runs one decoded kernel with one launch on the C core: raw reports, counters and outputs."""
+"""Run a decoded kernel on the C core: raw reports, counters and outputs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from numpy.typing import NDArray
 from grader.faults import MachineFault
 from grader.launch import Launch
 from grader.simulator.core import bindings as c
-from grader.simulator.core.memory import Buffer, Loaded, Loader, SharedWindow, table
+from grader.simulator.core.memory import Buffer, Loaded, Loader, SharedWindow, buffer_table
 from grader.simulator.decode.control_flow import Block, Call
-from grader.simulator.decode.instructions import Code
+from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import GLOBAL, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.ptx.model import Module
 
-# An image as the core's flat arrays.
-
 
 @dataclass(frozen=True)
-class Arrays:
-    """The image as the core's arrays."""
+class ImageArrays:
+    """An image as the arrays of core.h's Launch."""
 
     insns: NDArray[np.void]
     blocks: NDArray[np.void]
@@ -35,12 +33,14 @@ class Arrays:
     tables: NDArray[np.uint32]
 
 
-def flatten(image: Image, core: c.Core) -> Arrays:
-    """The arrays of an image, instructions bound to the core's functions."""
-    return _Flattening(image, core).arrays()
+def encode_image(image: Image, core: c.Core) -> ImageArrays:
+    """Encode an image for the core, with instructions bound to its functions."""
+    return _Encoder(image, core).arrays()
 
 
-class _Flattening:
+class _Encoder:
+    """Collects the rows of the arrays."""
+
     def __init__(self, image: Image, core: c.Core) -> None:
         self.core = core
         self.insns: list[tuple[int, ...]] = []
@@ -57,8 +57,9 @@ class _Flattening:
                 self.add(block)
 
     def add(self, block: Block) -> None:
+        """Append a basic block."""
         first, end, index = len(self.insns), block.end, 0
-        self.insns += [flattened(code, self.core) for code in block.codes]
+        self.insns += [encode_insn(insn, self.core) for insn in block.insns]
         if end.table:
             index = len(self.tables)
             self.tables += block.table
@@ -70,18 +71,19 @@ class _Flattening:
         self.blocks.append((*where, *guard, *operands, index, end.flag, block.steps))
 
     def call(self, call: Call) -> int:
-        """A call site's number."""
+        """Append a call site; return its number."""
         into = len(self.copies)
         self.copies += call.inputs
         back = len(self.copies)
         self.copies += call.outputs
         callee = 0 if call.callee is None else self.numbers[call.callee]
         copies = (into, len(call.inputs), back, len(call.outputs))
-        self.calls.append((callee, call.callee is None, call.needs, *copies, call.quiet))
+        self.calls.append((callee, call.callee is None, call.needs, *copies, call.library))
         return len(self.calls) - 1
 
-    def arrays(self) -> Arrays:
-        return Arrays(
+    def arrays(self) -> ImageArrays:
+        """The collected rows; no array is empty."""
+        return ImageArrays(
             np.array(self.insns, c.INSN) if self.insns else np.zeros(1, c.INSN),
             np.array(self.blocks, c.BLOCK),
             np.array(self.functions, c.FUNCTION),
@@ -91,51 +93,58 @@ class _Flattening:
         )
 
 
-def flattened(code: Code, core: c.Core) -> tuple[int, ...]:
-    """One instruction as the core's Insn, bound to its function. Raises MachineFault."""
-    imm = code.imm if not code.inner else core.address(code.inner) or 0
-    at = core.address(code.exec)
+def encode_insn(insn: Insn, core: c.Core) -> tuple[int, ...]:
+    """Encode an instruction as core.h's Insn. Raises MachineFault."""
+    imm = insn.imm if not insn.inner else core.address(insn.inner) or 0
+    at = core.address(insn.exec)
     if at is None:
         raise MachineFault(
-            f"{core.path.name} was built from other sources: it has no {code.exec}",
-            fix="run: make clean, then make demo",
+            f"{core.path.name} was built from other sources: it has no {insn.exec}",
+            fix="Build it again: make clean, then make demo.",
         )
     return (
         at,
-        code.d,
-        code.a,
-        code.b,
-        code.c,
-        code.e,
-        code.guard,
-        code.negate,
-        code.pc,
+        insn.d,
+        insn.a,
+        insn.b,
+        insn.c,
+        insn.e,
+        insn.guard,
+        insn.negate,
+        insn.pc,
         imm,
-        code.size,
-        code.count,
-        code.space,
-        code.width,
-        code.flag,
-        code.mode,
+        insn.size,
+        insn.count,
+        insn.space,
+        insn.width,
+        insn.flag,
+        insn.mode,
     )
 
 
 LOCAL_LIMIT = 512 << 10
-"""Bytes of local memory a thread may have, the hardware's limit."""
+"""The most local memory of a thread in bytes, the limit of the hardware."""
 
 PRINTED = 64 << 10
-"""Bytes of a launch's printf text that are kept."""
+"""The bytes of a launch's printf text that are kept."""
 
 HEAP_LIMIT = 8 << 20
-"""Bytes that device malloc has to give: cudaLimitMallocHeapSize unless a program sets it."""
+"""The bytes of the device's heap: the default of cudaLimitMallocHeapSize."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`steps`: warp instructions a block may execute; `seconds`: wall clock of the launch;
-    `schedule`: which legal order of blocks and warps; `trace`: how many accesses to write down,
-    with `stores` of those to global memory alone; `blocks`: the numbers of those to run, none for
-    all; `first`: the first error ends it.
+    """What one run may take, and what it records.
+
+    Attributes:
+        steps: warp instructions that a block may execute.
+        seconds: wall-clock seconds of the launch.
+        threads: threads of the CPU.
+        schedule: the number of an order of blocks and warps; 0 is the usual one.
+        trace: accesses to record.
+        only_stores: whether to record only stores to global memory.
+        blocks: the numbers of the blocks to run; empty for all.
+        stop_at_error: whether the first error ends the run.
     """
 
     steps: int = 400_000_000
@@ -143,14 +152,14 @@ class Limits:
     threads: int = 1
     schedule: int = 0
     trace: int = 0
-    stores: bool = False
+    only_stores: bool = False
     blocks: tuple[int, ...] = ()
-    first: bool = False
+    stop_at_error: bool = False
 
 
 @dataclass(frozen=True)
 class Raw:
-    """What the core reported. `ended` is False when the launch was aborted."""
+    """The result of one run; `ended` is False when the launch was aborted."""
 
     ended: bool
     reports: NDArray[np.void]
@@ -183,19 +192,27 @@ class Machine:
 
     def __init__(self, module: Module, image: Image) -> None:
         self.image, self.core = image, c.core()
-        self.arrays = flatten(image, self.core)
+        self.arrays = encode_image(image, self.core)
         self.loader = Loader(module, image)
 
     def shift(self, space: int) -> int:
+        """The binary logarithm of a granule's bytes in a state space."""
         return {1: 0, 2: 1}.get(self.image.smallest.get(space, 4), 2)
 
     def run(self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None = None) -> Raw:
-        """`memory` is what the loader made of the launch, for who runs it again and again. Raises
-        MachineFault when memory runs out, PtxError when the code cannot be launched.
+        """Run one launch.
+
+        Args:
+            launch: the launch.
+            limits: what the run may take.
+            count: whether to count.
+            memory: the prepared memory of the launch, for repeated runs.
+
+        Raises MachineFault when memory runs out, and PtxError when the code cannot be launched.
         """
         image = self.image
-        in_order = image.waits or image.finer or bool(image.runtime - {"__assertfail"})
-        in_order = in_order or bool(limits.schedule or limits.trace or limits.first)
+        in_order = image.may_wait or image.exact or bool(image.runtime - {"__assertfail"})
+        in_order = in_order or bool(limits.schedule or limits.trace or limits.stop_at_error)
         raw = self._attempt(launch, limits, count, memory, ordered=in_order)
         if raw is None:
             raw = self._attempt(launch, limits, count, memory, ordered=True)
@@ -205,24 +222,25 @@ class Machine:
     def _attempt(
         self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None, *, ordered: bool
     ) -> Raw | None:
-        loaded = memory.again() if memory else self.loader.load(launch)
+        loaded = memory.copy() if memory else self.loader.load(launch)
         for b in loaded.buffers:
             b.shadow(self.shift(GLOBAL))
         results = Results(len(self.image.ops), len(self.arrays.blocks), limits.trace)
         held: list[NDArray[Any]] = [
-            table(loaded.buffers),
+            buffer_table(loaded.buffers),
             loaded.window.initial(self.shift(SHARED)),
         ]
         held.append(np.frombuffer(loaded.params + bytes(64), np.uint8))
         held.append(np.array(limits.blocks, np.uint64))
-        n = self._asked(launch, limits, loaded, ordered)
-        self._point(n, loaded, results, held, count)
+        n = self._c_launch(launch, limits, loaded, ordered)
+        self._set_pointers(n, loaded, results, held, count)
         status = self.core.run(n)
         if status == c.AGAIN:
             return None
         if status == c.NO_MEMORY:
             raise MachineFault(
-                "the simulator ran out of memory", fix="use a smaller launch, or a larger machine"
+                "the simulator ran out of memory",
+                fix="Use a smaller launch, or a machine with more memory.",
             )
         return Raw(
             status == c.ENDED,
@@ -240,8 +258,8 @@ class Machine:
             n.traced,
         )
 
-    def _asked(self, launch: Launch, limits: Limits, loaded: Loaded, ordered: bool) -> c.CLaunch:
-        """The numbers of a launch."""
+    def _c_launch(self, launch: Launch, limits: Limits, loaded: Loaded, ordered: bool) -> c.CLaunch:
+        """The mirror of core.h's Launch without its pointers."""
         image, arrays = self.image, self.arrays
         return c.CLaunch(
             entry=0,
@@ -252,11 +270,11 @@ class Machine:
             schedule=limits.schedule,
             trace_room=limits.trace,
             ordered=ordered,
-            may_wait=image.waits,
-            exact=image.finer,
+            may_wait=image.may_wait,
+            exact=image.exact,
             block_fences=image.block_fences,
-            stops_at_error=limits.first,
-            only_stores=limits.stores,
+            stops_at_error=limits.stop_at_error,
+            only_stores=limits.only_stores,
             local_limit=LOCAL_LIMIT,
             step_limit=limits.steps,
             wall_limit=limits.seconds,
@@ -273,7 +291,7 @@ class Machine:
             heap_limit=HEAP_LIMIT if {"malloc", "free"} & image.runtime else 0,
         )
 
-    def _point(
+    def _set_pointers(
         self,
         n: c.CLaunch,
         loaded: Loaded,
@@ -281,7 +299,7 @@ class Machine:
         held: list[NDArray[Any]],
         count: bool,
     ) -> None:
-        """The addresses of a launch; the caller keeps the arrays alive."""
+        """Set the pointers of a launch; the caller keeps the arrays alive."""
         arrays, (rows, initial, params, chosen) = self.arrays, held
         for name, array in (
             ("insn", arrays.insns),

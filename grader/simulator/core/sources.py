@@ -1,5 +1,6 @@
-"""Which sources the C core is built from. setup.py runs this file by its path: the standard library
-alone is imported.
+"""The digest of the C files that the core is built from.
+
+setup.py runs this file by its path: it imports the standard library only.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from pathlib import Path
 
 
 def digest(folder: Path) -> str:
-    """Of all C files of the folder, by name and content; empty where there are none, as in an
-    installed package.
+    """Hash the names and contents of all C files of a folder.
+
+    Returns an empty text when there are none, as in an installed package.
     """
     files = sorted((*folder.glob("*.c"), *folder.glob("*.h")), key=lambda path: path.name)
-    held = hashlib.sha256()
+    whole = hashlib.sha256()
     for file in files:
-        held.update(f"{file.name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
-    return held.hexdigest()[:16] if files else ""
+        whole.update(f"{file.name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()[:16] if files else ""

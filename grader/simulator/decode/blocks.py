@@ -1,7 +1,11 @@
-"""Basic blocks that always run one after the other become one.
+"""Order the basic blocks of a function, and merge those that always run one after the other.
 
-`-G` code is full of labels that nothing but the line above reaches: a block that only one other
-leads to, and that is all it leads to, needs no look at which lanes go where.
+The order in which a warp prefers its blocks is topological on the graph of loops: every loop is
+contiguous, its exits follow it, and the same holds inside a loop without the edges to its header.
+A warp that always runs the lowest block with active lanes then reconverges where the paths join.
+
+`-G` code has many labels that only the line above reaches. A block with a single successor, of
+which it is the single predecessor, is merged with it: no lanes can take another way.
 """
 
 from __future__ import annotations
@@ -19,15 +23,11 @@ from grader.simulator.decode.control_flow import (
     Block,
 )
 
-# Basic blocks of a function, and the order in which a warp prefers them.
-#
-# The order is topological on the graph of loops: every loop is contiguous, its exits follow it, and
-# inside a loop the same holds with the edges back to its header taken away. A warp that always
-# runs the lowest block with lanes then meets again where its lanes' paths join.
+_CLOCKS = ("mov_clock32", "mov_clock64")
 
 
 def preferred_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int]:
-    """The nodes reachable from `entry`, loops contiguous and exits after them."""
+    """The nodes reachable from `entry`: loops are contiguous, and their exits follow them."""
     order: list[int] = []
     work: list[tuple[list[int], int, frozenset[int]]] = [
         (reachable(successors, entry), entry, frozenset())
@@ -50,14 +50,14 @@ def preferred_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list
 
 
 def reachable(successors: Sequence[Sequence[int]], entry: int) -> list[int]:
-    """The nodes that `entry` leads to, itself first."""
-    seen, stack = {entry: None}, [entry]
+    """The nodes that are reachable from `entry`, itself first."""
+    visited, stack = {entry: None}, [entry]
     while stack:
         for s in successors[stack.pop()]:
-            if s not in seen:
-                seen[s] = None
+            if s not in visited:
+                visited[s] = None
                 stack.append(s)
-    return list(seen)
+    return list(visited)
 
 
 def _from(component: list[int], head: int) -> list[int]:
@@ -67,6 +67,7 @@ def _from(component: list[int], head: int) -> list[int]:
 def _header(
     successors: Sequence[Sequence[int]], outside: Iterable[int], component: list[int]
 ) -> int:
+    """The header of a loop: the node that an edge from outside enters."""
     members = set(component)
     for node in outside:
         for s in successors[node]:
@@ -82,7 +83,7 @@ def _components(
     inside: set[int],
     cut: frozenset[int],
 ) -> list[list[int]]:
-    """Strongly connected components without edges into `cut`, sinks first (Tarjan)."""
+    """The strongly connected components without edges into `cut`, sinks first (Tarjan)."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []
@@ -120,6 +121,7 @@ def _close(
     on_stack: set[int],
     out: list[list[int]],
 ) -> None:
+    """Finish a node of Tarjan's algorithm; append its component when it is the root."""
     if work:
         parent = work[-1][0]
         low[parent] = min(low[parent], low[node])
@@ -135,12 +137,11 @@ def _close(
     out.append(component)
 
 
-_CLOCKS = ("mov_clock32", "mov_clock64")
+def merge_chains(blocks: list[Block]) -> list[Block]:
+    """Merge each chain of blocks into one.
 
-
-def straightened(blocks: list[Block]) -> list[Block]:
-    """A function's blocks with each such chain as one, in their order, renumbered; the first is
-    the entry. `steps` of the parts add up, so that a chain costs what its parts did.
+    Returns the blocks in their order, renumbered; the first is the entry. The `steps` of the parts
+    add up, so that a chain costs as much as its parts.
     """
     follow = _followers(blocks)
     absorbed = set(follow.values())
@@ -161,7 +162,7 @@ def straightened(blocks: list[Block]) -> list[Block]:
 
 
 def successors(block: Block) -> list[int]:
-    """The blocks that lanes can go to from here; of a call, where they come back."""
+    """The blocks that lanes can go to from the end of a block; of a call, the return site."""
     kind = block.end.kind
     out = [block.target] if kind == BRANCH else list(block.table) if kind == TABLE else []
     if block.end.guard or kind not in (BRANCH, TABLE, RETURN, EXIT, TRAP):
@@ -170,7 +171,7 @@ def successors(block: Block) -> list[int]:
 
 
 def _followers(blocks: list[Block]) -> dict[int, int]:
-    """Which block is absorbed by which. Chains that bite their tail keep the entry out."""
+    """The block that each block is merged with. The entry has no predecessor in a chain."""
     entered = [0] * len(blocks)
     for block in blocks:
         for s in successors(block):
@@ -180,23 +181,25 @@ def _followers(blocks: list[Block]) -> dict[int, int]:
         if block.end.kind not in (FALL, BRANCH) or block.end.guard:
             continue
         (then,) = successors(block)
-        if then in (0, n) or entered[then] > 1 or _stands_alone(block, blocks[then]):
+        if then in (0, n) or entered[then] > 1 or _must_not_merge(block, blocks[then]):
             continue
         follow[n] = then
     return follow
 
 
-def _stands_alone(first: Block, then: Block) -> bool:
-    """An indirect call is executed again for its other targets, alone; two looks at a clock on
-    one step would see no time pass.
+def _must_not_merge(first: Block, then: Block) -> bool:
+    """Whether two blocks must remain apart.
+
+    An indirect call is executed again for its other targets, alone. Two reads of a clock within
+    one block would measure no time.
     """
     if then.end.kind == CALL and then.end.call is not None and then.end.call.callee is None:
         return True
-    return any(code.exec in _CLOCKS for code in (*first.codes, *then.codes))
+    return any(insn.exec in _CLOCKS for insn in (*first.insns, *then.insns))
 
 
 def _joined(chain: list[Block]) -> Block:
     last = chain[-1]
-    codes = [code for block in chain for code in block.codes]
+    insns = [insn for block in chain for insn in block.insns]
     steps = sum(block.steps for block in chain)
-    return Block(codes, last.end, last.next, last.target, last.table, steps)
+    return Block(insns, last.end, last.next, last.target, last.table, steps)

@@ -1,11 +1,11 @@
-"""Decoding control flow: what ends a basic block, and what lanes meet for."""
+"""Decode control flow: the terminators of basic blocks, barriers, and calls."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
-from grader.simulator.decode.instructions import Code, Known, NotSimulated
+from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.operands import Frame, OperandError, Operands
 from grader.simulator.ptx.model import Function, Instruction, Variable, variable
 
@@ -13,29 +13,37 @@ FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL = range(9)
 SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR = range(5)
 ALIGNED, COUNTED, NEGATED = 8, 16, 32
 ORDERS = 1
-"""Flag of a meeting that orders memory accesses: bar.warp.sync does, shfl does not."""
+"""The flag of a warp barrier that orders memory accesses: bar.warp.sync does, shfl does not."""
+
 BUILTINS = {"vprintf": (2, 1), "malloc": (1, 1), "free": (1, 0), "__assertfail": (5, 0)}
-"""Functions that the hardware's runtime gives to every kernel: how many arguments and results."""
-WARP_MEETINGS = ("shfl", "vote", "match", "redux", "elect")
-"""Instructions that their member mask's lanes execute together."""
+"""The functions of the device runtime: the numbers of their arguments and results."""
+
+WARP_SYNCS = ("shfl", "vote", "match", "redux", "elect")
+"""The instructions that the lanes of a member mask execute together."""
 
 
 @dataclass(slots=True)
 class Call:
-    """A call site: callee's name or, indirect, None; argument and result copies
-    (caller's offset, callee's offset, bytes). `quiet`: a library calls.
+    """A call site.
+
+    Attributes:
+        callee: the callee's name; None for an indirect call.
+        inputs: (caller's offset, callee's offset, bytes) of each argument.
+        outputs: the same of each result.
+        needs: the bytes of the callee's parameter area.
+        library: whether code of a library calls.
     """
 
     callee: str | None
     inputs: list[tuple[int, int, int]]
     outputs: list[tuple[int, int, int]]
     needs: int
-    quiet: bool = False
+    library: bool = False
 
 
 @dataclass(slots=True)
 class End:
-    """A basic block's terminator: fields of core.h's BasicBlock. `target` is a label."""
+    """The terminator of a basic block: fields of core.h's BasicBlock; `target` is a label."""
 
     kind: int = FALL
     target: str = ""
@@ -53,41 +61,49 @@ class End:
 
 @dataclass(slots=True)
 class Block:
-    """A basic block: its machine instructions, and its terminator with successors resolved to
-    block numbers of the same function.
+    """A basic block: machine instructions and a terminator.
+
+    Attributes:
+        insns: the machine instructions.
+        end: the terminator.
+        next, target, table: the successors, as numbers of blocks of the same function.
+        steps: the cost of one execution in the step budget.
     """
 
-    codes: list[Code]
+    insns: list[Insn]
     end: End
     next: int = 0
     target: int = 0
     table: list[int] = field(default_factory=list)
     steps: int = 1
-    """What running it costs of the step budget."""
 
 
-def reached(functions: dict[str, Function], variables: list[Variable], kernel: str) -> list[str]:
-    """The kernel and the functions that it, or what it calls, names: by a call, by an address in
-    the code, or by one in a variable (a table of virtual functions).
+def reachable_functions(
+    functions: dict[str, Function], variables: list[Variable], kernel: str
+) -> list[str]:
+    """The kernel and all functions that it may call, in the order of the module.
+
+    A function is reachable through a call, through its address in the code, or through its address
+    in a variable (a table of virtual functions).
     """
     callable_ = {n for n, f in functions.items() if not f.entry and f.has_body}
-    held = {name for v in variables for _, name, _ in v.relocations} & callable_
-    found, work = {kernel: None}, [kernel]
+    in_variables = {name for v in variables for _, name, _ in v.relocations} & callable_
+    reached, work = {kernel: None}, [kernel]
     while work:
         body = functions[work.pop()].body
         named = {x for i in body for x in i.operands} & callable_
         if any(i.op.startswith("call") for i in body):
-            named |= held
-        for name in sorted(named - found.keys()):
-            found[name] = None
+            named |= in_variables
+        for name in sorted(named - reached.keys()):
+            reached[name] = None
             work.append(name)
-    return [kernel, *(n for n in functions if n in found and n != kernel)]
+    return [kernel, *(n for n in functions if n in reached and n != kernel)]
 
 
 def terminator(
     i: Instruction, f: Function, o: Operands, functions: dict[str, Function]
 ) -> End | None:
-    """What ends a block at this instruction; None when it is an ordinary one."""
+    """The terminator that an instruction becomes; None when it does not end a block."""
     name = i.op.split(".")[0]
     end: End | None = None
     if name == "bra":
@@ -95,7 +111,7 @@ def terminator(
     elif name == "brx":
         table = f.tables.get(i.operands[1])
         if not table:
-            raise OperandError(f"brx.idx without its targets {i.operands[1]}")
+            raise OperandError(f"brx.idx without a table {i.operands[1]}")
         end = End(TABLE, a=o.source(i.operands[0], 4), b=len(table), table=table)
     elif name == "ret":
         end = End(RETURN)
@@ -112,10 +128,10 @@ def terminator(
     return end
 
 
-def meeting(i: Instruction, o: Operands) -> End | None:
-    """The meeting of lanes that a .sync instruction starts with."""
+def warp_sync(i: Instruction, o: Operands) -> End | None:
+    """The barrier of lanes that a .sync instruction begins with; None for any other."""
     parts = i.op.split(".")
-    if parts[0] not in WARP_MEETINGS or "sync" not in parts:
+    if parts[0] not in WARP_SYNCS or "sync" not in parts:
         return None
     return End(WARPSYNC, a=o.source(i.operands[-1], 4))
 
@@ -153,21 +169,22 @@ def _reduction(i: Instruction, parts: list[str], aligned: int, o: Operands) -> E
 
 
 def builtin_of(i: Instruction, functions: dict[str, Function]) -> str | None:
-    """The function of CUDA's device runtime that a call without a body reaches."""
+    """The function of the device runtime that an instruction calls; None if there is none."""
     operands = [x for x in i.operands[:2] if not x.startswith("(")]
     name = operands[0] if operands else ""
-    held = functions.get(name)
-    return name if name in BUILTINS and (held is None or not held.has_body) else None
+    function = functions.get(name)
+    return name if name in BUILTINS and (function is None or not function.has_body) else None
 
 
-def _why_not(target: str) -> str:
+def _refused_call(target: str) -> str:
+    """The reason why a call is not simulated."""
     if target.startswith("cuda"):
         return f"a call of {target} (dynamic parallelism: the device-side CUDA runtime)"
-    return f"a call of {target}, which has no body here"
+    return f"a call of {target}, which has no body in this file"
 
 
-def call_builtin(i: Instruction, o: Operands, name: str) -> Code:
-    """vprintf, malloc, free, __assertfail: run by the core in the caller's own parameter area."""
+def call_builtin(i: Instruction, o: Operands, name: str) -> Insn:
+    """Decode a call of vprintf, malloc, free or __assertfail, which the core executes."""
     operands = list(i.operands)
     results = _names(operands.pop(0)) if operands[0].startswith("(") else []
     arguments = _names(operands[1]) if len(operands) > 1 else []
@@ -179,7 +196,7 @@ def call_builtin(i: Instruction, o: Operands, name: str) -> Code:
     if max([*places, *(o.frame.places[x] for x in results)]) + 8 > (o.frame.bytes + 15) // 16 * 16:
         raise OperandError(f"{name} with arguments that are too small")
     a, b, *_ = [*places, 0]
-    return Code(f"call_{name}", o.frame.places[results[0]] if results else 0, a, b)
+    return Insn(f"call_{name}", o.frame.places[results[0]] if results else 0, a, b)
 
 
 def _names(text: str) -> list[str]:
@@ -197,9 +214,9 @@ def _call(i: Instruction, f: Function, o: Operands, functions: dict[str, Functio
     elif target in functions:
         callee = functions[target]
         if not callee.has_body:
-            raise NotSimulated(_why_not(target))
+            raise NotSimulated(_refused_call(target))
     else:
-        raise NotSimulated(_why_not(target))
+        raise NotSimulated(_refused_call(target))
     frame = parameter_frame(callee)
     inputs = _copies(o.frame, arguments, callee.parameters, frame)
     outputs = [(b, a, n) for a, b, n in _copies(o.frame, results, callee.results, frame)]
@@ -216,7 +233,7 @@ def _prototype(f: Function, label: str) -> Function:
 
 
 def _anonymous(text: str | None, what: str) -> list[Variable]:
-    """The parameters or results of a prototype, with names of their own for each `_`."""
+    """The parameters or results of a prototype, with a name for each `_`."""
     parts = [p.strip() for p in (text or "").split(",") if p.strip()]
     return [
         variable(re.sub(r"(?<![\w$])_(?![\w$])", f"_{what}{k}", part))
@@ -225,7 +242,7 @@ def _anonymous(text: str | None, what: str) -> list[Variable]:
 
 
 def parameter_frame(function: Function) -> Frame:
-    """Where a function's inputs, then results, lie; the same for all of one signature."""
+    """Place a function's inputs, then its results; the same for all functions of a signature."""
     frame = Frame()
     for k, v in enumerate([*function.parameters, *function.results]):
         if v.space != "param":
@@ -237,6 +254,7 @@ def parameter_frame(function: Function) -> Frame:
 def _copies(
     own: Frame, names: list[str], variables: list[Variable], frame: Frame
 ) -> list[tuple[int, int, int]]:
+    """(caller's offset, callee's offset, bytes) of each value that a call passes."""
     if len(names) != len(variables):
         raise OperandError(f"a call with {len(names)} values where {len(variables)} are declared")
     out = []
@@ -249,9 +267,9 @@ def _copies(
     return out
 
 
-def without_effect(i: Instruction, known: Known) -> Code | None:
-    """Fences order nothing that this machine reorders; order.c is told of them by name."""
+def fence(i: Instruction, known: Known) -> Insn | None:
+    """Decode a fence, which order.c watches; None for any other instruction."""
     name = i.op.split(".")[0]
     if name in ("membar", "fence"):
-        return Code("fence", flag=int("cta" in i.op.split("."))) if known("fence") else Code("nop")
+        return Insn("fence", flag=int("cta" in i.op.split("."))) if known("fence") else Insn("nop")
     return None

@@ -1,8 +1,16 @@
-"""Which instructions may reach a thread's local memory, where a function's variables lie whose
-address is taken, and its arrays and structs.
+"""Dataflow over PTX functions: which values may be undefined, and which instructions use them.
 
-In `-G` PTX they are reached through generic addresses. What a kernel's parameter points to, and
-what is made of it, is no local memory; of any other address that may be, the machine asks.
+A local variable without an initial value is a register that some path reads before any write
+(`maybe_undefined`): where a path does not assign it, the compiler writes nothing. Whether a launch
+takes that path is found out by shadow.py. Moves, selections, packing and shuffles copy a value
+without using it (`copies_value`).
+
+What a callee does up to its first branch it does always (`used_arguments`): an argument, or a
+member of one, that it uses there, or passes to a function that does, must have a value.
+
+Variables whose address is taken, arrays and structs are in local memory (`LocalAccesses`). `-G` PTX
+reaches them through generic addresses. What a kernel's parameter points to is not local memory; for
+any other address that may be, the core decides at run time.
 """
 
 from __future__ import annotations
@@ -13,13 +21,8 @@ from dataclasses import dataclass
 
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import GENERIC, LOCAL, space_of
-from grader.simulator.decode.operands import place, vector
+from grader.simulator.decode.operands import address_or_none, vector
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
-
-# Registers that some path reads before any write, by a forward dataflow over a function.
-#
-# A local variable without an initial value is such a register in `-G` PTX: where a path does not
-# assign it, the compiler writes nothing. Whether a launch takes that path, shadow.py finds out.
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 BRANCHES = frozenset(("bra", "brx", "ret", "exit", "trap"))
@@ -27,7 +30,7 @@ _NO_TARGET = frozenset((*BRANCHES, "st", "red", "call", "bar", "barrier", "cp", 
 
 
 def targets(i: Instruction) -> list[str]:
-    """The names that an instruction writes: one, `p|q` or the elements of a vector."""
+    """The names that an instruction writes: a register, `p|q`, or the elements of a vector."""
     if not i.operands or i.operands[0].startswith("["):
         return []
     parts = i.op.split(".")
@@ -37,15 +40,21 @@ def targets(i: Instruction) -> list[str]:
 
 
 def sources(i: Instruction) -> list[str]:
-    """The names that an instruction reads, its guard's not among them."""
+    """The names that an instruction reads, without its guard."""
     read = i.operands[1:] if targets(i) else i.operands
     return _NAME.findall(" ".join(read))
 
 
 @dataclass(slots=True)
 class _Block:
-    """Straight-line code: the registers that it writes whatever its guards, those that it reads
-    before, and where it may go on. Sets of registers are bits of a number.
+    """A basic block; sets of registers are bits of a number.
+
+    Attributes:
+        first: the index of its first instruction.
+        writes: the registers that it writes without a guard.
+        reads: the registers that it reads before.
+        next: the numbers of its successors.
+        entered: the registers that may be undefined at its entry.
     """
 
     first: int
@@ -55,8 +64,8 @@ class _Block:
     entered: int = 0
 
 
-def unwritten(f: Function) -> frozenset[str]:
-    """The registers of `f` that a path from its entry reads before any write."""
+def maybe_undefined(f: Function) -> frozenset[str]:
+    """The registers of a function that a path from its entry reads before any write."""
     bits = {name: 1 << k for k, name in enumerate(f.registers)}
     blocks = _blocks(f)
     for block, end in zip(blocks, [b.first for b in blocks[1:]] + [len(f.body)], strict=True):
@@ -65,17 +74,17 @@ def unwritten(f: Function) -> frozenset[str]:
         return frozenset()
     blocks[0].entered = everything = _union(b.reads for b in blocks)
     work = [0]
-    seen = {0}
+    visited = {0}
     while work:
         block = blocks[work.pop()]
         left = block.entered & ~block.writes & everything
         for number in block.next:
-            if number not in seen or left & ~blocks[number].entered:
-                seen.add(number)
+            if number not in visited or left & ~blocks[number].entered:
+                visited.add(number)
                 blocks[number].entered |= left
                 work.append(number)
-    found = _union(b.reads & b.entered for b in blocks)
-    return frozenset(name for name, bit in bits.items() if found & bit)
+    undefined = _union(b.reads & b.entered for b in blocks)
+    return frozenset(name for name, bit in bits.items() if undefined & bit)
 
 
 def _union(sets: Iterator[int]) -> int:
@@ -98,7 +107,7 @@ def _scan(block: _Block, body: Sequence[Instruction], bits: dict[str, int]) -> N
 
 
 def _blocks(f: Function) -> list[_Block]:
-    """The basic blocks of a body, with their successors."""
+    """The basic blocks of a function with their successors."""
     starts = {at for at in f.labels.values() if at < len(f.body)}
     ends = {at for at, i in enumerate(f.body) if i.op.split(".")[0] in BRANCHES}
     starts |= {at + 1 for at in ends if at + 1 < len(f.body)}
@@ -113,20 +122,19 @@ def _blocks(f: Function) -> list[_Block]:
 
 
 def _jumps(f: Function, i: Instruction) -> list[str]:
+    """The labels that a branch may go to."""
     kind = i.op.split(".")[0]
     if kind == "bra":
         return i.operands[:1]
     return f.tables.get(i.operands[1], []) if kind == "brx" and len(i.operands) > 1 else []
 
 
-# Instructions that hand a value on without looking at it.
-
 _WHOLE = frozenset(("1", "255", "65535"))
-"""Masks with which debug code keeps a bool, char or short as wide as it is."""
+"""The masks with which `-G` code limits a bool, char or short to its own width."""
 
 
-def carries(i: Instruction) -> bool:
-    """Whether an instruction moves, selects, packs or shuffles, and uses no value that it moves."""
+def copies_value(i: Instruction) -> bool:
+    """Whether an instruction moves, selects, packs or shuffles values without using them."""
     parts = i.op.split(".")
     if parts[0] in ("mov", "selp", "cvta", "shfl"):
         return True
@@ -135,44 +143,38 @@ def carries(i: Instruction) -> bool:
     return parts[0] == "and" and not _WHOLE.isdisjoint(i.operands[-1:])
 
 
-# Which arguments of a call are used whatever happens: told from the callee's first instructions.
-#
-# What a callee does up to its first branch it always does. An argument, or a member of one, that it
-# uses there, or hands on to a function that does, must have a value; of any other nothing is said.
-
 Piece = tuple[str, int, int]
-"""A part of a variable that one register holds: its name, or a register's that holds its address;
-the offset, and the bytes."""
+"""A part of a variable that one register holds: the variable's name, or the register with its
+address; the offset in bytes; the size in bytes."""
 
-_DEPTH = 8
-"""Calls within calls that are looked into."""
+_MAX_DEPTH = 8
+"""Calls within calls that are followed."""
 _COPIES = ("mov", "cvt", "and", "cvta")
 _STACK = ("%SP", "%SPL")
-_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 
 
 def pieces(i: Instruction) -> Iterator[tuple[str, Piece]]:
-    """What a load or store moves: registers, and their places in memory."""
+    """The registers that a load or store moves, each with its place in memory."""
     parts = i.op.split(".")
     values, where = i.operands[::-1] if parts[0] == "st" else i.operands
-    base, at = place(where)
+    base, at = address_or_none(where)
     size = TYPE_BYTES.get(parts[-1], 0)
     for k, name in enumerate(vector(values)):
         yield name, (base, at + k * size, size)
 
 
-def handed_over(f: Function, functions: Mapping[str, Function]) -> frozenset[Piece]:
-    """The parts of the `.param` variables of `f` that a function that it calls is sure to use."""
+def used_arguments(f: Function, functions: Mapping[str, Function]) -> frozenset[Piece]:
+    """The parts of the `.param` variables of `f` that its callees always use."""
     return frozenset(
         piece
         for i in f.body
         if (call := _call(i, functions)) is not None
-        for piece in _of_use(call[0], call[1], functions, _DEPTH)
+        for piece in _always_used(call[0], call[1], functions, _MAX_DEPTH)
     )
 
 
 def _call(i: Instruction, functions: Mapping[str, Function]) -> tuple[Function, list[str]] | None:
-    """The function that an instruction calls and the variables that it gives it."""
+    """The function that an instruction calls, and its arguments; None if it calls none."""
     if not i.op.startswith("call"):
         return None
     result = any(x.startswith("(") for x in i.operands[:1])
@@ -181,19 +183,22 @@ def _call(i: Instruction, functions: Mapping[str, Function]) -> tuple[Function, 
     return (called, _NAME.findall(given[0])) if called and given else None
 
 
-def _of_use(
+def _always_used(
     callee: Function, given: list[str], functions: Mapping[str, Function], depth: int
 ) -> list[Piece]:
-    """Those parts of the given variables that the callee uses."""
+    """The parts of the arguments that the callee always uses."""
     if depth == 0 or not callee.has_body or len(given) != len(callee.parameters):
         return []
     names = {p.name: name for name, p in zip(given, callee.parameters, strict=True)}
-    return [(names[p], at, size) for p, at, size in _Reading(callee).used(functions, depth)]
+    return [(names[p], at, size) for p, at, size in _ParameterUses(callee).used(functions, depth)]
 
 
-class _Reading:
-    """A function up to its first branch: which part of a parameter a register holds, and which a
-    place in its own memory.
+class _ParameterUses:
+    """Follows the parameters of a function up to its first branch.
+
+    Attributes:
+        held: the part of a parameter that a register holds.
+        kept: the part of a parameter that a place in the function's own memory holds.
     """
 
     def __init__(self, f: Function) -> None:
@@ -203,28 +208,29 @@ class _Reading:
         self.kept: dict[Piece, Piece] = {}
 
     def used(self, functions: Mapping[str, Function], depth: int) -> set[Piece]:
-        """The parts of its parameters that it uses."""
+        """The parts of the parameters that the function uses."""
         used: set[Piece] = set()
         for i in self.f.body:
             if i.op.split(".")[0] in BRANCHES:
                 break
             read = {self.held[name] for name in sources(i) if name in self.held}
             if (call := _call(i, functions)) is not None:
-                inner = _of_use(call[0], call[1], functions, depth - 1)
+                inner = _always_used(call[0], call[1], functions, depth - 1)
                 used |= {self.kept[piece] for piece in inner if piece in self.kept}
                 self.forget()
             elif i.op.startswith("st."):
                 self.store(i)
-            elif not carries(i) and i.guard is None:
+            elif not copies_value(i) and i.guard is None:
                 used |= read
             self.write(i, read)
         return used
 
     def forget(self) -> None:
-        """What another function, or a store to who knows where, may have changed."""
+        """Drop what another function, or a store to an unknown address, may have changed."""
         self.kept = {at: piece for at, piece in self.kept.items() if at[0] not in _STACK}
 
     def store(self, i: Instruction) -> None:
+        """Follow a store."""
         if len(i.operands) != 2:
             return
         for name, (base, at, size) in pieces(i):
@@ -238,10 +244,10 @@ class _Reading:
                 self.kept[base, at, size] = self.held[name]
 
     def write(self, i: Instruction, read: set[Piece]) -> None:
-        """What an instruction's targets hold after it."""
+        """Enter what the targets of an instruction hold after it."""
         for name in targets(i):
             self.held.pop(name, None)
-            if len(read) == 1 and i.op.split(".")[0] in _COPIES and carries(i):
+            if len(read) == 1 and i.op.split(".")[0] in _COPIES and copies_value(i):
                 self.held[name] = next(iter(read))
         if i.op.startswith("ld.") and len(i.operands) == 2 and i.guard is None:
             for name, at in pieces(i):
@@ -251,7 +257,6 @@ class _Reading:
                     self.held[name] = self.kept[at]
 
 
-_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _NUMBER = re.compile(r"-?\d+")
 
 
@@ -260,22 +265,26 @@ def has_local(functions: Iterable[Function]) -> bool:
     return any(v.space == "local" for f in functions for v in f.variables)
 
 
-class Depot:
-    """A function's accesses to local memory, its own or its callers': `accesses`, by id, which
-    instructions may be one; `loaded`, the registers that such ones give a value; `fixed`, the
-    registers with an address that all lanes share; `packs`, by id, what puts a bit field in.
+class LocalAccesses:
+    """The accesses of a function to local memory, its own or its callers'.
+
+    Attributes:
+        accesses: by id, the instructions that may access local memory.
+        loaded: the registers that such instructions load.
+        uniform: the registers with an address that all lanes share.
+        packs: by id, the instructions that insert a bit field.
     """
 
     def __init__(self, f: Function) -> None:
         self.names = {v.name for v in f.variables if v.space == "local"}
-        self.near = _near(f, self.names)
-        self.fixed = _fixed(f, self.names)
-        reached = [i for i in f.body if self._reached(i)]
-        self.accesses = frozenset(map(id, reached))
-        self.loaded = frozenset(n for i in reached for n in targets(i) if n in f.registers)
+        self.pointers = _pointers(f, self.names)
+        self.uniform = _uniform(f, self.names)
+        accesses = [i for i in f.body if self._may_access(i)]
+        self.accesses = frozenset(map(id, accesses))
+        self.loaded = frozenset(n for i in accesses for n in targets(i) if n in f.registers)
         self.packs = _packs(f, self.loaded)
 
-    def _reached(self, i: Instruction) -> bool:
+    def _may_access(self, i: Instruction) -> bool:
         """Whether an instruction may load from, or store to, local memory."""
         parts = i.op.split(".")
         if parts[0] not in ("ld", "ldu", "st") or len(i.operands) != 2 or "::cluster" in i.op:
@@ -283,50 +292,50 @@ class Depot:
         space = space_of(parts)
         if space == LOCAL:
             return True
-        base, _ = place(i.operands[0 if parts[0] == "st" else 1])
-        return space == GENERIC and (base in self.near or base in self.names)
+        base, _ = address_or_none(i.operands[0 if parts[0] == "st" else 1])
+        return space == GENERIC and (base in self.pointers or base in self.names)
 
 
-def _near(f: Function, names: set[str]) -> set[str]:
+def _pointers(f: Function, names: set[str]) -> set[str]:
     """The 64-bit registers that may hold the address of a local variable."""
     wide = {name for name, kind in f.registers.items() if TYPE_BYTES[kind] == 8}
-    found: set[str] = set()
-    handed: dict[str, set[str]] = {}
+    pointers: set[str] = set()
+    derived: dict[str, set[str]] = {}
     for i in f.body:
         for name in targets(i):
             if name not in wide:
                 continue
-            if _given(f, i):
-                found.add(name)
+            if _from_elsewhere(f, i):
+                pointers.add(name)
             for source in _NAME.findall(" ".join(i.operands[1:])):
                 if source in names:
-                    found.add(name)
-                handed.setdefault(source, set()).add(name)
-    work = list(found)
+                    pointers.add(name)
+                derived.setdefault(source, set()).add(name)
+    work = list(pointers)
     while work:
-        more = handed.get(work.pop(), set()) - found
-        found |= more
+        more = derived.get(work.pop(), set()) - pointers
+        pointers |= more
         work += more
-    return found
+    return pointers
 
 
-def _given(f: Function, i: Instruction) -> bool:
-    """Whether an instruction gives an address that comes from elsewhere: memory, a caller, a
-    callee.
-    """
+def _from_elsewhere(f: Function, i: Instruction) -> bool:
+    """Whether an instruction yields an address from memory, a caller or a callee."""
     parts = i.op.split(".")
     if parts[:2] == ["ld", "param"]:
-        return not f.entry or place(i.operands[-1])[0] not in {p.name for p in f.parameters}
+        return not f.entry or address_or_none(i.operands[-1])[0] not in {
+            p.name for p in f.parameters
+        }
     return parts[0] in ("ld", "ldu", "shfl", "atom")
 
 
-def _fixed(f: Function, names: set[str]) -> frozenset[str]:
-    """The registers that hold one address in all lanes: what is made of a local variable's."""
+def _uniform(f: Function, names: set[str]) -> frozenset[str]:
+    """The registers that hold the same local address in all lanes."""
     written: dict[str, list[Instruction]] = {}
     for i in f.body:
         for name in targets(i):
             written.setdefault(name, []).append(i)
-    found = set(names)
+    uniform = set(names)
     for name, by in written.items():
         if (
             len(by) == 1
@@ -334,13 +343,13 @@ def _fixed(f: Function, names: set[str]) -> frozenset[str]:
             and by[0].guard is None
         ):
             sources = by[0].operands[1:]
-            if sources and sources[0] in found and all(_NUMBER.fullmatch(x) for x in sources[1:]):
-                found.add(name)
-    return frozenset(found - names)
+            if sources and sources[0] in uniform and all(_NUMBER.fullmatch(x) for x in sources[1:]):
+                uniform.add(name)
+    return frozenset(uniform - names)
 
 
 def _packs(f: Function, loaded: frozenset[str]) -> frozenset[int]:
-    """What puts a bit field into the word that was loaded: an `and` with a mask, and an `or`."""
+    """The instructions, by id, that insert a bit field into a loaded word: `and`, then `or`."""
     masks = {
         i.operands[0]: i
         for i in f.body

@@ -1,26 +1,77 @@
-"""From a PTX instruction to what the core executes: arithmetic, comparison, moves, conversion.
+"""Decode arithmetic, comparison and selection; look up all other instructions by name.
 
-A family with rules of its own has a function `op_<family>` here or in access.py; every other
-instruction is looked up in the core by its name: `mul.hi.u32` is the C function
-`ptx_mul_hi_u32`. Roundings, .ftz and .sat wrap the plain instruction.
+`mul.hi.u32` is the core's C function `ptx_mul_hi_u32`. Roundings, .ftz and .sat wrap the plain
+instruction. What the simulator does not execute is refused with the feature that it belongs to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from grader.simulator.decode.operands import OperandError, Operands
 from grader.simulator.ptx.model import TYPE_BYTES
 
 
 class NotSimulated(Exception):
-    """An instruction that this simulator does not execute; the text names it."""
+    """An instruction or attribute that the simulator does not execute; the text names it."""
+
+
+_FEATURES = (
+    (("wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05"), "tensor cores"),
+    (("tex", "tld4", "txq", "istypep"), "textures"),
+    (("suld", "sust", "sured", "suq"), "surfaces"),
+    (("mapa", "getctarank", "clusterlaunchcontrol"), "thread block clusters"),
+    (("st.async", "red.async", "multimem"), "thread block clusters"),
+    (("cp.async.bulk", "cp.reduce.async"), "the tensor memory accelerator"),
+    (("tensormap", "prefetch.tensormap"), "the tensor memory accelerator"),
+    (("mbarrier.arrive", "mbarrier.expect_tx"), "transactions of the tensor memory accelerator"),
+    (("griddepcontrol",), "dependent launches"),
+    (("setmaxnreg",), "registers moved between warps"),
+)
+_VIDEO = re.compile(r"v(?:add|sub|absdiff|min|max|shl|shr|mad|set|avrg)[24]?\.")
+_SPECIAL_REGISTER = re.compile(
+    r"%(?:n?clusterid|cluster_|is_explicit_cluster|pm\d|current_graph|aggr_smem)"
+)
+
+
+def with_feature(refused: str) -> str:
+    """Add to a refused instruction its hardware feature: "wmma.load... (tensor cores)"."""
+    if refused.endswith(")"):
+        return refused
+    if _VIDEO.match(refused):
+        return f"{refused} (video instructions)"
+    for names, words in _FEATURES:
+        if any(refused == name or refused.startswith(f"{name}.") for name in names):
+            return f"{refused} ({words})"
+    return refused
+
+
+def refused_attribute(limits: Mapping[str, list[int]]) -> str:
+    """The attribute of a kernel that is not simulated; empty if none."""
+    clusters = prod(limits.get("reqnctapercluster", [1])) > 1
+    return "__cluster_dims__ (thread block clusters)" if clusters else ""
+
+
+def refused_register(operands: list[str]) -> str:
+    """The special register among the operands that is not simulated; empty if none."""
+    for operand in operands:
+        if _SPECIAL_REGISTER.match(operand):
+            words = "performance counters" if operand.startswith("%pm") else "thread block clusters"
+            return f"{operand} ({words})"
+    return ""
 
 
 @dataclass(slots=True)
-class Code:
-    """One machine instruction: fields of core.h's Insn. `inner` is what `exec` wraps."""
+class Insn:
+    """A machine instruction: the fields of core.h's Insn by name.
+
+    Attributes:
+        exec: the name of the core's function.
+        inner: the name of the function that `exec` wraps; else empty.
+    """
 
     exec: str
     d: int = 0
@@ -41,7 +92,7 @@ class Code:
     pc: int = 0
 
 
-def coded(
+def make_insn(
     name: str,
     d: int,
     sources: Iterable[int],
@@ -51,13 +102,15 @@ def coded(
     flag: int = 0,
     mode: int = 0,
     inner: str = "",
-) -> Code:
-    """A Code with its source operands in the order a, b, c, e."""
+) -> Insn:
+    """Make an Insn with its source operands in the order a, b, c, e."""
     a, b, c, e = [*sources, 0, 0, 0, 0][:4]
-    return Code(name, d, a, b, c, e, imm, width=width, flag=flag, mode=mode, inner=inner)
+    return Insn(name, d, a, b, c, e, imm, width=width, flag=flag, mode=mode, inner=inner)
 
 
 Known = Callable[[str], bool]
+"""Whether the core has a function of this name."""
+
 ROUNDINGS = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
 FTZ, SAT = 1, 2
 COMPARISONS = (
@@ -105,12 +158,13 @@ SOURCES = (
     | dict.fromkeys(["mad", "fma", "madc", "mad24", "sad", "bfe", "dp4a", "dp2a", "shf", "fns"], 3)
     | {"bfi": 4}
 )
-"""How many source operands a plain instruction has; 2 where it is not said."""
+"""The number of source operands of a plain instruction; 2 for those not listed."""
+
 _TYPELESS = {"mov", "selp", "slct", "set"}
 
 
 def symbol(op: str, known: Known) -> str | None:
-    """The core's function for a plain instruction; signs are dropped where it has only one."""
+    """Find the core's function for a plain instruction, whose signs may be dropped."""
     name = op.replace(".", "_")
     if known(name):
         return name
@@ -124,11 +178,12 @@ def symbol(op: str, known: Known) -> str | None:
 
 
 def types_of(op: str) -> list[str]:
+    """The types among an opcode's modifiers."""
     return [p for p in op.split(".")[1:] if p in TYPE_BYTES]
 
 
 def _widths(op: str, kind: str, count: int) -> list[int]:
-    """Bytes of each source operand."""
+    """The bytes of each source operand."""
     width, parts = TYPE_BYTES[kind], op.split(".")
     if parts[0] in _SHIFTS:
         return [width, 4]
@@ -151,8 +206,8 @@ def _target(op: str, d: str, o: Operands, kinds: list[str]) -> int:
     return o.register(d, 2 * width if "wide" in parts else width)
 
 
-def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    """d, a, b, c: by name."""
+def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode an instruction with a destination and sources by its name. Raises NotSimulated."""
     parts = op.split(".")
     kinds = types_of(op)
     if not kinds:
@@ -162,13 +217,13 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]
     )
     mode = next((ROUNDINGS[p] for p in parts if p in ROUNDINGS), 0)
     name = ".".join(p for p in parts if p not in ROUNDINGS)
-    found = symbol(name, known)
-    if found is None or (mode and kinds[-1] not in ("f32", "f64")):
+    name_in_core = symbol(name, known)
+    if name_in_core is None or (mode and kinds[-1] not in ("f32", "f64")):
         name = ".".join(p for p in name.split(".") if p not in ("ftz", "sat"))
-        found = symbol(name, known) if flag or "ftz" in parts else found
+        name_in_core = symbol(name, known) if flag or "ftz" in parts else name_in_core
     else:
-        flag = 0 if "ftz" in found.split("_") or "sat" in found.split("_") else flag
-    if found is None:
+        flag = 0 if "ftz" in name_in_core.split("_") or "sat" in name_in_core.split("_") else flag
+    if name_in_core is None:
         raise NotSimulated(op)
     width = TYPE_BYTES[kinds[0]]
     d, *sources = operands
@@ -176,18 +231,23 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]
         raise OperandError(f"{op} with {len(operands)} operands")
     widths = _widths(op, kinds[-1], count)
     refs = [o.source(s, w) for s, w in zip(sources, widths, strict=True)]
-    code = coded(found, _target(op, d, o, kinds), refs, width=width)
+    insn = make_insn(name_in_core, _target(op, d, o, kinds), refs, width=width)
     if mode or flag:
-        return [coded("modified", code.d, refs, width=width, flag=flag, mode=mode, inner=found)]
-    return [code]
+        return [
+            make_insn(
+                "modified", insn.d, refs, width=width, flag=flag, mode=mode, inner=name_in_core
+            )
+        ]
+    return [insn]
 
 
-def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode lop3: an arbitrary function of three operands."""
     if "BoolOp" in op or len(operands) != 5:
         raise NotSimulated(op)
     d, a, b, c, table = operands
     return [
-        coded(
+        make_insn(
             "lop3_b32",
             o.register(d, 4),
             [o.source(x, 4) for x in (a, b, c)],
@@ -196,12 +256,13 @@ def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     ]
 
 
-def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode prmt: a permutation of bytes."""
     modes = ("b32", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
     mode = op.split(".")[-1]
     d, a, b, c = operands
     return [
-        coded(
+        make_insn(
             "prmt_b32",
             o.register(d, 4),
             [o.source(x, 4) for x in (a, b, c)],
@@ -210,63 +271,69 @@ def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     ]
 
 
-def op_slct(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_slct(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode slct: a selection by sign."""
     kinds = types_of(op)
-    found = f"slct_b{8 * TYPE_BYTES[kinds[0]]}_{kinds[1]}"
-    if not known(found):
+    exec_ = f"slct_b{8 * TYPE_BYTES[kinds[0]]}_{kinds[1]}"
+    if not known(exec_):
         raise NotSimulated(op)
     width, (d, a, b, c) = TYPE_BYTES[kinds[0]], operands
     flag = FTZ if "ftz" in op.split(".") else 0
     refs = (o.register(d, width), o.source(a, width), o.source(b, width), o.source(c, 4))
-    return [Code("modified", *refs, flag=flag, inner=found)] if flag else [Code(found, *refs)]
+    return [Insn("modified", *refs, flag=flag, inner=exec_)] if flag else [Insn(exec_, *refs)]
 
 
-def op_selp(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_selp(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode selp: a selection by predicate."""
     kind, (d, a, b, p) = op.split(".")[-1], operands
     width = TYPE_BYTES[kind]
     name = "selp_pred" if kind == "pred" else f"selp_b{8 * width}"
     target = o.register(d, width) if width else o.predicate(d)
-    return [Code(name, target, o.source(a, width), o.source(b, width), o.predicate(p))]
+    return [Insn(name, target, o.source(a, width), o.source(b, width), o.predicate(p))]
 
 
-def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode setp: a comparison into predicates."""
     parts = op.split(".")
     kind = parts[-1]
     comparison = _UNSIGNED_NAMES.get(parts[1], parts[1])
     first, _, second = operands[0].partition("|")
     width = TYPE_BYTES[kind]
-    code = Code(
+    insn = Insn(
         "", o.predicate(first.strip()), o.source(operands[1], width), o.source(operands[2], width)
     )
     if second and second.strip() != "_":
-        code.e, code.flag = o.predicate(second.strip()), 1
+        insn.e, insn.flag = o.predicate(second.strip()), 1
     boolean = next((p for p in parts[2:-1] if p in _BOOLEANS), None)
     if boolean:
-        code.mode, code.imm = _BOOLEANS[boolean], int(operands[3].startswith("!"))
-        code.c = o.predicate(operands[3].lstrip("! "))
+        insn.mode, insn.imm = _BOOLEANS[boolean], int(operands[3].startswith("!"))
+        insn.c = o.predicate(operands[3].lstrip("! "))
     if kind in ("f16", "bf16", "f16x2", "bf16x2"):
-        code.exec, code.width = f"setp_{kind}", COMPARISONS.index(comparison)
-        return [code]
+        insn.exec, insn.width = f"setp_{kind}", COMPARISONS.index(comparison)
+        return [insn]
     flushes = ".ftz" if "ftz" in parts and kind == "f32" else ""
-    found = symbol(f"setp.{comparison}{flushes}.{kind}", known)
-    if found is None:
+    exec_ = symbol(f"setp.{comparison}{flushes}.{kind}", known)
+    if exec_ is None:
         raise NotSimulated(op)
-    code.exec = found
-    return [code]
+    insn.exec = exec_
+    return [insn]
 
 
-def op_set(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_set(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode set: a comparison into a register."""
     parts = op.split(".")
     if parts[-2] not in ("u32", "s32", "f32"):
         raise NotSimulated(op)
     test = ".".join(["setp", *parts[1:-2], parts[-1]])
     scratch = o.registers.scratch
-    codes = op_setp(test, ["%scratch", *operands[1:]], _WithScratch(o), known)
+    insns = op_setp(test, ["%scratch", *operands[1:]], _WithScratch(o), known)
     one = 0x3F800000 if parts[-2] == "f32" else 0xFFFFFFFF
-    return [*codes, Code("set_b32", o.register(operands[0], 4), scratch, imm=one)]
+    return [*insns, Insn("set_b32", o.register(operands[0], 4), scratch, imm=one)]
 
 
 class _WithScratch(Operands):
+    """Operands in which %scratch names the scratch predicate."""
+
     def __init__(self, o: Operands) -> None:
         super().__init__(o.registers, o.constants, o.entry, o.frame, o.local)
 
@@ -274,17 +341,19 @@ class _WithScratch(Operands):
         return self.registers.scratch if text == "%scratch" else super().predicate(text)
 
 
-def op_mad(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_mad(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode mad: a multiply-add."""
     if types_of(op)[-1] in ("f32", "f64"):
         return plain(op.replace("mad", "fma", 1), operands, o, known)
     return _with_carry(op, operands, o, known)
 
 
-def _with_carry(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    codes = plain(op, operands, o, known)
+def _with_carry(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode an integer instruction that may read or write the carry."""
+    insns = plain(op, operands, o, known)
     if "cc" in op.split(".") or op.split(".")[0] in ("addc", "subc", "madc"):
-        codes[0].e = o.registers.carry
-    return codes
+        insns[0].e = o.registers.carry
+    return insns
 
 
 op_add = op_sub = op_addc = op_subc = op_madc = _with_carry

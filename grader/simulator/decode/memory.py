@@ -1,14 +1,12 @@
-"""Decoding asynchronous copies (cp.async and its groups) and the mbarriers that wait for them."""
+"""Decode memory instructions: ld, st, parameters, asynchronous copies, mbarriers and hints."""
 
 from __future__ import annotations
 
 import re
 
-from grader.simulator.decode.instructions import Code, Known, NotSimulated
-from grader.simulator.decode.operands import OperandError, Operands, address, integer, vector
-from grader.simulator.ptx.model import TYPE_BYTES
-
-# Decoding what touches memory: ld, st, parameters; and instructions without effect here.
+from grader.simulator.decode.instructions import Insn, Known, NotSimulated
+from grader.simulator.decode.operands import OperandError, Operands, address, vector
+from grader.simulator.ptx.model import TYPE_BYTES, integer
 
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
@@ -23,6 +21,7 @@ _STRONG = {
 
 
 def space_of(parts: list[str]) -> int:
+    """The state space of an instruction; GENERIC when it names none. Raises NotSimulated."""
     for part in parts[1:]:
         space, _, scope = part.partition("::")
         if space in SPACES:
@@ -33,11 +32,12 @@ def space_of(parts: list[str]) -> int:
 
 
 def scope_of(parts: list[str]) -> int:
-    """The flag of what orders nothing beyond its block."""
+    """The flag of an instruction that orders nothing beyond its block; else 0."""
     return SCOPE_CTA if "cta" in parts else 0
 
 
 def _shape(parts: list[str]) -> tuple[str, int]:
+    """The type and the number of elements of an access."""
     kind = parts[-1]
     if kind not in TYPE_BYTES or kind == "pred":
         raise OperandError(f"{'.'.join(parts)}: unknown type")
@@ -48,7 +48,7 @@ def _shape(parts: list[str]) -> tuple[str, int]:
 
 
 def base_of(o: Operands, text: str, space: int) -> tuple[int, int, int]:
-    """Reference, displacement and width of an address."""
+    """The reference of an address, its displacement, and the bytes of its register."""
     base, add = address(text)
     if base == "":
         return o.source("0", 8), add, 8
@@ -56,15 +56,15 @@ def base_of(o: Operands, text: str, space: int) -> tuple[int, int, int]:
     if width is None:
         return o.source(base, 8), add, 8
     if width not in (4, 8):
-        raise OperandError(f"address in {base}")
+        raise OperandError(f"{base} of {width} bytes as an address")
     return o.register(base, width), add, width
 
 
 def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int], int]:
-    """References of the elements and the bytes of their registers."""
+    """The references of the elements, and the bytes of their registers."""
     names = vector(text)
     if len(names) != count:
-        raise OperandError(f"{text} where {count} elements are moved")
+        raise OperandError(f"{text} for {count} elements")
     widths = {w for n in names if (w := o.width(n)) is not None}
     if len(widths) > 1 or widths & {0}:
         raise OperandError(f"elements of different widths in {text}")
@@ -75,19 +75,22 @@ def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int
     return refs + [0] * (4 - len(refs)), width
 
 
-def op_ld(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_ld(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a load."""
     return _move(op, operands[0], operands[1], o, "ld")
 
 
-def op_ldu(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_ldu(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a load through the uniform cache."""
     return _move(op, operands[0], operands[1], o, "ld")
 
 
-def op_st(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_st(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a store."""
     return _move(op, operands[1], operands[0], o, "st")
 
 
-def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code]:
+def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Insn]:
     parts = op.split(".")
     kind, count = _shape(parts)
     size, space = TYPE_BYTES[kind], space_of(parts)
@@ -105,7 +108,7 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code
         if at < 0 or at + size * count > o.frame.bytes:
             raise OperandError(f"{where} is outside its parameter")
         return [
-            Code(
+            Insn(
                 f"{what}_param",
                 d,
                 0,
@@ -123,7 +126,7 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code
     strength = sum({_STRONG[p] for p in parts if p in _STRONG}) | scope_of(parts)
     word = size == 4 and count == 1 and width == 4
     return [
-        Code(
+        Insn(
             f"{what}_word" if word else what,
             d,
             a,
@@ -143,49 +146,54 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Code
 
 def _entry_parameter(
     o: Operands, targets: list[int], at: int, size: int, width: int, signed: bool
-) -> list[Code]:
-    """A kernel's parameter at a fixed place is a constant of the launch."""
-    codes = []
+) -> list[Insn]:
+    """Decode the load of a kernel's parameter, which is a constant of the launch."""
+    insns = []
     for k, d in enumerate(targets):
         what = f"param{'s' if signed else ''}{size}"
-        codes.append(
-            Code(f"mov_b{8 * width}", d, o.constants.place((what, width, "", at + k * size)))
+        insns.append(
+            Insn(f"mov_b{8 * width}", d, o.constants.place((what, width, "", at + k * size)))
         )
-    return codes
+    return insns
 
 
 def parameter_value(data: bytes, what: str, at: int) -> int:
-    """The value that a ("param4", ...) or ("params2", ...) constant stands for."""
+    """The value of a constant ("param4", ...) or ("params2", ...). Raises OperandError."""
     signed, size = what[5] == "s", int(re.sub(r"\D", "", what))
     if at < 0 or at + size > len(data):
-        raise OperandError(f"a parameter is read at {at}, past their {len(data)} bytes")
+        raise OperandError(f"a parameter is read at byte {at} of {len(data)}")
     return int.from_bytes(data[at : at + size], "little", signed=signed)
 
 
-def nothing(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    """Hints that change no result: prefetches, cache policies, sleeping."""
+def without_effect(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a hint that changes no result: a prefetch, a cache policy, or sleep."""
     if "tensormap" in op:
         raise NotSimulated(op)
-    return [Code("nop")]
+    return [Insn("nop")]
 
 
-op_prefetch = op_prefetchu = op_applypriority = op_discard = op_nanosleep = op_pmevent = nothing
-op_createpolicy = nothing
+op_prefetch = op_prefetchu = op_applypriority = op_discard = op_nanosleep = op_pmevent = (
+    without_effect
+)
+op_createpolicy = without_effect
 
 
-def op_isspacep(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_isspacep(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode isspacep: whether a generic address is in a state space."""
     space = op.split(".")[1].partition("::")[0]
     if space not in SPACES:
         raise NotSimulated(op)
-    return [Code(f"isspacep_{space}", o.predicate(operands[0]), o.source(operands[1], 8))]
+    return [Insn(f"isspacep_{space}", o.predicate(operands[0]), o.source(operands[1], 8))]
 
 
-def op_activemask(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    return [Code("activemask_b32", o.register(operands[0], 4))]
+def op_activemask(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode activemask."""
+    return [Insn("activemask_b32", o.register(operands[0], 4))]
 
 
-def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    return [Code("nop")]
+def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode nop."""
+    return [Insn("nop")]
 
 
 _INIT, _INVALIDATE, _ARRIVE, _DROP, _TEST, _TEST_PARITY = range(6)
@@ -193,24 +201,24 @@ _OPERATIONS = {"init": _INIT, "inval": _INVALIDATE, "arrive": _ARRIVE, "arrive_d
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 
-def op_cp(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    """cp.async.{ca,cg}.shared.global, .commit_group, .wait_group, .wait_all."""
+def op_cp(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode cp.async.{ca,cg}.shared.global, .commit_group, .wait_group and .wait_all."""
     parts = op.split(".")
     if parts[:4] == ["cp", "async", "mbarrier", "arrive"]:
-        code = _mbarrier(parts, operands[0], o, _ARRIVE)
+        insn = _mbarrier(parts, operands[0], o, _ARRIVE)
         zero = "noinc" not in parts
-        code.exec, code.flag, code.c = "cp_async_mbarrier_arrive", int(zero), o.source("0", 4)
-        return [code]
+        insn.exec, insn.flag, insn.c = "cp_async_mbarrier_arrive", int(zero), o.source("0", 4)
+        return [insn]
     if parts[1] != "async" or {"bulk", "reduce"} & set(parts):
         raise NotSimulated(op)
     if parts[2] in ("commit_group", "wait_all"):
-        return [Code(f"cp_async_{parts[2]}")]
+        return [Insn(f"cp_async_{parts[2]}")]
     if parts[2] == "wait_group":
-        return [Code("cp_async_wait_group", imm=integer(operands[0]) & 0xFFFFFFFF)]
+        return [Insn("cp_async_wait_group", imm=integer(operands[0]) & 0xFFFFFFFF)]
     return [_copy(op, parts, operands, o)]
 
 
-def _copy(op: str, parts: list[str], operands: list[str], o: Operands) -> Code:
+def _copy(op: str, parts: list[str], operands: list[str], o: Operands) -> Insn:
     to, source, size, *more = operands
     size_bytes = integer(size)
     if parts[2] not in _SIZES or size_bytes not in _SIZES[parts[2]]:
@@ -221,7 +229,7 @@ def _copy(op: str, parts: list[str], operands: list[str], o: Operands) -> Code:
     partial = partial or len(more) > 1
     if partial and more[0] in o.registers.predicates:
         raise NotSimulated(f"{op} with an ignore-src predicate")
-    return Code(
+    return Insn(
         "cp_async",
         a=a,
         b=b,
@@ -236,33 +244,33 @@ def _copy(op: str, parts: list[str], operands: list[str], o: Operands) -> Code:
     )
 
 
-def op_mbarrier(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
-    """mbarrier.init, .inval, .arrive, .arrive_drop, .test_wait, .try_wait, .pending_count."""
+def op_mbarrier(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode an instruction of an mbarrier object, except its transactions."""
     parts = op.split(".")
     if "expect_tx" in parts or "complete_tx" in parts:
         raise NotSimulated(op)
     if parts[1] == "pending_count":
         return [
-            Code("mbarrier_pending_count", o.register(operands[0], 4), o.source(operands[1], 8))
+            Insn("mbarrier_pending_count", o.register(operands[0], 4), o.source(operands[1], 8))
         ]
     if parts[1] in ("test_wait", "try_wait"):
         parity = "parity" in parts
-        code = _mbarrier(parts, operands[1], o, _TEST_PARITY if parity else _TEST)
-        code.d, code.b = o.predicate(operands[0]), o.source(operands[2], 4 if parity else 8)
-        return [code]
+        insn = _mbarrier(parts, operands[1], o, _TEST_PARITY if parity else _TEST)
+        insn.d, insn.b = o.predicate(operands[0]), o.source(operands[2], 4 if parity else 8)
+        return [insn]
     if parts[1] not in _OPERATIONS:
         raise NotSimulated(op)
     token = not operands[0].startswith("[")
     where, *count = operands[1:] if token else operands
-    code = _mbarrier(parts, where, o, _OPERATIONS[parts[1]])
+    insn = _mbarrier(parts, where, o, _OPERATIONS[parts[1]])
     if token and operands[0] != "_":
-        code.d, code.count = o.register(operands[0], 8), 1
+        insn.d, insn.count = o.register(operands[0], 8), 1
     if count:
-        code.c, code.flag = o.source(count[0], 4), 1
-    return [code]
+        insn.c, insn.flag = o.source(count[0], 4), 1
+    return [insn]
 
 
-def _mbarrier(parts: list[str], where: str, o: Operands, operation: int) -> Code:
+def _mbarrier(parts: list[str], where: str, o: Operands, operation: int) -> Insn:
     space = space_of(parts)
     a, add, width = base_of(o, where, space)
-    return Code("mbarrier", a=a, e=operation, imm=add, size=8, space=space, mode=width)
+    return Insn("mbarrier", a=a, e=operation, imm=add, size=8, space=space, mode=width)

@@ -1,18 +1,15 @@
-"""Decoding: a parsed module becomes the flat arrays that the core executes.
+"""Decode a parsed module into the flat functions and blocks that the core executes.
 
-Program counters number the PTX instructions of all functions in turn; several machine
-instructions may share one.
+Program counters number the PTX instructions of all functions in turn; several machine instructions
+may have the same one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grader.simulator.decode import instructions as opcode
-from grader.simulator.decode import memory as access
-from grader.simulator.decode import memory as copying
-from grader.simulator.decode import sync, transfer
-from grader.simulator.decode.blocks import preferred_order, straightened
+from grader.simulator.decode import instructions, memory, sync, transfer
+from grader.simulator.decode.blocks import merge_chains, preferred_order
 from grader.simulator.decode.control_flow import (
     ARRIVE,
     BARRIER,
@@ -28,14 +25,20 @@ from grader.simulator.decode.control_flow import (
     End,
     builtin_of,
     call_builtin,
-    meeting,
+    fence,
     parameter_frame,
-    reached,
+    reachable_functions,
     terminator,
-    without_effect,
+    warp_sync,
 )
 from grader.simulator.decode.dataflow import has_local
-from grader.simulator.decode.instructions import Code, Known, NotSimulated
+from grader.simulator.decode.instructions import (
+    Insn,
+    Known,
+    NotSimulated,
+    refused_register,
+    with_feature,
+)
 from grader.simulator.decode.memory import GENERIC, GLOBAL, SHARED
 from grader.simulator.decode.operands import (
     ConstantBank,
@@ -44,8 +47,14 @@ from grader.simulator.decode.operands import (
     Operands,
     RegisterFile,
 )
-from grader.simulator.decode.peephole import Registers, fused, passing, settled, shorten
-from grader.simulator.decode.shadow import Shadows, shadows
+from grader.simulator.decode.peephole import (
+    Registers,
+    fuse_indices,
+    shorten,
+    temporaries,
+    written_once,
+)
+from grader.simulator.decode.shadow import Shadows, make_shadows
 from grader.simulator.ptx.model import (
     TYPE_BYTES,
     Function,
@@ -55,41 +64,18 @@ from grader.simulator.ptx.model import (
     PtxError,
     TooLarge,
 )
-from grader.simulator.ptx.names import attributed, described, refused_register
-
-# What makes machine instructions of a PTX instruction: `op_<name>` of the module that has it.
-
-
-def plainly(i: Instruction, o: Operands, known: Known, pc: int) -> list[Code]:
-    """What an instruction that is neither a call nor the end of a block becomes.
-
-    Raises NotSimulated and what `Operands` raises.
-    """
-    name = f"op_{i.op.split('.')[0]}"
-    rules = (getattr(module, name, None) for module in (opcode, access, transfer, sync, copying))
-    rule = next((r for r in rules if r is not None), opcode.plain)
-    return settled_codes(rule(i.op, i.operands, o, known), i, o, known, pc)
-
-
-def settled_codes(
-    codes: list[Code], i: Instruction, o: Operands, known: Known, pc: int
-) -> list[Code]:
-    """The codes with their program counter and their instruction's guard. Raises NotSimulated for
-    one that the core does not have.
-    """
-    for code in codes:
-        if not known(code.exec) or (code.inner and not known(code.inner)):
-            raise NotSimulated(i.op)
-        code.pc = pc
-        if i.guard is not None:
-            code.guard, code.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
-    return codes
+from grader.simulator.ptx.source_map import with_source_lines
 
 
 @dataclass(slots=True)
 class Decoded:
-    """A function ready to run, blocks in the preferred order; `depots`, where its `.local`
-    variables lie in its stack frame.
+    """A decoded function.
+
+    Attributes:
+        blocks: the basic blocks in the preferred order; the first is the entry.
+        registers, local, params: bytes of its register file, stack frame and parameter area.
+        local_offsets: the offset of each `.local` variable in the stack frame.
+        operands: what resolves the operands of its instructions.
     """
 
     name: str
@@ -97,16 +83,27 @@ class Decoded:
     registers: int
     local: int
     params: int
-    depots: dict[str, int]
+    local_offsets: dict[str, int]
     operands: Operands
 
 
 @dataclass(slots=True)
 class Image:
-    """A whole module, decoded. `locations` and `ops` are by program counter; `functions` in the
-    order of their numbers; `entry` maps the kernel's parameters to offsets; `suspects` has the PTX
-    types of the registers that shadow.py watches, None where it does not; `sections` the text of
-    the debug sections.
+    """A decoded kernel with all functions that it may call.
+
+    Attributes:
+        functions: the functions in the order of their numbers; the kernel is the first.
+        constants: the constant bank.
+        locations, ops, owner: location, opcode and function number of each program counter.
+        parameter_bytes: the size of the kernel's parameters.
+        local_places: the offset of each `.local` variable of the kernel.
+        smallest: the smallest access in bytes of each state space.
+        may_wait: whether blocks may wait for each other.
+        exact: whether finer orders than full barriers occur, such as fences and atomics.
+        block_fences: whether the code has fences of scope .cta.
+        runtime: the functions of the device runtime that it calls.
+        shadowed: the PTX types of the registers with a shadow; None without shadows.
+        sections: the text of the debug sections.
     """
 
     functions: list[Decoded]
@@ -117,62 +114,70 @@ class Image:
     parameter_bytes: int
     local_places: dict[str, int]
     smallest: dict[int, int]
-    waits: bool
-    finer: bool
+    may_wait: bool
+    exact: bool
     block_fences: bool = False
     runtime: set[str] = field(default_factory=set)
-    suspects: list[str] | None = None
+    shadowed: list[str] | None = None
     sections: dict[str, str] = field(default_factory=dict)
 
 
 MAX_STACK = 512 << 10
 """Bytes of local memory of a thread: CUDA C++ Programming Guide, compute capabilities."""
 
-_LAUNCH_ORDER = ("atom", "red")
+_ATOMICS = ("atom", "red")
 _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
-_FINER = {"atom", "red", "membar", "fence", "mbarrier"}
+_EXACT = {"atom", "red", "membar", "fence", "mbarrier"}
 
 
 def decode(
     module: Module, kernel: str, known: Known, *, definedness: bool = False, passes: bool = True
 ) -> Image:
-    """The image of `kernel` and every function that it may call; with `definedness`, registers
-    that may be read before they are written are watched. Without `passes` each instruction stays
-    as it is written.
+    """Decode a kernel and every function that it may call.
 
-    Raises NotSimulated or PtxError; their line is the source's.
+    Args:
+        module: the parsed module.
+        kernel: the symbol of the kernel.
+        known: whether the core has a function of a name.
+        definedness: whether to detect reads of undefined registers and local variables.
+        passes: whether to shorten the code; without it each instruction stays as it is written.
+
+    Raises NotSimulated or PtxError with the line of the source.
     """
     entry = module.functions.get(kernel)
     if entry is None or not entry.entry or not entry.has_body:
-        raise PtxError(f"no kernel {kernel} in the PTX")
+        raise PtxError(f"the PTX has no kernel {kernel}")
     constants = ConstantBank()
     image = Image([], constants, [], [], [], 0, {}, {}, False, False)
-    image.suspects = [] if definedness else None
+    image.shadowed = [] if definedness else None
     image.sections = module.sections
-    functions = attributed(module, kernel)
-    names = reached(functions, module.variables, kernel)
-    depots = has_local(functions[name] for name in names)
+    functions = with_source_lines(module, kernel)
+    names = reachable_functions(functions, module.variables, kernel)
+    has_locals = has_local(functions[name] for name in names)
     for number, name in enumerate(names):
-        decoder = _Decoder(functions, image, number, known, depots, passes)
+        decoder = _Decoder(functions, image, number, known, has_locals, passes)
         image.functions.append(decoder.function(functions[name]))
     return image
 
 
 class _Decoder:
+    """Decodes one function of an image."""
+
     def __init__(
         self,
         functions: dict[str, Function],
         image: Image,
         number: int,
         known: Known,
-        depots: bool,
+        has_locals: bool,
         passes: bool,
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
-        self.depots, self.passes = depots, passes
+        self.has_locals, self.passes = has_locals, passes
         self.shadows: Shadows | None = None
 
     def function(self, f: Function) -> Decoded:
+        """Decode the function. Raises NotSimulated or PtxError."""
         entry: dict[str, int] = {}
         if f.entry:
             places = parameter_frame(f)
@@ -196,19 +201,21 @@ class _Decoder:
             raise NotSimulated(str(error), Location(line=f.line)) from error
         own = {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)
-        if self.image.suspects is not None:
-            self.shadows = shadows(f, operands, self.image.suspects, self.functions, self.depots)
+        if self.image.shadowed is not None:
+            shadowed, functions = self.image.shadowed, self.functions
+            self.shadows = make_shadows(f, operands, shadowed, functions, self.has_locals)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
         return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of), operands)
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
+        """The basic blocks of the function in the preferred order."""
         by_index: dict[int, list[str]] = {}
         for label, at in f.labels.items():
             by_index.setdefault(at, []).append(label)
         raw, where = [Block([], End())], {}
         for at, i in enumerate(f.body):
-            if at in by_index and (raw[-1].codes or at == 0 or raw[-1].end.kind != FALL):
+            if at in by_index and (raw[-1].insns or at == 0 or raw[-1].end.kind != FALL):
                 raw.append(Block([], End()))
             for label in by_index.get(at, ()):
                 where[label] = len(raw) - 1
@@ -216,87 +223,89 @@ class _Decoder:
         for label in by_index.get(len(f.body), ()):
             where[label] = len(raw)
         raw.append(Block([], End(EXIT if f.entry else RETURN, pc=len(self.image.ops) - 1)))
-        shortens = self.passes and self.shadows is None  # a shadow reads what no text says is read
-        brief = passing(f, o.registers.at) if shortens else frozenset()
+        shortens = self.passes and self.shadows is None  # shadows read more registers
+        temporary = temporaries(f, o.registers.at) if shortens else frozenset()
         for block in raw:
-            block.codes = fused(block.codes, brief) if self.passes else block.codes
-            block.steps = 1 + sum(not code.exec.startswith("shadow_") for code in block.codes)
-        blocks = straightened(_arranged(raw, where))
+            block.insns = fuse_indices(block.insns, temporary) if self.passes else block.insns
+            block.steps = 1 + sum(not insn.exec.startswith("shadow_") for insn in block.insns)
+        blocks = merge_chains(_arranged(raw, where))
         if shortens:
-            shorten(blocks, Registers(brief, settled(f, o.registers.at)), self.image.constants)
+            shorten(
+                blocks, Registers(temporary, written_once(f, o.registers.at)), self.image.constants
+            )
         return blocks
 
     def add(self, f: Function, i: Instruction, o: Operands, raw: list[Block]) -> None:
+        """Append an instruction to the last block, or end that block with it."""
         pc = len(self.image.ops)
         self.image.ops.append(i.op)
         self.image.locations.append(i.location)
         self.image.owner.append(self.number)
         try:
-            if (meet := meeting(i, o)) is not None:
-                meet.pc = pc
+            if (barrier := warp_sync(i, o)) is not None:
+                barrier.pc = pc
                 if i.guard is not None:
-                    meet.guard, meet.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
-                raw[-1].end = meet
+                    barrier.guard, barrier.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
+                raw[-1].end = barrier
                 raw.append(Block([], End()))
             if self.shadows is not None:
-                raw[-1].codes += self.shadows.before(i, pc)
+                raw[-1].insns += self.shadows.before(i, pc)
             end = terminator(i, f, o, self.functions)
             if end is None:
-                raw[-1].codes += self.codes(i, o, pc)
+                raw[-1].insns += self.insns(i, o, pc)
                 return
         except NotSimulated as refusal:
-            refusal.args = (described(str(refusal)), i.location)
+            refusal.args = (with_feature(str(refusal)), i.location)
             raise
         except (OperandError, ValueError, StopIteration, IndexError, KeyError, TypeError) as error:
             if register := refused_register(i.operands):
                 raise NotSimulated(register, i.location) from error
-            raise PtxError(
-                f"{i.op}: {error or 'operands not understood'}", i.location.line
-            ) from error
+            raise PtxError(f"{i.op}: {error or 'invalid operands'}", i.location.line) from error
         end.pc = pc
         if end.kind == WARPSYNC or (end.kind == BARRIER and end.flag & (COUNTED | ARRIVE)):
-            self.image.finer = True
-        if end.call is not None and end.call.callee is None and raw[-1].codes:
+            self.image.exact = True
+        if end.call is not None and end.call.callee is None and raw[-1].insns:
             raw.append(Block([], End()))  # an indirect call is executed again for other targets
         raw[-1].end = end
         raw.append(Block([], End()))
 
-    def codes(self, i: Instruction, o: Operands, pc: int) -> list[Code]:
+    def insns(self, i: Instruction, o: Operands, pc: int) -> list[Insn]:
+        """The machine instructions of an instruction that does not end a block."""
         parts = i.op.split(".")
         self.note(i.op, parts)
-        code = without_effect(i, self.known)
+        insn = fence(i, self.known)
         if parts[0] == "call":
             name = builtin_of(i, self.functions) or ""
             self.image.runtime.add(name)
-            code = call_builtin(i, o, name)
-        if code is not None:
-            return settled_codes([code], i, o, self.known, pc)
-        return plainly(i, o, self.known, pc)
+            insn = call_builtin(i, o, name)
+        if insn is not None:
+            return completed([insn], i, o, self.known, pc)
+        return decode_instruction(i, o, self.known, pc)
 
     def note(self, op: str, parts: list[str]) -> None:
-        """What the launch must know before it starts: see core.h's Launch."""
+        """Enter what the launch must know before it starts: see core.h's Launch."""
         image = self.image
-        if parts[0] in _FINER or "mbarrier" in parts:
-            image.finer = True
+        if parts[0] in _EXACT or "mbarrier" in parts:
+            image.exact = True
         if parts[0] in ("membar", "fence") and "cta" in parts:
             image.block_fences = True
         if parts[0] in ("ld", "st", "atom", "red"):
-            space = access.space_of(parts)
+            space = memory.space_of(parts)
             size = TYPE_BYTES.get(parts[-1], 4)
-            for reached in (SHARED, GLOBAL) if space == GENERIC else (space,):
-                image.smallest[reached] = min(image.smallest.get(reached, 4), size)
-            strong = parts[0] in _LAUNCH_ORDER or bool(_STRONG & set(parts))
+            for touched in (SHARED, GLOBAL) if space == GENERIC else (space,):
+                image.smallest[touched] = min(image.smallest.get(touched, 4), size)
+            strong = parts[0] in _ATOMICS or bool(_STRONG & set(parts))
             if strong and space in (GENERIC, GLOBAL):
-                image.waits = image.finer = True
+                image.may_wait = image.exact = True
 
 
 def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:
-    """Blocks in the preferred order, unreachable ones dropped, successors renumbered."""
+    """Order the blocks, drop unreachable ones, and resolve and renumber the successors."""
     last = len(raw) - 1
 
     def label(name: str) -> int:
         if name not in where:
-            raise PtxError(f"a branch to {name}, which is no label")
+            raise PtxError(f"a branch to {name}, which is not a label")
         return where[name]
 
     successors: list[list[int]] = []
@@ -321,3 +330,28 @@ def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:
         block.target = renumber.get(block.target, 0)
         block.table = [renumber[t] for t in block.table]
     return blocks
+
+
+def decode_instruction(i: Instruction, o: Operands, known: Known, pc: int) -> list[Insn]:
+    """Decode an instruction that is neither a call nor the end of a block.
+
+    Raises NotSimulated and what `Operands` raises.
+    """
+    name = f"op_{i.op.split('.')[0]}"
+    rules = (getattr(module, name, None) for module in (instructions, memory, transfer, sync))
+    rule = next((r for r in rules if r is not None), instructions.plain)
+    return completed(rule(i.op, i.operands, o, known), i, o, known, pc)
+
+
+def completed(insns: list[Insn], i: Instruction, o: Operands, known: Known, pc: int) -> list[Insn]:
+    """Give machine instructions their program counter and guard.
+
+    Raises NotSimulated for an instruction that the core does not have.
+    """
+    for insn in insns:
+        if not known(insn.exec) or (insn.inner and not known(insn.inner)):
+            raise NotSimulated(i.op)
+        insn.pc = pc
+        if i.guard is not None:
+            insn.guard, insn.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
+    return insns

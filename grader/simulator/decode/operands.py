@@ -1,8 +1,8 @@
 """Operands of decoded instructions: registers, special registers, and the constant bank.
 
 A reference is a byte offset (a multiple of 4) plus the bank in its two low bits. Constants are
-vectors of 32 equal lanes; those that depend on the launch (parameters, grid, addresses) are kept
-as descriptions until `ConstantBank.fill`.
+vectors of 32 equal lanes; those that depend on the launch (parameters, grid, addresses) remain
+descriptions until `ConstantBank.fill`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.simulator.ptx.model import TYPE_BYTES, Function, float_bits
+from grader.simulator.ptx.model import TYPE_BYTES, Function, float_bits, integer
 
 LANES = 32
 CONSTANTS, SPECIAL = 1, 2
@@ -33,7 +33,7 @@ WARP_SPECIAL = {
     "%ctaid.y": 11,
     "%ctaid.z": 12,
 }
-"""Slots of launch.c's special registers, which differ by thread or block."""
+"""The slots of launch.c's special registers, whose values differ by thread or block."""
 
 LAUNCH_SPECIAL = frozenset(
     f"%{name}{axis}" for name in ("ntid", "nctaid") for axis in (".x", ".y", ".z")
@@ -63,7 +63,7 @@ _SYMBOL = re.compile(r"([$%A-Za-z_][$%\w@]*)\s*(?:([+-])\s*(\d+))?$")
 
 
 class OperandError(Exception):
-    """An operand that this machine cannot have; the decoder adds where."""
+    """An operand that is not valid; the decoder adds the location."""
 
 
 Constant = tuple[str, int, str | int, int]
@@ -72,12 +72,13 @@ Constant = tuple[str, int, str | int, int]
 
 @dataclass
 class ConstantBank:
-    """Interned constants and where each lies in the bank."""
+    """Interned constants and the place of each in the bank."""
 
     places: dict[Constant, int] = field(default_factory=dict)
     bytes: int = 0
 
     def place(self, constant: Constant) -> int:
+        """The reference of a constant, which is added to the bank when it is new."""
         at = self.places.get(constant)
         if at is None:
             at = self.places[constant] = self.bytes
@@ -85,7 +86,7 @@ class ConstantBank:
         return at | CONSTANTS
 
     def fill(self, value: Callable[[Constant], int]) -> NDArray[np.uint8]:
-        """The bank's bytes, every described constant given its value in all lanes."""
+        """The bytes of the bank, with the value of every constant in all lanes."""
         out = bytearray(self.bytes + 64)
         for constant, at in self.places.items():
             width = constant[1]
@@ -95,7 +96,7 @@ class ConstantBank:
 
 
 class RegisterFile:
-    """Where a function's registers lie; the widest first, so that all are aligned."""
+    """The places of a function's registers, the widest first, so that all are aligned."""
 
     def __init__(self, function: Function) -> None:
         self.width: dict[str, int] = {}
@@ -116,10 +117,10 @@ class RegisterFile:
         self.scratch = end + 4
         self.sink = (end + 8 + 31) // 32 * 32
         self.bytes = self.sink + 8 * LANES
-        """The last 256 bytes are the sink `_`, unless more() was asked for."""
+        """The last 256 bytes are the sink `_`, unless `allocate` added registers."""
 
-    def more(self, size: int) -> int:
-        """The place of a further register of `size` bytes, which no name leads to."""
+    def allocate(self, size: int) -> int:
+        """Add a register of `size` bytes without a name; return its place."""
         at, self.bytes = self.bytes, self.bytes + size
         return at
 
@@ -133,6 +134,7 @@ class Frame:
     bytes: int = 0
 
     def add(self, name: str, size: int, align: int) -> None:
+        """Append a variable; `size` and `align` are in bytes."""
         self.bytes = (self.bytes + align - 1) // align * align
         self.places[name] = self.bytes
         self.sizes[name] = size
@@ -159,25 +161,26 @@ class Operands:
         """Where a device function's `.local` variables lie in its stack frame."""
 
     def width(self, text: str) -> int | None:
-        """Bytes of a register's lane; None when `text` is no register."""
+        """The bytes of a register's lane; None when `text` is no register."""
         return self.registers.width.get(text)
 
     def register(self, text: str, width: int) -> int:
-        """A register whose lane is `width` bytes: what an instruction writes."""
+        """The destination register `text`, whose lane is `width` bytes."""
         at = self.registers.at.get(text)
         if at is None:
-            raise OperandError(f"no register {text}")
+            raise OperandError(f"there is no register {text}")
         if (have := self.registers.width[text]) != max(width, 2):
             raise OperandError(f"{text} is {have} bytes wide where {width} are written")
         return at
 
     def predicate(self, text: str) -> int:
+        """The predicate register `text`."""
         if text not in self.registers.predicates:
-            raise OperandError(f"{text} is no predicate")
+            raise OperandError(f"{text} is not a predicate")
         return self.registers.at[text]
 
     def source(self, text: str, width: int) -> int:
-        """A value of `width` bytes: a register of that width, a constant or an address."""
+        """The source `text` of `width` bytes: a register, a constant or an address."""
         at = self.registers.at.get(text)
         if at is not None:
             have = self.registers.width[text]
@@ -190,11 +193,12 @@ class Operands:
             return WARP_SPECIAL[text] * 128 | SPECIAL
         if width == 0:
             if not _INTEGER.match(text):
-                raise OperandError(f"{text} is no predicate")
+                raise OperandError(f"{text} is not a predicate")
             return self.constants.place(("bits", 4, 0xFFFFFFFF if integer(text) else 0, 0))
         return self.constants.place(self.constant(text, width))
 
     def constant(self, text: str, width: int) -> Constant:
+        """Describe a constant operand of `width` bytes."""
         if text in LAUNCH_SPECIAL:
             return ("launch", width, text, 0)
         if (bits := float_bits(text)) is not None:
@@ -203,53 +207,50 @@ class Operands:
             return ("bits", width, integer(text) & ((1 << 8 * max(width, 1)) - 1), 0)
         match = _SYMBOL.match(text)
         if match is None or text[0] == "%" and text[:2] != "%_":
-            raise OperandError(f"operand {text[:40]!r}")
+            raise OperandError(f"cannot parse the operand {text[:40]!r}")
         add = int(match[3] or 0) * (-1 if match[2] == "-" else 1)
         if match[1] in self.local:
-            raise OperandError(f"{match[1]}: the address of a .local variable, but by mov")
+            raise OperandError(
+                f"the address of the .local variable {match[1]} is taken without mov"
+            )
         if match[1] in self.entry:
             return ("bits", width, self.entry[match[1]] + add, 0)
         return ("symbol", width, match[1], add)
 
 
-def integer(text: str) -> int:
-    """A PTX integer constant; octal when it starts with 0."""
-    digits = text.rstrip("U")
-    sign, digits = (-1, digits[1:]) if digits[0] == "-" else (1, digits.lstrip("+"))
-    octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
-    return sign * int(digits, 8 if octal else 0)
-
-
 def address(text: str) -> tuple[str, int]:
-    """`[base+offset]` as (base, offset); the base is a register, a symbol or "" for a number."""
+    """Parse `[base+offset]`; the base is a register, a symbol, or "" for a number.
+
+    Raises OperandError or ValueError.
+    """
     inside = text.strip()
     if not (inside.startswith("[") and inside.endswith("]")):
-        raise OperandError(f"no address: {text[:40]!r}")
+        raise OperandError(f"{text[:40]!r} is not an address")
     inside = inside[1:-1].strip()
     match = re.match(r"([$%\w@.]+)\s*(?:\+\s*(-?\w+)|-\s*(\w+))?$", inside)
     if match is None:
-        raise OperandError(f"address {text[:40]!r}")
+        raise OperandError(f"cannot parse the address {text[:40]!r}")
     if _INTEGER.match(match[1]):
-        return "", wrapped(integer(match[1]))
+        return "", wrap64(integer(match[1]))
     add = integer(match[2]) if match[2] else -integer(match[3]) if match[3] else 0
-    return match[1], wrapped(add)
+    return match[1], wrap64(add)
 
 
-def place(text: str) -> tuple[str, int]:
-    """As `address`; nowhere for what is none, which the decoder tells of."""
+def address_or_none(text: str) -> tuple[str, int]:
+    """Parse an address as `address` does; ("", 0) for other text, which decoding reports."""
     try:
         return address(text)
     except (OperandError, ValueError):
         return "", 0
 
 
-def wrapped(x: int) -> int:
-    """The 64-bit signed number that `x` is modulo 2^64: what address arithmetic makes of it."""
+def wrap64(x: int) -> int:
+    """Reduce `x` modulo 2^64 to a signed number, as address arithmetic does."""
     return (x + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def vector(text: str) -> list[str]:
-    """The elements of `{a, b}`, or the one operand that it is."""
+    """The elements of a vector operand `{a, b}`; a scalar operand is its own element."""
     if text.startswith("{"):
         return [part.strip() for part in text[1:-1].split(",")]
     return [text]

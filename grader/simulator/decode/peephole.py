@@ -1,9 +1,12 @@
-"""Shorter ways to the same registers and memory, in straight runs of machine instructions.
+"""Shorten straight runs of machine instructions.
 
-What `-G` code keeps writing: a value computed into one register and moved to another; a constant
-moved to a register; `setp; not; @p bra`; an element's address for each access to it. Registers
-that are left unwritten by this are read by nothing. Nothing that counts, faults or is watched
-goes away, only moves, negations and address arithmetic do.
+`-G` code computes the address of every array element anew (sign-extend the index, shift it by the
+element's size, add the base), computes a value in one register and moves it to another, moves
+constants to registers, and negates predicates before it branches. Such sequences become one
+instruction each; registers that are no longer written are read by nothing. Moves, negations and
+address arithmetic go away; nothing that counts, faults or is watched does.
+
+An instruction that `_SOURCES` does not list may read and write whatever its fields name.
 """
 
 from __future__ import annotations
@@ -14,14 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.simulator.decode.control_flow import BRANCH, Block
-from grader.simulator.decode.instructions import Code
+from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.operands import CONSTANTS, Constant, ConstantBank
 from grader.simulator.ptx.model import Function
 
-# What machine instructions read and write, of those that we know all about.
-#
-# The passes that shorten code touch nothing else: an instruction that is not told of here may read
-# and write whatever its fields name.
+_BANK = 3
+"""The bits of a reference that name its bank."""
 
 _REGISTER = re.compile(r"%\w+")
 _WRITES_NONE = ("st", "red")
@@ -39,178 +40,167 @@ _SOURCES = tuple(
         (r"st_word_indexed", "abcd"),
     )
 )
-"""The fields that an instruction reads registers by, of those that we know all about."""
+"""The fields through which an instruction reads registers; it writes register `d` alone."""
 
 _STORES = ("st_word", "st_word_indexed")
+_ADDRESS_WINDOW = 12
+"""The number of instructions before an access that are searched for its address."""
+
+_MAX_DISPLACEMENT = 1 << 40
+_ACCESSES = {"ld_word": "ld_word_indexed", "st_word": "st_word_indexed"}
+_MOVES = {"mov_b16": 16, "mov_b32": 32, "mov_b64": 64}
+_SHARED_BASE = 0x020000000000
+_MOVE_WINDOW = 16
+"""The number of instructions before a move that are searched for its value."""
 
 
 @dataclass(frozen=True)
 class Registers:
-    """What the PTX text tells of a function's registers, by their places: `brief` ones are
-    written by one instruction and read by one other, `settled` ones written by one.
+    """The registers of a function, by place, that few instructions of the PTX text use.
+
+    Attributes:
+        temporary: written by one instruction and read by one other.
+        written_once: written by one instruction.
     """
 
-    brief: frozenset[int]
-    settled: frozenset[int]
+    temporary: frozenset[int]
+    written_once: frozenset[int]
 
 
-def settled(f: Function, at: dict[str, int]) -> frozenset[int]:
-    """The registers that one instruction of the text writes; `at` maps names to places."""
-    seen: Counter[str] = Counter()
+def written_once(f: Function, at: dict[str, int]) -> frozenset[int]:
+    """The places of the registers that one instruction writes; `at` maps names to places."""
+    uses: Counter[str] = Counter()
     for i in f.body:
         if i.operands and i.op.split(".")[0] not in _WRITES_NONE:
-            seen.update(_REGISTER.findall(i.operands[0]))
-    return frozenset(at[name] for name, times in seen.items() if times == 1 and name in at)
+            uses.update(_REGISTER.findall(i.operands[0]))
+    return frozenset(at[name] for name, times in uses.items() if times == 1 and name in at)
 
 
-def sources(code: Code) -> str | None:
-    """The fields that hold the registers it reads; None when that is not known."""
-    return next((fields for names, fields in _SOURCES if names.fullmatch(code.exec)), None)
+def temporaries(f: Function, at: dict[str, int]) -> frozenset[int]:
+    """The places of the registers that one instruction writes and one other reads.
 
-
-def makes(code: Code, place: int) -> bool:
-    """Whether an instruction that we know all about writes this register."""
-    return code.d == place and code.exec not in _STORES and sources(code) is not None
-
-
-def may_write(code: Code, place: int) -> bool:
-    """Whether an instruction may write this register."""
-    if code.exec in _STORES:
-        return place == code.e
-    if sources(code) is not None:
-        return place in (code.d, code.e)
-    return mentions(code, place)
-
-
-def mentions(code: Code, place: int) -> bool:
-    """Whether an instruction names this register, its guard included."""
-    return place in (code.d, code.a, code.b, code.c, code.e, code.guard - 1)
-
-
-# Accesses of array elements that compute the element's address themselves.
-#
-# `-G` code makes the address of `tile[i][j]` anew for each access: base + (i << m) + (j << n), the
-# base a constant of the launch. One instruction does it all, and where neighbouring lanes have
-# neighbouring indices, it need not even look at each lane's address.
-
-_BANK = 3
-_LONGEST_WAY = 12
-"""How many instructions an access looks back for its address."""
-
-_FARTHEST = 1 << 40
-_ACCESSES = {"ld_word": "ld_word_indexed", "st_word": "st_word_indexed"}
-
-
-def indexed(
-    codes: Sequence[Code], brief: frozenset[int], held: Mapping[int, Constant], zero: int
-) -> list[Code]:
-    """The block's instructions, with the accesses whose address is a constant and one or two
-    shifted indices as one each. `held` tells constants by their places; `zero` is one's.
+    Args:
+        f: the function.
+        at: the place of each register by name.
     """
-    out: list[Code] = []
-    for code in codes:
-        out.append(code)
-        if code.exec not in _ACCESSES or code.mode != 8 or abs(code.imm) >= _FARTHEST:
-            continue
-        last = _index(out, len(out) - 1, code.a, brief)
-        if last is None:
-            continue
-        first = None if _constant(out[last].c) else _index(out, last, out[last].c, brief)
-        if _constant(out[last].c if first is None else out[first].c):
-            _become(out, last, first, held, zero)
-    return out
+    uses: Counter[str] = Counter()
+    for i in f.body:
+        uses.update(_REGISTER.findall(" ".join(i.operands)))
+        if i.guard is not None:
+            uses[i.guard[0]] += 1
+    return frozenset(at[name] for name, times in uses.items() if times == 2 and name in at)
 
 
-def _constant(place: int) -> bool:
-    return place & _BANK == CONSTANTS
+def shorten(blocks: Sequence[Block], registers: Registers, constants: ConstantBank) -> None:
+    """Shorten the blocks of a function in place; the first is the entry."""
+    held = {place | CONSTANTS: constant for constant, place in constants.places.items()}
+    zero = constants.place(("bits", 4, 0, 0))
+    values: dict[int, int] = {}
+    for block in blocks:
+        for insn in block.insns:
+            _make_constant(insn, held, constants)
+        _put_constants(block, registers, values if block is blocks[0] else dict(values))
+        _without_moves(block, registers.temporary)
+        _without_negation(block, registers.temporary)
+        block.insns = index_accesses(block.insns, registers.temporary, held, zero)
 
 
-def _become(
-    out: list[Code], last: int, first: int | None, held: Mapping[int, Constant], zero: int
-) -> None:
-    """Makes one of the access that `out` ends with and of its index computations."""
-    code, near, far = out[-1], out[last], None if first is None else out[first]
-    shifts = _shift(held, near), 0 if far is None else _shift(held, far)
-    if None in shifts:
-        return
-    outer, inner = shifts[1] or 0, shifts[0] or 0
-    code.exec, code.e = _ACCESSES[code.exec], code.a
-    code.a, code.b = near.a, zero if far is None else far.a
-    code.c = near.c if far is None else far.c
-    code.imm = code.imm << 16 | outer << 8 | inner
-    for n in (last, first):
-        if n is not None:
-            del out[n]
+def _make_constant(insn: Insn, held: dict[int, Constant], constants: ConstantBank) -> None:
+    """Turn the generic address of a shared variable into a constant of the launch."""
+    what, width, symbol, add = held.get(insn.a, ("", 0, "", 0))
+    if insn.exec == "cvta_shared_u64" and what == "symbol":
+        constant = (what, width, symbol, add + _SHARED_BASE)
+        insn.exec, insn.a = "mov_b64", constants.place(constant)
+        held[insn.a] = constant
 
 
-def _shift(held: Mapping[int, Constant], code: Code) -> int | None:
-    what, _, value, _ = held.get(code.b, ("", 0, 0, 0))
-    return value if what == "bits" and isinstance(value, int) and value < 32 else None
+def _put_constants(block: Block, registers: Registers, values: dict[int, int]) -> None:
+    """Replace registers that hold a constant by that constant.
 
-
-def _index(out: Sequence[Code], end: int, place: int, brief: frozenset[int]) -> int | None:
-    """Which instruction before `end` is the index computation that makes `place`, its operands
-    the same until the access that `out` ends with.
+    Args:
+        block: the block to change.
+        registers: the registers of the function.
+        values: the constants that registers hold, by place; those of the entry block, which runs
+            before all others, apply to every block. The block's own are added.
     """
-    if place not in brief:
-        return None
-    for n in range(end - 1, max(end - _LONGEST_WAY, -1), -1):
-        code = out[n]
-        if code.exec == "fused_index" and code.d == place:
-            kept = all(not may_write(c, p) for c in out[n + 1 : -1] for p in (code.a, code.c))
-            return n if kept and not code.guard else None
-        if may_write(code, place):
+    passed: dict[int, int] = {}
+    gone: set[int] = set()
+    for n, insn in enumerate(block.insns):
+        for name in sources(insn) or "":
+            place = getattr(insn, name)
+            if place in values:
+                setattr(insn, name, values[place])
+                if place in passed:
+                    gone.add(passed.pop(place))
+        moves = insn.exec in _MOVES and not insn.guard and insn.d in registers.written_once
+        if moves and insn.a & _BANK == CONSTANTS:
+            values[insn.d] = insn.a
+            if insn.d in registers.temporary:
+                passed[insn.d] = n
+    block.insns = [insn for n, insn in enumerate(block.insns) if n not in gone]
+
+
+def _without_moves(block: Block, temporary: frozenset[int]) -> None:
+    """Compute a value in the register that it is moved to."""
+    out: list[Insn] = []
+    for insn in block.insns:
+        moves = insn.exec in _MOVES and not insn.guard and insn.a in temporary
+        maker = _maker(out, insn.a, insn.d) if moves else None
+        if maker is None:
+            out.append(insn)
+        else:
+            maker.d = insn.d
+    block.insns = out
+
+
+def _maker(insns: list[Insn], value: int, target: int) -> Insn | None:
+    """The instruction that computes `value`, if it can write `target` instead."""
+    for insn in reversed(insns[-_MOVE_WINDOW:]):
+        if computes(insn, value):
+            return None if insn.guard else insn
+        if mentions(insn, target) or mentions(insn, value):
             return None
     return None
 
 
-# Machine instructions that debug code always writes in a row, done as one.
-#
-# `-G` code computes the address of every array element anew: sign-extend the index, shift it by the
-# element's size, add the base. The intermediate registers are written once and read once, so that
-# one instruction in place of three leaves nothing behind that is missed.
+def _without_negation(block: Block, temporary: frozenset[int]) -> None:
+    """Turn `not.pred q, p; @q bra` into a branch on the negated p."""
+    end, last = block.end, block.insns[-1] if block.insns else None
+    if last is None or end.kind != BRANCH or end.guard - 1 not in temporary:
+        return
+    if last.exec == "not_pred" and last.d == end.guard - 1 and not last.guard:
+        end.guard, end.negate = last.a + 1, 1 - end.negate
+        block.insns = block.insns[:-1]
 
-_REGISTER = re.compile(r"%\w+")
-_BANK = 3
 
+def fuse_indices(insns: list[Insn], temporary: frozenset[int]) -> list[Insn]:
+    """Replace each index computation of a block by one instruction.
 
-def passing(f: Function, at: dict[str, int]) -> frozenset[int]:
-    """The registers, by their place, that one instruction writes and one reads; `at` maps names
-    to places.
+    Args:
+        insns: the instructions of the block.
+        temporary: the registers that one instruction writes and one other reads.
     """
-    seen: Counter[str] = Counter()
-    for i in f.body:
-        seen.update(_REGISTER.findall(" ".join(i.operands)))
-        if i.guard is not None:
-            seen[i.guard[0]] += 1
-    return frozenset(at[name] for name, times in seen.items() if times == 2 and name in at)
-
-
-def fused(codes: list[Code], brief: frozenset[int]) -> list[Code]:
-    """The block's instructions with each index computation as one; `brief` are registers that hold
-    a value from one instruction to one other.
-    """
-    out: list[Code] = []
-    for code in codes:
-        out.append(code)
-        if code.exec == "cvta_shared_u64" and len(out) > 1:
-            out[-2:] = _without_move(out[-2], code, brief)
-        elif code.exec == "add_u64" and len(out) > 2:
-            out[-3:] = _indexed(out[-3], out[-2], code, brief)
+    out: list[Insn] = []
+    for insn in insns:
+        out.append(insn)
+        if insn.exec == "cvta_shared_u64" and len(out) > 1:
+            out[-2:] = _without_move(out[-2], insn, temporary)
+        elif insn.exec == "add_u64" and len(out) > 2:
+            out[-3:] = _fused_index(out[-3], out[-2], insn, temporary)
     return out
 
 
-def _without_move(move: Code, code: Code, brief: frozenset[int]) -> list[Code]:
-    """A variable's address made generic: mov, cvta."""
-    direct = move.exec == "mov_b64" and move.d == code.a and code.a in brief
-    if not direct or move.guard or code.guard:
-        return [move, code]
-    code.a = move.a
-    return [code]
+def _without_move(move: Insn, insn: Insn, temporary: frozenset[int]) -> list[Insn]:
+    """Fuse mov and cvta, which make a variable's address generic."""
+    direct = move.exec == "mov_b64" and move.d == insn.a and insn.a in temporary
+    if not direct or move.guard or insn.guard:
+        return [move, insn]
+    insn.a = move.a
+    return [insn]
 
 
-def _indexed(extend: Code, shift: Code, add: Code, brief: frozenset[int]) -> list[Code]:
-    """base + (index << constant), the index sign-extended: cvt, shl, add."""
+def _fused_index(extend: Insn, shift: Insn, add: Insn, temporary: frozenset[int]) -> list[Insn]:
+    """Fuse cvt, shl and add, which compute base + (index << constant)."""
     whole = [extend, shift, add]
     base = add.a if add.b == shift.d else add.b
     fits = (
@@ -219,91 +209,103 @@ def _indexed(extend: Code, shift: Code, add: Code, brief: frozenset[int]) -> lis
         and shift.a == extend.d
         and shift.b & _BANK == CONSTANTS
         and (shift.d in (add.a, add.b) and base != shift.d)
-        and {extend.d, shift.d} <= brief
-        and not any(code.guard for code in whole)
+        and {extend.d, shift.d} <= temporary
+        and not any(insn.guard for insn in whole)
     )
-    return [Code("fused_index", add.d, extend.a, shift.b, base, pc=add.pc)] if fits else whole
+    return [Insn("fused_index", add.d, extend.a, shift.b, base, pc=add.pc)] if fits else whole
 
 
-_BANK = 3
-_MOVES = {"mov_b16": 16, "mov_b32": 32, "mov_b64": 64}
-_SHARED_BASE = 0x020000000000
-_PEEPHOLE_LONGEST_WAY = 16
-"""How many instructions a move looks back for what computed its value."""
+def index_accesses(
+    insns: Sequence[Insn], temporary: frozenset[int], held: Mapping[int, Constant], zero: int
+) -> list[Insn]:
+    """Let accesses compute their own address from a constant and one or two shifted indices.
 
+    Where neighboring lanes have neighboring indices, the core need not look at each lane's address.
 
-def shorten(blocks: Sequence[Block], known: Registers, constants: ConstantBank) -> None:
-    """Shortens a function's blocks in place; the first is the entry."""
-    held = {place | CONSTANTS: constant for constant, place in constants.places.items()}
-    zero = constants.place(("bits", 4, 0, 0))
-    values: dict[int, int] = {}
-    for block in blocks:
-        for code in block.codes:
-            _make_constant(code, held, constants)
-        _put_constants(block, known, values if block is blocks[0] else dict(values))
-        _without_moves(block, known.brief)
-        _without_negation(block, known.brief)
-        block.codes = indexed(block.codes, known.brief, held, zero)
-
-
-def _make_constant(code: Code, held: dict[int, Constant], constants: ConstantBank) -> None:
-    """A shared variable's generic address is a constant of the launch like the variable's own."""
-    what, width, symbol, add = held.get(code.a, ("", 0, "", 0))
-    if code.exec == "cvta_shared_u64" and what == "symbol":
-        constant = (what, width, symbol, add + _SHARED_BASE)
-        code.exec, code.a = "mov_b64", constants.place(constant)
-        held[code.a] = constant
-
-
-def _put_constants(block: Block, known: Registers, values: dict[int, int]) -> None:
-    """Registers that a move gives a constant, and that nothing else writes, are read as it.
-    `values`: those of the entry block, which runs before all others; filled in.
+    Args:
+        insns: the instructions of the block.
+        temporary: the registers that one instruction writes and one other reads.
+        held: the constants of the bank by reference.
+        zero: the reference of a constant 0.
     """
-    passed: dict[int, int] = {}
-    gone: set[int] = set()
-    for n, code in enumerate(block.codes):
-        for name in sources(code) or "":
-            place = getattr(code, name)
-            if place in values:
-                setattr(code, name, values[place])
-                if place in passed:
-                    gone.add(passed.pop(place))
-        moves = code.exec in _MOVES and not code.guard and code.d in known.settled
-        if moves and code.a & _BANK == CONSTANTS:
-            values[code.d] = code.a
-            if code.d in known.brief:
-                passed[code.d] = n
-    block.codes = [code for n, code in enumerate(block.codes) if n not in gone]
+    out: list[Insn] = []
+    for insn in insns:
+        out.append(insn)
+        if insn.exec not in _ACCESSES or insn.mode != 8 or abs(insn.imm) >= _MAX_DISPLACEMENT:
+            continue
+        last = _index(out, len(out) - 1, insn.a, temporary)
+        if last is None:
+            continue
+        first = None if _constant(out[last].c) else _index(out, last, out[last].c, temporary)
+        if _constant(out[last].c if first is None else out[first].c):
+            _combine(out, last, first, held, zero)
+    return out
 
 
-def _without_moves(block: Block, brief: frozenset[int]) -> None:
-    """What is computed only to be moved is computed where it is moved to."""
-    out: list[Code] = []
-    for code in block.codes:
-        moves = code.exec in _MOVES and not code.guard and code.a in brief
-        maker = _maker(out, code.a, code.d) if moves else None
-        if maker is None:
-            out.append(code)
-        else:
-            maker.d = code.d
-    block.codes = out
+def _constant(place: int) -> bool:
+    return place & _BANK == CONSTANTS
 
 
-def _maker(codes: list[Code], value: int, target: int) -> Code | None:
-    """The instruction that computes `value`, when it could write `target` in its place."""
-    for code in reversed(codes[-_PEEPHOLE_LONGEST_WAY:]):
-        if makes(code, value):
-            return None if code.guard else code
-        if mentions(code, target) or mentions(code, value):
+def _combine(
+    out: list[Insn], last: int, first: int | None, held: Mapping[int, Constant], zero: int
+) -> None:
+    """Combine the access that `out` ends with and its index computations in one instruction."""
+    insn, near, far = out[-1], out[last], None if first is None else out[first]
+    shifts = _shift(held, near), 0 if far is None else _shift(held, far)
+    if None in shifts:
+        return
+    outer, inner = shifts[1] or 0, shifts[0] or 0
+    insn.exec, insn.e = _ACCESSES[insn.exec], insn.a
+    insn.a, insn.b = near.a, zero if far is None else far.a
+    insn.c = near.c if far is None else far.c
+    insn.imm = insn.imm << 16 | outer << 8 | inner
+    for n in (last, first):
+        if n is not None:
+            del out[n]
+
+
+def _shift(held: Mapping[int, Constant], insn: Insn) -> int | None:
+    """The constant by which an index computation shifts; None when it is not known."""
+    what, _, value, _ = held.get(insn.b, ("", 0, 0, 0))
+    return value if what == "bits" and isinstance(value, int) and value < 32 else None
+
+
+def _index(out: Sequence[Insn], end: int, place: int, temporary: frozenset[int]) -> int | None:
+    """The position before `end` of the index computation that writes `place`.
+
+    Returns None unless its operands keep their values until the access that `out` ends with.
+    """
+    if place not in temporary:
+        return None
+    for n in range(end - 1, max(end - _ADDRESS_WINDOW, -1), -1):
+        insn = out[n]
+        if insn.exec == "fused_index" and insn.d == place:
+            kept = all(not may_write(c, p) for c in out[n + 1 : -1] for p in (insn.a, insn.c))
+            return n if kept and not insn.guard else None
+        if may_write(insn, place):
             return None
     return None
 
 
-def _without_negation(block: Block, brief: frozenset[int]) -> None:
-    """`not.pred q, p; @q bra` branches on p, the other way round."""
-    end, last = block.end, block.codes[-1] if block.codes else None
-    if last is None or end.kind != BRANCH or end.guard - 1 not in brief:
-        return
-    if last.exec == "not_pred" and last.d == end.guard - 1 and not last.guard:
-        end.guard, end.negate = last.a + 1, 1 - end.negate
-        block.codes = block.codes[:-1]
+def sources(insn: Insn) -> str | None:
+    """The fields that name the registers that an instruction reads; None when not known."""
+    return next((fields for names, fields in _SOURCES if names.fullmatch(insn.exec)), None)
+
+
+def computes(insn: Insn, place: int) -> bool:
+    """Whether a listed instruction writes this register."""
+    return insn.d == place and insn.exec not in _STORES and sources(insn) is not None
+
+
+def may_write(insn: Insn, place: int) -> bool:
+    """Whether an instruction may write this register."""
+    if insn.exec in _STORES:
+        return place == insn.e
+    if sources(insn) is not None:
+        return place in (insn.d, insn.e)
+    return mentions(insn, place)
+
+
+def mentions(insn: Insn, place: int) -> bool:
+    """Whether an instruction names this register, its guard included."""
+    return place in (insn.d, insn.a, insn.b, insn.c, insn.e, insn.guard - 1)

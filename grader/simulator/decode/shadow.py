@@ -1,11 +1,12 @@
-"""What is added to a function whose registers may be read before they are written.
+"""Add the instructions that detect reads of undefined registers and local variables.
 
-Each register that may hold nothing yet gets a shadow, a predicate that says which lanes it is
-defined in. Moves, selections, packing and shuffles carry shadows along; whatever else reads a
-register is a use, and a lane that uses what nobody gave it is reported there. Then it counts as
-defined, so that one mistake is told once. Stores of a vector with a defined element, stores to
-local memory and arguments that a callee may leave alone are no uses: programs copy what they do
-not look at.
+Each register that may be undefined gets a shadow, a predicate that holds the lanes in which it is
+defined. Moves, selections, packing and shuffles copy shadows. Any other instruction that reads the
+register is a use, and a lane that uses an undefined value is reported there. The register then
+counts as defined, so that each mistake is reported once.
+
+Not uses are a store of a vector with a defined element, a store to local memory, and an argument
+that a callee may ignore: programs copy values that they never use.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.simulator.decode.dataflow import (
-    Depot,
+    LocalAccesses,
     Piece,
-    carries,
-    handed_over,
+    copies_value,
+    maybe_undefined,
     pieces,
     sources,
     targets,
-    unwritten,
+    used_arguments,
 )
-from grader.simulator.decode.instructions import Code, coded
+from grader.simulator.decode.instructions import Insn, make_insn
 from grader.simulator.decode.memory import GENERIC, LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.operands import Operands, address, vector
 from grader.simulator.decode.sync import SHUFFLES
@@ -31,80 +32,91 @@ from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _ACCESSES = frozenset(("shadow_load", "shadow_store"))
-"""What stands beside accesses to local memory; their guards are as other instructions'."""
+"""The instructions that accompany accesses to local memory; they have guards of their own."""
+
 _BYTES = 8
-"""Of a shadow: one bit a lane, and where in local memory it comes from."""
+"""The size of a shadow: one bit a lane, and the place in local memory that it comes from."""
 
 
-def shadows(
-    f: Function, o: Operands, suspects: list[str], functions: Mapping[str, Function], depots: bool
+def make_shadows(
+    f: Function,
+    o: Operands,
+    shadowed: list[str],
+    functions: Mapping[str, Function],
+    has_locals: bool,
 ) -> Shadows | None:
-    """The shadows of a function, in registers of its file; None when it needs none. The PTX
-    types of those that may be undefined are added to `suspects`. `depots`: whether any function
-    of the kernel has local memory.
+    """The shadows of a function, in registers of its file.
+
+    Args:
+        f: the function.
+        o: its operands.
+        shadowed: the PTX types of all registers with a shadow; those of this function are added.
+        functions: the functions of the kernel by name.
+        has_locals: whether any function of the kernel has variables in local memory.
+
+    Returns None when the function needs no shadows.
     """
-    first, depot = unwritten(f), Depot(f) if depots else None
-    if not first and not (depot and depot.accesses):
+    undefined, local = maybe_undefined(f), LocalAccesses(f) if has_locals else None
+    if not undefined and not (local and local.accesses):
         return None
-    return Shadows(f, first, o, suspects, handed_over(f, functions), depot)
+    return Shadows(f, undefined, o, shadowed, used_arguments(f, functions), local)
 
 
 class Shadows:
-    """The instructions beside those of one function."""
+    """Makes the shadow instructions of one function."""
 
     def __init__(
         self,
         f: Function,
-        first: frozenset[str],
+        undefined: frozenset[str],
         o: Operands,
-        suspects: list[str],
-        handed: frozenset[Piece],
-        depot: Depot | None,
+        shadowed: list[str],
+        used_arguments: frozenset[Piece],
+        local: LocalAccesses | None,
     ) -> None:
-        self.o, self.handed, self.library = o, handed, f.library
-        self.reached = depot.accesses if depot else frozenset()
-        self.fixed = depot.fixed if depot else frozenset()
-        self.moves = frozenset(id(i) for i in f.body if carries(i)) | (
-            depot.packs if depot else frozenset()
+        self.o, self.used_arguments, self.library = o, used_arguments, f.library
+        self.accesses = local.accesses if local else frozenset()
+        self.uniform = local.uniform if local else frozenset()
+        self.moves = frozenset(id(i) for i in f.body if copies_value(i)) | (
+            local.packs if local else frozenset()
         )
         self.true = o.source("1", 0)
         self.at: dict[str, int] = {}
         self.number: dict[str, int] = {}
-        for name in sorted(
-            _reached(f, first | (depot.loaded if depot else frozenset()), self.moves)
-        ):
-            self.at[name] = o.registers.more(_BYTES)
-            self.number[name] = len(suspects)
-            suspects.append(f.registers[name])
-        self.scratch = o.registers.more(_BYTES)
+        undefined |= local.loaded if local else frozenset()
+        for name in sorted(_may_hold(f, undefined, self.moves)):
+            self.at[name] = o.registers.allocate(_BYTES)
+            self.number[name] = len(shadowed)
+            shadowed.append(f.registers[name])
+        self.scratch = o.registers.allocate(_BYTES)
 
-    def before(self, i: Instruction, pc: int) -> list[Code]:
-        """The checks of what `i` uses, and the shadows of what it writes; they run before it."""
+    def before(self, i: Instruction, pc: int) -> list[Insn]:
+        """The checks of what `i` uses and the shadows of what it writes, which run before it."""
         written = [name for name in targets(i) if name in self.at]
         moves = id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
-        codes = list(self.checks(i, used))
-        if id(i) in self.reached:
-            codes += self.accessed(i)
+        insns = list(self.checks(i, used))
+        if id(i) in self.accesses:
+            insns += self.local_access(i)
         else:
-            codes += self.carried(i, written) if moves else self.given(written)
-        for code in codes:
-            code.flag |= (i.library or self.library) and code.exec == "shadow_check"
+            insns += self.copied(i, written) if moves else self.defined(written)
+        for insn in insns:
+            insn.flag |= (i.library or self.library) and insn.exec == "shadow_check"
         if i.guard is not None:
             guard, negate = self.o.predicate(i.guard[0]) + 1, int(i.guard[1])
-            for code in codes:
-                if code.exec in _ACCESSES:
-                    code.guard, code.negate = guard, negate
+            for insn in insns:
+                if insn.exec in _ACCESSES:
+                    insn.guard, insn.negate = guard, negate
                 else:
-                    code.imm = guard | negate << 32
+                    insn.imm = guard | negate << 32
             if i.guard[0] in self.at:
-                codes.insert(0, self.check(i.guard[0]))
-        for code in codes:
-            code.pc = pc
-        return codes
+                insns.insert(0, self.check(i.guard[0]))
+        for insn in insns:
+            insn.pc = pc
+        return insns
 
-    def checks(self, i: Instruction, used: list[str]) -> Iterator[Code]:
-        """A check of each register that `i` uses; what a store may copy unseen is left out."""
+    def checks(self, i: Instruction, used: list[str]) -> Iterator[Insn]:
+        """A check of each register that `i` uses, except for what a store only copies."""
         parts = i.op.split(".")
         if parts[0] == "call":
             used = [name for name in used if name == i.operands[0]]
@@ -116,41 +128,45 @@ class Shadows:
         values = vector(i.operands[1])
         space = space_of(parts)
         if space == PARAM:
-            yield from (self.check(v) for v, p in pieces(i) if v in self.at and p in self.handed)
+            yield from (
+                self.check(v) for v, p in pieces(i) if v in self.at and p in self.used_arguments
+            )
             return
         if space == LOCAL or any(v not in self.at for v in values):
             return
         if len(values) == 1:
-            code = self.check(values[0])
+            insn = self.check(values[0])
         else:
             shadow = [self.at[v] for v in values]
             yield self.any(self.scratch, shadow)
-            code = self.check(values[0])
-            code.a = self.scratch
+            insn = self.check(values[0])
+            insn.a = self.scratch
         if space == GENERIC:
-            code.c, code.mode = self.address(i.operands[0])
-        yield code
+            insn.c, insn.mode = self.address(i.operands[0])
+        yield insn
 
     def address(self, text: str) -> tuple[int, int]:
-        """The register that holds a store's generic address, and 8, its bytes; or 0, 0."""
+        """The register with a store's generic address and its 8 bytes; (0, 0) if there is none."""
         base, _ = address(text)
         return (self.o.registers.at[base], 8) if self.o.registers.width.get(base) == 8 else (0, 0)
 
-    def check(self, name: str) -> Code:
-        return Code("shadow_check", a=self.at[name], b=self.number[name])
+    def check(self, name: str) -> Insn:
+        """The check that a register is defined."""
+        return Insn("shadow_check", a=self.at[name], b=self.number[name])
 
-    def given(self, written: list[str]) -> list[Code]:
-        return [Code("shadow_copy", self.at[name], self.true) for name in written]
+    def defined(self, written: list[str]) -> list[Insn]:
+        """The shadows of registers that an instruction defines in all its lanes."""
+        return [Insn("shadow_copy", self.at[name], self.true) for name in written]
 
-    def carried(self, i: Instruction, written: list[str]) -> list[Code]:
-        """The shadows of what a moving instruction writes, made from its sources' ones."""
+    def copied(self, i: Instruction, written: list[str]) -> list[Insn]:
+        """The shadows of what a moving instruction writes, from those of its sources."""
         head = i.op.split(".")[0]
         if head == "selp":
             a, b, p = i.operands[1:4]
             chosen = [self.check(p)] if p in self.at else []
             at = self.o.predicate(p)
             return chosen + [
-                Code("shadow_select", self.at[d], self.of(a), self.of(b), at) for d in written
+                Insn("shadow_select", self.at[d], self.of(a), self.of(b), at) for d in written
             ]
         if head == "shfl":
             return self.shuffled(i, written)
@@ -158,8 +174,8 @@ class Shadows:
         parts = [self.of(v) for v in given]
         return [self.any(self.at[d], parts) for d in written]
 
-    def accessed(self, i: Instruction) -> Iterator[Code]:
-        """The shadow of local memory beside a load from it, or a store to it."""
+    def local_access(self, i: Instruction) -> Iterator[Insn]:
+        """The shadow instructions of a load from local memory, or a store to it."""
         parts = i.op.split(".")
         load = parts[0] != "st"
         values, where = i.operands if load else i.operands[::-1]
@@ -169,7 +185,7 @@ class Shadows:
         for k, name in enumerate(vector(values)):
             if load and name not in self.at:
                 continue
-            yield Code(
+            yield Insn(
                 "shadow_load" if load else "shadow_store",
                 self.of(name),
                 a,
@@ -177,39 +193,40 @@ class Shadows:
                 size=size,
                 space=space_of(parts),
                 mode=mode,
-                flag=int(base in self.fixed),
+                flag=int(base in self.uniform),
             )
 
-    def any(self, d: int, parts: list[int]) -> Code:
-        """Defined where one of up to four parts is: what is made of them may be used in part."""
-        return coded("shadow_any", d, (parts + parts[:1] * 3)[:4])
+    def any(self, d: int, parts: list[int]) -> Insn:
+        """Defined where one of up to four parts is: the whole may be used in part."""
+        return make_insn("shadow_any", d, (parts + parts[:1] * 3)[:4])
 
-    def shuffled(self, i: Instruction, written: list[str]) -> list[Code]:
-        """A lane is as defined as the lane that it reads; the second target, whether there is
-        such a lane, always is.
+    def shuffled(self, i: Instruction, written: list[str]) -> list[Insn]:
+        """The shadows of a shuffle: a lane is as defined as the lane that it reads.
+
+        The second target, whether there is such a lane, is always defined.
         """
         lane, clamp = i.operands[2:4]
-        codes = [self.check(n) for n in (lane, clamp) if n in self.at]
+        insns = [self.check(n) for n in (lane, clamp) if n in self.at]
         value, *inside = targets(i)
-        codes += self.given([n for n in inside if n in self.at])
+        insns += self.defined([n for n in inside if n in self.at])
         if value in self.at:
             refs = (self.of(i.operands[1]), self.o.source(lane, 4), self.o.source(clamp, 4))
             mode = SHUFFLES.index(next(p for p in i.op.split(".") if p in SHUFFLES))
-            codes.append(Code("shadow_shuffle", self.at[value], *refs, mode=mode))
-        return codes
+            insns.append(Insn("shadow_shuffle", self.at[value], *refs, mode=mode))
+        return insns
 
     def of(self, text: str) -> int:
-        """The shadow of an operand; what has none is defined in all lanes."""
+        """The shadow of an operand; an operand without one is defined in all lanes."""
         return self.at.get(text, self.true)
 
 
-def _reached(f: Function, first: frozenset[str], moving: frozenset[int]) -> set[str]:
-    """The registers that the value of one of `first` may be handed on to, and these."""
+def _may_hold(f: Function, undefined: frozenset[str], moving: frozenset[int]) -> set[str]:
+    """The registers that may hold a value of the `undefined` ones, and these."""
     moves = [(targets(i), sources(i)) for i in f.body if id(i) in moving]
-    found, before = set(first), 0
-    while len(found) != before:
-        before = len(found)
+    names, before = set(undefined), 0
+    while len(names) != before:
+        before = len(names)
         for to, given in moves:
-            if not found.isdisjoint(given):
-                found.update(name for name in to if name in f.registers)
-    return found
+            if not names.isdisjoint(given):
+                names.update(name for name in to if name in f.registers)
+    return names

@@ -1,8 +1,8 @@
-"""Decoding atomics and what the lanes of a warp do together."""
+"""Decode atomics and the instructions that the lanes of a warp execute together."""
 
 from __future__ import annotations
 
-from grader.simulator.decode.instructions import Code, Known, NotSimulated
+from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import RELEASE, base_of, scope_of, space_of
 from grader.simulator.decode.operands import OperandError, Operands
 from grader.simulator.ptx.model import TYPE_BYTES
@@ -13,17 +13,19 @@ _TYPES = {"u": 0, "b": 0, "s": 1, "f": 2}
 _FLOAT_TYPES = {"bf16": 3, "f16x2": 4, "bf16x2": 5}
 
 
-def op_atom(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_atom(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode an atomic that returns the old value."""
     return _atomic(op, operands[0], operands[1:], o)
 
 
-def op_red(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_red(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a reduction: an atomic without a result."""
     if "async" in op:
         raise NotSimulated(op)
     return _atomic(op, "_", operands, o)
 
 
-def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Code]:
+def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn]:
     parts = op.split(".")
     kind = parts[-1]
     what = next((p for p in parts[1:] if p in ATOMICS), None)
@@ -52,7 +54,7 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Code
         raise OperandError("cas without a new value")
     e = ATOMICS.index(what) | kind_code << 8 | int(returns) << 16
     return [
-        Code(
+        Insn(
             "atom",
             d,
             ref,
@@ -70,17 +72,19 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Code
     ]
 
 
-def op_shfl(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_shfl(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a shuffle."""
     parts = op.split(".")
     mode = SHUFFLES.index(next(p for p in parts if p in SHUFFLES))
     d, _, p = operands[0].partition("|")
     a, b, c = (o.source(x, 4) for x in operands[1:4])
     has = bool(p) and p.strip() != "_"
     e = o.predicate(p.strip()) if has else 0
-    return [Code("shfl_b32", o.register(d.strip(), 4), a, b, c, e, flag=int(has), mode=mode)]
+    return [Insn("shfl_b32", o.register(d.strip(), 4), a, b, c, e, flag=int(has), mode=mode)]
 
 
-def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a vote."""
     parts = op.split(".")
     mode = ("all", "any", "uni", "ballot").index(
         next(p for p in parts if p in ("all", "any", "uni", "ballot"))
@@ -89,7 +93,7 @@ def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     source = operands[1]
     member = o.source(operands[2], 4) if len(operands) > 2 else o.source("0xffffffff", 4)
     return [
-        Code(
+        Insn(
             "vote",
             d,
             o.predicate(source.lstrip("! ")),
@@ -100,7 +104,8 @@ def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Cod
     ]
 
 
-def op_match(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_match(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode match."""
     parts = op.split(".")
     width = TYPE_BYTES[parts[-1]]
     d, _, p = operands[0].partition("|")
@@ -108,7 +113,7 @@ def op_match(op: str, operands: list[str], o: Operands, known: Known) -> list[Co
     e = o.predicate(p.strip()) if has else 0
     a, member = o.source(operands[1], width), o.source(operands[2], 4)
     return [
-        Code(
+        Insn(
             "match",
             o.register(d.strip(), 4),
             a,
@@ -121,7 +126,8 @@ def op_match(op: str, operands: list[str], o: Operands, known: Known) -> list[Co
     ]
 
 
-def op_redux(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_redux(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode redux: a reduction across lanes."""
     parts = op.split(".")
     modes = ("add", "min", "max", "and", "or", "xor")
     if parts[-1] not in ("u32", "s32", "b32"):
@@ -129,16 +135,17 @@ def op_redux(op: str, operands: list[str], o: Operands, known: Known) -> list[Co
     mode = modes.index(next(p for p in parts if p in modes))
     a, member = o.source(operands[1], 4), o.source(operands[2], 4)
     return [
-        Code(
+        Insn(
             "redux", o.register(operands[0], 4), a, member, flag=int(parts[-1] == "s32"), mode=mode
         )
     ]
 
 
-def op_elect(op: str, operands: list[str], o: Operands, known: Known) -> list[Code]:
+def op_elect(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode elect: the choice of one lane."""
     d, _, p = operands[0].partition("|")
     has = d.strip() != "_"
     target = o.register(d.strip(), 4) if has else 0
     return [
-        Code("elect", target, b=o.source(operands[1], 4), e=o.predicate(p.strip()), flag=int(has))
+        Insn("elect", target, b=o.source(operands[1], 4), e=o.predicate(p.strip()), flag=int(has))
     ]

@@ -1,27 +1,28 @@
-"""From the core's raw reports to findings: what, where, and how to mend it."""
+"""Turn the raw reports of one launch into findings: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import Any
 
 from grader.compile.program import Parameter
-from grader.launch import Array, Dim3, Finding, Launch
+from grader.launch import Array, Finding, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.messages import (
-    barriers,
-    beside_the_block,
-    memory,
-    negative_elements,
-    stops,
-    undefined,
+    abort_finding,
+    barrier_finding,
+    memory_finding,
+    signed_parameter_hint,
+    tile_size_hint,
+    undefined_finding,
 )
-from grader.simulator.diagnose.races import Gap, ProgramOrder, hazards
+from grader.simulator.diagnose.races import Gap, ProgramOrder, race_finding
 from grader.simulator.diagnose.reports import (
     ACROSS_BLOCKS,
     IN_FLIGHT,
@@ -34,15 +35,22 @@ from grader.simulator.diagnose.reports import (
     WITHIN_WARP,
     Report,
     Target,
+    index_of,
 )
-from grader.simulator.diagnose.variables import LocalVariables, used_local, with_value
-from grader.simulator.ptx.names import Shape, declared_shape, element_bytes, is_one, plain_name
+from grader.simulator.diagnose.variables import LocalVariables, initialized_declaration, used_local
+from grader.simulator.ptx.source_map import (
+    Shape,
+    declared_shape,
+    element_bytes,
+    is_scalar,
+    plain_name,
+)
 
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
 
 class Explainer:
-    """Turns the raw reports of one launch into findings, with the student's own words."""
+    """Explains the raw reports of one launch in the names and lines of the source."""
 
     def __init__(
         self, image: Image, launch: Launch, raw: Raw, source: str, file: str,
@@ -52,59 +60,62 @@ class Explainer:
         self.source, self.file, self.parameters = source, file, parameters
         self.lines = source.split("\n")
         self.order = ProgramOrder(image)
-        self.line_of = _lines(image)
-        self.crowded: frozenset[tuple[int, bool]] = frozenset()
-        self.strayed: frozenset[tuple[int, str]] = frozenset()
+        self.line_of = _source_lines(image)
+        self.contended: frozenset[tuple[int, bool]] = frozenset()
+        self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
 
     @cached_property
     def locals(self) -> LocalVariables:
+        """The local variables that the module's debug sections describe."""
         return LocalVariables(self.image.sections)
 
     @cached_property
-    def signs(self) -> str:
-        return negative_elements(self.parameters, self.launch)
+    def sign_hint(self) -> str:
+        """What may make an index of this launch negative; empty if nothing is known."""
+        return signed_parameter_hint(self.parameters, self.launch)
 
     def findings(self) -> tuple[Finding, ...]:
-        """Alike ones folded; errors first, then by line."""
-        reports = wide([self.report(r) for r in self.raw.reports])
-        self.crowded = self.writes_of_several(reports)
-        self.strayed = frozenset((r.pc, r.target.name) for r in reports if r.kind == c.INVALID)
-        found = [self.finding(r) for r in reports if not self.explained(r, reports)]
-        return fold(found)
+        """The findings, equal ones folded; errors first, then by line."""
+        reports = _without_warp_level([self._report(r) for r in self.raw.reports])
+        self.contended = self._contended_stores(reports)
+        self.out_of_bounds = frozenset(
+            (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
+        )
+        return fold(self._finding(r) for r in reports if not _follows_from_race(r, reports))
 
-    def report(self, r: Any) -> Report:
+    def _report(self, r: Any) -> Report:
         pc, pc2, flags = int(r["pc"]), int(r["pc2"]), int(r["flags"])
         return Report(
             int(r["kind"]),
             flags,
             pc,
             pc2,
-            self.line(pc),
-            self.line(pc2),
+            self._line(pc),
+            self._line(pc2),
             int(r["count"]),
             int(r["size"]),
             int(r["extra"]),
             int(r["address"]),
-            self.target(r),
-            _unravel(int(r["block"]), self.launch.grid),
-            _unravel(int(r["thread"]), self.launch.block),
-            _unravel(int(r["block2"]), self.launch.grid),
-            _unravel(int(r["thread2"]), self.launch.block),
+            self._target(r),
+            index_of(int(r["block"]), self.launch.grid),
+            index_of(int(r["thread"]), self.launch.block),
+            index_of(int(r["block2"]), self.launch.grid),
+            index_of(int(r["thread2"]), self.launch.block),
         )
 
-    def line(self, pc: int) -> int:
+    def _line(self, pc: int) -> int:
         return self.line_of[pc] if pc < len(self.line_of) else 0
 
-    def text(self, line: int) -> str:
+    def _text(self, line: int) -> str:
         return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
 
-    def target(self, r: Any) -> Target:
+    def _target(self, r: Any) -> Target:
         space, offset = int(r["space"]), int(r["address"])
         if int(r["kind"]) == c.ASSERTION:
-            return self.condition(int(r["buffer"]), offset)
+            return self._condition(int(r["buffer"]), offset)
         if int(r["kind"]) == c.UNDEFINED:
-            stored = self.stored(int(r["extra"]) - 1, offset) if int(r["extra"]) else None
-            return stored or self.register(int(r["pc"]), int(r["buffer"]))
+            stored = self._stored(int(r["extra"]) - 1, offset) if int(r["extra"]) else None
+            return stored or self._register(int(r["pc"]), int(r["buffer"]))
         if offset >= 1 << 63:
             offset -= 1 << 64
         if space == SHARED:
@@ -119,48 +130,47 @@ class Explainer:
             return _allocation(offset, int(r["extra"]))
         return Target(SPACE_NAMES.get(space, ""), "", "", "", offset, 0)
 
-    def condition(self, number: int, offset: int) -> Target:
-        """The text of a failed assertion's condition, which the compiler put into a variable."""
-        held = self.raw.buffers[number].data if number < len(self.raw.buffers) else b""
-        text = bytes(held[offset : offset + 200]).split(b"\0")[0].decode(errors="replace")
+    def _condition(self, number: int, offset: int) -> Target:
+        """The condition of a failed assertion, which the compiler keeps as text in a variable."""
+        data = self.raw.buffers[number].data if number < len(self.raw.buffers) else b""
+        text = bytes(data[offset : offset + 200]).split(b"\0")[0].decode(errors="replace")
         return Target("global", "", text, "", offset, 0)
 
-    def register(self, pc: int, number: int) -> Target:
-        """The local variable in a register, as far as the source tells; its extent is what would
-        declare it with a value.
-        """
-        held = used_local(self.source, self.line(pc), (self.image.suspects or [])[number])
-        name, cure = (held.name, held.declaration) if held else ("", "")
-        return Target("local", name, name, cure, 0, 0)
+    def _register(self, pc: int, number: int) -> Target:
+        """The local variable in a register, if the source shows which one it is."""
+        kind = (self.image.shadowed or [])[number]
+        variable = used_local(self.source, self._line(pc), kind)
+        name, declaration = (variable.name, variable.declaration) if variable else ("", "")
+        return Target("local", name, name, declaration, 0, 0)
 
-    def stored(self, function: int, offset: int) -> Target | None:
-        """The local variable that lies at a byte of a function's stack frame, if the debug sections
-        name it; its extent as in `register`.
-        """
-        for depot, start in self.image.functions[function].depots.items():
-            if (held := self.locals.at(depot, offset - start)) is not None:
-                element = self.locals.element(held, offset - start)
-                cure = with_value(held.name, held.kind, held.extent, self.text(held.line))
-                return Target("local", held.name, element, cure, offset, held.bytes)
+    def _stored(self, function: int, offset: int) -> Target | None:
+        """The local variable at a byte of a function's frame, if the debug sections name it."""
+        for frame, start in self.image.functions[function].local_offsets.items():
+            if (v := self.locals.at(frame, offset - start)) is not None:
+                element = self.locals.element(v, offset - start)
+                declaration = initialized_declaration(v.name, v.kind, v.extent, self._text(v.line))
+                return Target("local", v.name, element, declaration, offset, v.bytes)
         return None
 
     def shared(self, offset: int) -> Target:
-        held = self.raw.shared.at(offset)
-        if held is None:
+        """The shared variable at an offset of the window, or the nearest one before it."""
+        placed = self.raw.shared.at(offset)
+        if placed is None:
             return Target("shared", "", "", "", offset, 0)
-        name, at, dynamic = plain_name(held.name), offset - held.offset, held.dynamic
-        if is_one(self.source, name):
-            return Target("shared", name, name, f"{held.bytes} bytes", at, held.bytes)
-        shape = declared_shape(self.source, name, held.bytes)
+        name, at, dynamic = plain_name(placed.name), offset - placed.offset, placed.dynamic
+        if is_scalar(self.source, name):
+            return Target("shared", name, name, f"{placed.bytes} bytes", at, placed.bytes)
+        shape = declared_shape(self.source, name, placed.bytes)
         item = element_bytes(self.source, name) or 4
-        shape = shape or Shape((max(held.bytes // item, 1),), item)
+        shape = shape or Shape((max(placed.bytes // item, 1),), item)
         size = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
-        size += ", all that this launch gives" if dynamic else ""
-        remark = "" if dynamic else beside_the_block(name, shape.dims, self.launch.block)
+        size += ", all that this launch provides" if dynamic else ""
+        size_hint = "" if dynamic else tile_size_hint(name, shape.dims, self.launch.block)
         element = name + shape.index(at)
-        return Target("shared", name, element, size, at, held.bytes, remark, dynamic)
+        return Target("shared", name, element, size, at, placed.bytes, size_hint, dynamic)
 
     def buffer(self, number: int, offset: int) -> Target:
+        """The argument or `__device__` variable that a buffer holds."""
         buffer = self.raw.buffers[number]
         if buffer.argument is None:
             name = plain_name(buffer.name)
@@ -171,7 +181,7 @@ class Explainer:
         assert isinstance(array, Array)
         own = self.parameters[buffer.argument : buffer.argument + 1]
         name = own[0].name if own else array.name
-        item = buffer.data.nbytes // max(1, _count(array.shape)) or 1
+        item = buffer.data.nbytes // max(1, prod(array.shape)) or 1
         return Target(
             "global",
             name,
@@ -181,47 +191,37 @@ class Explainer:
             buffer.data.nbytes,
         )
 
-    def explained(self, r: Report, all_reports: list[Report]) -> bool:
-        """A read of nothing that a race on the same variable and line accounts for."""
-        if r.kind != c.UNINIT:
-            return False
-        return any(
-            o.kind == c.RACE
-            and o.target.name == r.target.name
-            and o.target.space == r.target.space
-            and r.line in (o.line, o.line2)
-            and not o.has(SAME_VALUE)
-            for o in all_reports
-        )
-
-    def finding(self, r: Report) -> Finding:
+    def _finding(self, r: Report) -> Finding:
         if r.kind == c.RACE:
-            r, hazard = self.race(r)
-            strays = not self.strayed.isdisjoint({(r.pc, r.target.name), (r.pc2, r.target.name)})
-            found = hazards(r, hazard, self.gap(r), strays=strays)
+            r, hazard = self._race(r)
+            accesses = {(r.pc, r.target.name), (r.pc2, r.target.name)}
+            strays = not self.out_of_bounds.isdisjoint(accesses)
+            finding = race_finding(r, hazard, self._gap(r), strays=strays)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
-            found = memory(r, looped=self.order.repeats(r.pc), signs=self.signs)
+            in_loop = self.order.in_loop(r.pc)
+            finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)
         elif r.kind == c.UNDEFINED:
-            found = undefined(r)
+            finding = undefined_finding(r)
         elif r.kind in (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK):
-            found = barriers(r)
+            finding = barrier_finding(r)
         else:
-            found = stops(r)
-        other = found.other and replace(found.other, text=self.text(found.other.line))
+            finding = abort_finding(r)
+        other = finding.other and replace(finding.other, text=self._text(finding.other.line))
         return replace(
-            found,
+            finding,
             file=self.file,
             line=r.line,
-            text=self.text(r.line),
+            text=self._text(r.line),
             count=r.count,
             block=r.block,
             thread=r.thread,
             other=other,
         )
 
-    def writes_of_several(self, reports: list[Report]) -> frozenset[tuple[int, bool]]:
-        """The stores with which several threads hit one element in one round, so that no barrier
-        can order them; and for each whether they store the same value.
+    def _contended_stores(self, reports: list[Report]) -> frozenset[tuple[int, bool]]:
+        """The stores by which several threads write one element at once.
+
+        No barrier can order them. Each comes with whether the threads store the same value.
         """
         return frozenset(
             (r.pc, bool(r.has(SAME_VALUE)))
@@ -231,32 +231,49 @@ class Explainer:
             if r.has(SAME_INSTRUCTION) or not self.order.follows(r.pc, r.pc)
         )
 
-    def gap(self, r: Report) -> Gap | None:
-        """Where a barrier belongs; None where none can help."""
+    def _gap(self, r: Report) -> Gap | None:
+        """Where a barrier is missing; None where no barrier can help."""
         write = r.pc if r.has(STORE) else r.pc2
-        if (write, False) in self.crowded or (r.line == r.line2 and (write, True) in self.crowded):
+        if (write, False) in self.contended or (
+            r.line == r.line2 and (write, True) in self.contended
+        ):
             return None
-        named = self.order.named
+        named = self.order.has_partial_barriers
         if not (r.has(STORE) and r.has(OTHER_STORE)) or self.order.follows(r.pc2, r.pc):
-            return Gap(r.line2, r.line, r.pc <= r.pc2, named)
+            return Gap(r.line2, r.line, r.pc > r.pc2, named)
         if self.order.follows(r.pc, r.pc2):
-            return Gap(r.line, r.line2, r.pc2 <= r.pc, named)
+            return Gap(r.line, r.line2, r.pc2 > r.pc, named)
         return None
 
-    def race(self, r: Report) -> tuple[Report, str]:
-        """The report with the access that the program meant to come first as its partner."""
+    def _race(self, r: Report) -> tuple[Report, str]:
+        """The hazard, and the report with the access that the program orders first as partner."""
         if r.has(STORE) and r.has(OTHER_STORE):
             return r, "WAW"
         write, read = (r.pc, r.pc2) if r.has(STORE) else (r.pc2, r.pc)
-        hazard = "RAW"  # of a copy that is not waited for
+        hazard = "RAW"  # the default for an asynchronous copy that is not waited for
         if not r.has(IN_FLIGHT):
             hazard = self.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
 
 
-def wide(reports: list[Report]) -> list[Report]:
-    """Where warps race with each other, the lanes of one warp need the same barrier: their
-    reports are not told apart.
+def _follows_from_race(r: Report, reports: list[Report]) -> bool:
+    """Whether an uninitialized read follows from a race on the same variable and line."""
+    if r.kind != c.UNINIT:
+        return False
+    return any(
+        o.kind == c.RACE
+        and o.target.name == r.target.name
+        and o.target.space == r.target.space
+        and r.line in (o.line, o.line2)
+        and not o.has(SAME_VALUE)
+        for o in reports
+    )
+
+
+def _without_warp_level(reports: list[Report]) -> list[Report]:
+    """The reports with races within a warp as races of the block, where warps race too.
+
+    The lanes of a warp then need the same barrier as the warps.
     """
     if not any(r.kind == c.RACE and not r.has(UNUSUAL) for r in reports):
         return reports
@@ -264,13 +281,13 @@ def wide(reports: list[Report]) -> list[Report]:
 
 
 def _allocation(offset: int, size: int) -> Target:
-    """Memory that device malloc gave; `size` is 0 where the report does not say it."""
+    """Memory from the device's malloc; `size` is 0 when it is not known."""
     extent = f"{size} bytes" if size else "an allocation"
     return Target("global", "memory from malloc", "memory from malloc", extent, offset, size)
 
 
-def _lines(image: Image) -> list[int]:
-    """The source line of each program counter; where the compiler gives none, the last one."""
+def _source_lines(image: Image) -> list[int]:
+    """The source line of each program counter; where the compiler gives none, the line before."""
     out, last, owner = [], 0, -1
     for location, number in zip(image.locations, image.owner, strict=True):
         last = 0 if number != owner else last
@@ -283,21 +300,10 @@ def _lines(image: Image) -> list[int]:
     return out
 
 
-def _unravel(number: int, dims: Dim3) -> Dim3:
-    return number % dims[0], number // dims[0] % dims[1], number // dims[0] // dims[1]
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    out = 1
-    for n in shape:
-        out *= n
-    return out
-
-
-def fold(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One finding for each kind, place, partner and variable, with the sum of the counts."""
+def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Fold findings of the same kind, place, partner and variable into one with their sum."""
     kept: dict[object, Finding] = {}
-    for f in found:
+    for f in findings:
         partner = (f.other.line, f.other.access) if f.other else None
         key = (f.kind, f.severity, f.line, partner, f.variable, f.hazard, f.access, f.space)
         old = kept.get(key)

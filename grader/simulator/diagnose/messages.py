@@ -1,4 +1,8 @@
-"""The sentences of the simulator's findings, in compute-sanitizer's words."""
+"""The texts of the simulator's findings, except those of races.
+
+Kinds and terms are compute-sanitizer's. Each message states what is wrong, without a place, which
+the Finding has in its fields; each hint is a fix in the imperative.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from grader.compile.program import Parameter
-from grader.launch import Array, Dim3, Finding, Launch, OtherAccess
+from grader.launch import Array, Dim3, Finding, Launch, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import access_word
 from grader.simulator.diagnose.reports import (
@@ -21,46 +25,60 @@ from grader.simulator.diagnose.reports import (
     Report,
 )
 
-# What a launch tells of a mistake that the place of an access does not show: a tile of another
-# size than the block, elements that a signed type reads as negative numbers.
-
 _UNSIGNED = {"uint8": "unsigned char", "uint16": "unsigned short"}
 _SIGNED = {"uint8": frozenset({"char", "int8_t"}), "uint16": frozenset({"short", "int16_t"})}
-"""The words of C types that have as many bytes as an unsigned dtype, and a sign."""
+"""The words of signed C types that have the size of an unsigned dtype."""
+
+_NULL_PAGE = 4096
+"""Bytes: an address below this is an element of a null pointer."""
+
+_TRAPS = {
+    1: "a call through a pointer that is not a function",
+    2: "a switch jumps outside its table",
+    3: "a barrier number or thread count that the hardware does not support",
+}
 
 
-def beside_the_block(name: str, dims: tuple[int, ...], block: Dim3) -> str:
-    """What is odd about a shared array of `dims` elements in a block of `block` threads: it is
-    smaller every way, or the same number of times as large every way. Empty where nothing is: of
-    an array or a block with one extent, a tile with a halo or with padding.
+def tile_size_hint(name: str, dims: tuple[int, ...], block: Dim3) -> str:
+    """The fix for a shared array whose size does not match the block.
+
+    Args:
+        name: the array's name.
+        dims: its extents in elements, slowest first.
+        block: the block's extents in threads, x first.
+
+    Returns a text for an array that is smaller than the block in every dimension, or larger by the
+    same integer factor in every dimension. Otherwise empty: an array or block of one dimension, or
+    a tile with a halo or padding, says nothing about a mistake.
     """
     threads = tuple(reversed(block))[-len(dims) :]
     if len(dims) not in (2, 3) or min(threads) < 2:
         return ""
     smaller = all(d < t for d, t in zip(dims, threads, strict=True))
-    times = {d / t for d, t in zip(dims, threads, strict=True)}
-    larger = len(times) == 1 and all(k > 1 and k == int(k) for k in times)
+    factors = {d / t for d, t in zip(dims, threads, strict=True)}
+    larger = len(factors) == 1 and all(k > 1 and k == int(k) for k in factors)
     if not smaller and not larger:
         return ""
-    said = f"`{name}` has {_by(dims)} elements, the block {_by(threads)} threads: "
-    more = "" if smaller else ", or let each thread fill several elements"
-    return f"{said}give the tile the block's size{more}"
+    sizes = f"`{name}` has {_by(dims)} elements, but the block has {_by(threads)} threads."
+    alternative = "" if smaller else ", or let each thread fill several elements"
+    return f"{sizes} Give the tile the size of the block{alternative}."
 
 
-def negative_elements(parameters: Iterable[Parameter], launch: Launch) -> str:
-    """Which parameter's type reads elements of this launch as negative numbers that are none; empty
-    where none does.
+def signed_parameter_hint(parameters: Iterable[Parameter], launch: Launch) -> str:
+    """The fix for a parameter whose signed type reads elements of this launch as negative numbers.
+
+    Returns an empty text when there is no such parameter.
     """
-    for own, array in zip(parameters, launch.args, strict=False):
+    for parameter, array in zip(parameters, launch.args, strict=False):
         if not isinstance(array, Array) or array.data is None or array.dtype not in _UNSIGNED:
             continue
-        words = set(re.findall(r"\w+", own.type))
+        words = set(re.findall(r"\w+", parameter.type))
         half = int(np.iinfo(array.dtype).max) // 2 + 1
         if words & _SIGNED[array.dtype] and "unsigned" not in words and np.any(array.data >= half):
             return (
-                f"`{own.name}` is `{own.type}`, which is signed, and holds {array.dtype}: elements "
-                f"from {half} on are read as negative numbers; declare it with "
-                f"`{_UNSIGNED[array.dtype]}`"
+                f"`{parameter.name}` has the signed type `{parameter.type}` but holds "
+                f"{array.dtype} values: elements of {half} and above are read as negative numbers. "
+                f"Declare it with `{_UNSIGNED[array.dtype]}`."
             )
     return ""
 
@@ -69,38 +87,26 @@ def _by(extents: tuple[int, ...]) -> str:
     return " x ".join(map(str, extents))
 
 
-def memory(r: Report, *, looped: bool = False, signs: str = "") -> Finding:
-    """An access that strays, or that reads what nobody wrote; `looped`: it lies in a loop; `signs`
-    is what may have made its index negative.
+def memory_finding(r: Report, *, in_loop: bool = False, sign_hint: str = "") -> Finding:
+    """The finding of an invalid access or of a read of uninitialized memory.
+
+    Args:
+        r: the report.
+        in_loop: whether the access is in a loop.
+        sign_hint: what may have made its index negative; empty if nothing is known.
     """
-    own = access_word(r.has(STORE), r.has(ATOMIC))
     if r.kind == c.STACK:
         return Finding(
             "invalid-access",
             "error",
-            "stack overflow: calls nest without end",
+            "stack overflow: the recursion is too deep",
             space="local",
-            hint="bound the recursion, or turn it into a loop",
+            hint="Limit the depth of the recursion, or replace it with a loop.",
         )
     if r.kind == c.UNINIT:
-        what = f"read of {r.target.space} `{r.target.element}`, which no thread has written"
-        hint = (
-            f"write `{r.target.name}` before this line: load every element that is read, "
-            "with a 0 where there is no data" + (r.target.remark and f"; {r.target.remark}")
-            if r.target.space == "shared"
-            else f"`{r.target.name}` holds garbage before the kernel writes it: "
-            "assign, do not add to it"
-        )
-        return Finding(
-            "uninitialized-read",
-            "error",
-            what,
-            space=r.target.space,
-            access="read",
-            variable=r.target.name,
-            hint=hint,
-        )
-    what, hint = _stray(r, own, looped, signs)
+        return _uninitialized(r)
+    own = access_word(r.has(STORE), r.has(ATOMIC))
+    what, hint = _invalid(r, own, in_loop, sign_hint)
     return Finding(
         "invalid-access",
         "error",
@@ -112,70 +118,78 @@ def memory(r: Report, *, looped: bool = False, signs: str = "") -> Finding:
     )
 
 
-def undefined(r: Report) -> Finding:
-    """A local variable that is used before it is given a value."""
+def _uninitialized(r: Report) -> Finding:
     t = r.target
-    what = f"`{t.element}`" if t.name else "a local variable"
+    if t.space == "shared":
+        hint = (
+            f"Write `{t.name}` before this line: load every element that is read, and store 0 "
+            "where there is no data."
+        )
+        hint += f" {t.size_hint}" if t.size_hint else ""
+    else:
+        hint = f"Assign to `{t.name}` before you read it or add to it: it starts uninitialized."
     return Finding(
         "uninitialized-read",
         "error",
-        f"{what} is used before it is given a value (a local variable starts undefined)",
-        space="local",
+        f"read of {t.space} `{t.element}`, which no thread has written",
+        space=t.space,
         access="read",
         variable=t.name,
-        hint="give it a value on every path that leads here"
-        + (f"; for instance, declare it as `{t.extent}`" if t.extent else "")
-        + ("; what other threads fill has to be __shared__" if "[" in t.extent else ""),
+        hint=hint,
     )
 
 
-def _stray(r: Report, own: str, looped: bool, signs: str) -> tuple[str, str]:
+def undefined_finding(r: Report) -> Finding:
+    """The finding of a local variable that is used before it has a value."""
     t = r.target
-    whole = f"`{t.name}` ({t.extent})"
+    hint = "Give it a value on every path to this line."
+    hint += f" For example, declare it as `{t.extent}`." if t.extent else ""
+    hint += " Declare it __shared__ if other threads fill it." if "[" in t.extent else ""
+    return Finding(
+        "uninitialized-read",
+        "error",
+        f"local variable {f'`{t.element}` ' if t.name else ''}is used before it has a value",
+        space="local",
+        access="read",
+        variable=t.name,
+        hint=hint,
+    )
+
+
+def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, str]:
+    """The message and the hint of an invalid access."""
+    t, bytes_ = r.target, _plural(r.bytes, "byte")
+    whole = f"`{t.name}` ({t.extent})" if t.name else ""
     if r.has(MISALIGNED):
         return (
-            f"misaligned {own} of {r.bytes} bytes in {t.space} {whole if t.name else ''}".rstrip(),
-            f"an access of {r.bytes} bytes needs an address that is a multiple of {r.bytes}",
+            f"misaligned {own} of {bytes_} in {t.space} {whole}".rstrip(),
+            f"Use an address that is a multiple of {r.bytes} for an access of {bytes_}.",
         )
     if r.has(READONLY):
         return (
-            f"{own} to {whole if t.name else 'memory'}, which is constant",
-            "write to a pointer parameter instead",
+            f"{own} to {whole or 'memory'}, which is constant",
+            "Write to a pointer parameter instead.",
         )
     if r.has(BAD_FREE):
-        twice = r.has(FREED)
+        if r.has(FREED):
+            return "free of memory that was freed before", "Free each allocation once."
         return (
-            "free of memory that was freed before"
-            if twice
-            else "free of a pointer not from malloc",
-            "free each allocation once" if twice else "free only what malloc or new gave",
+            "free of a pointer that malloc did not return",
+            "Free only pointers that malloc or new returned.",
         )
     if r.has(FREED):
         return (
-            f"{own} of {_plural(r.bytes, 'byte')} in memory that was freed",
-            "use the pointer only until free()",
+            f"{own} of {bytes_} in memory that was freed",
+            "Use the pointer only before the call of free().",
         )
     if not t.name:
-        if t.space == "local":
-            return (
-                f"{own} of {_plural(r.bytes, 'byte')} outside the thread's local variables",
-                "check the index of the local array",
-            )
-        if 0 <= t.offset < 4096:
-            return (
-                f"{own} of {_plural(r.bytes, 'byte')} through a null pointer",
-                "check where the pointer comes from",
-            )
-        return (
-            f"{own} of {_plural(r.bytes, 'byte')} at {t.offset & (1 << 64) - 1:#x}, "
-            "which belongs to no buffer",
-            "check where the pointer comes from: an index is added to the wrong one, or twice",
-        )
+        return _unknown_memory(r, own)
     if t.dynamic and not t.size:
         return (
-            f"out-of-bounds {own} of {_plural(r.bytes, 'byte')} at `{t.element}`: `{t.name}` is "
-            "`extern`, and this launch gives no dynamic shared memory (0 bytes)",
-            f"declare `{t.name}` with its size and without `extern`, or let the launch give bytes",
+            f"out-of-bounds {own} of {bytes_} at `{t.element}`: `{t.name}` is `extern`, and this "
+            "launch provides 0 bytes of dynamic shared memory",
+            f"Declare `{t.name}` with its size and without `extern`, or launch the kernel with "
+            "dynamic shared memory.",
         )
     past = t.offset + r.bytes - t.size
     where = (
@@ -183,96 +197,99 @@ def _stray(r: Report, own: str, looped: bool, signs: str) -> tuple[str, str]:
         if t.offset >= 0
         else f"{_plural(-t.offset, 'byte')} before"
     )
+    bounds = "Compare the index with the size before this line."
+    bounds += " Check the bounds of the loop." if in_loop else ""
+    bounds += f" {sign_hint}" if sign_hint and t.offset < 0 else ""
+    what = f"out-of-bounds {own} of {bytes_} at `{t.element}`, {where} {t.space} {whole}"
+    return what, t.size_hint or bounds
+
+
+def _unknown_memory(r: Report, own: str) -> tuple[str, str]:
+    """The message and the hint of an access that is in no variable."""
+    offset, what = r.target.offset, f"{own} of {_plural(r.bytes, 'byte')}"
+    if r.target.space == "local":
+        return (
+            f"{what} outside the thread's local variables",
+            "Check the index of the local array.",
+        )
+    if 0 <= offset < _NULL_PAGE:
+        return f"{what} through a null pointer", "Check where the pointer gets its value."
     return (
-        f"out-of-bounds {own} of {_plural(r.bytes, 'byte')} at `{t.element}`, "
-        f"{where} {t.space} {whole}",
-        t.remark or _bounds(looped) + (f"; {signs}" if signs and t.offset < 0 else ""),
+        f"{what} at {offset & (1 << 64) - 1:#x}, which belongs to no buffer",
+        "Check how the address is computed: an index may be added twice, or to the wrong pointer.",
     )
-
-
-def _bounds(looped: bool) -> str:
-    loop = ", and look at the bounds of the loop" if looped else ""
-    return f"compare the index with the size before this line{loop}"
 
 
 def _plural(n: int, word: str) -> str:
     return f"{n} {word}{'' if n == 1 else 's'}"
 
 
-def barriers(r: Report) -> Finding:
-    """Threads that do not meet."""
-    other = OtherAccess(r.line2, r.thread2, r.block2, "wait")
+def barrier_finding(r: Report) -> Finding:
+    """The finding of threads that do not arrive at the same barrier."""
     if r.kind == c.EARLY_EXIT and r.extra:
-        return Finding(
-            "barrier-divergence",
-            "warning",
-            "threads of one block come to this barrier a different number of times: some returned "
-            "after fewer rounds, and it no longer waits for them",
-            hint="let every thread make the same number of rounds, and put the condition around "
-            "the work alone; without the return, the block would hang here",
+        return _divergence(
+            "threads of one block reach this barrier a different number of times: some return "
+            "after fewer iterations, and the barrier does not wait for them",
+            "Let every thread make the same number of iterations, and put the condition around "
+            "the work only. Without the return, the block would wait here forever.",
+            severity="warning",
         )
     if r.kind == c.EARLY_EXIT:
-        return Finding(
-            "barrier-divergence",
-            "info",
-            "some threads returned before this barrier; it does not wait for them",
-            hint="legal, but every thread that returns must not be needed later",
+        return _divergence(
+            "some threads returned before this barrier, and it does not wait for them",
+            "Return early only from threads that no later line needs.",
+            severity="info",
         )
     if r.kind == c.WARP_MASK:
-        return Finding(
-            "barrier-divergence",
-            "error",
-            f"a thread calls this with a member mask ({r.extra:#010x}) that does not name it",
-            hint="the mask must have the bit of every thread that calls",
+        return _divergence(
+            f"a thread calls this with a member mask ({r.extra:#010x}) that does not include it",
+            "Set the bit of every calling thread in the mask.",
         )
+    other = OtherAccess(r.line2, r.thread2, r.block2, "wait")
     if r.kind == c.WARP_STUCK:
-        return Finding(
-            "barrier-divergence",
-            "error",
-            "lanes named in the member mask never arrive here",
+        return _divergence(
+            "lanes of the member mask never arrive here",
+            "Move this call out of the branch, so that every lane of the mask reaches it.",
             other=other,
-            access="wait",
-            hint="every lane of the mask must reach the same call; take it out of the branch",
         )
     if r.kind == c.DEADLOCK:
-        return Finding(
-            "barrier-divergence",
-            "error",
+        return _divergence(
             "deadlock: threads of the block wait at barriers that the others never reach",
+            "Move the barrier out of the branch, so that all threads of the block reach it.",
             other=other,
-            access="wait",
-            hint="take the barrier out of the branch, so that all threads of the block reach it",
         )
-    return Finding(
-        "barrier-divergence",
-        "error",
+    return _divergence(
         "threads of one block wait at different barriers",
+        "Move __syncthreads() out of the branch or loop that only some threads enter.",
         other=other,
-        access="wait",
-        hint="take __syncthreads() out of the branch or loop that only some threads take",
     )
 
 
-def stops(r: Report) -> Finding:
-    """The launch was aborted."""
+def _divergence(
+    what: str, fix: str, *, severity: Severity = "error", other: OtherAccess | None = None
+) -> Finding:
+    access = "wait" if other else ""
+    return Finding("barrier-divergence", severity, what, other=other, access=access, hint=fix)
+
+
+def abort_finding(r: Report) -> Finding:
+    """The finding of what ended the launch early: a limit, an assertion or a trap."""
     if r.kind in (c.TIMEOUT, c.LIMIT):
         return Finding(
             "timeout",
             "error",
-            "the kernel does not end: it was still running here when its limit was up",
-            hint="check that the loop's condition becomes false for every thread",
+            "the kernel does not end: it was still running this line when it reached its limit",
+            hint="Check that the condition of the loop becomes false for every thread.",
         )
     if r.kind == c.ASSERTION:
+        condition = f"`{r.target.element}` " if r.target.element else ""
         return Finding(
             "launch-failure",
             "error",
-            f"assertion {f'`{r.target.element}` ' if r.target.element else ''}failed "
-            "(cudaErrorAssert)",
-            hint="the launch was aborted here: find out why the condition is false",
+            f"assertion {condition}failed (cudaErrorAssert)",
+            hint="Find out why the condition is false: the assertion aborted the launch here.",
         )
-    what = {
-        1: "a call through a pointer that is no function",
-        2: "a switch jumps outside its table",
-        3: "a barrier number or thread count that the hardware does not have",
-    }.get(r.extra, "the kernel trapped")
-    return Finding("launch-failure", "error", what, hint="the launch was aborted here")
+    what = _TRAPS.get(r.extra, "the kernel executed a trap instruction")
+    return Finding(
+        "launch-failure", "error", what, hint="Correct this line: it aborted the launch."
+    )

@@ -1,9 +1,9 @@
-"""Which of two conflicting accesses the program meant to come first.
+"""Explain a race: which hazard it is, and where a barrier is missing.
 
-Two accesses of one phase have no order; the schedule that ran them says nothing. The program
-text does: if the read can be reached from the write without crossing a barrier, and not the
-other way round, the barrier that is missing belongs between them in that order. Paths go through
-calls: into what is called, and from its returns to whatever called it.
+Two accesses between the same two barriers have no order; the schedule that ran them says nothing.
+The program text does: if the read can be reached from the write without crossing a barrier, and
+not the other way round, the missing barrier belongs between them in that order. Paths go through
+calls: into the callee, and from its returns to every caller.
 """
 
 from __future__ import annotations
@@ -41,221 +41,246 @@ from grader.simulator.diagnose.reports import (
     Report,
 )
 
-# The sentences of a race: which hazard, on what, and where a barrier is missing if one helps.
-
 Access = Literal["read", "write", "atomic"]
+Node = tuple[int, int]
+"""The number of a function and of a basic block in it."""
+
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
-
-
-NAMED = "a bar.sync of all threads that touch it, writers and readers,"
-"""Where only some threads of a block come, __syncthreads() would wait for ever."""
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Two lines with a barrier missing between them; `round`: the second one comes in the next
-    round of a loop; `named`: the kernel has barriers of some of a block's threads.
-    """
-
-    first: int
-    then: int
-    round: bool
-    named: bool = False
-
-
-def hazards(r: Report, hazard: str, gap: Gap | None, *, strays: bool = False) -> Finding:
-    """A race: two accesses that nothing orders; `gap` is None where no barrier can; `strays`: one
-    of them also leaves the array, from other threads.
-    """
-    own, other = (
-        access_word(r.has(STORE), r.has(ATOMIC)),
-        access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC)),
-    )
-    severity: Severity = (
-        "info" if r.has(SAME_VALUE) else "warning" if r.has(SAME_INSTRUCTION) else "error"
-    )
-    what = f"{_HAZARDS[hazard]} hazard on {r.target.space} `{r.target.element}`"
-    if r.has(SAME_VALUE):
-        what += " (the same value)"
-    elif r.has(SAME_INSTRUCTION):
-        what += ": lanes of one warp write one address at once, and any of them may win"
-    elif r.has(IN_FLIGHT):
-        what += ": the asynchronous copy to it is still on its way"
-    elif r.has(WITHIN_WARP):
-        what += " within a warp (warp-level programming)"
-    elif r.has(ACROSS_BLOCKS):
-        what += " between two blocks"
-    hint = _cure(r, hazard, gap, strays)
-    partner = OtherAccess(r.line2, r.thread2, r.block2, other)
-    return Finding(
-        "race",
-        severity,
-        what,
-        space=r.target.space,
-        hazard=hazard,
-        access=own,
-        variable=r.target.name,
-        other=partner,
-        hint=hint,
-    )
-
-
-def _cure(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
-    if r.has(IN_FLIGHT):
-        return (
-            "wait for the copy (__pipeline_wait_prior, cp.async.wait_group), then let "
-            f"__syncthreads() follow, before line {r.line} touches it"
-        )
-    if r.has(BLOCK_SCOPE):
-        return (
-            "an atomic of the block's scope is one for its own block only: use the plain form "
-            "(atomicAdd, not atomicAdd_block; thread_scope_device)"
-        )
-    if hazard == "WAW" and (gap is None or r.has(ACROSS_BLOCKS)) and r.target.remark:
-        return r.target.remark
-    if hazard == "WAW" and (gap is None or r.has(ACROSS_BLOCKS)) and strays:
-        return (
-            f"line {r.line} also leaves `{r.target.name}`: mend that first. A thread with no "
-            "element of its own must not store (a guard), and an index that runs past its row "
-            "meets another thread's element; an atomic would hide it"
-        )
-    if r.has(ACROSS_BLOCKS) and hazard == "RAW":
-        return (
-            "no barrier orders blocks: read it in a second launch, or after an atomic that tells "
-            "of the write and that the writer's __threadfence() comes before"
-        )
-    if r.has(ACROSS_BLOCKS):
-        return (
-            "no barrier orders blocks: let each element be written by one block only, "
-            "or update it with an atomic such as atomicAdd"
-        )
-    if hazard == "WAW" and (gap is None or r.has(SAME_INSTRUCTION)):
-        return (
-            "two threads write one element: check the index, or let one thread write, "
-            "or use an atomic"
-        )
-    if gap is None:
-        return (
-            "several threads update one element at once, and no barrier can order them: use an "
-            "atomic such as atomicAdd, or give each thread an element of its own"
-        )
-    missing = _barrier(r, hazard, gap)
-    if hazard == "WAW":
-        return f"two threads write one element: check the index, or put {missing}"
-    return f"no barrier orders them: put {missing}"
-
-
-def _barrier(r: Report, hazard: str, gap: Gap) -> str:
-    """The barrier that is missing, and where."""
-    whole = NAMED if gap.named else "__syncthreads()"
-    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else whole
-    first, then = gap.first, gap.then
-    if first < then:
-        return f"{barrier} between line {first} and line {then}"
-    if first == then and not gap.round:
-        what = {"RAW": "the write and the read", "WAR": "the read and the write"}
-        return f"{barrier} between {what.get(hazard, 'the two writes')} of line {first}"
-    return f"{barrier} after line {first}, before the next round of the loop comes to line {then}"
-
-
-def access_word(store: bool, atomic: bool) -> Access:
-    """How a message calls an access."""
-    return "atomic" if atomic else "write" if store else "read"
-
-
-Place = tuple[int, int]
-"""A function's number and a block's in it."""
+_NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
+"""The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
 
 
 class ProgramOrder:
-    """Reachability between instructions of one image, barriers not crossed."""
+    """Reachability between instructions of one image without crossing a barrier."""
 
     def __init__(self, image: Image) -> None:
         self.image = image
         self.number = {f.name: k for k, f in enumerate(image.functions)}
-        self.block_of: dict[int, Place] = {}
-        self.place: dict[int, int] = {}
-        self.back: dict[int, list[Place]] = {}
-        self.reached: dict[tuple[Place, bool], set[Place]] = {}
+        self.block_of: dict[int, Node] = {}
+        self.position: dict[int, int] = {}
+        self.return_sites: dict[int, list[Node]] = {}
+        self.reached: dict[tuple[Node, bool], set[Node]] = {}
         for number, function in enumerate(image.functions):
             for k, block in enumerate(function.blocks):
-                for place, code in enumerate(block.codes):
+                for position, code in enumerate(block.insns):
                     self.block_of[code.pc] = (number, k)
-                    self.place[code.pc] = place
+                    self.position[code.pc] = position
                 if (callee := self.callee(block)) is not None:
-                    self.back.setdefault(callee, []).append((number, block.next))
+                    self.return_sites.setdefault(callee, []).append((number, block.next))
 
     @cached_property
-    def named(self) -> bool:
-        """Whether the code has barriers that only some threads of a block come to."""
+    def has_partial_barriers(self) -> bool:
+        """Whether the code has barriers at which only some threads of a block arrive."""
         blocks = (block for f in self.image.functions for block in f.blocks)
         flags = [block.end.flag for block in blocks if block.end.kind == BARRIER]
         return any(flag & COUNTED or flag % ALIGNED == ARRIVE for flag in flags)
 
     def callee(self, block: Block) -> int | None:
-        """The number of the function that a block ends with a call of, where the code names it."""
+        """The number of the function that a block ends with a direct call of."""
         call = block.end.call if block.end.kind == CALL else None
         return None if call is None or call.callee is None else self.number[call.callee]
 
     def follows(self, first: int, then: int, *, warp: bool = False) -> bool:
-        """Whether `then` can run after `first` with no barrier between them; of two lanes of one
-        `warp` no __syncwarp() either.
+        """Whether `then` can run after `first` with no barrier between them.
+
+        Args:
+            first: the program counter of the first instruction.
+            then: the program counter of the second instruction.
+            warp: for two lanes of one warp, for which __syncwarp() is a barrier too.
         """
         a, b = self.block_of.get(first), self.block_of.get(then)
         if a is None or b is None:
             return False
-        if a == b and self.place[then] > self.place[first]:
+        if a == b and self.position[then] > self.position[first]:
             return True
         if (a, warp) not in self.reached:
-            self.reached[a, warp] = self.reach(a, warp)
+            self.reached[a, warp] = self._reach(a, warp)
         return b in self.reached[a, warp]
 
-    def reach(self, start: Place, warp: bool) -> set[Place]:
-        """The blocks that lanes can come to from a block's end."""
-        seen: set[Place] = set()
-        work = [*self.passed(start, warp)]
+    def _reach(self, start: Node, warp: bool) -> set[Node]:
+        """The blocks that lanes can reach from the end of a block."""
+        visited: set[Node] = set()
+        work = [*self._successors(start, warp)]
         while work:
-            place = work.pop()
-            if place not in seen:
-                seen.add(place)
-                work += self.passed(place, warp)
-        return seen
+            node = work.pop()
+            if node not in visited:
+                visited.add(node)
+                work += self._successors(node, warp)
+        return visited
 
-    def passed(self, place: Place, warp: bool) -> Iterator[Place]:
-        """Where lanes go on without a barrier."""
-        number, k = place
+    def _successors(self, node: Node, warp: bool) -> Iterator[Node]:
+        """The blocks that follow without a barrier."""
+        number, k = node
         block = self.image.functions[number].blocks[k]
         end, callee = block.end, self.callee(block)
         if end.kind == BARRIER or (warp and end.kind == WARPSYNC and end.flag & ORDERS):
             return
         if end.kind == RETURN:
-            yield from self.back.get(number, [])
+            yield from self.return_sites.get(number, [])
         if callee is not None:
             yield callee, 0
         if callee is None or end.guard:
             yield from ((number, then) for then in successors(block))
 
-    def repeats(self, pc: int) -> bool:
-        """Whether an instruction lies in a loop, or in a function that is called from one."""
+    def in_loop(self, pc: int) -> bool:
+        """Whether an instruction is in a loop, or in a function that is called from one."""
         work = [self.block_of[pc]] if pc in self.block_of else []
-        seen: set[Place] = set()
+        visited: set[Node] = set()
         while work:
             number, k = work.pop()
             after = [successors(block) for block in self.image.functions[number].blocks]
             if any(k in reachable(after, then) for then in after[k]):
                 return True
-            seen.add((number, k))
-            work += [call for call in self.calls(number) if call not in seen]
+            visited.add((number, k))
+            work += [site for site in self._call_sites(number) if site not in visited]
         return False
 
-    def calls(self, callee: int) -> Iterator[Place]:
-        """The blocks that end with a call of a function, where the code names it."""
+    def _call_sites(self, callee: int) -> Iterator[Node]:
+        """The blocks that end with a direct call of a function."""
         for number, function in enumerate(self.image.functions):
             for k, block in enumerate(function.blocks):
                 if self.callee(block) == callee:
                     yield number, k
 
     def hazard(self, write: int, read: int, *, warp: bool = False) -> str:
-        """RAW or WAR, from the program's text; RAW when both orders are possible."""
+        """RAW or WAR, by program order; RAW when both orders are possible."""
         before = self.follows(read, write, warp=warp) and not self.follows(write, read, warp=warp)
         return "WAR" if before else "RAW"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Two lines with a barrier missing between them.
+
+    Attributes:
+        first: the line that runs first.
+        then: the line that runs after it.
+        forward: whether the second access follows in the code; otherwise it follows in the next
+            iteration of a loop.
+        named: whether the kernel has barriers for some threads of a block.
+    """
+
+    first: int
+    then: int
+    forward: bool
+    named: bool = False
+
+
+def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = False) -> Finding:
+    """The finding of a race.
+
+    Args:
+        r: the report; its partner is the access that the program orders first.
+        hazard: RAW, WAR or WAW.
+        gap: where a barrier is missing; None where no barrier can help.
+        strays: whether one of the two instructions also accesses the array out of bounds.
+    """
+    own = access_word(r.has(STORE), r.has(ATOMIC))
+    other = access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
+    severity: Severity = (
+        "info" if r.has(SAME_VALUE) else "warning" if r.has(SAME_INSTRUCTION) else "error"
+    )
+    return Finding(
+        "race",
+        severity,
+        f"{_HAZARDS[hazard]} hazard on {r.target.space} `{r.target.element}`{_circumstance(r)}",
+        space=r.target.space,
+        hazard=hazard,
+        access=own,
+        variable=r.target.name,
+        other=OtherAccess(r.line2, r.thread2, r.block2, other),
+        hint=_fix(r, hazard, gap, strays),
+    )
+
+
+def access_word(store: bool, atomic: bool) -> Access:
+    """The word for an access in messages."""
+    return "atomic" if atomic else "write" if store else "read"
+
+
+def _circumstance(r: Report) -> str:
+    if r.has(SAME_VALUE):
+        return " (both threads write the same value)"
+    if r.has(SAME_INSTRUCTION):
+        return ": lanes of one warp write it in the same instruction, and any of them may win"
+    if r.has(IN_FLIGHT):
+        return ": the asynchronous copy to it has not completed"
+    if r.has(WITHIN_WARP):
+        return " within a warp (warp-level programming)"
+    return " between two blocks" if r.has(ACROSS_BLOCKS) else ""
+
+
+def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
+    across, no_barrier = r.has(ACROSS_BLOCKS), gap is None or r.has(ACROSS_BLOCKS)
+    if r.has(IN_FLIGHT):
+        return (
+            "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
+            f"__syncthreads(), before line {r.line} accesses it."
+        )
+    if r.has(BLOCK_SCOPE):
+        return (
+            "A block-scoped atomic is atomic within its own block only. Use the device-scoped "
+            "form: atomicAdd instead of atomicAdd_block, or thread_scope_device."
+        )
+    if hazard == "WAW" and no_barrier and r.target.size_hint:
+        return r.target.size_hint
+    if hazard == "WAW" and no_barrier and strays:
+        return (
+            f"Line {r.line} also accesses {_subject(r)} out of bounds. Fix that first: guard the "
+            "store, so that a thread without an element of its own does not store. An index past "
+            "the end of its row reaches another thread's element; an atomic would only hide it."
+        )
+    if across and hazard == "RAW":
+        return (
+            f"A block reads {_subject(r)} before another block has written it, and no barrier "
+            "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
+            "the writer calls __threadfence() before that atomic."
+        )
+    if across:
+        return (
+            f"Blocks access {_subject(r)} in no defined order, and no barrier orders blocks. Let "
+            "only one block write each element, or update it with an atomic such as atomicAdd."
+        )
+    if hazard == "WAW" and (gap is None or r.has(SAME_INSTRUCTION)):
+        return (
+            "Two threads write the same element. Check the index, let one thread write, "
+            "or use an atomic."
+        )
+    if gap is None:
+        return (
+            "Several threads update the same element at once, and no barrier can order them. Use "
+            "an atomic such as atomicAdd, or give each thread its own element."
+        )
+    missing = _missing_barrier(r, hazard, gap)
+    if hazard == "WAW":
+        return f"Two threads write the same element. Check the index, or put {missing}."
+    return f"{_not_ordered(r, hazard)} Put {missing}."
+
+
+def _not_ordered(r: Report, hazard: str) -> str:
+    """What goes wrong in a RAW or WAR hazard."""
+    atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
+    if hazard == "RAW":
+        written = "updated" if atomic else "written"
+        return f"Threads read {_subject(r)} before other threads have {written} it."
+    write = "update" if atomic else "overwrite"
+    return f"Threads {write} {_subject(r)} before other threads have read it."
+
+
+def _subject(r: Report) -> str:
+    return f"`{r.target.name}`" if r.target.name else "this memory"
+
+
+def _missing_barrier(r: Report, hazard: str, gap: Gap) -> str:
+    """The missing barrier and its place."""
+    whole = _NAMED_BARRIER if gap.named else "__syncthreads()"
+    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else whole
+    first, then = gap.first, gap.then
+    if first < then:
+        return f"{barrier} between line {first} and line {then}"
+    if first == then and gap.forward:
+        what = {"RAW": "the write and the read", "WAR": "the read and the write"}
+        return f"{barrier} between {what.get(hazard, 'the two writes')} in line {first}"
+    return (
+        f"{barrier} after line {first}, before the next iteration of the loop reaches line {then}"
+    )

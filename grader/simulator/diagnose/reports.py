@@ -1,4 +1,4 @@
-"""One report of the core with its numbers made into places."""
+"""One raw report of the core with its numbers resolved to lines, threads and variables."""
 
 from __future__ import annotations
 
@@ -12,13 +12,23 @@ MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = 
 )
 HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE = 1 << 12, 1 << 13, 1 << 14, 1 << 15
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
-"""A race with none of these is between two warps of a block, about different values."""
+"""A race with none of these flags is between two warps of a block and about different values."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What an access hit: the student's name for it, the element, and its extent in words;
-    `remark` is what the launch tells of its size, `dynamic` that the launch gives its bytes.
+    """The memory that an access touched.
+
+    Attributes:
+        space: the state space: global, shared or local.
+        name: the variable's name in the source; empty when it has none.
+        element: the element with its index, such as `As[1][3]`.
+        extent: the variable's size in words; for an undefined local variable, a declaration that
+            initializes it.
+        offset: bytes from the variable's start; an address when the variable is not known.
+        size: the variable's size in bytes.
+        size_hint: a fix for an array whose size does not match the block; empty if there is none.
+        dynamic: whether the launch sets the variable's size.
     """
 
     space: str
@@ -27,13 +37,13 @@ class Target:
     extent: str
     offset: int
     size: int
-    remark: str = ""
+    size_hint: str = ""
     dynamic: bool = False
 
 
 @dataclass(frozen=True)
 class Report:
-    """One raw report with its numbers made into places."""
+    """A resolved report; fields that end in 2 describe the second access of a race."""
 
     kind: int
     flags: int
@@ -52,10 +62,11 @@ class Report:
     thread2: Dim3
 
     def has(self, flag: int) -> bool:
+        """Whether a flag of the report is set."""
         return bool(self.flags & flag)
 
     def swapped(self) -> Report:
-        """The same race told from the other access's side."""
+        """The same race with its two accesses exchanged."""
         kept = self.flags & ~(STORE | OTHER_STORE | ATOMIC | OTHER_ATOMIC)
         for own, other in ((STORE, OTHER_STORE), (ATOMIC, OTHER_ATOMIC)):
             kept |= (other if self.has(own) else 0) | (own if self.has(other) else 0)
@@ -71,3 +82,9 @@ class Report:
             thread=self.thread2,
             thread2=self.thread,
         )
+
+
+def index_of(number: int, extents: Dim3) -> Dim3:
+    """The index (x, y, z) of the block or thread that is `number` in a grid of these extents."""
+    x, y, _ = extents
+    return number % x, number // x % y, number // x // y

@@ -1,4 +1,4 @@
-"""What a PTX module consists of: functions, instructions, variables, and where they come from."""
+"""The parts of a PTX module: functions, instructions, variables and their source locations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 
 
 class PtxError(Exception):
-    """The text is not PTX that this parser knows; `line` is the source line it belongs to."""
+    """The text is not valid PTX.
+
+    Attributes:
+        line: the line of the source that it belongs to; 0 when not known.
+    """
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -16,16 +20,22 @@ class PtxError(Exception):
 
 
 class TooLarge(PtxError):
-    """Local variables of a function that no thread has the memory for; both in bytes."""
+    """A function's local variables exceed the local memory of a thread."""
 
-    def __init__(self, needed: int, most: int, line: int) -> None:
-        super().__init__(f"a thread's local variables take {needed} bytes; it has {most}", line)
+    def __init__(self, needed: int, limit: int, line: int) -> None:
+        super().__init__(f"local variables take {needed} bytes; a thread has {limit} bytes", line)
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where an instruction comes from: file number, line, column; `inlined` is the call site of
-    an inlined function, and `function` that function's symbol.
+    """The source location of an instruction.
+
+    Attributes:
+        file: the number of the file in the module.
+        line: the line, 1-based; 0 when not known.
+        column: the column.
+        function: the symbol of the inlined function that the instruction is from.
+        inlined: the call site of that function.
     """
 
     file: int = 0
@@ -37,8 +47,14 @@ class Location:
 
 @dataclass(slots=True)
 class Instruction:
-    """`op` with its modifiers ("ld.global.f32"), operands as text, guard as ("%p1", negated);
-    `library`: a library's own code, by headers.py.
+    """A PTX instruction.
+
+    Attributes:
+        op: the opcode with its modifiers, such as "ld.global.f32".
+        operands: the operands as text.
+        guard: the guard predicate and whether it is negated, such as ("%p1", False).
+        location: where it comes from.
+        library: whether it is code of a library: see source_map.py.
     """
 
     op: str
@@ -50,8 +66,16 @@ class Instruction:
 
 @dataclass(slots=True)
 class Variable:
-    """A variable of a state space: `bytes` is 0 for an `extern` array without a size.
-    `init` holds its bytes; `relocations` the symbols whose address lies at an offset.
+    """A variable of a state space.
+
+    Attributes:
+        name: its symbol.
+        space: its state space: global, const, shared, local or param.
+        align: its alignment in bytes.
+        bytes: its size; 0 for an `extern` array without a size.
+        extern: whether it is an `extern` array without a size.
+        init: its initial bytes.
+        relocations: (offset, symbol, addend) of each address among them.
     """
 
     name: str
@@ -65,7 +89,7 @@ class Variable:
 
 @dataclass(slots=True)
 class Function:
-    """A kernel (`entry`) or device function. `body` has instructions and, by index, labels."""
+    """A kernel (`entry`) or device function; `labels` map to indices of `body`."""
 
     name: str
     entry: bool
@@ -85,12 +109,13 @@ class Function:
 
 @dataclass(slots=True)
 class Module:
+    """A parsed PTX module; `sections` has the text of its debug sections by name."""
+
     files: dict[int, str] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
     target: str = ""
     sections: dict[str, str] = field(default_factory=dict)
-    """Text of the debug sections that dwarf.py reads, by name."""
 
 
 TYPE_BYTES = {
@@ -118,7 +143,7 @@ TYPE_BYTES = {
 
 
 MAX_VARIABLE = 1 << 30
-"""Bytes of one variable; no GPU kernel of a course has a larger one."""
+"""The largest size of a variable, in bytes; no kernel of a course has a larger one."""
 
 ALIGNMENTS = frozenset(1 << k for k in range(17))
 
@@ -132,20 +157,20 @@ _VARIABLE = re.compile(
 
 
 def variable(text: str) -> Variable:
-    """A variable's declaration, with its initial bytes. Raises PtxError."""
+    """Parse the declaration of a variable with its initial bytes. Raises PtxError."""
     match = _VARIABLE.match(text.strip())
     if match is None or match["type"] not in TYPE_BYTES:
-        raise PtxError(f"not understood: {text.strip()[:60]!r}")
+        raise PtxError(f"cannot parse {text.strip()[:60]!r}")
     element = TYPE_BYTES[match["type"]] * int((match["vector"] or "v1")[1:])
     count, dims = 1, re.findall(r"\[([^\]]*)\]", match["dims"])
     for dim in dims:
         count *= int(dim, 0) if dim.strip() else 0
     align = int(match["align"] or element or 1)
     if not 0 <= count * element <= MAX_VARIABLE or align not in ALIGNMENTS:
-        raise PtxError(f"{match['name']}: {count * element} bytes aligned to {align}")
+        raise PtxError(f"{match['name']} has {count * element} bytes with an alignment of {align}")
     init, relocations = _initial(match["init"] or "", TYPE_BYTES[match["type"]])
     if len(init) > count * element:
-        raise PtxError(f"the initialiser of {match['name']} is longer than it")
+        raise PtxError(f"the initializer of {match['name']} is longer than the variable")
     return Variable(
         match["name"],
         match["space"],
@@ -165,18 +190,18 @@ def _initial(text: str, element: int) -> tuple[bytes, tuple[tuple[int, str, int]
             out += bytes(element)
         else:
             bits = float_bits(part)
-            value = whole(part) if bits is None else bits
+            value = integer(part) if bits is None else bits
             out += (value & ((1 << 8 * element) - 1)).to_bytes(element, "little")
     return bytes(out), tuple(relocations)
 
 
-def whole(text: str) -> int:
-    """A PTX integer constant; octal when it starts with 0. Raises ValueError."""
+def integer(text: str) -> int:
+    """Parse a PTX integer constant; octal when it starts with 0. Raises ValueError."""
     return int(re.sub(r"^([-+]?)0(?=\d)", r"\g<1>0o", text.rstrip("U")), 0)
 
 
 def float_bits(text: str) -> int | None:
-    """The bits of a PTX float constant (0f3F800000, 0d3FF0000000000000), None if it is none."""
+    """The bits of a PTX float constant such as 0f3F800000; None for any other text."""
     if text[:2] in ("0f", "0F", "0d", "0D"):
         return int(text[2:], 16)
     return None

@@ -1,7 +1,7 @@
-"""The PTX parser: text in, a Module of functions, variables and instructions out.
+"""Parse PTX text into a Module of functions, variables and instructions.
 
-PTX ISA, "Syntax", "Directives" and "Instructions"; only the grammar is known here, not what an
-instruction means. Anything else is a PtxError that names the statement.
+Source: PTX ISA, "Syntax", "Directives" and "Instructions". The parser knows the grammar, not the
+meaning of an instruction. Anything else is a PtxError that names the statement.
 """
 
 from __future__ import annotations
@@ -62,20 +62,22 @@ _LIMIT = re.compile(
 )
 
 MAX_TEXT = 32 << 20
+"""The largest PTX text, in characters."""
 
 MAX_REGISTERS = 1 << 16
+"""The most registers of a function."""
 
 SECTIONS = frozenset((".debug_info", ".debug_abbrev"))
 
 
 def parse(text: str) -> Module:
-    """The module that `text` is. Raises PtxError."""
+    """Parse PTX text into a Module. Raises PtxError."""
     if len(text) > MAX_TEXT:
         raise PtxError(f"more than {MAX_TEXT >> 20} MiB of PTX")
     try:
         return _module(_COMMENT.sub(lambda m: m.group(1) or " ", text))
     except (ValueError, IndexError, OverflowError) as error:
-        raise PtxError(f"not understood: {error}") from error
+        raise PtxError(f"cannot parse {error}") from error
 
 
 def _module(text: str) -> Module:
@@ -84,7 +86,7 @@ def _module(text: str) -> Module:
         match = _TOP.match(text, at)
         if match is None:
             if text[at:].strip():
-                raise PtxError(f"not understood: {text[at:].strip()[:60]!r}")
+                raise PtxError(f"cannot parse {text[at:].strip()[:60]!r}")
             return module
         at = match.end()
         if match["section"]:
@@ -124,7 +126,7 @@ def _variables(text: str | None) -> list[Variable]:
 def _function(module: Module, text: str, at: int) -> int:
     head = _HEAD.match(text, at)
     if head is None:
-        raise PtxError(f"not understood: {text[at : at + 60].strip()!r}")
+        raise PtxError(f"cannot parse {text[at : at + 60].strip()!r}")
     function = Function(
         head["name"],
         head["kind"] == "entry",
@@ -134,7 +136,7 @@ def _function(module: Module, text: str, at: int) -> int:
     at = head.end()
     brace, semicolon = text.find("{", at), text.find(";", at)
     if brace < 0 and semicolon < 0:
-        raise PtxError(f"{function.name} has no body and no end")
+        raise PtxError(f"the declaration of {function.name} has no end")
     if brace < 0 or 0 <= semicolon < brace:
         function.has_body = False
         module.functions.setdefault(function.name, function)
@@ -147,7 +149,7 @@ def _function(module: Module, text: str, at: int) -> int:
 
 
 class _Body:
-    """Reads a function's statements; scopes in braces rename what they declare."""
+    """Parses the body of a function; names of an inner scope in braces become unique."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -156,13 +158,12 @@ class _Body:
         self.count = 0
 
     def read(self, text: str, at: int) -> int:
+        """Parse the statements from `at` on; return the offset behind the closing brace."""
         match_at = _STATEMENT.match
         while True:
             match = match_at(text, at)
             if match is None:
-                raise PtxError(
-                    f"not understood: {text[at : at + 60].strip()!r}", self.location.line
-                )
+                raise PtxError(f"cannot parse {text[at : at + 60].strip()!r}", self.location.line)
             at = match.end()
             kind = match.lastgroup
             if kind == "text":
@@ -171,7 +172,7 @@ class _Body:
                 self.location = _location(match["loc"])
                 self.function.line = self.function.line or self.location.line
             elif kind == "label":
-                self.label(text, match["label"], at)
+                self.label(match["label"])
             elif match["brace"] == "{":
                 self.scopes.append({})
                 self.count += 1
@@ -180,11 +181,12 @@ class _Body:
                 if not self.scopes:
                     return at
 
-    def label(self, text: str, name: str, at: int) -> None:
+    def label(self, name: str) -> None:
+        """Enter a label of the next instruction."""
         self.function.labels[self.declare(name)] = len(self.function.body)
 
     def declare(self, name: str) -> str:
-        """A name of an inner scope gets one that is unique in the function."""
+        """Make a name of an inner scope unique in the function."""
         if len(self.scopes) == 1:
             return name
         new = f"{name}@{self.count}"
@@ -192,6 +194,7 @@ class _Body:
         return new
 
     def resolve(self, operand: str) -> str:
+        """Replace the names that inner scopes declare by their unique names."""
         if len(self.scopes) == 1:
             return operand
         names: dict[str, str] = {}
@@ -202,6 +205,7 @@ class _Body:
         return re.sub(r"[$%A-Za-z_][$%\w]*", lambda m: names.get(m[0], m[0]), operand)
 
     def statement(self, text: str) -> None:
+        """Parse a directive or an instruction."""
         if not text:
             return
         if text[0] == ".":
@@ -209,7 +213,7 @@ class _Body:
             return
         match = _INSTRUCTION.match(text)
         if match is None:
-            raise PtxError(f"not understood: {text[:60]!r}", self.location.line)
+            raise PtxError(f"cannot parse {text[:60]!r}", self.location.line)
         negated, guard, op, rest = match.groups()
         operands = list(operands_of(self.resolve(rest))) if rest else []
         self.function.body.append(
@@ -222,6 +226,7 @@ class _Body:
         )
 
     def directive(self, text: str) -> None:
+        """Parse a directive of a function's body."""
         function = self.function
         if (match := _REG.match(text)) is not None:
             self.registers(match[1], match[2])
@@ -237,11 +242,13 @@ class _Body:
             function.variables.append(var)
 
     def last_label(self) -> str:
+        """The label that names a table or a prototype."""
         if not self.function.labels:
             raise PtxError("a table without a label", self.location.line)
         return next(reversed(self.function.labels))
 
     def registers(self, kind: str, names: str) -> None:
+        """Enter the registers of a `.reg` directive."""
         if kind not in TYPE_BYTES:
             raise PtxError(f"unknown register type .{kind}", self.location.line)
         for name in (n.strip() for n in names.split(",")):
@@ -257,12 +264,12 @@ class _Body:
 
 
 def operands_of(text: str) -> Iterator[str]:
-    """The operands between the commas; vectors, addresses and lists in brackets stay whole."""
+    """Split operands at commas; vectors, addresses and lists in brackets stay whole."""
     at = 0
     while at < len(text):
         match = _OPERAND.match(text, at)
         if match is None:
-            raise PtxError(f"operands not understood: {text[:60]!r}")
+            raise PtxError(f"cannot parse the operands {text[:60]!r}")
         yield match[1].strip()
         at = match.end()
 

@@ -1,7 +1,13 @@
-"""What ptxas makes of an atomic on global memory whose old value nobody reads: a RED.
+"""Rewrite optimized PTX as ptxas does, so that the counters match those of the hardware.
 
-It counts as `..._op_red` then, on the hardware and here (read on a GPU: tests/counters). Shared
-memory has no RED. `exch` and `cas` have none either: PTX ISA, "red".
+Contraction: a product that only sums use becomes part of an fma in each of them. Source: PTX ISA,
+"mul" and "add" of floating point: without a rounding modifier they may be fused. Measured on a GPU
+(tests/counters/contraction.cu): ptxas does so in f32 and f64, for sums and differences in the
+product's own block, and only when the product has no other use. `-G` code is never contracted.
+
+Reductions: an atomic on global memory whose old value is not used becomes a RED, which counts as
+`..._op_red` (measured on a GPU: tests/counters). Shared memory has no RED, and neither have `exch`
+and `cas`: PTX ISA, "red".
 """
 
 from __future__ import annotations
@@ -13,18 +19,12 @@ from dataclasses import replace
 
 from grader.simulator.ptx.model import Function, Instruction, Module
 
-# The contraction that ptxas does: a product that sums alone use becomes part of an fma in each.
-#
-# PTX ISA, "mul" and "add" of floating point: without a rounding modifier they may be fused. What
-# ptxas makes of it was read on a GPU (tests/counters/contraction.cu): in f32 and f64, sums and
-# differences in the product's own block, and only when the product has no other use. Only the
-# optimised variant is contracted; `-G` code never is.
-
 _PRODUCTS = {
     f"mul{ftz}.{kind}": (ftz, kind) for ftz, kind in (("", "f32"), (".ftz", "f32"), ("", "f64"))
 }
 _REGISTER = re.compile(r"%[\w$]+")
 _ENDS_BLOCK = ("bra", "brx", "ret", "exit", "trap", "call")
+_REDUCTIONS = {"add", "min", "max", "inc", "dec", "and", "or", "xor"}
 
 
 def contract(module: Module) -> None:
@@ -48,7 +48,7 @@ def _contract(function: Function) -> None:
 
 
 def _blocks(function: Function) -> Iterator[tuple[int, int]]:
-    """The index ranges of straight-line code."""
+    """The index ranges of the basic blocks."""
     starts = set(function.labels.values())
     first = 0
     for at, instruction in enumerate(function.body):
@@ -62,7 +62,7 @@ def _blocks(function: Function) -> Iterator[tuple[int, int]]:
 
 
 def _sums_of(body: list[Instruction], at: int, last: int, uses: Counter[str]) -> list[int]:
-    """The indices of all uses of the product at `at`, when every one can be fused with it."""
+    """The indices of the uses of the product at `at`; none unless all can be fused with it."""
     product = body[at]
     if product.op not in _PRODUCTS or product.guard:
         return []
@@ -70,21 +70,21 @@ def _sums_of(body: list[Instruction], at: int, last: int, uses: Counter[str]) ->
     ftz, kind = _PRODUCTS[product.op]
     sums: list[int] = []
     for later in range(at + 1, last):
-        found = body[later]
-        if target in found.operands[1:]:
-            fits = found.op in (f"add{ftz}.{kind}", f"sub{ftz}.{kind}") and not found.guard
-            if not fits or found.operands.count(target) != 1:
+        i = body[later]
+        if target in i.operands[1:]:
+            fits = i.op in (f"add{ftz}.{kind}", f"sub{ftz}.{kind}") and not i.guard
+            if not fits or i.operands.count(target) != 1:
                 return []
             sums.append(later)
         if len(sums) == uses[target] - 1:
             return sums
-        if found.operands and found.operands[0] in factors:
-            return []  # a factor has another value by then
+        if i.operands and i.operands[0] in factors:
+            return []  # the factor has another value from here on
     return []
 
 
 def _fma(function: Function, product: Instruction, total: Instruction) -> list[Instruction]:
-    """The fma in the place of the sum, after a negation where it is a difference."""
+    """The fma that replaces a sum, after a negation if it is a difference."""
     ftz, kind = _PRODUCTS[product.op]
     target, a, b = product.operands
     result, left, right = total.operands
@@ -102,7 +102,7 @@ def _fma(function: Function, product: Instruction, total: Instruction) -> list[I
 
 
 def _replace(function: Function, fused: dict[int, list[Instruction]]) -> None:
-    """Put new instructions in the place of old ones, labels moved along."""
+    """Replace instructions by new ones; labels move along."""
     body: list[Instruction] = []
     moved = []
     for at, instruction in enumerate(function.body):
@@ -113,11 +113,7 @@ def _replace(function: Function, fused: dict[int, list[Instruction]]) -> None:
     function.labels.update({name: moved[at] for name, at in function.labels.items()})
 
 
-_REDUCES = {"add", "min", "max", "inc", "dec", "and", "or", "xor"}
-_REGISTER = re.compile(r"%[\w$]+")
-
-
-def reduce_unread(module: Module) -> None:
+def reduce_unused_atomics(module: Module) -> None:
     """Turn each `atom.global` whose result no instruction uses into `red.global`, in place."""
     for function in module.functions.values():
         if any(i.op.startswith("atom.") for i in function.body):
@@ -128,13 +124,14 @@ def _reduce(function: Function) -> None:
     uses = Counter(r for i in function.body for o in i.operands for r in _REGISTER.findall(o))
     uses.update(i.guard[0] for i in function.body if i.guard)
     function.body[:] = [
-        replace(i, op=f"red{i.op[4:]}", operands=i.operands[1:]) if _is_unread(i, uses) else i
+        replace(i, op=f"red{i.op[4:]}", operands=i.operands[1:]) if _is_unused(i, uses) else i
         for i in function.body
     ]
 
 
-def _is_unread(i: Instruction, uses: Counter[str]) -> bool:
+def _is_unused(i: Instruction, uses: Counter[str]) -> bool:
+    """Whether an instruction is an atomic on global memory whose old value is not used."""
     parts = i.op.split(".")
-    if parts[0] != "atom" or "global" not in parts or not _REDUCES & set(parts):
+    if parts[0] != "atom" or "global" not in parts or not _REDUCTIONS & set(parts):
         return False
     return i.operands[:1] == ["_"] or uses[i.operands[0]] == 1

@@ -19,4 +19,4 @@ def test_message_quotes_no_line_of_the_variant(lab: str, variant: str) -> None:
 
 
 def test_message_names_the_faulty_line() -> None:
-    assert "look at line" in message(load_lab("vector-add"), "wrong-output-off-by-one")
+    assert "Look at line" in message(load_lab("vector-add"), "wrong-output-off-by-one")

@@ -95,7 +95,7 @@ extern "C" __global__ void atomics_shared(float *y) {
 // kernel copy_unwaited grid 1 block 64
 // in x int32 = np.arange(64)
 // out y int32 = x
-// finds race error the asynchronous copy to it is still on its way
+// finds race error the asynchronous copy to it has not completed
 #include <cuda_pipeline.h>
 extern "C" __global__ void copy_unwaited(const int *x, int *y) {
   __shared__ int s[64];
@@ -120,7 +120,7 @@ extern "C" __global__ void copy_without_barrier(const int *x, int *y) {
 // kernel copy_one_group_early grid 1 block 32
 // in x int32 = np.arange(64)
 // out y int32 = np.zeros(32)
-// finds race error the asynchronous copy to it is still on its way
+// finds race error the asynchronous copy to it has not completed
 extern "C" __global__ void copy_one_group_early(const int *x, int *y) {
   __shared__ int s[2][32];
   for (int k = 0; k < 2; k++) {

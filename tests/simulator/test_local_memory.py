@@ -1,4 +1,4 @@
-"""Which instructions may reach local memory, and what is added beside them."""
+"""Which instructions may access local memory, and which shadow instructions they get."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.simulator.core.bindings import core
-from grader.simulator.decode.dataflow import Depot, has_local
+from grader.simulator.decode.dataflow import LocalAccesses, has_local
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.model import Function
-from grader.simulator.ptx.names import attributed
 from grader.simulator.ptx.parser import parse
+from grader.simulator.ptx.source_map import with_source_lines
 
 HEAD = """\
 .version 9.0
@@ -51,12 +51,12 @@ def function(head: str, body: str) -> Function:
     return parse(f"{head}{body}\nret;\n}}\n").functions["k"]
 
 
-@pytest.mark.parametrize("head, body, reached", ACCESSES.values(), ids=ACCESSES)
-def test_accesses(head: str, body: str, reached: bool) -> None:
+@pytest.mark.parametrize("head, body, accesses_local", ACCESSES.values(), ids=ACCESSES)
+def test_local_accesses_are_detected(head: str, body: str, accesses_local: bool) -> None:
     f = function(head, body)
-    depot = Depot(f)
+    local = LocalAccesses(f)
     ends = [i for i in f.body if i.op.endswith("u32")]
-    assert [id(i) in depot.accesses for i in ends] == [reached]
+    assert [id(i) in local.accesses for i in ends] == [accesses_local]
 
 
 FIXED = {
@@ -67,22 +67,22 @@ FIXED = {
 }
 
 
-@pytest.mark.parametrize("body, fixed", FIXED.values(), ids=FIXED)
-def test_one_address_for_all_lanes(body: str, fixed: bool) -> None:
-    assert ("%rd2" in Depot(function(ENTRY, body)).fixed) == fixed
+@pytest.mark.parametrize("body, uniform", FIXED.values(), ids=FIXED)
+def test_uniform_addresses_are_detected(body: str, uniform: bool) -> None:
+    assert ("%rd2" in LocalAccesses(function(ENTRY, body)).uniform) == uniform
 
 
-def test_a_bit_field_is_put_in() -> None:
+def test_insertion_of_a_bit_field_is_detected() -> None:
     text = "ld.u32 %r1, [%SP]; and.b32 %r2, %r1, -8; or.b32 %r3, %r2, 1; and.b32 %r4, %r1, 7;"
     f = function(ENTRY, text)
-    packs = Depot(f).packs
+    packs = LocalAccesses(f).packs
     assert [i.operands[0] for i in f.body if id(i) in packs] == ["%r2", "%r3"]
 
 
 def execs(source: bytes) -> list[str]:
     module = parse(compile_source(source, "k.cu").debug_ptx)
     image = decode(module, "k", core().known, definedness=True)
-    return [code.exec for f in image.functions for block in f.blocks for code in block.codes]
+    return [code.exec for f in image.functions for block in f.blocks for code in block.insns]
 
 
 PLAIN = b'extern "C" __global__ void k(float *out) { float x = out[1]; out[0] = x; }\n'
@@ -91,8 +91,8 @@ ARRAY = (
 )
 
 
-def test_a_kernel_without_local_memory_costs_nothing() -> None:
-    """Not even where another function of the file has some."""
+def test_kernel_without_local_memory_gets_no_shadow_instructions() -> None:
+    """Not even when an unused function of the file has local memory."""
     other = b"__device__ float unused(int n) { float x[2]; x[n] = 1; return x[1]; }\n"
     assert not [name for name in execs(other + PLAIN) if name.startswith("shadow_")]
     assert {"shadow_load", "shadow_store"} <= set(execs(ARRAY))
@@ -100,7 +100,7 @@ def test_a_kernel_without_local_memory_costs_nothing() -> None:
     assert has_local(functions.values()) and not has_local([functions["k"]])
 
 
-def test_whose_code_is_a_librarys() -> None:
+def test_library_code_is_told_from_intrinsics() -> None:
     """Cooperative groups compute for themselves; a half's operators stand for instructions."""
     text = b"""#include <cooperative_groups.h>
 #include <cuda_fp16.h>
@@ -111,7 +111,7 @@ extern "C" __global__ void k(__half *out) {
   out[block.thread_rank()] = x;
 }
 """
-    functions = attributed(parse(compile_source(text, "k.cu").debug_ptx), "k")
+    functions = with_source_lines(parse(compile_source(text, "k.cu").debug_ptx), "k")
     halves = [f for name, f in functions.items() if "half" in name and f.has_body]
     assert halves and not any(f.library or any(i.library for i in f.body) for f in halves)
     assert {i.library for i in functions["k"].body} == {True, False}

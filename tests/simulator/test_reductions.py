@@ -1,4 +1,4 @@
-"""An atomic on global memory whose old value nobody reads is a RED, as ptxas makes it."""
+"""An atomic on global memory whose old value is not used becomes a RED, as in ptxas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.ptxas import reduce_unread
+from grader.simulator.ptx.ptxas import reduce_unused_atomics
 
 KERNEL = """
 extern "C" __global__ void k(unsigned *a, unsigned *out, float *f) {{
@@ -30,9 +30,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("line", CASES)
-def test_which_atomics_are_reductions(line: str) -> None:
+def test_only_unused_global_atomics_become_reductions(line: str) -> None:
     program = compile_source(KERNEL.format(line).encode(), "k.cu")
     module = parse(program.ptx)
-    reduce_unread(module)
+    reduce_unused_atomics(module)
     ops = [i.op for f in module.functions.values() for i in f.body]
     assert [op for op in ops if op.startswith(("atom", "red"))] == CASES[line]

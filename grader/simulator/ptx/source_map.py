@@ -1,9 +1,15 @@
-"""What this simulator does not run, by the words that a reader of CUDA's manual knows it by."""
+"""Relate PTX to the student's source: names of variables, shapes of arrays, lines of instructions.
+
+Names and shapes are read off the source text, for messages; what cannot be read with certainty has
+none. Lines are those of the student's file, even where a function of a header executes: in debug
+PTX `atomicAdd`, `__syncwarp` and the like are functions with lines in headers. Each call of one
+gets a copy whose instructions have the location of the call, so that its findings are there.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from os.path import basename
@@ -11,8 +17,6 @@ from os.path import basename
 from grader.faults import LabFault
 from grader.labs.expressions import evaluate_expression
 from grader.simulator.ptx.model import Function, Instruction, Location, Module
-
-# What the student called things: variables behind symbols, elements behind byte offsets.
 
 _LENGTH = re.compile(r"\d+")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n/]+)", re.M)
@@ -50,7 +54,7 @@ TYPE_SIZES = {
 
 
 def plain_name(symbol: str) -> str:
-    """A variable's own name: `_ZZ6matmulE2As` is As, `_ZN2ns1xE` is x."""
+    """The name of a variable in the source: `_ZZ6matmulE2As` is As, `_ZN2ns1xE` is x."""
     if not symbol.startswith("_Z"):
         return symbol
     at, name = 0, symbol
@@ -66,13 +70,13 @@ def plain_name(symbol: str) -> str:
 
 @dataclass(frozen=True)
 class Shape:
-    """A variable's extent: `dims` of elements of `element` bytes."""
+    """The shape of an array: `dims` elements, slowest first, of `element` bytes each."""
 
     dims: tuple[int, ...]
     element: int
 
     def index(self, offset: int) -> str:
-        """`[1][3]`, the element that a byte offset lies in; the first index may run over."""
+        """The element at a byte offset, such as `[1][3]`; the first index may be out of bounds."""
         flat, out = offset // self.element, []
         for size in reversed(self.dims[1:]):
             flat, at = divmod(flat, max(size, 1))
@@ -81,8 +85,9 @@ class Shape:
 
 
 def declared_shape(source: str, name: str, size: int) -> Shape | None:
-    """The shape that the source declares for an array of `size` bytes; None when it cannot be
-    read off with certainty (the product of its dimensions must give exactly that size).
+    """The shape that the source declares for an array of `size` bytes.
+
+    Returns None when it is not certain: the product of the dimensions must give that size.
     """
     constants = _constants(source)
     for declared in _declarations(source, name):
@@ -97,17 +102,17 @@ def declared_shape(source: str, name: str, size: int) -> Shape | None:
 
 
 def element_bytes(source: str, name: str) -> int:
-    """Bytes of an element of the array that the source declares by this name; 0 if unknown."""
+    """Bytes of an element of the array of this name; 0 if unknown."""
     for declared in _declarations(source, name):
         if declared.dims:
             return TYPE_SIZES.get(declared.type.split("::")[-1].strip(), 0)
     return 0
 
 
-def is_one(source: str, name: str) -> bool:
-    """Whether the source declares a shared variable of this name that is no array."""
-    held = list(_declarations(source, name))
-    return any(d.shared for d in held) and not any(d.dims for d in held)
+def is_scalar(source: str, name: str) -> bool:
+    """Whether the source declares a shared variable of this name that is not an array."""
+    declared = list(_declarations(source, name))
+    return any(d.shared for d in declared) and not any(d.dims for d in declared)
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ class _Declaration:
 
 
 def _declarations(source: str, name: str) -> Iterator[_Declaration]:
-    """What looks like a declaration of `name`, alone or among others of one type."""
+    """The declarations of `name`, alone or in a list of one type."""
     for match in _DECLARED.finditer(source):
         for own, dims in _ONE.findall(match["list"]):
             if own == name:
@@ -127,6 +132,7 @@ def _declarations(source: str, name: str) -> Iterator[_Declaration]:
 
 
 def _constants(source: str) -> dict[str, int | float]:
+    """The values of the macros and constants that the source defines."""
     out: dict[str, int | float] = {}
     for pattern in (_DEFINE, _CONSTANT):
         for name, text in pattern.findall(source):
@@ -136,6 +142,7 @@ def _constants(source: str) -> dict[str, int | float]:
 
 
 def _number(text: str, constants: dict[str, int | float]) -> int | None:
+    """The value of an integer constant expression; None for any other text."""
     cleaned = re.sub(r"(?<=\d)[uUlL]+\b", "", text.strip().rstrip(";")).replace("/", "//")
     try:
         value = evaluate_expression(cleaned, constants)
@@ -144,63 +151,70 @@ def _number(text: str, constants: dict[str, int | float]) -> int | None:
     return int(value) if value == int(value) else None
 
 
-# Whose line an instruction is: the student's, even where a header's function executes it.
-#
-# In debug PTX `atomicAdd`, `__syncwarp` and the like are functions of their own, whose lines are
-# lines of headers. Each call of one gets a copy whose instructions lie at the call, so that what is
-# found in it is told at the line that the student wrote.
-
 _INTRINSICS = re.compile(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
-"""Headers whose functions stand for instructions, and compute nothing of their own."""
+"""Headers whose functions stand for instructions; they are not code of a library."""
+
 MAX_DEPTH = 50
 MAX_COPIES = 2048
 OWN = 1
-"""The number that the student's file gets, whichever it had in the module."""
+"""The file number of the student's file in resolved locations."""
 
 
-def attributed(module: Module, kernel: str) -> dict[str, Function]:
-    """The module's functions with every location in the student's file, or nowhere."""
+def with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
+    """The functions of a module with locations in the student's file.
+
+    An instruction that no line of it leads to has an empty location.
+    """
     own = _file_of(module.functions[kernel])
     if not own:
         return dict(module.functions)
-    loud = {own, 0} | {n for n, name in module.files.items() if _INTRINSICS.match(basename(name))}
-    return _Attribution(module.functions, own, frozenset(loud)).functions
+    intrinsics = {n for n, name in module.files.items() if _INTRINSICS.match(basename(name))}
+    return _Relocation(module.functions, own, frozenset({own, 0} | intrinsics)).functions
 
 
-class _Attribution:
-    def __init__(self, functions: dict[str, Function], own: int, loud: frozenset[int]) -> None:
-        self.own, self.loud = own, loud
+class _Relocation:
+    """Moves the locations of all functions of a module into the student's file.
+
+    Args:
+        functions: the functions of the module.
+        own: the number of the student's file.
+        checked: the numbers of the files whose code is not a library's.
+    """
+
+    def __init__(self, functions: dict[str, Function], own: int, checked: frozenset[int]) -> None:
+        self.own, self.checked = own, checked
         self.copies: dict[tuple[str, int, int], str] = {}
-        self.foreign = {n for n, f in functions.items() if _is_foreign(f, own)}
+        self.from_headers = {n for n, f in functions.items() if _is_from_header(f, own)}
         self.original = functions
         self.functions: dict[str, Function] = {}
         for name, f in functions.items():
             self.functions[name] = (
-                replace(f, library=any(map(self.of_library, f.body[-1:])))
-                if name in self.foreign
+                replace(f, library=any(map(self.in_library, f.body[-1:])))
+                if name in self.from_headers
                 else self.moved(f, None, 0)
             )
 
-    def of_library(self, i: Instruction) -> bool:
-        return i.location.file not in self.loud
+    def in_library(self, i: Instruction) -> bool:
+        """Whether an instruction is code of a library."""
+        return i.location.file not in self.checked
 
     def moved(self, f: Function, at: Location | None, depth: int) -> Function:
-        """A copy of `f` with its instructions at `at`, or where the student wrote them."""
+        """A copy of `f` with its instructions at `at`, or at their own lines if that is None."""
         body = []
         for i in f.body:
             location = at or resolved(i.location, self.own)
             operands = self.targets(i, location, depth)
-            body.append(Instruction(i.op, operands, i.guard, location, self.of_library(i)))
+            body.append(Instruction(i.op, operands, i.guard, location, self.in_library(i)))
         return replace(f, body=body)
 
     def targets(self, i: Instruction, at: Location, depth: int) -> list[str]:
-        """The operands, a header's function among them replaced by a copy of its own."""
+        """The operands of a call, with a function from a header replaced by its copy."""
         if not i.op.startswith("call"):
             return i.operands
-        return [self.copied(o, at, depth) if o in self.foreign else o for o in i.operands]
+        return [self.copied(o, at, depth) if o in self.from_headers else o for o in i.operands]
 
     def copied(self, name: str, at: Location, depth: int) -> str:
-        """The name of a header's function for the calls that a place of the student's leads to."""
+        """The name of the copy of a header's function for calls from one location."""
         key = (name, at.line, at.column)
         if (
             key in self.copies
@@ -215,19 +229,20 @@ class _Attribution:
 
 
 def resolved(location: Location, own: int) -> Location:
-    """The place in the student's file that this code was inlined at; no place if there is none."""
+    """The location in the student's file that code was inlined at; empty if there is none."""
     at: Location | None = location
     while at is not None and at.file != own:
         at = at.inlined
     return Location(OWN, at.line, at.column, at.function) if at else Location()
 
 
-def _is_foreign(f: Function, own: int) -> bool:
+def _is_from_header(f: Function, own: int) -> bool:
+    """Whether no instruction of a device function comes from the student's file."""
     return f.has_body and not f.entry and not any(resolved(i.location, own).line for i in f.body)
 
 
 def _file_of(kernel: Function) -> int:
-    """The file that a kernel's code is in, at last, where most of it is not from headers."""
+    """The number of the file that a kernel is in; 0 when not known."""
     for i in kernel.body:
         at = i.location
         while at.inlined is not None:
@@ -235,48 +250,3 @@ def _file_of(kernel: Function) -> int:
         if at.line:
             return at.file
     return 0
-
-
-_FEATURES = (
-    (("wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05"), "tensor cores"),
-    (("tex", "tld4", "txq", "istypep"), "textures"),
-    (("suld", "sust", "sured", "suq"), "surfaces"),
-    (("mapa", "getctarank", "clusterlaunchcontrol"), "thread block clusters"),
-    (("st.async", "red.async", "multimem"), "thread block clusters"),
-    (("cp.async.bulk", "cp.reduce.async"), "the tensor memory accelerator"),
-    (("tensormap", "prefetch.tensormap"), "the tensor memory accelerator"),
-    (("mbarrier.arrive", "mbarrier.expect_tx"), "transactions of the tensor memory accelerator"),
-    (("griddepcontrol",), "dependent launches"),
-    (("setmaxnreg",), "registers moved between warps"),
-)
-_VIDEO = re.compile(r"v(?:add|sub|absdiff|min|max|shl|shr|mad|set|avrg)[24]?\.")
-_REGISTER = re.compile(
-    r"%(?:n?clusterid|cluster_|is_explicit_cluster|pm\d|current_graph|aggr_smem)"
-)
-
-
-def described(refused: str) -> str:
-    """The refused instruction with what it belongs to: "wmma.load... (tensor cores)"."""
-    if refused.endswith(")"):
-        return refused
-    if _VIDEO.match(refused):
-        return f"{refused} (video instructions)"
-    for names, words in _FEATURES:
-        if any(refused == name or refused.startswith(f"{name}.") for name in names):
-            return f"{refused} ({words})"
-    return refused
-
-
-def refused_attribute(limits: Mapping[str, list[int]]) -> str:
-    """The attribute of a kernel that this machine does not have; "" if none."""
-    clusters = prod(limits.get("reqnctapercluster", [1])) > 1
-    return "__cluster_dims__ (thread block clusters)" if clusters else ""
-
-
-def refused_register(operands: list[str]) -> str:
-    """The special register among the operands that this machine does not have; "" if none."""
-    for operand in operands:
-        if _REGISTER.match(operand):
-            words = "performance counters" if operand.startswith("%pm") else "thread block clusters"
-            return f"{operand} ({words})"
-    return ""

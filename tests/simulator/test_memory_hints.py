@@ -1,5 +1,6 @@
-"""What the launch tells of a mistake: its dynamic bytes, its block beside a tile, its dtypes beside
-a signed parameter, the loop that an access is in. Each beside a twin of which it must not be said.
+"""Hints that depend on the launch: dynamic shared memory, block sizes, signed parameters, loops.
+
+Each case has a counterpart without the mistake, for which the hint must not appear.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pytest
 from grader.compile.program import Parameter, Program
 from grader.compile.source import compile_source
 from grader.launch import Array, Dim3, Finding, Launch, Scalar
-from grader.simulator.diagnose.messages import beside_the_block, negative_elements
+from grader.simulator.diagnose.messages import signed_parameter_hint, tile_size_hint
 from grader.simulator.simulate import simulate
 
 HEAD = 'extern "C" __global__ void k(const float* a, float* out, int n) {\n'
@@ -42,43 +43,50 @@ ROWS = (
 )
 GUARDED = ROWS.replace("  out[", "  if (column < n && row * n + column < 64) out[")
 ONE_PLACE = ROWS.replace("row * n + column", "threadIdx.x / 2")
-GUARD, LOOPS = "store (a guard)", "bounds of the loop"
+GUARD, LOOPS = "guard the store", "bounds of the loop"
 
 
 @dataclass(frozen=True)
-class Said:
-    """A kernel, its launch, the kind that it draws (none: it is clean), and a text that is said of
-    it or, `unsaid`, that is not.
+class Case:
+    """A kernel with its launch.
+
+    Attributes:
+        kind: the kind of its findings; empty for a clean kernel.
+        text: a text of these findings.
+        absent: whether that text must not appear.
     """
 
     source: str
     kind: str
     text: str
     n: int = 64
-    unsaid: bool = False
+    absent: bool = False
     shared: int = 0
     block: Dim3 = (64, 1, 1)
 
 
-SAID = {
-    "extern-without-bytes": Said(
-        EXTERN, "invalid-access", "`given` is `extern`, and this launch gives no dynamic shared"
+CASES = {
+    "extern-without-bytes": Case(
+        EXTERN, "invalid-access", "`given` is `extern`, and this launch provides 0 bytes"
     ),
-    "extern-without-bytes-is-not-its-neighbour": Said(
-        EXTERN, "invalid-access", "`fixed`", unsaid=True
+    "extern-without-bytes-is-not-its-neighbour": Case(
+        EXTERN, "invalid-access", "`fixed`", absent=True
     ),
-    "extern-with-too-few": Said(
-        EXTERN, "invalid-access", "32 elements of 4 bytes, all that this launch gives", shared=128
+    "extern-with-too-few": Case(
+        EXTERN,
+        "invalid-access",
+        "32 elements of 4 bytes, all that this launch provides",
+        shared=128,
     ),
-    "extern-with-enough": Said(EXTERN, "", "", shared=256),
-    "in-a-loop": Said(LOOP, "invalid-access", LOOPS),
-    "in-what-a-loop-calls": Said(CALLED, "invalid-access", LOOPS),
-    "in-no-loop": Said(PAST, "invalid-access", LOOPS, unsaid=True),
-    "in-what-is-called-twice": Said(CALLED_ONCE, "invalid-access", LOOPS, unsaid=True),
-    "beside-a-loop": Said(BESIDE_A_LOOP, "invalid-access", LOOPS, unsaid=True),
-    "stores-beyond-the-row-and-the-end": Said(ROWS, "race", GUARD, n=7, block=(96, 1, 1)),
-    "two-threads-store-one-element": Said(ONE_PLACE, "race", GUARD, unsaid=True),
-    "guarded": Said(GUARDED, "", "", n=7),
+    "extern-with-enough": Case(EXTERN, "", "", shared=256),
+    "in-a-loop": Case(LOOP, "invalid-access", LOOPS),
+    "in-a-function-called-in-a-loop": Case(CALLED, "invalid-access", LOOPS),
+    "in-no-loop": Case(PAST, "invalid-access", LOOPS, absent=True),
+    "in-a-function-called-twice": Case(CALLED_ONCE, "invalid-access", LOOPS, absent=True),
+    "beside-a-loop": Case(BESIDE_A_LOOP, "invalid-access", LOOPS, absent=True),
+    "stores-past-the-row-and-the-end": Case(ROWS, "race", GUARD, n=7, block=(96, 1, 1)),
+    "two-threads-store-one-element": Case(ONE_PLACE, "race", GUARD, absent=True),
+    "guarded": Case(GUARDED, "", "", n=7),
 }
 
 
@@ -87,26 +95,26 @@ def compiled(source: str) -> Program:
     return compile_source(source.encode(), "k.cu")
 
 
-def findings(said: Said) -> tuple[Finding, ...]:
-    a = np.ones(said.block[0] if said.source == ROWS else 64, np.float32)
+def findings(case: Case) -> tuple[Finding, ...]:
+    a = np.ones(case.block[0] if case.source == ROWS else 64, np.float32)
     arrays = (Array("a", a.shape, "float32", a), Array("out", (64,), "float32", a[:64], True))
     launch = Launch(
-        "k", (1, 1, 1), said.block, (*arrays, Scalar("n", said.n, "int32")), said.shared
+        "k", (1, 1, 1), case.block, (*arrays, Scalar("n", case.n, "int32")), case.shared
     )
-    return simulate(compiled(said.source), [launch])[0].findings
+    return simulate(compiled(case.source), [launch])[0].findings
 
 
-@pytest.mark.parametrize("name", SAID)
-def test_what_a_finding_says(name: str) -> None:
-    said = SAID[name]
-    found = [f for f in findings(said) if f.kind == said.kind]
-    assert bool(found) == bool(said.kind), found
+@pytest.mark.parametrize("name", CASES)
+def test_finding_has_its_hint(name: str) -> None:
+    case = CASES[name]
+    found = [f for f in findings(case) if f.kind == case.kind]
+    assert bool(found) == bool(case.kind), found
     texts = [f"{f.message}; {f.hint}" for f in found]
-    assert not said.kind or any(said.text in text for text in texts) != said.unsaid, texts
+    assert not case.kind or any(case.text in text for text in texts) != case.absent, texts
 
 
-def test_a_clean_kernel_is_told_nothing() -> None:
-    clean = [findings(said) for said in SAID.values() if not said.kind]
+def test_clean_kernels_have_no_errors() -> None:
+    clean = [findings(case) for case in CASES.values() if not case.kind]
     assert clean and not any(f.severity == "error" for found in clean for f in found)
 
 
@@ -126,16 +134,16 @@ def test_a_clean_kernel_is_told_nothing() -> None:
         ((2, 8, 8), (16, 16, 1), ""),  # two tiles in turn
     ],
 )
-def test_a_tile_beside_its_block(dims: tuple[int, ...], block: Dim3, odd: str) -> None:
-    said = beside_the_block("As", dims, block)
-    assert bool(said) == bool(odd)
-    assert ("fill several" in said) == ("fill several" in odd)
-    if said:
-        assert " x ".join(map(str, dims)) in said and "16 x 16 threads" in said
+def test_tile_size_hint(dims: tuple[int, ...], block: Dim3, odd: str) -> None:
+    hint = tile_size_hint("As", dims, block)
+    assert bool(hint) == bool(odd)
+    assert ("fill several" in hint) == ("fill several" in odd)
+    if hint:
+        assert " x ".join(map(str, dims)) in hint and "16 x 16 threads" in hint
 
 
 @pytest.mark.parametrize(
-    ("type_", "dtype", "largest", "told"),
+    ("type_", "dtype", "largest", "reported"),
     [
         ("const char*", "uint8", 200, True),
         ("signed char *", "uint8", 128, True),
@@ -148,11 +156,9 @@ def test_a_tile_beside_its_block(dims: tuple[int, ...], block: Dim3, odd: str) -
         ("const int*", "int32", 200, False),
     ],
 )
-def test_a_signed_parameter_for_unsigned_elements(
-    type_: str, dtype: str, largest: int, told: bool
-) -> None:
+def test_signed_parameter_hint(type_: str, dtype: str, largest: int, reported: bool) -> None:
     data = np.array([1, largest], dtype)
     launch = Launch("k", (1, 1, 1), (1, 1, 1), (Array("data", (2,), dtype, data),))
-    said = negative_elements([Parameter(type_, "data", 8)], launch)
-    assert bool(said) == told
-    assert not said or ("`data`" in said and "signed" in said and type_ in said)
+    hint = signed_parameter_hint([Parameter(type_, "data", 8)], launch)
+    assert bool(hint) == reported
+    assert not hint or ("`data`" in hint and "signed" in hint and type_ in hint)

@@ -1,0 +1,69 @@
+"""The hint of a race: a barrier where one is missing, an atomic where none can help."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.checks.findings import MISSING_BARRIER
+from tests.simulator.test_watch import WATCH, trace
+
+NEXT_ITERATION = (
+    "Put __syncthreads() after line {}, before the next iteration of the loop reaches line {}."
+)
+HINTS = {
+    "loop_tile_in_function": ("s", "WAR", NEXT_ITERATION.format(12, 4)),
+    "loop_without_second_barrier": ("s", "WAR", NEXT_ITERATION.format(10, 8)),
+    "bitonic_without_barrier": ("s", "RAW", NEXT_ITERATION.format(11, 11)),
+    "warp_sum_without_first_sync": ("s", "WAR", "Put __syncwarp() between line 9 and line 10."),
+    "second_of_two_arrays": ("Bs", "RAW", "Put __syncthreads() between line 7 and line 9."),
+    "warp_leaders_add_plainly": ("sum", "WAR", "Use an atomic such as atomicAdd"),
+    "shared_histogram_plain": ("bins", "WAR", "Use an atomic such as atomicAdd"),
+    "fence_of_the_block_only": ("part", "RAW", "__threadfence()"),
+    "named_barriers": (
+        "s",
+        "RAW",
+        "Put a named barrier (bar.sync) of all threads that read or write it",
+    ),
+    "block_scope_atomics": ("bins", "WAW", "atomicAdd instead of atomicAdd_block"),
+    "shared_waw": ("s", "WAW", "Check the index"),
+}
+NAMES = {
+    "second_of_two_arrays": "`Bs[0][4]`",
+    "warp_leaders_add_plainly": "`sum`",
+    "loop_tile_in_function": "`s[31]`",
+}
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_race_hint_names_the_missing_barrier_or_atomic(name: str) -> None:
+    variable, hazard, words = HINTS[name]
+    found = trace(WATCH / "race" / f"{name}.cu").findings
+    hints = [f.hint for f in found if (f.variable, f.hazard) == (variable, hazard)]
+    assert any(words in hint for hint in hints), hints
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_race_message_names_the_element_as_declared(name: str) -> None:
+    found = trace(WATCH / "race" / f"{name}.cu").findings
+    assert any(NAMES[name] in f.message for f in found), [f.message for f in found]
+
+
+ORDER = {
+    "second_of_two_arrays": ("Bs", "Threads read `Bs` before other threads have written it."),
+    "loop_without_second_barrier": (
+        "s",
+        "Threads overwrite `s` before other threads have read it.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_race_hint_begins_with_what_goes_wrong(name: str) -> None:
+    variable, words = ORDER[name]
+    races = [f for f in trace(WATCH / "race" / f"{name}.cu").findings if f.variable == variable]
+    assert any(f.hint.startswith(words) and MISSING_BARRIER.search(f.hint) for f in races), races
+
+
+def test_a_hint_without_a_place_for_a_barrier_names_none() -> None:
+    races = trace(WATCH / "race" / "shared_histogram_plain.cu").findings
+    assert races and not any(MISSING_BARRIER.search(f.hint) for f in races)
