@@ -62,22 +62,29 @@ class MachineFault(Fault):
     exit_code = 3
 
 
-# The name that was most likely meant, for messages about a name that nothing has.
+# Find the closest match of a name that does not exist, for "did you mean" in messages.
 
 
-def closest_match(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
-    """Of `names` the one most like `name`, or "" when none reaches `likeness`, from 0 to 1:
-    difflib's ratio of the letters that match.
+def closest_match(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """Find the name that was most likely meant.
+
+    Args:
+        name: What was written.
+        names: What exists.
+        cutoff: The least similarity, from 0 to 1: difflib's ratio of the letters that match.
+
+    Returns:
+        The closest match, or "" when none is as similar as `cutoff`.
     """
     import difflib  # every sandboxed child imports this module: keep that cheap
 
-    return next(iter(difflib.get_close_matches(name, list(names), 1, likeness)), "")
+    return next(iter(difflib.get_close_matches(name, list(names), 1, cutoff)), "")
 
 
-def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
-    """A question that names the nearest, or "" when nothing is near."""
-    near = closest_match(name, names, likeness)
-    return f"did you mean `{near}`?" if near else ""
+def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """Ask whether the closest match was meant: "did you mean `x`?", or "" when there is none."""
+    match = closest_match(name, names, cutoff)
+    return f"did you mean `{match}`?" if match else ""
 
 
 # How to get what one of the package's extras needs, for the Python that runs here.

@@ -1,4 +1,4 @@
-"""Which name a misspelt one is taken for, and when none is."""
+"""Which name a misspelled one is taken for, and when none is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMES = ("matmul", "matmul_tiled", "transpose", "reduce")
 
 
 @pytest.mark.parametrize(
-    ("name", "likeness", "meant"),
+    ("name", "cutoff", "meant"),
     [
         ("matmull", 0.6, "matmul"),
         ("matmul_tile", 0.6, "matmul_tiled"),
@@ -22,9 +22,9 @@ NAMES = ("matmul", "matmul_tiled", "transpose", "reduce")
         ("", 0.6, ""),
     ],
 )
-def test_nearest(name: str, likeness: float, meant: str) -> None:
-    assert closest_match(name, NAMES, likeness) == meant
-    assert did_you_mean(name, NAMES, likeness) == (f"did you mean `{meant}`?" if meant else "")
+def test_the_closest_match(name: str, cutoff: float, meant: str) -> None:
+    assert closest_match(name, NAMES, cutoff) == meant
+    assert did_you_mean(name, NAMES, cutoff) == (f"did you mean `{meant}`?" if meant else "")
 
 
 def test_any_collection_will_do() -> None:

@@ -20,6 +20,7 @@ from grader.grading.quiz import answer_quiz
 from grader.grading.record import Grade
 from grader.labs.model import Lab
 from grader.labs.quiz import AnswerSheet
+from grader.labs.reference import prepare_process
 from grader.submissions.files import Submission
 
 
@@ -52,6 +53,7 @@ def grade(
     """
     options = RunOptions(on, seed, threads, limit, step_limit)
     job = Job(lab, submission, options, visibility, student, recorded)
+    prepare_process()
     with ThreadPoolExecutor(max_workers=3) as background:
         quiz = background.submit(answer_quiz, lab, answers, options)
         prefetch(background, lab, plan(lab), select_cases(lab, visibility), options)

@@ -27,10 +27,14 @@ Result = TypeVar("Result")
 def map_parallel(
     work: Callable[[Item], Result], items: Iterable[Item], jobs: int
 ) -> Iterator[tuple[Item, Result]]:
-    """Yield each item with its result, in the items' order, computed by `jobs` threads.
+    """Call `work` on each item, at most `jobs` at a time.
 
-    Threads suffice: compiling and simulating take place in child processes. An exception is raised
-    at its item's turn; items that have not started by then are cancelled.
+    Threads suffice: compiling and simulating take place in child processes. Unlike
+    `Executor.map`, no further call starts once the caller stops early: the gate stops at the first
+    line that fails, and Ctrl-C must not wait for hundreds of mutants.
+
+    Yields:
+        Each item with its result, in the order of the items. An exception is raised at its item.
     """
     pool = ThreadPoolExecutor(jobs)
     try:

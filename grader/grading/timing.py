@@ -45,14 +45,17 @@ def verifier(lab: Lab, case: Case) -> Verify:
     Raises:
         LabFault: the lab's reference is broken; the returned function raises it too.
     """
-    module = load_reference(lab.folder / "reference.py")
+    path = lab.folder / "reference.py"
     shapes = array_shapes(lab, case)
+    with load_reference(path):  # its mistakes are reported before anything is timed
+        pass
 
     def verify(inputs: Arrays, outputs: Arrays) -> str:
-        if hasattr(module, "verify"):
-            draw = np.random.default_rng(secrets.randbits(128))
-            return make_verdict(lab, case, inputs, outputs, draw, module)
-        expected = make_expected(lab, case, shapes, inputs, module)
+        with load_reference(path) as reference:
+            if "verify" in reference.functions:
+                draw = np.random.default_rng(secrets.randbits(128))
+                return make_verdict(lab, case, inputs, outputs, draw, reference)
+            expected = make_expected(lab, case, shapes, inputs, reference)
         problems = (describe_difference(n, outputs[n], right) for n, right in expected.items())
         return next((problem for problem in problems if problem), "")
 

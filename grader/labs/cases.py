@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from grader.labs.expressions import evaluate_expression, evaluate_integer
+
 from grader.faults import LabFault
+from grader.labs.expressions import evaluate_expression, evaluate_integer
 from grader.labs.model import ArgumentSpec, Case, Geometry, Lab, PreparedCase
-from grader.launch import Argument, Array, Dim3, Launch, Scalar
 from grader.labs.reference import load_reference, make_expected, make_inputs
+from grader.launch import Argument, Array, Dim3, Launch, Scalar
 
 MAX_BYTES = 2**31
 """No array of a case may be larger."""
@@ -22,7 +24,9 @@ MAX_BYTES = 2**31
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
-def prepare_case(lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE) -> PreparedCase:
+def prepare_case(
+    lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE
+) -> PreparedCase:
     """The launch of `case` with fresh inputs, and what it must leave behind, in float64.
 
     `seed` with the lab's and the case's name decides the inputs. `derived` has the student's
@@ -41,9 +45,9 @@ def prepare_baseline(
 def prepare_launches(lab: Lab, case: Case, seed: bytes) -> tuple[Launch, Launch]:
     """The launch of a case whose dims are all known, and the baseline's of the same inputs; the
     right answer is not worked out. Raises LabFault."""
-    module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
-    given = make_inputs(lab, case, shapes, case_generator(seed, lab.name, case.name), module)
+    with load_reference(lab.folder / "reference.py") as reference:
+        given = make_inputs(lab, case, shapes, case_generator(seed, lab.name, case.name), reference)
     own = _launch(lab, case, lab.geometry, shapes, given)
     return own, _launch(lab, case, lab.baseline_geometry or lab.geometry, shapes, given)
 
@@ -81,10 +85,10 @@ def _prepare(
         what = f"case {case.name} needs the answer of {lacking[0]}"
         raise LabFault(what, where=lab.place("derive"))
     case = case.resolved(derived)
-    module = load_reference(lab.folder / "reference.py")
     shapes = array_shapes(lab, case)
-    given = make_inputs(lab, case, shapes, case_generator(seed, lab.name, case.name), module)
-    expected = make_expected(lab, case, shapes, given, module)
+    with load_reference(lab.folder / "reference.py") as reference:
+        given = make_inputs(lab, case, shapes, case_generator(seed, lab.name, case.name), reference)
+        expected = make_expected(lab, case, shapes, given, reference)
     launch = _launch(lab, case, geometry, shapes, given)
     indices = {a.name: index for index, a in enumerate(launch.args)}
     return PreparedCase(case, launch, {indices[name]: e for name, e in expected.items()})

@@ -1,20 +1,25 @@
 """A lab's reference.py: loaded from its path, called, and its answers checked.
 
-It is the lab author's own code and is trusted; what it gets wrong is said with file and line.
+It is the lab author's own code and is trusted, so it runs without a sandbox, but in a process that
+can be ended (`grader.labs.reference_process`). Its mistakes are reported with file and line.
 """
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from grader.faults import LabFault
+
+from grader.faults import LabFault, MachineFault
 from grader.labs.model import ArgumentSpec, Case, Expected, Lab
-from grader.within import Overdue, within
+from grader.labs.reference_child import Call, Load, Returned
+from grader.labs.reference_process import Died, Overdue, Process, pool
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -26,10 +31,53 @@ class Endless(LabFault):
     """The reference did not come to an end: nothing else of the lab can be worked out."""
 
 
-def load_reference(path: Path) -> ModuleType:
-    """The module at `path`, outside sys.modules and without a bytecode file beside it.
+@dataclass(frozen=True)
+class Reference:
+    """A loaded reference.py: which functions it defines, and the process that calls them."""
 
-    Raises LabFault: it is missing, is not Python, raises, or lacks one of its two functions.
+    path: Path
+    functions: tuple[str, ...]
+    process: Process
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """Call one of its functions.
+
+        Args:
+            function: The name.
+            arguments: What to pass. The function gets copies.
+
+        Returns:
+            What it returns.
+
+        Raises:
+            LabFault: It raised an exception or ended the process.
+            Endless: It did not end in time.
+            MachineFault: The process was killed.
+        """
+        return _ask(self.path, self.process, Call(function, arguments))
+
+
+def prepare_process() -> None:
+    """Start the process that the first `load_reference` will need, unless there is one.
+
+    Call it before other threads are started: the process is forked then, which takes 4 ms, not
+    140. Where none can be started, `load_reference` says so.
+    """
+    with suppress(MachineFault):
+        pool().prepare()
+
+
+@contextmanager
+def load_reference(path: Path) -> Iterator[Reference]:
+    """Load the module at `path` into a process that serves this caller alone.
+
+    Every load executes the source anew, so one case cannot influence the next through the state of
+    the module. No bytecode file is written beside it.
+
+    Raises:
+        LabFault: It is missing, is not Python, raises, or lacks one of its two functions.
+        Endless: It does not end.
+        MachineFault: No process could be started, or it was killed.
     """
     try:
         source = path.read_bytes()
@@ -39,27 +87,21 @@ def load_reference(path: Path) -> ModuleType:
             where=str(path),
             fix="a lab needs a reference.py that defines inputs() and expected()",
         ) from None
-    module = ModuleType("reference")
-    module.__file__ = str(path)
-    try:
-        code = compile(source, str(path), "exec")
-    except SyntaxError as error:
-        raise LabFault(f"not valid Python: {error.msg}", where=f"{path}:{error.lineno}") from None
-    _call(path, exec, code, module.__dict__)
-    for name in ("inputs", "expected"):
-        if not callable(getattr(module, name, None)):
-            raise LabFault(f"defines no function {name}()", where=str(path))
-    return module
+    with pool().lent() as process:
+        functions = _ask(path, process, Load(str(path), source))
+        for name in ("inputs", "expected"):
+            if name not in functions:
+                raise LabFault(f"defines no function {name}()", where=str(path))
+        yield Reference(path, functions, process)
 
 
 def make_inputs(
-    lab: Lab, case: Case, shapes: Shapes, rng: np.random.Generator, module: ModuleType
+    lab: Lab, case: Case, shapes: Shapes, rng: np.random.Generator, reference: Reference
 ) -> dict[str, NDArray[Any]]:
     """The arrays that a case's kernel is given, by argument's or variable's name, in C order."""
-    path = lab.folder / "reference.py"
     wanted = {a.name: a for a in (*lab.arguments, *lab.globals) if a.role in ("in", "inout")}
-    made = _call(path, module.inputs, dict(case.dims), rng, case.kind)
-    where = f"{path}: inputs() for case {case.name}"
+    made = reference.call("inputs", dict(case.dims), rng, case.kind)
+    where = f"{reference.path}: inputs() for case {case.name}"
     _same_names(where, made, tuple(wanted))
     return {
         name: _checked_input(f"{where}: {name}", made[name], spec, shapes[name])
@@ -68,14 +110,16 @@ def make_inputs(
 
 
 def make_expected(
-    lab: Lab, case: Case, shapes: Shapes, inputs: Mapping[str, NDArray[Any]], module: ModuleType
+    lab: Lab,
+    case: Case,
+    shapes: Shapes,
+    inputs: Mapping[str, NDArray[Any]],
+    reference: Reference,
 ) -> dict[str, Expected]:
     """The right answer of every output, by argument name."""
-    path = lab.folder / "reference.py"
     wanted = tuple(a.name for a in lab.arguments if a.role in ("out", "inout"))
-    copies = {name: array.copy() for name, array in inputs.items()}
-    made = _call(path, module.expected, dict(case.dims), copies)
-    where = f"{path}: expected() for case {case.name}"
+    made = reference.call("expected", dict(case.dims), dict(inputs))
+    where = f"{reference.path}: expected() for case {case.name}"
     _same_names(where, made, wanted)
     return {n: _checked_expected(f"{where}: {n}", made[n], shapes[n]) for n in wanted}
 
@@ -86,39 +130,46 @@ def make_verdict(
     inputs: Mapping[str, NDArray[Any]],
     outputs: Mapping[str, NDArray[Any]],
     rng: np.random.Generator,
-    module: ModuleType,
+    reference: Reference,
 ) -> str:
     """What the reference's verify() says of a timed launch's outputs: empty when right."""
-    path = lab.folder / "reference.py"
-    said = _call(path, module.verify, dict(case.dims), dict(inputs), dict(outputs), rng)
+    said = reference.call("verify", dict(case.dims), dict(inputs), dict(outputs), rng)
     if not isinstance(said, str):
-        where = f"{path}: verify() for case {case.name}"
+        where = f"{reference.path}: verify() for case {case.name}"
         raise LabFault(f"must return a text, not {type(said).__name__}", where=where)
     return said
 
 
-def _call(path: Path, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns; LabFault when it raises, Endless when it does not end."""
+def _ask(path: Path, process: Process, request: Load | Call) -> Any:
+    """What the reference answers, or the fault for what went wrong."""
     try:
-        return within(SECONDS, lambda: function(*arguments))
+        reply = process.ask(str(path), request, SECONDS)
     except Overdue as overdue:
-        lines = [frame.lineno for frame in overdue.stack if frame.filename == str(path)]
         raise Endless(
             f"the reference was still running here after {SECONDS:g} s",
-            where=f"{path}:{lines[-1]}" if lines else str(path),
+            where=_place(path, overdue.line),
             fix="let every loop end; inputs() and expected() run once a case, so keep them fast",
         ) from None
-    except Exception as error:
-        raise _raised(path, error) from error
+    except Died as died:
+        raise _death(path, died) from None
+    if isinstance(reply, Returned):
+        return reply.value
+    raise LabFault(reply.what, where=_place(path, reply.line))
 
 
-def _raised(path: Path, error: Exception) -> LabFault:
-    """The fault for an exception out of the reference, at its own innermost line."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    text = f"{type(error).__name__}: {error}".splitlines()[0]
-    where = f"{path}:{lines[-1]}" if lines else str(path)
-    return LabFault(f"the reference raised {text}", where=where)
+def _death(path: Path, died: Died) -> LabFault | MachineFault:
+    """Only the reference itself can have left its process; a signal has come from elsewhere."""
+    where = _place(path, died.line)
+    if died.code >= 0:
+        what = f"the reference ended its process with exit code {died.code}"
+        return LabFault(what, where=where, fix="return from the function; do not call os._exit()")
+    name = signal.Signals(-died.code).name
+    what = f"the process that ran the reference was ended by {name}"
+    return MachineFault(what, where=where, fix="check the free memory of this machine")
+
+
+def _place(path: Path, line: int | None) -> str:
+    return f"{path}:{line}" if line else str(path)
 
 
 def _same_names(where: str, made: Any, wanted: tuple[str, ...]) -> None:

@@ -70,7 +70,7 @@ def read_regular_file(path: Path) -> bytes:
 
 def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
     if isinstance(error, FileNotFoundError):
-        near = _nearest(path)
+        near = _similar_file(path)
         fix = f"did you mean {near}?" if near else "check the name and the folder"
         return LabFault("there is no such file", where=str(path), fix=fix)
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
@@ -80,7 +80,7 @@ def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
     return LabFault(f"cannot read the file: {reason}", where=str(path).replace("\0", "?"))
 
 
-def _nearest(path: Path) -> str:
+def _similar_file(path: Path) -> str:
     """The .cu file in the same folder whose name comes closest, or nothing."""
     try:
         names = [name for name in os.listdir(path.parent) if name.endswith(".cu")]

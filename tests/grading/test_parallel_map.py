@@ -1,4 +1,4 @@
-"""Work done several at a time: in order, no more than asked for at once, and stopped by a fault."""
+"""A parallel map: results in order, no more at a time than asked for, and stopped by a fault."""
 
 from __future__ import annotations
 
@@ -43,4 +43,18 @@ def test_a_fault_comes_in_its_turn_and_ends_the_work() -> None:
         for item, _ in map_parallel(work, range(200), 1):
             seen.append(item)
     assert seen == [0, 1]
+    assert len(begun) < 10
+
+
+def test_a_caller_that_stops_early_starts_nothing_more() -> None:
+    begun: list[int] = []
+
+    def work(item: int) -> int:
+        begun.append(item)
+        time.sleep(0.01)
+        return item
+
+    made = map_parallel(work, range(200), 1)
+    assert next(made) == (0, 0)
+    made.close()  # type: ignore[attr-defined]
     assert len(begun) < 10

@@ -51,8 +51,8 @@ def outputs_of(lab: Lab, case: Case, inputs: Arrays) -> Arrays:
     from grader.labs.cases import array_shapes
     from grader.labs.reference import load_reference, make_expected
 
-    module = load_reference(lab.folder / "reference.py")
-    due = make_expected(lab, case, array_shapes(lab, case), inputs, module)
+    with load_reference(lab.folder / "reference.py") as reference:
+        due = make_expected(lab, case, array_shapes(lab, case), inputs, reference)
     dtypes = {a.name: a.dtype for a in lab.arguments}
     for right in due.values():
         assert not right.bound.any(), "fresh inputs must keep the exact result that `kind` promises"

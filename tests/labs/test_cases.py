@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grader.faults import LabFault
-from grader.labs.cases import prepare_case, prepare_baseline
+from grader.labs.cases import prepare_baseline, prepare_case
 from grader.labs.reading import load_lab
 from grader.launch import Array, Scalar
 from tests.scalelab import REFERENCE, SPEC, write_lab

@@ -11,8 +11,8 @@ import pytest
 from bench.ladder import THREADS, TILE, Rung, announced, main, rungs
 from grader.authoring.handouts.runs import CUBLAS, data_file, read_measured
 from grader.compile.source import compile_source
-from grader.gpu.devices import devices
 from grader.feedback.grade import grade
+from grader.gpu.devices import devices
 from grader.grading.run import run_all
 from grader.labs.reading import load_lab
 from grader.labs.tolerance import whole_factors

@@ -17,7 +17,15 @@ from grader.faults import LabFault
 from grader.grading.cases import RunOptions
 from grader.grading.quiz import answer_quiz, quiz_key
 from grader.labs.model import Case, CheckSpec, Choice, Question
-from grader.labs.quiz import ANSWERS_FILE, question_text, choice_texts, answer_form, parse_answer, read_answer_sheet, correct_answer
+from grader.labs.quiz import (
+    ANSWERS_FILE,
+    answer_form,
+    choice_texts,
+    correct_answer,
+    parse_answer,
+    question_text,
+    read_answer_sheet,
+)
 from grader.labs.reading import list_labs, load_lab
 from tests.scalelab import SPEC, write_lab
 

@@ -1,0 +1,249 @@
+"""The process that runs reference code: it loads the module and serves calls until it is ended.
+
+Reference code is the lab author's own and trusted: there is no sandbox here. It has a process of
+its own because a thread cannot be ended, and one call into a library may never return.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import fcntl
+import gc
+import mmap
+import os
+import pickle
+import resource
+import select
+import signal
+import socket
+import sys
+import traceback
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, ModuleType
+from typing import Any, NoReturn
+
+from grader.labs import model, tolerance
+
+# Messages between the grader and a process that runs reference code.
+#
+# A message is one pickled value on a Unix socket. A large one lies in anonymous memory (a memfd)
+# whose descriptor crosses the socket, with its arrays beside it: the sender copies each array once,
+# and the receiver maps it without a copy. Both ends run trusted code, so pickle is safe here.
+
+_ALIGNMENT = 64
+_SMALL = 1 << 15  # bytes of a message that crosses the socket itself
+_PACKET = 1 << 16
+
+
+@dataclass(frozen=True)
+class Load:
+    """A request to load the reference whose source this is."""
+
+    path: str
+    source: bytes
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request to call a function of the loaded reference."""
+
+    function: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The process has received a request and starts to work on it: its time runs from here."""
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The request is done. After Load, `value` is the tuple of functions that the module defines;
+    after Call it is what the function returned."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The reference failed: what to tell its author, and the line in reference.py if one is
+    known."""
+
+    what: str
+    line: int | None = None
+
+
+def send(channel: socket.socket, value: Any) -> None:
+    """Send one value.
+
+    Raises:
+        OSError: The other end is closed, or there is no memory.
+        Exception: `value` cannot be pickled; nothing was sent.
+    """
+    buffers: list[pickle.PickleBuffer] = []
+    text = pickle.dumps(value, 5, buffer_callback=buffers.append)
+    blocks = [memoryview(text), *(buffer.raw() for buffer in buffers)]
+    if sum(block.nbytes for block in blocks) <= _SMALL:
+        channel.send(pickle.dumps(value, 5))
+        return
+    index: list[tuple[int, int]] = []
+    memory = os.memfd_create("warpgrade-reference", os.MFD_CLOEXEC)
+    with open(memory, "wb") as file:
+        for block in blocks:
+            start = -(-file.tell() // _ALIGNMENT) * _ALIGNMENT
+            file.seek(start)
+            file.write(block)
+            index.append((start, block.nbytes))
+        file.flush()
+        socket.send_fds(channel, [pickle.dumps(index)], [memory])
+
+
+def receive(channel: socket.socket) -> Any:
+    """Receive one value; its arrays are private and writable.
+
+    Raises:
+        EOFError: The other end is closed.
+        Exception: The value cannot be unpickled here.
+    """
+    flags = socket.MSG_CMSG_CLOEXEC
+    packet, descriptors, _, _ = socket.recv_fds(channel, _PACKET, 1, flags)
+    if not packet:
+        raise EOFError
+    if not descriptors:
+        return pickle.loads(packet)
+    try:
+        whole = memoryview(mmap.mmap(descriptors[0], 0, access=mmap.ACCESS_COPY))
+    finally:
+        os.close(descriptors[0])
+    text, *buffers = (whole[start : start + size] for start, size in pickle.loads(packet))
+    return pickle.loads(text, buffers=buffers)
+
+
+_OFFERED = ("inputs", "expected", "verify")
+
+
+def main() -> NoReturn:
+    """Serve on the descriptors that the command line names, after exec."""
+    channel, lifeline, trace = map(int, sys.argv[1].split(","))
+    serve(channel, lifeline, trace)
+
+
+def serve_forked(channel: int, lifeline: int, trace: int) -> NoReturn:
+    """Serve in a process that was forked: what belongs to its parent is let go first."""
+    try:
+        os.setsid()
+        gc.freeze()  # no finalizer may close a descriptor whose number is used again here
+        signal.set_wakeup_fd(-1)
+        kept = sorted({2, channel, lifeline, trace})
+        for low, high in zip(kept, [*kept[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
+            os.closerange(low + 1, high)
+        serve(channel, lifeline, trace)
+    finally:
+        os._exit(1)
+
+
+def serve(channel: int, lifeline: int, trace: int) -> NoReturn:
+    """Answer requests until the other end is closed.
+
+    Args:
+        channel: The socket that messages cross.
+        lifeline: The reading end of a pipe whose other end only the grader holds.
+        trace: A file for the stack that is written when this process is aborted or crashes.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGIO):
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.enable(trace, all_threads=True)
+    _end_with(lifeline)
+    _redirect()
+    _accept_former_names()
+    with socket.socket(fileno=channel) as connected:
+        _answer_all(connected)
+    os._exit(0)
+
+
+def _end_with(lifeline: int) -> None:
+    """Have the kernel end this process when the pipe's other end is closed, whatever runs here.
+
+    SIGIO ends a process that does not handle it. PR_SET_PDEATHSIG will not do: it acts when the
+    thread that started the process ends.
+    """
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    poll = select.poll()
+    poll.register(lifeline, select.POLLHUP)
+    if poll.poll(0):
+        os._exit(1)
+
+
+def _redirect() -> None:
+    """Read nothing, and print to the standard error: the standard output is the grader's."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+
+
+def _accept_former_names() -> None:
+    """Let references of older labs import `grader.lab` and `grader.tolerance`, as these were named."""
+    sys.modules.setdefault("grader.lab", model)
+    sys.modules.setdefault("grader.tolerance", tolerance)
+
+
+def _answer_all(channel: socket.socket) -> None:
+    module = ModuleType("reference")
+    while True:
+        try:
+            request = receive(channel)
+        except (EOFError, ConnectionError):
+            return
+        send(channel, Begun())
+        if isinstance(request, Load):
+            module = ModuleType("reference")
+            module.__file__ = request.path
+            answer = _load(request, module)
+        else:
+            answer = _call(request, module)
+        try:
+            send(channel, answer)
+        except Exception as error:  # whatever pickling the author's own objects raises
+            what = f"the reference returned something that cannot be passed on: {error}"
+            send(channel, Raised(what.splitlines()[0]))
+
+
+def _load(request: Load, module: ModuleType) -> Returned | Raised:
+    """Execute the source in a new module."""
+    try:
+        code = _compiled(request.path, request.source)
+    except SyntaxError as error:
+        return Raised(f"not valid Python: {error.msg}", error.lineno)
+    except ValueError as error:  # a null byte
+        return Raised(f"not valid Python: {error}")
+    try:
+        exec(code, module.__dict__)
+    except BaseException as error:  # SystemExit too: the author's sys.exit() is the author's error
+        return _raised(request.path, error)
+    return Returned(tuple(n for n in _OFFERED if callable(getattr(module, n, None))))
+
+
+@lru_cache(maxsize=16)
+def _compiled(path: str, source: bytes) -> CodeType:
+    return compile(source, path, "exec")
+
+
+def _call(request: Call, module: ModuleType) -> Returned | Raised:
+    try:
+        value: Any = getattr(module, request.function)(*request.arguments)
+    except BaseException as error:
+        return _raised(module.__file__ or "", error)
+    return Returned(value)
+
+
+def _raised(path: str, error: BaseException) -> Raised:
+    """What an exception says, at the innermost line of the reference."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == path]
+    text = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
+    return Raised(f"the reference raised {text}", lines[-1] if lines else None)

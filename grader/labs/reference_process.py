@@ -1,0 +1,309 @@
+"""The processes that run reference code for this program, each lent to one caller at a time."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import weakref
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from threading import Condition
+from typing import Any
+
+from grader.faults import LabFault, MachineFault
+from grader.labs.reference_child import (
+    Begun,
+    Call,
+    Load,
+    Raised,
+    Returned,
+    receive,
+    send,
+    serve_forked,
+)
+
+# Start, ask and end a process that runs reference code.
+#
+# The process is forked where the grader still has one thread, which takes 4 ms, and started anew
+# otherwise, which takes 140 ms and is safe beside other threads. It ends with the grader, however
+# that ends: the kernel sends it SIGIO when the grader's end of a pipe is closed.
+
+START_SECONDS = 60.0
+"""How long a new process may take before it works, on a machine under load."""
+
+_END_SECONDS = 2.0
+_TRACE_BYTES = 64 << 10
+_MAIN = (
+    "import sys; sys.path[:] = sys.argv[2:]; from grader.labs.reference_child import main; main()"
+)
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
+
+
+class Overdue(Exception):
+    """The call did not end in time, and its process was ended. `line` is the line of reference.py
+    that was running, or None."""
+
+    def __init__(self, line: int | None) -> None:
+        super().__init__("overdue")
+        self.line = line
+
+
+class Died(Exception):
+    """The process ended during a call: with `code`, or by a signal when that is negative. `line`
+    is the line of reference.py that was running, or None."""
+
+    def __init__(self, code: int, line: int | None) -> None:
+        super().__init__(f"ended with {code}")
+        self.code = code
+        self.line = line
+
+
+class Process:
+    """One process that runs reference code, for one caller at a time.
+
+    It is ended by `end`, by the garbage collector, and when the interpreter exits.
+    """
+
+    def __init__(self) -> None:
+        """Start the process, without waiting for it. Raises MachineFault."""
+        try:
+            with ExitStack() as theirs, ExitStack() as ours:
+                self._start(theirs, ours)
+                ours.pop_all()
+        except OSError as error:
+            what = f"no process could be started for the reference: {error.strerror}"
+            raise MachineFault(what) from error
+
+    def _start(self, theirs: ExitStack, ours: ExitStack) -> None:
+        """Start it; `theirs` closes what only the child needs, `ours` what only the parent does."""
+        self._channel, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.callback(self._channel.close)
+        theirs.callback(channel.close)
+        lifeline, kept = os.pipe()
+        ours.callback(os.close, kept)
+        theirs.callback(os.close, lifeline)
+        self._trace = os.memfd_create("warpgrade-trace", os.MFD_CLOEXEC)
+        ours.callback(os.close, self._trace)
+        passed = (channel.fileno(), lifeline, self._trace)
+        started = _forked(passed) if _is_single_threaded() else _executed(passed)
+        self._pid = started if isinstance(started, int) else started.pid
+        self._exit = os.pidfd_open(self._pid)
+        descriptors = (kept, self._trace, self._exit)
+        self._end = weakref.finalize(self, _end, os.getpid(), started, self._channel, descriptors)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._end.alive and not _is_readable(self._exit, 0)
+
+    def ask(self, path: str, request: Load | Call, seconds: float) -> Returned | Raised:
+        """Send a request and wait for its reply.
+
+        Args:
+            path: The reference.py of which a line is looked for when the request fails.
+            request: What to do.
+            seconds: How long the process may work on it.
+
+        Returns:
+            What the reference returned, or what it raised.
+
+        Raises:
+            Overdue: The work did not end in time; the process is ended.
+            Died: The process ended during the work.
+            MachineFault: The process did not start.
+        """
+        try:
+            send(self._channel, request)
+        except ConnectionError:
+            raise self._died(path) from None
+        except OSError as error:
+            what = f"the arguments cannot be passed to the reference: {error.strerror}"
+            raise MachineFault(what) from error
+        begun = self._received(path, START_SECONDS)
+        if not isinstance(begun, Begun):
+            self.end()
+            what = f"a process for the reference did not start in {START_SECONDS:g} s"
+            raise MachineFault(what, fix="check the load and the free memory of this machine")
+        reply = self._received(path, seconds)
+        if isinstance(reply, Returned | Raised):
+            return reply
+        raise self._overdue(path)
+
+    def end(self) -> None:
+        """End the process and all that it has started. A second time does nothing."""
+        self._end()
+
+    def _received(self, path: str, seconds: float) -> Any:
+        """The next message, or None when none came in time."""
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        poll.register(self._exit, select.POLLIN)
+        ready = dict(poll.poll(seconds * 1000))
+        if not ready:
+            return None
+        try:
+            if ready.get(self._channel.fileno(), 0) & select.POLLIN:
+                return receive(self._channel)
+        except (EOFError, ConnectionError):
+            pass
+        except Exception as error:  # whatever unpickling the author's own objects raises
+            what = f"the reference returned something that cannot be passed on: {error}"
+            return Raised(what.splitlines()[0])
+        raise self._died(path)
+
+    def _died(self, path: str) -> Died:
+        _is_readable(self._exit, _END_SECONDS)
+        line = self._line(path)
+        return Died(self._end() or 0, line)
+
+    def _overdue(self, path: str) -> Overdue:
+        """Have the process write its stack and end, which it does inside a library's call too."""
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGABRT)
+        _is_readable(self._exit, _END_SECONDS)
+        line = self._line(path)
+        self.end()
+        return Overdue(line)
+
+    def _line(self, path: str) -> int | None:
+        """The innermost line of `path` in the stack that faulthandler wrote, which names files in
+        ASCII with escapes."""
+        text = os.pread(self._trace, _TRACE_BYTES, 0).decode(errors="replace")
+        name = path.encode("ascii", "backslashreplace").decode()
+        return next((int(line) for file, line in _FRAME.findall(text) if file == name), None)
+
+
+def _is_single_threaded() -> bool:
+    """Whether this process has one thread, those of libraries counted: only then is fork safe."""
+    return len(os.listdir("/proc/self/task")) == 1
+
+
+def _forked(passed: tuple[int, int, int]) -> int:
+    """A copy of this process that serves. Returns its process id."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
+            stream.flush()
+    pid = os.fork()
+    if not pid:
+        serve_forked(*passed)
+    return pid
+
+
+def _executed(passed: tuple[int, int, int]) -> subprocess.Popen[bytes]:
+    """A new interpreter that serves, with the module search path of this one."""
+    numbers = ",".join(map(str, passed))
+    return subprocess.Popen(
+        [sys.executable, "-c", _MAIN, numbers, *sys.path],
+        env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
+        stdin=subprocess.DEVNULL,
+        pass_fds=passed,
+        start_new_session=True,
+    )
+
+
+def _is_readable(descriptor: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
+def _end(
+    owner: int,
+    started: int | subprocess.Popen[bytes],
+    channel: socket.socket,
+    descriptors: tuple[int, ...],
+) -> int:
+    """Kill the process group, reap its leader and close what belongs to it. Returns the exit code
+    as subprocess does; a copy of the grader made by fork leaves the process alone."""
+    if os.getpid() != owner:
+        return 0
+    pid = started if isinstance(started, int) else started.pid
+    for kill in (os.killpg, os.kill):  # the leader alone too: its group may not be made yet
+        with suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+    if isinstance(started, int):
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    else:
+        code = started.wait()
+    channel.close()
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return code
+
+
+PATIENCE = 0.1
+"""Seconds to wait for a busy process before another one is started, which takes as long."""
+
+
+class Pool:
+    """Processes that wait for work and how many are at work."""
+
+    def __init__(self, most: int) -> None:
+        """`most` is how many may work at a time."""
+        self._most = most
+        self._idle: list[Process] = []
+        self._busy = 0
+        self._changed = Condition()
+
+    def prepare(self) -> None:
+        """Have a process ready for the next caller, without waiting for it. Raises MachineFault."""
+        with self._changed:
+            if not self._idle and not self._busy:
+                self._idle.append(Process())
+
+    @contextmanager
+    def lent(self) -> Iterator[Process]:
+        """A process of the caller's own. It is used again unless something else than the lab
+        failed meanwhile. Raises MachineFault."""
+        process = self._take()
+        try:
+            yield process
+        except LabFault:
+            self._give_back(process)
+            raise
+        except BaseException:  # a reply may still come, which the next caller must not get
+            process.end()
+            self._give_back(process)
+            raise
+        else:
+            self._give_back(process)
+
+    def _take(self) -> Process:
+        with self._changed:
+            while not self._idle:
+                came = self._busy and self._changed.wait_for(lambda: bool(self._idle), PATIENCE)
+                if not came and self._busy < self._most:
+                    self._idle.append(Process())
+            process = self._idle.pop()
+            if not process.is_alive:  # it ended while nobody used it
+                process.end()
+                process = Process()
+            self._busy += 1
+            return process
+
+    def _give_back(self, process: Process) -> None:
+        with self._changed:
+            self._busy -= 1
+            if process.is_alive:
+                self._idle.append(process)
+            else:
+                process.end()
+            self._changed.notify()
+
+
+def pool() -> Pool:
+    """The pool of this process."""
+    return _pool_of(os.getpid())
+
+
+@cache
+def _pool_of(pid: int) -> Pool:
+    """One for each process: a copy of the grader made by fork starts processes of its own. The
+    processes end with the interpreter (`weakref.finalize`)."""
+    return Pool(os.cpu_count() or 1)

@@ -1,0 +1,132 @@
+"""Values cross unchanged, cheaply, and for many callers at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from grader.faults import LabFault
+from grader.labs.model import Expected
+from grader.labs.reference import load_reference
+from grader.labs.reference_process import Pool
+from tests.labs.reference_program import write_reference
+
+ARRAYS: dict[str, NDArray[Any]] = {
+    "empty": np.zeros((0, 3), np.float32),
+    "scalar": np.array(2.5),
+    "many": np.arange(1 << 22, dtype=np.int32).reshape(2, -1),
+    "transposed": np.arange(12.0).reshape(3, 4).T,
+    "strided": np.arange(100, dtype=np.uint8)[::7],
+    "booleans": np.array([True, False]),
+    "text": np.array(["a", "bc"]),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_cross_unchanged(tmp_path: Path, name: str) -> None:
+    given = ARRAYS[name]
+    with load_reference(write_reference(tmp_path, "return inputs")) as reference:
+        got = reference.call("expected", {}, {name: given})[name]
+    assert got.dtype == given.dtype and got.shape == given.shape
+    assert np.array_equal(got, given)
+    got[...] = got  # it can be written to
+
+
+def test_expected_and_generators_cross(tmp_path: Path) -> None:
+    right = Expected(np.arange(3.0), np.zeros(3))
+    with load_reference(write_reference(tmp_path, "return inputs")) as reference:
+        got = reference.call("expected", {}, right)
+        draws = reference.call("expected", {}, np.random.default_rng(7))
+    assert isinstance(got, Expected) and np.array_equal(got.value, right.value)
+    assert draws.random() == np.random.default_rng(7).random()
+
+
+def test_the_caller_s_arrays_are_its_own(tmp_path: Path) -> None:
+    mine = np.zeros(4)
+    with load_reference(write_reference(tmp_path, "inputs['x'] += 1")) as reference:
+        reference.call("expected", {}, {"x": mine})
+    assert not mine.any()
+
+
+def test_every_load_is_new(tmp_path: Path) -> None:
+    """No case depends on those before it."""
+    path = write_reference(tmp_path, "SEEN.append(1); return len(SEEN)")
+    path.write_text("SEEN = []\n" + path.read_text())
+    for _ in range(2):
+        with load_reference(path) as reference:
+            assert reference.call("expected", {}, {}) == 1
+            assert reference.call("expected", {}, {}) == 2
+
+
+def test_numpy_has_one_thread(tmp_path: Path) -> None:
+    """Sums are the same on every machine: BLAS splits them by its number of threads."""
+    count = "return len(__import__('os').listdir('/proc/self/task'))"
+    with load_reference(write_reference(tmp_path, count)) as reference:
+        assert reference.call("expected", {}, {}) == 1
+
+
+def test_many_threads_call_at_a_time(tmp_path: Path) -> None:
+    path = write_reference(tmp_path, "return inputs * 2, __import__('os').getpid()")
+
+    def ask(number: int) -> tuple[bool, int]:
+        given = np.full(1 << 14, number)
+        with load_reference(path) as reference:
+            got, pid = reference.call("expected", {}, given)
+        return bool(np.array_equal(got, given * 2)), pid
+
+    with ThreadPoolExecutor(16) as threads:
+        answers = list(threads.map(ask, range(200)))
+    assert all(right for right, _ in answers)
+    assert len({pid for _, pid in answers}) <= (os.cpu_count() or 1)
+
+
+def test_an_overdue_call_harms_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.labs.reference.SECONDS", 1.0)
+    bad = write_reference(tmp_path / "bad", "while True: pass")
+    good = write_reference(tmp_path / "good", "return inputs")
+    faults: list[LabFault] = []
+
+    def hang() -> None:
+        try:
+            with load_reference(bad) as reference:
+                reference.call("expected", {}, {})
+        except LabFault as fault:
+            faults.append(fault)
+
+    other = threading.Thread(target=hang)
+    other.start()
+    while other.is_alive():
+        with load_reference(good) as reference:
+            assert reference.call("expected", {}, 7) == 7
+    assert len(faults) == 1
+
+
+def test_a_process_that_died_idle_is_replaced() -> None:
+    pool = Pool(1)
+    with pool.lent() as first:
+        pass
+    os.kill(first._pid, 9)
+    end = time.monotonic() + 10
+    while first.is_alive and time.monotonic() < end:
+        time.sleep(0.01)
+    with pool.lent() as second:
+        assert second is not first and second.is_alive
+    second.end()
+
+
+def test_a_process_whose_caller_was_interrupted_is_not_used_again() -> None:
+    pool = Pool(1)
+    with pytest.raises(KeyboardInterrupt), pool.lent() as first:
+        raise KeyboardInterrupt
+    assert not first.is_alive
+    with pool.lent() as second:
+        assert second.is_alive
+    second.end()

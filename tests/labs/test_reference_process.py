@@ -1,0 +1,195 @@
+"""A reference can do what it likes: the call ends, and the next one works."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from functools import cache
+from pathlib import Path
+from shutil import copytree
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from grader.labs.reference_process import Process
+from tests.command import ROOT, grader
+from tests.labs.reference_program import Way, begin, run, write_reference
+
+WAYS: tuple[Way, ...] = ("forked", "executed")
+
+OUTCOMES = {
+    "an endless loop": ("while True: pass", "Endless", 5, "still running here after 0.4 s"),
+    "a long sleep": ("__import__('time').sleep(1000)", "Endless", 5, "still running here"),
+    "a long call of NumPy": (
+        "np.convolve(np.ones(10**6), np.ones(10**6))", "Endless", 5, "still running here"
+    ),
+    "a call that never yields to threads": ("sum(range(10**12))", "Endless", 5, "still running"),
+    "a program that does not end": (
+        "__import__('subprocess').run(['sleep', '1000'])", "Endless", 5, "still running here"
+    ),
+    "an exception": ("1 / 0", "LabFault", 5, "raised ZeroDivisionError: division by zero"),
+    "an exception of a library": ("np.ones(2) @ np.ones(3)", "LabFault", 5, "raised ValueError"),
+    "an exception without a text": ("raise KeyError", "LabFault", 5, "the reference raised KeyE"),
+    "sys.exit": ("__import__('sys').exit(3)", "LabFault", 5, "raised SystemExit: 3"),
+    "os._exit": ("__import__('os')._exit(3)", "LabFault", 0, "ended its process with exit code 3"),
+    "a kill": (
+        "__import__('os').kill(__import__('os').getpid(), 9)", "MachineFault", 0, "by SIGKILL"
+    ),
+    "a crash": ("__import__('ctypes').string_at(0)", "MachineFault", 5, "by SIGSEGV"),
+    "a value that is not data": ("return lambda: 0", "LabFault", 0, "cannot be passed on"),
+    "a print": ("print('noise')", "", 0, ""),
+}  # fmt: skip
+
+SEVERAL = """
+oracle.prepare_process()
+for folder in sorted(Path(sys.argv[2]).iterdir()):
+    oracle.SECONDS = 0.4 if folder.name.startswith("Endless") else 60.0
+    began = time.monotonic()
+    try:
+        with load_reference(folder / "reference.py") as reference:
+            reference.call("expected", {}, {})
+        said = ["", "", ""]
+    except oracle.LabFault as fault:
+        said = [type(fault).__name__, fault.where, fault.what]
+    except oracle.MachineFault as fault:
+        said = [type(fault).__name__, fault.where, fault.what]
+    print(json.dumps([folder.name, *said, time.monotonic() - began]))
+"""
+
+
+@cache
+def outcomes(way: Way) -> dict[str, Any]:
+    """What became of every row, one after the other in one program, by its name."""
+    with TemporaryDirectory(prefix="référence ") as folder:
+        for name, (statement, fault, _, _) in OUTCOMES.items():
+            write_reference(Path(folder, f"{fault} {name}"), statement)
+        out, err = run(way, SEVERAL, folder)
+    assert err.count("noise") == 1
+    rows = [json.loads(line) for line in out.splitlines()]
+    return {name.partition(" ")[2]: rest for name, *rest in rows}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_every_end_of_a_call_is_reported(name: str, way: Way) -> None:
+    _, fault, line, text = OUTCOMES[name]
+    kind, where, what, seconds = outcomes(way)[name]
+    assert kind == fault
+    assert text in what
+    assert where.endswith(f"reference.py:{line}" if line else "reference.py" if fault else "")
+    assert seconds < 20
+
+
+STUCK = """
+Path(sys.argv[2], "program").write_text(str(os.getpid()))
+with load_reference(Path(sys.argv[2], "reference.py")) as reference:
+    reference.call("expected", {}, {})
+time.sleep(1000)
+"""
+WRITES_ITS_NUMBER = "open(__file__ + '.pid', 'w').write(str(__import__('os').getpid()) + ' '); "
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def ends(pid: int, seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while is_running(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not is_running(pid)
+
+
+def pid_in(file: Path) -> int:
+    """The process id that a file holds, as soon as all of it is there."""
+    end = time.monotonic() + 60
+    while not (file.is_file() and file.read_text().endswith(" ")):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return int(file.read_text())
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("work", ["pass", "while True: pass", "sum(range(10**12))"])
+def test_no_process_outlives_the_program(
+    tmp_path: Path, way: Way, sent: signal.Signals, work: str
+) -> None:
+    path = write_reference(tmp_path, "0")
+    path.write_text(path.read_text().replace("    0\n", f"    {WRITES_ITS_NUMBER}\n    {work}\n"))
+    with begin(way, STUCK, tmp_path) as program:
+        try:
+            pid = pid_in(tmp_path / "reference.py.pid")
+            assert is_running(pid) and pid != program.pid
+            program.send_signal(sent)
+            program.communicate(timeout=30)
+            assert ends(pid)
+        finally:
+            program.kill()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_program_ends_its_processes_when_it_ends(tmp_path: Path, way: Way) -> None:
+    write_reference(tmp_path, WRITES_ITS_NUMBER)
+    run(way, STUCK.replace("time.sleep(1000)", ""), tmp_path)
+    assert ends(pid_in(tmp_path / "reference.py.pid"), 0.5)
+
+
+def test_what_a_reference_started_ends_with_it(tmp_path: Path) -> None:
+    number = tmp_path / "number"
+    statement = f"__import__('subprocess').run(['sh', '-c', 'echo $$ \" \" > {number}; sleep 99'])"
+    write_reference(tmp_path, statement)
+    text = "oracle.SECONDS = 1.0\ntry:" + STUCK.replace("\n", "\n    ")
+    run("forked", text.replace("time.sleep(1000)", "") + "\nexcept oracle.Endless: pass", tmp_path)
+    assert ends(int(number.read_text()), 1)
+
+
+COPIED = """
+with load_reference(Path(sys.argv[2], "reference.py")) as reference:
+    first = reference.call("expected", {}, {})
+pid = os.fork()
+if not pid:
+    with load_reference(Path(sys.argv[2], "reference.py")) as reference:
+        print(first, reference.call("expected", {}, {}), flush=True)
+    sys.exit()
+os.waitpid(pid, 0)
+with load_reference(Path(sys.argv[2], "reference.py")) as reference:
+    print(first, reference.call("expected", {}, {}))
+"""
+
+
+def test_a_copy_of_the_program_uses_processes_of_its_own(tmp_path: Path) -> None:
+    write_reference(tmp_path, "return __import__('os').getpid()")
+    out, _ = run("forked", COPIED, tmp_path)
+    (first, copy), (again, third) = (map(int, line.split()) for line in out.splitlines())
+    assert first == again == third != copy
+
+
+def test_a_reference_that_prints_does_not_disturb_json(tmp_path: Path) -> None:
+    """The command's standard output is one JSON value."""
+    folder = tmp_path / "labs" / "vector-add"
+    copytree(ROOT / "labs" / "vector-add", folder)
+    with (folder / "reference.py").open("a") as file:
+        file.write("\nprint('noise of the reference')\n")
+    solution = ROOT / "solutions" / "vector-add" / "vector-add.cu"
+    labs = {"WARPGRADE_LABS": str(tmp_path / "labs")}
+    said = grader("check", "vector-add", solution, "--on", "sim", "--json", "-", env=labs)
+    assert json.loads(said.out)["lab"] == "vector-add"
+    assert "noise of the reference" in said.err
+
+
+def test_nothing_is_left_open(tmp_path: Path) -> None:
+    Process().end()
+    before = os.listdir("/proc/self/fd")
+    process = Process()
+    assert process.is_alive
+    process.end()
+    process.end()
+    assert not process.is_alive
+    assert os.listdir("/proc/self/fd") == before
