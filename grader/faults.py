@@ -1,4 +1,10 @@
-"""Error types by whose fault it is, and the wording that error messages share."""
+"""Errors by whose fault they are, and the wording that error messages share.
+
+Every fault says what went wrong, where, and how to fix it. The command line maps its type to an
+exit code and the grade maps it to a status, so neither has to read the text.
+
+Every sandboxed child imports this module, so it imports as little as it can.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +14,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from grader.launch import Finding
 
-# Whose fault it is, as a type: the student's, the lab author's, or the machine's.
-#
-# Every fault says what went wrong, where, and how to mend it. The command line maps the type to
-# an exit code, the grade maps it to a status, and neither has to read the text.
+_EXTRA_REQUIREMENT = r"^(?P<requirement>[^;]+);.*\bextra == [\"'](?P<extra>[\w-]+)[\"']"
 
 
 class Fault(Exception):
     """Base of the three faults.
 
-    what:  one sentence, in the field's own words.
-    where: "file:line", a key path, a command; empty when the whole thing is meant.
-    mend:  one sentence that says what to do about it; empty when `what` already does.
+    Attributes:
+        what: One sentence in the field's terms that says what is wrong.
+        where: "file:line", a key path or a command; empty when the whole input is meant.
+        fix: One imperative sentence; empty when `what` already says what to do.
     """
 
     exit_code = 3
@@ -36,7 +40,7 @@ class Fault(Exception):
 
 
 class StudentFault(Fault):
-    """The submission cannot be graded further: it does not compile, has no such kernel, ...
+    """The submission cannot be graded further, for example because it does not compile.
 
     `findings` are what the student is shown; at least one of them has severity "error".
     """
@@ -51,50 +55,38 @@ class StudentFault(Fault):
 
 
 class LabFault(Fault):
-    """The lab, the launch file or the command line is wrong: its author mends it (exit code 2)."""
+    """The lab, the launch file or the command line is wrong; its author can fix it."""
 
     exit_code = 2
 
 
 class MachineFault(Fault):
-    """This machine failed: no memory, a dead child, a missing tool. Never costs points."""
+    """The grader's machine failed: no memory, a dead child, a missing tool. Never costs points."""
 
     exit_code = 3
 
 
-# Find the closest match of a name that does not exist, for "did you mean" in messages.
+def closest_match(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the candidate most similar to `name`, or "" when none reaches `cutoff`.
 
-
-def closest_match(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
-    """Find the name that was most likely meant.
-
-    Args:
-        name: What was written.
-        names: What exists.
-        cutoff: The least similarity, from 0 to 1: difflib's ratio of the letters that match.
-
-    Returns:
-        The closest match, or "" when none is as similar as `cutoff`.
+    Similarity is difflib's ratio of matching characters, 0 to 1.
     """
-    import difflib  # every sandboxed child imports this module: keep that cheap
+    import difflib
 
-    return next(iter(difflib.get_close_matches(name, list(names), 1, cutoff)), "")
+    return next(iter(difflib.get_close_matches(name, list(candidates), 1, cutoff)), "")
 
 
-def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
-    """Ask whether the closest match was meant: "did you mean `x`?", or "" when there is none."""
-    match = closest_match(name, names, cutoff)
+def did_you_mean(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return "did you mean `x`?" with the closest match, or "" when there is none."""
+    match = closest_match(name, candidates, cutoff)
     return f"did you mean `{match}`?" if match else ""
 
 
-# How to get what one of the package's extras needs, for the Python that runs here.
-
-_OF_EXTRA = r"^(?P<needed>[^;]+);.*\bextra == [\"'](?P<extra>[\w-]+)[\"']"
-
-
 def install_command(extra: str) -> str:
-    """The command that installs what `extra` needs. It names the packages themselves: `pip` alone
-    may be another Python's, and the package index has none of our name.
+    """Return the shell command that installs what the package's `extra` needs.
+
+    The command runs this interpreter, because `pip` alone may belong to another Python. It names
+    the requirements themselves, because the package index has no package of our name.
     """
     import re
     import shlex
@@ -102,16 +94,13 @@ def install_command(extra: str) -> str:
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
-        rows = [re.match(_OF_EXTRA, row) for row in requires("warpgrade") or ()]
+        rows = [re.match(_EXTRA_REQUIREMENT, row) for row in requires("warpgrade") or ()]
     except PackageNotFoundError:
         rows = []
-    needed = [row["needed"].strip() for row in rows if row and row["extra"] == extra]
+    needed = [row["requirement"].strip() for row in rows if row and row["extra"] == extra]
     return shlex.join([sys.executable, "-m", "pip", "install", *(needed or [f".[{extra}]"])])
 
 
-# A number with its noun.
-
-
-def pluralize(number: int, word: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+def pluralize(number: int, noun: str) -> str:
+    """Return a count with its noun: `1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

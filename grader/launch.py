@@ -1,4 +1,8 @@
-"""The values both backends share: what is launched, and what was observed."""
+"""The values that both backends share: what is launched, and what was observed.
+
+A Launch goes in and a Trace comes out, whichever backend ran it. All values are frozen. The module
+also has CUDA's published rules for theoretical occupancy: how many warps fit a multiprocessor.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-# The words both backends share: what is launched, and what was seen.
-#
-# A Launch goes in, a Trace comes out, whichever backend ran it. All values are frozen.
 
 Severity = Literal["error", "warning", "info"]
 Dim3 = tuple[int, int, int]
@@ -38,11 +38,13 @@ KINDS = (
     "cheat",
     "machine",
 )
-"""Every kind of finding, in the words of compute-sanitizer where it has one; a wrong answer is one
-to a question of a lab's quiz."""
+"""Every kind of finding, with compute-sanitizer's name where it has one.
+
+`wrong-answer` belongs to a question of a lab's quiz.
+"""
 
 OUTPUT_KINDS = frozenset({"wrong-output", "unwritten-output"})
-"""Kinds that are about an output as a whole: thread and block are those of one element's store."""
+"""Kinds about an output as a whole; thread and block are those that stored one of its elements."""
 
 _EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
@@ -51,9 +53,9 @@ _EMPTY: Mapping[Any, Any] = MappingProxyType({})
 class Array:
     """A pointer argument: a buffer in global memory.
 
-    `data` is what the buffer holds before the launch, or None for one that is allocated,
-    poisoned and uninitialised. `read_back` asks for its contents after the launch.
-    `shape` and `dtype` are those of the NumPy array; element order is C.
+    `data` is the content before the launch, or None for a buffer that is allocated, poisoned and
+    uninitialized. `read_back` asks for the content after the launch. `shape` and `dtype` are those
+    of the NumPy array, in C order.
     """
 
     name: str
@@ -82,10 +84,10 @@ Argument = Array | Scalar
 
 @dataclass(frozen=True)
 class Launch:
-    """One kernel launch. `shared` is the dynamic shared memory in bytes.
+    """One kernel launch.
 
-    `globals` sets `__constant__` and `__device__` variables by name before the launch.
-    `name` says in reports which case it is.
+    `shared` is the dynamic shared memory in bytes. `globals` sets `__constant__` and `__device__`
+    variables by name before the launch. `name` identifies the case in reports.
     """
 
     kernel: str
@@ -110,9 +112,11 @@ class OtherAccess:
 
 @dataclass(frozen=True)
 class Origin:
-    """A line that decides what happens on another: it sets or defines `name`, or is the condition
-    (`name` is then "if", "for", ...) that the other line stands under. `name` is empty for a line
-    of which a small change alone makes every case right.
+    """A line that determines what happens on another line.
+
+    The line sets or defines the variable `name`, or is the condition that the other line depends on
+    (`name` is then "if", "for", ...). `name` is empty for a line where one small change makes every
+    case correct.
     """
 
     name: str
@@ -121,12 +125,19 @@ class Origin:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found, what, where and how to mend it; alike ones folded with an exact `count`.
+    """One problem: what, where and how to fix it; equal ones are merged with an exact `count`.
 
-    `message` is one line with no location in it; `line` is 1-based, 0 when not known; `text` is
-    the source line's text; `block` and `thread` are those of the first occurrence. `detail` is
-    further lines to show below it as they are; `cases` names the cases that it was seen in;
-    `origins` are the lines that the values and conditions of its place come from.
+    Attributes:
+        message: One line without a location.
+        line: 1-based; 0 when not known.
+        text: The text of the source line.
+        block: Block index of the first occurrence.
+        thread: Thread index of the first occurrence.
+        other: The second access of a hazard.
+        hint: How to fix it.
+        detail: Further lines to show below it unchanged.
+        cases: The names of the cases in which it was detected.
+        origins: The lines that determine the values and conditions at its place.
     """
 
     kind: str
@@ -152,7 +163,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class LastStore:
-    """What last stored an element of an output, counted in C order: its line, block and thread."""
+    """The last store to an element of an output: line, block and thread; `element` in C order."""
 
     element: int
     line: int
@@ -162,9 +173,12 @@ class LastStore:
 
 @dataclass(frozen=True)
 class Localization:
-    """What further runs of wrong launches showed. By launch, of each of the `lines` a small change
-    alone makes that launch and all others of its kernel right; `stored`, by launch and argument,
-    is what stored the first wrong element.
+    """What additional runs of failing launches showed.
+
+    Attributes:
+        lines: By launch, the lines where one small change makes this and every other launch of the
+            kernel correct.
+        stored: By launch and argument index, the last store to the first wrong element.
     """
 
     lines: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _EMPTY)
@@ -181,8 +195,10 @@ class LineCounters:
 
 @dataclass(frozen=True)
 class Resources:
-    """What the compiled kernel takes: a thread's registers, a block's static shared bytes, a
-    thread's local bytes; theoretical occupancy is a ratio from 0 to 1, None when not known.
+    """Resource usage of the compiled kernel; None where it is not known.
+
+    `registers` and `local_bytes` are per thread, `static_shared_bytes` is per block, and
+    `theoretical_occupancy` is a ratio from 0 to 1.
     """
 
     registers: int | None = None
@@ -195,12 +211,15 @@ class Resources:
 class Trace:
     """What one launch did.
 
-    `outputs` maps an argument's index to the array after the launch (only those with
-    `read_back`, and only when the launch ended); `unwritten` maps it to a boolean mask of the
-    same shape that is True where an uninitialised buffer was never written.
-    `seconds` has the wall time of each step. `ended` is False when the launch was aborted
-    (launch failure, timeout, deadlock, trap): outputs are then absent. `accesses` is the table of
-    every access, when it was asked for (grader.simulator.trace).
+    Attributes:
+        outputs: By argument index, the array after the launch: only those with `read_back`, and
+            only when the launch ended.
+        unwritten: By argument index, a boolean mask of the same shape, True where an uninitialized
+            buffer was never written.
+        seconds: The wall time of each step.
+        ended: False when the launch was aborted (launch failure, timeout, deadlock, trap).
+        printed: What the kernel printed.
+        accesses: The table of every access, when it was requested (grader.simulator.trace).
     """
 
     backend: Literal["sim", "gpu"]
@@ -218,28 +237,25 @@ class Trace:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings of severity "error"."""
+        """The findings with severity "error"."""
         return tuple(f for f in self.findings if f.severity == "error")
 
     @property
     def verdict(self) -> Literal["clean", "findings"]:
-        """`findings` when anything worse than an info was found."""
+        """Return "findings" when any finding is more severe than "info", else "clean"."""
         return "findings" if any(f.severity != "info" for f in self.findings) else "clean"
-
-
-# Theoretical occupancy: how many warps fit a multiprocessor, by CUDA's published rules.
 
 
 @dataclass(frozen=True)
 class MultiprocessorLimits:
-    """What one multiprocessor of a compute capability has."""
+    """The limits of one multiprocessor of a compute capability; memory sizes in bytes."""
 
     warps: int
     blocks: int
     registers: int
     shared: int
-    shared_block: int
-    reserved: int
+    shared_per_block: int
+    reserved_per_block: int
 
 
 MULTIPROCESSOR_LIMITS = {
@@ -252,7 +268,7 @@ MULTIPROCESSOR_LIMITS = {
     (10, 0): MultiprocessorLimits(64, 32, 65536, 233472, 232448, 1024),
     (12, 0): MultiprocessorLimits(48, 24, 65536, 102400, 101376, 1024),
 }
-"""CUDA C++ Programming Guide, table of technical specifications per compute capability."""
+"""By compute capability: CUDA C++ Programming Guide, table of technical specifications."""
 
 WARP_SIZE = 32
 REGISTER_UNIT = 256
@@ -263,23 +279,33 @@ SCHEDULERS = 4
 def blocks_per_multiprocessor(
     device: MultiprocessorLimits, threads: int, registers: int, shared: int
 ) -> int:
-    """Resident blocks of `threads` threads, `registers` a thread and `shared` bytes a block."""
+    """Return how many blocks fit one multiprocessor at a time.
+
+    Args:
+        device: The limits of the multiprocessor.
+        threads: Threads per block.
+        registers: Registers per thread.
+        shared: Shared memory per block in bytes, static and dynamic.
+    """
     warps = -(-threads // WARP_SIZE)
     limits = [device.blocks, device.warps // warps]
     if registers:
-        a_warp = -(-registers * WARP_SIZE // REGISTER_UNIT) * REGISTER_UNIT
-        held = device.registers // SCHEDULERS // a_warp * SCHEDULERS
-        limits.append(held // warps)
-    if shared + device.reserved:
-        a_block = -(-(shared + device.reserved) // SHARED_UNIT) * SHARED_UNIT
-        limits.append(device.shared // a_block)
+        per_warp = -(-registers * WARP_SIZE // REGISTER_UNIT) * REGISTER_UNIT
+        resident = device.registers // SCHEDULERS // per_warp * SCHEDULERS
+        limits.append(resident // warps)
+    if shared + device.reserved_per_block:
+        per_block = -(-(shared + device.reserved_per_block) // SHARED_UNIT) * SHARED_UNIT
+        limits.append(device.shared // per_block)
     return max(0, min(limits))
 
 
 def theoretical_occupancy(
     capability: tuple[int, int], threads: int, registers: int, shared: int
 ) -> float | None:
-    """Resident warps over the multiprocessor's most, 0 to 1; None for an unknown capability."""
+    """Return resident warps over the multiprocessor's maximum, 0 to 1.
+
+    None for an unknown compute capability. Arguments as for `blocks_per_multiprocessor`.
+    """
     device = MULTIPROCESSOR_LIMITS.get(capability)
     if device is None or threads < 1:
         return None

@@ -1,4 +1,4 @@
-"""The real command in a process of its own, as a user runs it."""
+"""Run the real command in a process of its own, as a user does."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def grader(
     timeout: float = 60,
 ) -> Said:
     """Run `grader WORDS` without a terminal; a command that hangs fails the test."""
-    around = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CI", *unset)}
-    around["PYTHONPATH"] = str(ROOT)
+    variables = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CI", *unset)}
+    variables["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(
         [sys.executable, "-m", "grader", *map(str, words)],
         cwd=cwd,
-        env=around | (env or {}),
+        env=variables | (env or {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -44,21 +44,22 @@ def grader(
 
 
 def descendants(standing: Set[int] = frozenset()) -> set[int]:
-    """The living processes that came from this one, however deep; but none of `standing`, nor what
-    came from those: a server or a browser that other tests share starts processes when it likes.
-    One that has ended and waits to be reaped is none.
+    """Return the ids of this process's running descendants; those that wait to be reaped not.
+
+    Those of `standing` and their descendants are left out: a server or a browser that several
+    tests share may start processes at any time.
     """
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = stat.read_text().rpartition(")")[2].split()[:2]
-        except (FileNotFoundError, ProcessLookupError):  # it ended while we looked
+        except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             continue
         if state not in "ZX":
             children.setdefault(int(parent), []).append(int(stat.parent.name))
-    found, waiting = set(), [os.getpid()]
+    running, waiting = set(), [os.getpid()]
     while waiting:
         new = [child for child in children.get(waiting.pop(), []) if child not in standing]
-        found.update(new)
+        running.update(new)
         waiting += new
-    return found
+    return running

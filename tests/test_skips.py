@@ -1,4 +1,4 @@
-"""The rule of conftest.py about skipped tests, shown on small suites of their own."""
+"""The rule of conftest.py that a skipped test fails in CI, applied to small suites."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IN_A_MODULE = "pytest.skip({reason!r}, allow_module_level=True)"
 
 
 @pytest.mark.parametrize(
-    ("ci", "reason", "failed"),
+    ("ci", "reason", "fails"),
     [
         ("true", "no time", True),
         ("true", "needs a GPU of 80 GB", False),
@@ -26,12 +26,12 @@ IN_A_MODULE = "pytest.skip({reason!r}, allow_module_level=True)"
     ],
 )
 @pytest.mark.parametrize("whole_module", [False, True])
-def test_a_skip(
+def test_skip_fails_in_ci_unless_it_needs_a_gpu(
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
     ci: str,
     reason: str,
-    failed: bool,
+    fails: bool,
     whole_module: bool,
 ) -> None:
     monkeypatch.setenv("CI", ci)
@@ -39,5 +39,5 @@ def test_a_skip(
     module = IN_A_MODULE.format(reason=reason) if whole_module else ""
     pytester.makepyfile(SUITE.format(module=module, reason=reason))
     outcome = pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
-    assert bool(outcome.get("failed") or outcome.get("errors")) is failed
-    assert bool(outcome.get("skipped")) is not failed
+    assert bool(outcome.get("failed") or outcome.get("errors")) is fails
+    assert bool(outcome.get("skipped")) is not fails

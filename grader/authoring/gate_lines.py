@@ -134,7 +134,7 @@ def quiz_problems(lab: Lab, solutions: Path, how: RunOptions) -> Iterator[str]:
         for question in lab.quiz
         if question.kind != "text" and question.name not in key
     )
-    if not sheet.found:
+    if not sheet.exists:
         yield f"there is no {solutions / ANSWERS_FILE} with the right answers"
         return
     paper = answer_quiz(lab, sheet, how)

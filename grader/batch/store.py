@@ -51,7 +51,8 @@ def store_submissions(
     the gradebook fails.
     """
     return tuple(
-        _stored(lab, found, roster_id(found, course), book, gathered) for found in gathered.found
+        _stored(lab, found, roster_id(found, course), book, gathered)
+        for found in gathered.submissions
     )
 
 
@@ -67,7 +68,7 @@ def _stored(
         mine = replace(mine, refused=fault.findings[0])
     except Fault as fault:
         return replace(mine, problem=fault)
-    place = found.file.place if found.file is not None else found.name
+    place = found.file.path if found.file is not None else found.name
     source = f"{gathered.layout}: {place}"
     stored = book.submit(
         lab, student, found.name, data, received=found.received, answers=answers, source=source,
@@ -90,7 +91,7 @@ def roster_id(found: StudentSubmission, course: Course | None) -> str:
     """
     if course is None:
         return found.student
-    words = (found.student, found.email, found.who)
+    words = (found.student, found.email, found.full_name)
     known = (course.student(word) for word in words if word)
     return next((student.id for student in known if student is not None), found.student)
 
@@ -129,7 +130,7 @@ def not_enrolled(handed: Sequence[StoreResult], course: Course | None) -> tuple[
         return ()
     known = {student.id for student in course.students}
     return tuple(
-        one.student + (f" ({one.found.who})" if one.found.who else "")
+        one.student + (f" ({one.found.full_name})" if one.found.full_name else "")
         for one in handed
         if one.student not in known
     )

@@ -128,7 +128,7 @@ def _grade(lab: Lab, task: Task, terms: BatchOptions) -> Grade:
     answers = None
     if lab.quiz:
         given = task.answers
-        answers = AnswerSheet(found=False) if given is None else parse_answer_sheet(given)
+        answers = AnswerSheet(exists=False) if given is None else parse_answer_sheet(given)
     try:
         if task.refused is not None:
             raise StudentFault(task.refused.message, findings=(task.refused,))

@@ -41,7 +41,7 @@ def mark_quiz(quiz: QuizAttempt | None) -> Verdict:
     """
     if quiz is None or quiz.sheet is None:
         return Verdict("unjudged", NOT_SUBMITTED)
-    if not quiz.sheet.found:
+    if not quiz.sheet.exists:
         return _no_sheet(quiz)
     if quiz.sheet.problem:
         what = f"{ANSWERS_FILE}: {quiz.sheet.problem}"

@@ -306,7 +306,7 @@ def counts_otherwise(table: Table, book: Gradebook, lab: str, course: Course | N
 
 
 def _name(row: Row, entry: Entry | None) -> str:
-    name = (entry.name if entry else "") or row.handed.found.who
+    name = (entry.name if entry else "") or row.handed.found.full_name
     return f"{name} ({row.handed.student})" if name else row.handed.student
 
 

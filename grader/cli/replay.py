@@ -286,7 +286,7 @@ class Given:
             fix = "name the file itself with --source FILE.cu"
             raise LabFault(what, where=self.book.name, fix=fix)
         answers = stored.answers
-        sheet = AnswerSheet(found=False) if answers is None else parse_answer_sheet(answers)
+        sheet = AnswerSheet(exists=False) if answers is None else parse_answer_sheet(answers)
         return ReplayInputs(stored.data, sheet, seed)
 
 

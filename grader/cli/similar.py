@@ -72,7 +72,7 @@ def _submissions(place: Path, lab: str) -> Mapping[str, str]:
     for note in gathered.notes:
         say(note)
     texts = {}
-    for one in gathered.found:
+    for one in gathered.submissions:
         try:
             text = parse_submission(one.read(), one.name).text
         except Fault as fault:

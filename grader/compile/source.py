@@ -147,7 +147,7 @@ def _gave_up(death: SandboxFailure, name: str, limits: Limits) -> StudentFault |
     """The compiler died on this text: the text asks too much of it, unless the box itself broke or
     this machine had too little for both.
     """
-    if not death.own:
+    if not death.caused_by_child:
         return MachineFault(
             f"the compiler was ended before its time: {death.detail}",
             fix="grade fewer at a time, or on a machine with more cores and memory",

@@ -139,7 +139,7 @@ def _compile(program: Program, architecture: str, tools: Toolkit) -> dict[str, A
             )
         except SandboxFailure as death:
             what = f"nvcc gave no answer: {death.detail}"
-            if not death.own:
+            if not death.caused_by_child:
                 raise MachineFault(what, fix="grade fewer at a time") from death
             raise StudentFault(what, findings=(_finding(program, 0, what),)) from death
     if "cubin" not in reply.arrays:

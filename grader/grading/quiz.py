@@ -37,7 +37,7 @@ def answer_quiz(lab: Lab, sheet: AnswerSheet | None, options: RunOptions) -> Qui
         MachineFault: the simulator fails.
     """
     points = sum(check.points for check in lab.checks if check.name == "quiz")
-    readable = sheet is not None and sheet.found and not sheet.problem
+    readable = sheet is not None and sheet.exists and not sheet.problem
     key = quiz_key(lab, options) if readable else {}
     return QuizAttempt(lab.name, lab.quiz, key, sheet, points)
 

@@ -137,7 +137,7 @@ def _trace_of_death(death: SandboxFailure) -> Trace:
             "timeout", "error", "the simulation was stopped: it exceeded the time limit"
         )
         return Trace("sim", (found,), ended=False)
-    if death.reason == "memory" and death.own:
+    if death.reason == "memory" and death.caused_by_child:
         message = "the simulation was stopped: the kernel uses more memory than the simulator has"
         hint = "use smaller local arrays, fewer allocations, or run it on a GPU"
         return Trace("sim", (Finding("launch-failure", "error", message, hint=hint),), ended=False)

@@ -1,4 +1,4 @@
-"""A lab's case made ready to run: sizes worked out, inputs drawn, the right answer known."""
+"""Prepare a lab's cases: evaluate sizes, generate inputs, compute the expected outputs."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-
-from grader.faults import LabFault
 from grader.labs.expressions import evaluate_expression, evaluate_integer
+from grader.faults import LabFault
 from grader.labs.model import ArgumentSpec, Case, Geometry, Lab, PreparedCase
-from grader.labs.reference import load_reference, make_expected, make_inputs
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
+from grader.labs.reference import load_reference, make_expected, make_inputs
 
 MAX_BYTES = 2**31
-"""No array of a case may be larger."""
+"""The largest array of a case in bytes."""
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
-def prepare_case(
-    lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE
-) -> PreparedCase:
-    """The launch of `case` with fresh inputs, and what it must leave behind, in float64.
+def prepare_case(lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE) -> PreparedCase:
+    """Return the launch of a case with its inputs, and the expected outputs in float64.
 
-    `seed` with the lab's and the case's name decides the inputs. `derived` has the student's
-    answers by derivation name. Raises LabFault.
+    Args:
+        lab: The lab.
+        case: One of its cases.
+        seed: Determines the inputs, together with the names of the lab and the case.
+        derived: The student's answers by derivation name.
+
+    Raises:
+        LabFault: The lab cannot provide them, or an answer is missing.
     """
     return _prepare(lab, case, lab.geometry, seed, derived)
 
@@ -38,28 +40,34 @@ def prepare_case(
 def prepare_baseline(
     lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE
 ) -> PreparedCase:
-    """The same case for baseline.cu, whose kernel has the same signature."""
+    """Return the same case for baseline.cu, whose kernel has the same signature."""
     return _prepare(lab, case, lab.baseline_geometry or lab.geometry, seed, derived)
 
 
 def prepare_launches(lab: Lab, case: Case, seed: bytes) -> tuple[Launch, Launch]:
-    """The launch of a case whose dims are all known, and the baseline's of the same inputs; the
-    right answer is not worked out. Raises LabFault."""
+    """Return the launch of a case and the baseline's, with the same inputs.
+
+    All dims of the case must be known. The expected outputs are not computed.
+
+    Raises:
+        LabFault: The lab cannot provide the inputs.
+    """
     shapes = array_shapes(lab, case)
+    generator = case_generator(seed, lab.name, case.name)
     with load_reference(lab.folder / "reference.py") as reference:
-        given = make_inputs(lab, case, shapes, case_generator(seed, lab.name, case.name), reference)
-    own = _launch(lab, case, lab.geometry, shapes, given)
-    return own, _launch(lab, case, lab.baseline_geometry or lab.geometry, shapes, given)
+        inputs = make_inputs(lab, case, shapes, generator, reference)
+    student = _launch(lab, case, lab.geometry, shapes, inputs)
+    return student, _launch(lab, case, lab.baseline_geometry or lab.geometry, shapes, inputs)
 
 
 def case_generator(seed: bytes, lab: str, case: str) -> np.random.Generator:
-    """The random generator of one case: HMAC-SHA256 of the seed over both names."""
+    """Return the random generator of one case: HMAC-SHA256 of the seed over both names."""
     digest = hmac.new(seed, f"{lab}\0{case}".encode(), hashlib.sha256).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
 
 
 def launch_shape(lab: Lab, case: Case, geometry: Geometry) -> tuple[Dim3, Dim3, int]:
-    """Grid, block and dynamic shared bytes of a case whose dims are all known."""
+    """Return grid, block and dynamic shared bytes of a case whose dims are all known."""
     key = "launch.grid"
     try:
         grid = _dim3(geometry.grid, case.dims)
@@ -68,11 +76,14 @@ def launch_shape(lab: Lab, case: Case, geometry: Geometry) -> tuple[Dim3, Dim3, 
         key = "launch.shared"
         return grid, block, evaluate_integer(geometry.shared, case.dims)
     except LabFault as fault:
-        raise _at(lab, case, key, fault) from None
+        raise _fault_in_case(lab, case, key, fault) from None
 
 
 def array_shapes(lab: Lab, case: Case) -> dict[str, tuple[int, ...]]:
-    """The shape of every array argument and global variable of a case whose dims are all known."""
+    """Return the shape of every array argument and global variable by name.
+
+    All dims of the case must be known.
+    """
     arrays = (*(a for a in lab.arguments if a.role != "value"), *lab.globals)
     return {a.name: _shape(lab, case, a) for a in arrays}
 
@@ -80,16 +91,17 @@ def array_shapes(lab: Lab, case: Case) -> dict[str, tuple[int, ...]]:
 def _prepare(
     lab: Lab, case: Case, geometry: Geometry, seed: bytes, derived: Mapping[str, int]
 ) -> PreparedCase:
-    lacking = [name for name in case.derived.values() if name not in derived]
-    if lacking:
-        what = f"case {case.name} needs the answer of {lacking[0]}"
-        raise LabFault(what, where=lab.place("derive"))
+    missing = [name for name in case.derived.values() if name not in derived]
+    if missing:
+        what = f"case {case.name} needs the answer of {missing[0]}"
+        raise LabFault(what, where=lab.location("derive"))
     case = case.resolved(derived)
     shapes = array_shapes(lab, case)
+    generator = case_generator(seed, lab.name, case.name)
     with load_reference(lab.folder / "reference.py") as reference:
-        given = make_inputs(lab, case, shapes, case_generator(seed, lab.name, case.name), reference)
-        expected = make_expected(lab, case, shapes, given, reference)
-    launch = _launch(lab, case, geometry, shapes, given)
+        inputs = make_inputs(lab, case, shapes, generator, reference)
+        expected = make_expected(lab, case, shapes, inputs, reference)
+    launch = _launch(lab, case, geometry, shapes, inputs)
     indices = {a.name: index for index, a in enumerate(launch.args)}
     return PreparedCase(case, launch, {indices[name]: e for name, e in expected.items()})
 
@@ -99,11 +111,11 @@ def _launch(
     case: Case,
     geometry: Geometry,
     shapes: Mapping[str, tuple[int, ...]],
-    given: Mapping[str, NDArray[Any]],
+    inputs: Mapping[str, NDArray[Any]],
 ) -> Launch:
-    args = tuple(_argument(lab, case, a, shapes, given) for a in lab.arguments)
+    args = tuple(_argument(lab, case, a, shapes, inputs) for a in lab.arguments)
     grid, block, shared = launch_shape(lab, case, geometry)
-    variables = {v.name: given[v.name] for v in lab.globals}
+    variables = {v.name: inputs[v.name] for v in lab.globals}
     return Launch(lab.kernels[0].name, grid, block, args, shared, variables, case.name)
 
 
@@ -116,12 +128,12 @@ def _shape(lab: Lab, case: Case, spec: ArgumentSpec) -> tuple[int, ...]:
     try:
         shape = tuple(evaluate_integer(axis, case.dims) for axis in spec.shape)
     except LabFault as fault:
-        raise _at(lab, case, f"arguments.{spec.name}.shape", fault) from None
+        raise _fault_in_case(lab, case, f"arguments.{spec.name}.shape", fault) from None
     size = prod(shape) * np.dtype(spec.dtype).itemsize
     if size > MAX_BYTES:
         raise LabFault(
-            f"case {case.name}: {spec.name} would take {size} bytes, at most {MAX_BYTES} are given",
-            where=lab.place(f"arguments.{spec.name}.shape"),
+            f"case {case.name}: {spec.name} takes {size} bytes, more than the limit of {MAX_BYTES}",
+            where=lab.location(f"arguments.{spec.name}.shape"),
         )
     return shape
 
@@ -131,11 +143,11 @@ def _argument(
     case: Case,
     spec: ArgumentSpec,
     shapes: Mapping[str, tuple[int, ...]],
-    given: Mapping[str, NDArray[Any]],
+    inputs: Mapping[str, NDArray[Any]],
 ) -> Argument:
     if spec.role == "value":
         return _scalar(lab, case, spec)
-    data = given.get(spec.name)
+    data = inputs.get(spec.name)
     return Array(spec.name, shapes[spec.name], spec.dtype, data, read_back=spec.role != "in")
 
 
@@ -148,9 +160,9 @@ def _scalar(lab: Lab, case: Case, spec: ArgumentSpec) -> Scalar:
             if value > limits.max:
                 raise LabFault(f"`{spec.value}` is {value}, too large for {spec.dtype}")
     except LabFault as fault:
-        raise _at(lab, case, f"arguments.{spec.name}.value", fault) from None
+        raise _fault_in_case(lab, case, f"arguments.{spec.name}.value", fault) from None
     return Scalar(spec.name, value, spec.dtype)
 
 
-def _at(lab: Lab, case: Case, key: str, fault: LabFault) -> LabFault:
-    return LabFault(f"{fault.what} (case {case.name})", where=lab.place(key), fix=fault.fix)
+def _fault_in_case(lab: Lab, case: Case, key: str, fault: LabFault) -> LabFault:
+    return LabFault(f"{fault.what} (case {case.name})", where=lab.location(key), fix=fault.fix)

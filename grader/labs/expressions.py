@@ -1,8 +1,8 @@
-"""Arithmetic in lab specs: `ceil_div(n, 16)`, `2 * tile * tile * 4`, `1.15 / tile`.
+"""Evaluate arithmetic in lab specs: `ceil_div(n, 16)`, `2 * tile * tile * 4`, `1.15 / tile`.
 
-A small grammar on Python's own parser: numbers, the names that the caller gives, + - * / // % **,
+The grammar is a part of Python's: numbers, the names that the caller gives, + - * / // % **,
 comparisons, `a if c else b`, and the functions min, max, abs, ceil_div and isqrt. Nothing else is
-evaluated, and magnitudes are capped, so that a spec can neither run code nor exhaust the machine.
+evaluated, and magnitudes are limited, so that a spec can neither run code nor exhaust the machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _isqrt(a: Number) -> int:
 
 def _power(a: Number, b: Number) -> Number:
     if not 0 <= b <= MAX_EXPONENT:
-        raise ValueError(f"an exponent must lie in 0 to {MAX_EXPONENT}")
+        raise ValueError(f"an exponent must be from 0 to {MAX_EXPONENT}")
     result: Number = a**b
     return result
 
@@ -67,7 +67,7 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
 
 def _parse(text: str) -> ast.expr:
     if len(text) > MAX_LENGTH:
-        raise LabFault(f"an expression of {len(text)} characters; at most {MAX_LENGTH} are read")
+        raise LabFault(f"the expression has {len(text)} characters, more than the limit of {MAX_LENGTH}")
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -78,7 +78,7 @@ def _parse(text: str) -> ast.expr:
 
 
 class _Evaluator:
-    """Walks one expression; `names` are the values that it may use."""
+    """Evaluates one expression over the values of `names`."""
 
     def __init__(self, text: str, names: Mapping[str, Number]) -> None:
         self.text = text
@@ -122,12 +122,12 @@ class _Evaluator:
         if name in self.names:
             return self.names[name]
         known = ", ".join(sorted(self.names)) or "none"
-        fix = f"{did_you_mean(name, self.names)} names that may be used: {known}".lstrip()
+        fix = f"{did_you_mean(name, self.names)} use one of these names: {known}".lstrip()
         raise self.fault(f"unknown name `{name}`", fix)
 
     def _call(self, name: str, args: list[ast.expr], depth: int) -> Number:
         if name not in _FUNCTIONS:
-            fix = f"{did_you_mean(name, _FUNCTIONS)} there are {', '.join(_FUNCTIONS)}".lstrip()
+            fix = f"{did_you_mean(name, _FUNCTIONS)} use one of {', '.join(_FUNCTIONS)}".lstrip()
             raise self.fault(f"unknown function `{name}`", fix)
         count, function = _FUNCTIONS[name]
         if len(args) != count and not (name in ("min", "max") and len(args) > count):
@@ -144,9 +144,10 @@ class _Evaluator:
 
 
 def evaluate_expression(text: str | Number, names: Mapping[str, Number]) -> Number:
-    """The value of an expression over `names`; a plain number is its own value.
+    """Return the value of an expression over `names`; a number is its own value.
 
-    Raises LabFault that quotes the expression and says which names and functions there are.
+    Raises:
+        LabFault: It cannot be evaluated; the fault names what may be used.
     """
     if not isinstance(text, str):
         return text
@@ -154,8 +155,11 @@ def evaluate_expression(text: str | Number, names: Mapping[str, Number]) -> Numb
 
 
 def evaluate_integer(text: str | Number, names: Mapping[str, Number], *, least: int = 0) -> int:
-    """The value of an expression that must be a whole number of at least `least`: a size, a
-    count of blocks or threads or bytes. Raises LabFault."""
+    """Return the value of an expression for a size or a count.
+
+    Raises:
+        LabFault: It cannot be evaluated, or is not a whole number of at least `least`.
+    """
     value = evaluate_expression(text, names)
     if isinstance(value, bool) or not isinstance(value, int):
         raise LabFault(

@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ from contextlib import suppress
 from pathlib import Path
 from grader.faults import LabFault, MachineFault
 
-_MACHINE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM)
+_MACHINE_ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM)
 
 
 def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
-    """Write beside and rename, so that a reader never sees half a file; a device or a pipe is
-    written in place. A `private` file is its owner's alone to read, from its first byte on.
+    """Write a file so that no reader ever gets half of it.
 
-    Raises MachineFault when the disk is full or broken, else LabFault: the path cannot be written.
+    The data go to a new file in the same folder, which then replaces `path`. A device or a pipe is
+    written in place. Only its owner can read a `private` file, at any time.
+
+    Raises:
+        MachineFault: The disk is full or broken.
+        LabFault: The path cannot be written.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)
             return
         if private:
-            part.unlink(missing_ok=True)
-            part.touch(0o600, exist_ok=False)
-        part.write_bytes(data)
-        part.replace(path)
+            partial.unlink(missing_ok=True)
+            partial.touch(0o600, exist_ok=False)
+        partial.write_bytes(data)
+        partial.replace(path)
     except OSError as error:
         with suppress(OSError):
-            part.unlink(missing_ok=True)
-        kind = MachineFault if error.errno in _MACHINE else LabFault
+            partial.unlink(missing_ok=True)
+        kind = MachineFault if error.errno in _MACHINE_ERRORS else LabFault
         what = f"cannot write the file: {error.strerror}"
         raise kind(
-            what, where=str(path), fix="check the folder, its rights and the disk"
+            what, where=str(path), fix="check that the folder exists and that you may write to it"
         ) from None

@@ -1,11 +1,11 @@
-"""What a lab is, once its folder has been read: frozen values, no I/O (`labfile` reads).
+"""A lab as frozen values, without I/O; `reading` makes them from the lab's folder.
 
-A lab's `reference.py` is the oracle. It defines
+A lab's `reference.py` computes the expected outputs. It defines
 
-    inputs(dims, rng, kind) -> {argument name: array}          what the kernel is given
-    expected(dims, inputs)  -> {argument name: Expected}       what it must leave behind
+    inputs(dims, rng, kind) -> {argument name: array}          the kernel's inputs
+    expected(dims, inputs)  -> {argument name: Expected}       the expected outputs
 
-and may define `verify` for large timed outputs (`verifier.py`).
+and may define `verify` for large outputs of timed launches.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ BASELINE_FILE = "baseline.cu"
 
 @dataclass(frozen=True)
 class Expected:
-    """The right answer of one output: `value` and the largest error `bound` that rounding in any
-    correct order explains, both float64 in the output's shape; a bound of 0 asks for equality."""
+    """The expected value of one output, and its error bound.
+
+    Both are float64 in the output's shape. `bound` is the largest error that rounding in any
+    correct order can cause; a bound of 0 requires equality.
+    """
 
     value: NDArray[np.float64]
     bound: NDArray[np.float64]
@@ -35,9 +38,15 @@ class Expected:
 
 @dataclass(frozen=True)
 class Case:
-    """One size that a lab is graded on. `dims` are the names that its expressions may use;
-    `kind` says which inputs: "random", or "integer" whose exact result float32 holds.
-    `derived` names further dims that the student's own code answers: dim -> derivation."""
+    """One problem size that a lab is graded on.
+
+    Attributes:
+        name: The case's name.
+        dims: The names that the lab's expressions may use, with their values.
+        kind: Which inputs: "random", or "integer", whose exact result float32 can represent.
+        visibility: Whether students see it.
+        derived: Further dims whose values the student's own code computes: dim -> derivation.
+    """
 
     name: str
     dims: Mapping[str, int]
@@ -47,20 +56,21 @@ class Case:
 
     @property
     def size(self) -> str:
+        """The values of the dims: "64 x 32"."""
         return " x ".join(str(v) for v in self.dims.values())
 
     def resolved(self, answers: Mapping[str, int]) -> Case:
-        """This case with its derived dims set from the answers, by derivation name."""
+        """Return this case with its derived dims set from the answers by derivation name."""
         own = {dim: answers[name] for dim, name in self.derived.items()}
         return replace(self, dims={**self.dims, **own}, derived={})
 
 
 @dataclass(frozen=True)
 class CheckSpec:
-    """One graded aspect: `name` is a module of `grader.checks`, `options` its settings.
+    """One graded aspect: `name` is a module of `grader.checks`, `options` are its settings.
 
-    `where` is "file:line" of the check, `lines` the line of each option, for a message about one
-    that does not fit."""
+    `where` is "file:line" of the check and `lines` has the line of each option, for messages.
+    """
 
     name: str
     points: float
@@ -71,7 +81,7 @@ class CheckSpec:
 
 @dataclass(frozen=True)
 class Band:
-    """The speedups over the baseline between which points grow, `minimum` below `full`."""
+    """Speedups over the baseline: points start at `minimum` and grow up to `full`."""
 
     minimum: float
     full: float
@@ -86,14 +96,17 @@ class KernelSpec:
 
     @property
     def signature(self) -> str:
+        """The kernel's declaration in CUDA C++."""
         inside = ", ".join(f"{t} {n}" for t, n in self.parameters)
         return f'extern "C" __global__ void {self.name}({inside})'
 
 
 @dataclass(frozen=True)
 class ArgumentSpec:
-    """What one kernel parameter is given: an array of `dtype` and `shape`, or a `value`.
-    Shape and value are expressions over the case's dims (`expression.py`)."""
+    """The argument for one kernel parameter: an array of `dtype` and `shape`, or a `value`.
+
+    Shape and value are expressions over the case's dims (see `expressions`).
+    """
 
     name: str
     role: Role
@@ -104,7 +117,7 @@ class ArgumentSpec:
 
 @dataclass(frozen=True)
 class Geometry:
-    """A launch's grid and block, 1 to 3 expressions each, and its dynamic shared bytes."""
+    """The grid and block of a launch, 1 to 3 expressions each, and its dynamic shared bytes."""
 
     grid: tuple[str | int, ...]
     block: tuple[str | int, ...]
@@ -113,11 +126,11 @@ class Geometry:
 
 @dataclass(frozen=True)
 class Derivation:
-    """A number that the student's own code works out, for example the tile width for a device.
+    """A number that the student's own code computes, for example the tile width for a device.
 
-    The kernel is run with one thread on `given`, the values of its by-value parameters by name,
-    and its answer is the one element of its output `output`. An answer outside `minimum` to
-    `maximum` is wrong; `rule` says in words what was asked.
+    The kernel runs with one thread on `given`, the values of its by-value parameters by name, and
+    its answer is the only element of its output `output`. An answer outside `minimum` to `maximum`
+    is wrong; `rule` states the requirement in words.
     """
 
     name: str
@@ -130,7 +143,7 @@ class Derivation:
 
     @property
     def launch(self) -> Launch:
-        """One thread that answers; the output is the only argument that is read back."""
+        """A launch of one thread; the output is the only argument that is read back."""
         args = tuple(
             Array(name, (1,), "int32", read_back=True)
             if name == self.output
@@ -141,7 +154,7 @@ class Derivation:
 
     @property
     def output_index(self) -> int:
-        """The index of the answer among the launch's arguments."""
+        """The index of the output among the launch's arguments."""
         return [name for _, name in self.kernel.parameters].index(self.output)
 
     @property
@@ -151,24 +164,26 @@ class Derivation:
         return f"{self.kernel.name}({inside})"
 
     def problem(self, answer: int) -> str:
-        """Why the answer is wrong, in one line; empty when it is right."""
+        """Return why an answer is wrong, in one line; empty when it is correct."""
         if self.minimum <= answer <= self.maximum:
             return ""
-        due = (
+        expected = (
             f"{self.minimum}"
             if self.minimum == self.maximum
             else f"{self.minimum} to {self.maximum}"
         )
         reason = f": {self.rule}" if self.rule else ""
-        return f"{self.call} answered {self.output} = {answer}, expected {due}{reason}"
+        return f"{self.call} answered {self.output} = {answer}, expected {expected}{reason}"
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A number that the simulator gives: the kernel of `file` (in the lab's folder, or in its
-    solution's) on a public case, launched as the lab's own unless `geometry` says otherwise.
-    `source` says what is read: the counter or resource `name`, the element of the output `name` at
-    `index`, or how many findings of the kind `name` there are."""
+    """A number that the simulator measures: the kernel of `file` on a public case.
+
+    `file` is in the lab's folder or in its solution's. It is launched like the lab's own kernel
+    unless `geometry` is set. `source` says what is read: the counter or resource `name`, the
+    element of the output `name` at `index`, or the number of findings of the kind `name`.
+    """
 
     file: str
     case: str
@@ -180,7 +195,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a question's answers, right when the expression `when` is true; "" is not known."""
+    """One choice of a question, correct when the expression `when` is true; "" is not known."""
 
     text: str
     when: str = ""
@@ -188,11 +203,20 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """One question on a lab. `kind` is "number", "choice" or "text", which nobody judges here.
+    """One question of a lab's quiz.
 
-    `given` are names: numbers, expressions over earlier names and the dims of `case`, or probes;
-    `answer` is an expression over them, None in a copy of the lab without the answers.
-    `tolerance` is the largest relative error; `where` is "file:line".
+    Attributes:
+        name: The question's key in lab.yaml and in the answer sheet.
+        kind: "number", "choice" or "text"; text needs review by the instructor.
+        text: The question, with `{name}` where a number is inserted.
+        given: Names with numbers, expressions over earlier names and the dims of `case`, or probes.
+        answer: An expression over the names; None in a copy of the lab without answers.
+        choices: The choices of a question of the kind "choice".
+        case: The public case whose dims the expressions may use.
+        unit: What the number counts.
+        tolerance: The largest relative error.
+        hint: Shown with a wrong answer.
+        where: "file:line" of the question.
     """
 
     name: str
@@ -209,18 +233,18 @@ class Question:
 
     @property
     def probes(self) -> Mapping[str, Probe]:
-        """What has to be simulated before the answer is known."""
+        """What must be simulated before the answer is known."""
         return {name: value for name, value in self.given.items() if isinstance(value, Probe)}
 
     @property
     def has_key(self) -> bool:
-        """Whether this copy of the lab can work the answer out."""
+        """Whether this copy of the lab has what it needs to compute the answer."""
         return self.answer is not None or any(choice.when for choice in self.choices)
 
 
 @dataclass(frozen=True)
 class PreparedCase:
-    """A case made ready to run: its launch, and per output argument index the right answer."""
+    """A case that is ready to run: its launch, and the expected outputs by argument index."""
 
     case: Case
     launch: Launch
@@ -229,12 +253,25 @@ class PreparedCase:
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab as read from its folder. `kernels[0]` is the one that is graded on every case; the
-    others answer `derivations`. `arguments` are in the order of `kernels[0]`'s parameters;
-    `globals` are the `__constant__` and `__device__` arrays that are set before each launch;
-    `bands` the thresholds of speed that were measured on a device, by the device's name; `quiz`
-    the questions in their order.
-    `where` is the lab.yaml as messages name it, `lines` the line of each of its keys."""
+    """A lab as read from its folder.
+
+    Attributes:
+        name: The name of its folder.
+        title: One line for students.
+        folder: The lab's folder.
+        kernels: The first is graded on every case; the others answer `derivations`.
+        cases: The sizes that it is graded on.
+        checks: What it gives points for.
+        arguments: In the order of the first kernel's parameters.
+        globals: The `__constant__` and `__device__` arrays that are set before each launch.
+        geometry: How the first kernel is launched.
+        baseline_geometry: How baseline.cu is launched, where that differs.
+        derivations: What the student's code computes for derived dims.
+        bands: The speed thresholds by the name of the device that they were measured on.
+        quiz: The questions in their order.
+        where: The path of lab.yaml, for messages.
+        lines: The line of each key of lab.yaml.
+    """
 
     name: str
     title: str
@@ -253,29 +290,30 @@ class Lab:
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def case(self, name: str) -> Case | None:
-        """The case of that name."""
+        """Return the case with that name, or None."""
         return next((case for case in self.cases if case.name == name), None)
 
-    def place(self, key: str) -> str:
-        """Where a key of lab.yaml stands: "labs/x/lab.yaml:12: launch.grid"."""
+    def location(self, key: str) -> str:
+        """Return the location of a key of lab.yaml: "labs/x/lab.yaml:12: launch.grid"."""
         line = self.lines.get(key)
         return f"{self.where}:{line}: {key}" if line else f"{self.where}: {key}"
 
     @property
     def max_score(self) -> float:
+        """The sum of the points of all checks."""
         return sum(c.points for c in self.checks)
 
     @property
     def skeleton(self) -> Path:
-        """The file that the student starts from."""
+        """The file that students start from."""
         return self.folder / f"{self.name}.cu"
 
     @property
     def baseline(self) -> Path:
-        """The straightforward kernel that traffic and speed are measured against."""
+        """The simple kernel that traffic and speed are compared with."""
         return self.folder / BASELINE_FILE
 
     @property
     def solution(self) -> Path:
-        """The answer: `solutions/<lab>/<lab>.cu` beside the labs' folder."""
+        """The solution: `solutions/<lab>/<lab>.cu` next to the folder of labs."""
         return self.folder.parent.parent / "solutions" / self.name / f"{self.name}.cu"

@@ -1,38 +1,62 @@
-"""The quiz of a lab: its questions, a student's answer sheet, and what an answer is worth."""
+"""The quiz of a lab: its questions, a student's answer sheet, and whether an answer is correct.
+
+An answer is an expression over the names of the question: the numbers that it gives, the dims of
+its case, the limits of a device, and what the simulator measured. Students write their answers into
+`answers.yaml`: each question's name and the answer as text.
+
+The answer sheet is read as text only, and no YAML value is constructed, so aliases, dates, huge
+numbers and tags are just wrong answers. A sheet that cannot be read is a problem of the sheet and
+not a fault: the kernel submitted with it is graded all the same.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-import yaml
-from grader.faults import LabFault
-from grader.labs.yamlfile import compose_bytes, compose_file
-import math
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from textwrap import wrap
 from types import MappingProxyType
+
+import yaml
+
+from grader.faults import LabFault
 from grader.labs.expressions import Number, evaluate_expression
 from grader.labs.model import Case, Lab, Probe, Question
+from grader.labs.yamlfile import compose_bytes, compose_file
 from grader.launch import MULTIPROCESSOR_LIMITS, WARP_SIZE
-from textwrap import wrap
-from grader.labs.model import Lab, Question
-
-# A student's `answers.yaml`: each question's name and the answer as it was typed.
-#
-# Whatever the file holds is read as text and nothing is made of it, so aliases, dates, huge numbers
-# and tags are all just wrong answers. What cannot be read at all is a problem of the sheet, not a
-# fault: the kernel beside it is graded all the same.
 
 ANSWERS_FILE = "answers.yaml"
-EMPTY = ("", "~", "null")
 MAX_SHEET_BYTES = 64 << 10
+CHOICE_LETTERS = "abcdefghi"
+
+EXACT = 1e-9
+"""The relative error allowed for a number without a tolerance: the rounding of float64."""
+
+FORM_WIDTH = 80
+FORM_HEAD = """\
+Answers to the questions about {lab}. Write each answer after
+its colon, keep this file next to your {lab}.cu, and run
+
+  grader check {lab} {lab}.cu
+
+A number may be arithmetic, such as 3 * 16. Quote a sentence "like this".
+"""
+
+_NOT_ANSWERED = ("", "~", "null")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLACEHOLDER = re.compile(rf"\{{({_WORD.pattern})\}}")
+_WITH_SEPARATORS = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])")
+_NOTHING: Mapping[str, Number] = MappingProxyType({})
+
+Answer = int | float | str
+"""An answer: a number, or the letter of a choice."""
 
 
 @dataclass(frozen=True)
 class SheetEntry:
-    """One answer: its text, and its line; `is_plain` is False for a list or a mapping."""
+    """One answer: its text and its line; `is_plain` is False for a list or a mapping."""
 
     text: str
     line: int
@@ -41,37 +65,197 @@ class SheetEntry:
 
 @dataclass(frozen=True)
 class AnswerSheet:
-    """What was handed in beside the kernel. `found` is False when there is no such file;
-    `problem` says why it cannot be read, at `line` (0: not known), and `mend` what to do."""
+    """The answers that a student submitted.
+
+    Attributes:
+        name: The name of the file.
+        entries: The answers by the question's name.
+        exists: False when there is no such file.
+        problem: Why the file cannot be read; empty when it can.
+        line: The line of the problem; 0 when not known.
+        fix: What to do about the problem.
+    """
 
     name: str = ANSWERS_FILE
     entries: Mapping[str, SheetEntry] = field(default_factory=dict)
-    found: bool = True
+    exists: bool = True
     problem: str = ""
     line: int = 0
     fix: str = ""
 
 
+@dataclass(frozen=True)
+class QuizAttempt:
+    """One student's attempt at a quiz.
+
+    Attributes:
+        lab: The lab's name.
+        questions: The questions in their order.
+        key: The correct answer of each question by name, where this copy of the lab has it.
+        sheet: The answers; None where the grading takes none.
+        points: What the whole quiz is worth.
+    """
+
+    lab: str
+    questions: tuple[Question, ...]
+    key: Mapping[str, Answer]
+    sheet: AnswerSheet | None
+    points: float = 0.0
+
+
 def read_answer_sheet(folder: Path) -> AnswerSheet:
-    """The sheet in that folder, in whatever state it is; never raises."""
+    """Read the answer sheet in a folder, whatever its state; never raises."""
     path = folder / ANSWERS_FILE
     if path.is_symlink():
-        # On a server, a link would have lines of somebody else's file read out to the student.
-        return AnswerSheet(problem="this is a link", fix="hand in the file itself")
+        # On a server, the messages would show the student lines of another user's file.
+        return AnswerSheet(problem="this is a link", fix="submit the file itself")
     if not path.exists():
-        return AnswerSheet(found=False)
-    return _sheet(path.stat().st_size, lambda: compose_file(path))
+        return AnswerSheet(exists=False)
+    return _read_sheet(path.stat().st_size, lambda: compose_file(path))
 
 
 def parse_answer_sheet(data: bytes) -> AnswerSheet:
-    """The same of a sheet's bytes; never raises."""
-    return _sheet(len(data), lambda: compose_bytes(data, ANSWERS_FILE))
+    """Parse the bytes of an answer sheet, whatever they are; never raises."""
+    return _read_sheet(len(data), lambda: compose_bytes(data, ANSWERS_FILE))
 
 
-def _sheet(size: int, compose: Callable[[], yaml.Node]) -> AnswerSheet:
+def device_limits() -> dict[str, Number]:
+    """Return the limits of an H100 that every question may use by name; sizes in bytes."""
+    device = MULTIPROCESSOR_LIMITS[9, 0]
+    return {
+        "warp_size": WARP_SIZE,
+        "H100_threads_per_sm": device.warps * WARP_SIZE,
+        "H100_warps_per_sm": device.warps,
+        "H100_blocks_per_sm": device.blocks,
+        "H100_registers_per_sm": device.registers,
+        "H100_shared_bytes_per_sm": device.shared,
+        "H100_shared_bytes_per_block": device.shared_per_block,
+        "H100_shared_bytes_reserved_per_block": device.reserved_per_block,
+    }
+
+
+def known_values(
+    question: Question, case: Case | None, measured: Mapping[str, Number] = _NOTHING
+) -> dict[str, Number]:
+    """Return every name that the answer may use, with its value.
+
+    Names that depend on a probe which is not in `measured` are left out.
+
+    Raises:
+        LabFault: An expression of the question cannot be evaluated.
+    """
+    names = device_limits() | (dict(case.dims) if case else {})
+    unknown: set[str] = set()
+    for name, value in question.given.items():
+        if isinstance(value, Probe):
+            names |= {name: measured[name]} if name in measured else {}
+            unknown |= set() if name in measured else {name}
+        elif isinstance(value, str) and unknown.intersection(_WORD.findall(value)):
+            unknown.add(name)
+        else:
+            names[name] = _evaluate(question, value, names)
+    return names
+
+
+def question_location(question: Question) -> str:
+    """Return `file:line: quiz.name`, for a fault about the question."""
+    return f"{question.where}: quiz.{question.name}"
+
+
+def question_text(question: Question, lab: Lab) -> str:
+    """Return the question's text with its numbers inserted.
+
+    Raises:
+        LabFault: The text has a `{name}` that the question does not give.
+    """
+    return _fill_in(question, question.text, known_values(question, lab.case(question.case)))
+
+
+def choice_texts(question: Question, lab: Lab) -> dict[str, str]:
+    """Return the texts of the choices by letter, with their numbers inserted.
+
+    Raises:
+        LabFault: A text has a `{name}` that the question does not give.
+    """
+    names = known_values(question, lab.case(question.case))
+    texts = (_fill_in(question, choice.text, names) for choice in question.choices)
+    return dict(zip(CHOICE_LETTERS, texts, strict=False))
+
+
+def correct_answer(
+    question: Question, case: Case | None, measured: Mapping[str, Number] = _NOTHING
+) -> Answer:
+    """Return the correct number, or the letter of the one correct choice.
+
+    `measured` has the numbers of the question's probes.
+
+    Raises:
+        LabFault: An expression cannot be evaluated, or not exactly one choice is correct.
+    """
+    names = known_values(question, case, measured)
+    if question.answer is not None:
+        return _evaluate(question, question.answer, names)
+    true = [
+        letter
+        for letter, choice in zip(CHOICE_LETTERS, question.choices, strict=False)
+        if _evaluate(question, choice.when, names)
+    ]
+    if len(true) != 1:
+        what = f"{len(true)} of its choices are right; exactly one must be"
+        raise LabFault(what, where=question_location(question))
+    return true[0]
+
+
+def parse_answer(question: Question, text: str) -> Answer:
+    """Parse a student's answer: a number, arithmetic, or a choice's letter.
+
+    A number may have the question's unit, and commas between groups of three digits.
+
+    Raises:
+        ValueError: The text is not an answer; the message says what is expected.
+    """
+    text = text.strip()
+    if question.kind == "choice":
+        letters = CHOICE_LETTERS[: len(question.choices)]
+        letter = text.lower().removesuffix(")").removesuffix(".")
+        if len(letter) != 1 or letter not in letters:
+            raise ValueError(f"the answer is one letter, {letters[0]} to {letters[-1]}")
+        return letter
+    if question.unit and text.endswith(question.unit):
+        text = text.removesuffix(question.unit).rstrip()
+    try:
+        number = evaluate_expression(_without_separators(text), {})
+    except LabFault:
+        unit = f" (in {question.unit})" if question.unit else ""
+        raise ValueError(f"the answer is a number{unit}, such as 12, 0.5 or 3 * 4") from None
+    if isinstance(number, bool):
+        raise ValueError("the answer is a number, not a comparison")
+    return number
+
+
+def is_correct(question: Question, given: Answer, correct: Answer) -> bool:
+    """Return whether an answer is the correct one, within the question's tolerance."""
+    if isinstance(given, str) or isinstance(correct, str):
+        return given == correct
+    allowed = max(question.tolerance, EXACT) * abs(correct)
+    return math.isclose(given, correct, rel_tol=0, abs_tol=allowed)
+
+
+def answer_form(lab: Lab) -> str:
+    """Return the empty answer sheet of a lab: its questions as YAML comments, a key below each.
+
+    Raises:
+        LabFault: A question cannot be shown.
+    """
+    parts = [_comment(FORM_HEAD.format(lab=lab.name))]
+    parts += [_form_question(number, q, lab) for number, q in enumerate(lab.quiz, 1)]
+    return "\n".join(parts)
+
+
+def _read_sheet(size: int, compose: Callable[[], yaml.Node]) -> AnswerSheet:
     if size > MAX_SHEET_BYTES:
         what = f"the file is larger than {MAX_SHEET_BYTES >> 10} KiB"
-        return AnswerSheet(problem=what, fix="hand in the answers alone")
+        return AnswerSheet(problem=what, fix="submit only the answers")
     try:
         root = compose()
     except LabFault as fault:
@@ -85,219 +269,71 @@ def _entry(key: yaml.Node, value: yaml.Node) -> SheetEntry:
     line = key.start_mark.line + 1 if key.start_mark else 0
     if not isinstance(value, yaml.ScalarNode):
         return SheetEntry("", line, is_plain=False)
-    text = "" if value.value in EMPTY and not value.style else str(value.value)
+    text = "" if value.value in _NOT_ANSWERED and not value.style else str(value.value)
     return SheetEntry(text, line)
 
 
 def _unreadable(fault: LabFault) -> AnswerSheet:
-    """`where` is the file's path, then perhaps its line and column."""
-    _, _, question_location = fault.where.rpartition(ANSWERS_FILE)
-    line = question_location.removeprefix(":").partition(":")[0]
+    """Make a sheet's problem of a fault, whose `where` is the path and maybe line and column."""
+    _, _, location = fault.where.rpartition(ANSWERS_FILE)
+    line = location.removeprefix(":").partition(":")[0]
     empty = fault.what == "the file is empty"
     fix = "write `question: answer` lines" if empty else fault.fix
     return AnswerSheet(problem=fault.what, line=int(line) if line.isdigit() else 0, fix=fix)
 
 
-# A lab's questions: what they say, what is right, and what a given answer is worth. No I/O.
-#
-# An answer is an expression over the question's names: the numbers that it gives, the dims of its
-# case, the limits of a device, and what the simulator measured.
-
-CHOICE_LETTERS = "abcdefghi"
-EXACT = 1e-9
-"""Relative error of a number that is due exactly: what float64 arithmetic may lose."""
-
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NAME = re.compile(rf"\{{({_WORD.pattern})\}}")
-_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])")
-_NONE: Mapping[str, Number] = MappingProxyType({})
-
-Answer = int | float | str
-"""The right answer: a number, or the letter of a choice."""
-
-
-@dataclass(frozen=True)
-class QuizAttempt:
-    """A quiz as handed in. `key` has the right answer of each question by name, where this copy
-    of the lab can work it out; `sheet` is None where no answers belong to the grading; `points`
-    are what the whole quiz is worth."""
-
-    lab: str
-    questions: tuple[Question, ...]
-    key: Mapping[str, Answer]
-    sheet: AnswerSheet | None
-    points: float = 0.0
-
-
-def device_limits() -> dict[str, Number]:
-    """The limits of an H100 that every question may use by name; sizes in bytes."""
-    device = MULTIPROCESSOR_LIMITS[9, 0]
-    return {
-        "warp_size": WARP_SIZE,
-        "H100_threads_per_sm": device.warps * WARP_SIZE,
-        "H100_warps_per_sm": device.warps,
-        "H100_blocks_per_sm": device.blocks,
-        "H100_registers_per_sm": device.registers,
-        "H100_shared_bytes_per_sm": device.shared,
-        "H100_shared_bytes_per_block": device.shared_block,
-        "H100_shared_bytes_reserved_per_block": device.reserved,
-    }
-
-
-def known_values(
-    question: Question, case: Case | None, measured: Mapping[str, Number] = _NONE
-) -> dict[str, Number]:
-    """Every name that the answer may use; what depends on a probe that is not in `measured` is
-    left out. Raises LabFault."""
-    names = device_limits() | (dict(case.dims) if case else {})
-    unknown: set[str] = set()
-    for name, value in question.given.items():
-        if isinstance(value, Probe):
-            names |= {name: measured[name]} if name in measured else {}
-            unknown |= set() if name in measured else {name}
-        elif isinstance(value, str) and unknown.intersection(_WORD.findall(value)):
-            unknown.add(name)
-        else:
-            names[name] = _worked_out(question, value, names)
-    return names
-
-
-def _worked_out(question: Question, text: str | Number, names: Mapping[str, Number]) -> Number:
+def _evaluate(question: Question, text: str | Number, names: Mapping[str, Number]) -> Number:
     try:
         return evaluate_expression(text, names)
     except LabFault as fault:
         raise LabFault(fault.what, where=question_location(question), fix=fault.fix) from None
 
 
-def question_location(question: Question) -> str:
-    """`file:line: quiz.name`, for a fault about the question."""
-    return f"{question.where}: quiz.{question.name}"
-
-
-def question_text(question: Question, lab: Lab) -> str:
-    """The question's text with its numbers put in. Raises LabFault for an unknown `{name}`."""
-    return _filled(question, question.text, known_values(question, lab.case(question.case)))
-
-
-def choice_texts(question: Question, lab: Lab) -> dict[str, str]:
-    """The choices' texts by letter, with their numbers put in. Raises LabFault."""
-    names = known_values(question, lab.case(question.case))
-    texts = (_filled(question, choice.text, names) for choice in question.choices)
-    return dict(zip(CHOICE_LETTERS, texts, strict=False))
-
-
-def _filled(question: Question, text: str, names: Mapping[str, Number]) -> str:
+def _fill_in(question: Question, text: str, names: Mapping[str, Number]) -> str:
     def number(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in names:
-            what = f"{{{name}}} in the text is no number that the question gives"
-            raise LabFault(what, where=question_location(question), fix=f"it gives {', '.join(names)}")
+            raise LabFault(
+                f"{{{name}}} in the text is not a number that the question gives",
+                where=question_location(question),
+                fix=f"use one of {', '.join(names)}",
+            )
         return f"{names[name]:,}"
 
-    return _NAME.sub(number, text)
+    return _PLACEHOLDER.sub(number, text)
 
 
-def correct_answer(
-    question: Question, case: Case | None, measured: Mapping[str, Number] = _NONE
-) -> Answer:
-    """The number, or the letter of the one choice that is right.
+def _without_separators(text: str) -> str:
+    """Remove the commas of 442,368, as questions and reports show numbers.
 
-    `measured` has the numbers of the question's probes. Raises LabFault: an expression that does
-    not work out, no right choice or more than one.
+    Commas stay in a text with a parenthesis, where they may separate a function's arguments.
     """
-    names = known_values(question, case, measured)
-    if question.answer is not None:
-        return _worked_out(question, question.answer, names)
-    true = [
-        letter
-        for letter, choice in zip(CHOICE_LETTERS, question.choices, strict=False)
-        if _worked_out(question, choice.when, names)
-    ]
-    if len(true) != 1:
-        what = f"{len(true)} of its choices are right; exactly one must be"
-        raise LabFault(what, where=question_location(question))
-    return true[0]
-
-
-def parse_answer(question: Question, text: str) -> Answer:
-    """What a student's text says: a number, arithmetic that gives one, with or without the unit,
-    or a choice's letter. Raises ValueError that says what is due."""
-    text = text.strip()
-    if question.kind == "choice":
-        letters = CHOICE_LETTERS[: len(question.choices)]
-        letter = text.lower().removesuffix(")").removesuffix(".")
-        if len(letter) != 1 or letter not in letters:
-            raise ValueError(f"the answer is one letter, {letters[0]} to {letters[-1]}")
-        return letter
-    if question.unit and text.endswith(question.unit):
-        text = text.removesuffix(question.unit).rstrip()
-    try:
-        number = evaluate_expression(_ungrouped(text), {})
-    except LabFault:
-        unit = f" (in {question.unit})" if question.unit else ""
-        raise ValueError(f"the answer is a number{unit}, such as 12, 0.5 or 3 * 4") from None
-    if isinstance(number, bool):
-        raise ValueError("the answer is a number, not a comparison")
-    return number
-
-
-def _ungrouped(text: str) -> str:
-    """The text without the commas of 442,368, which is how questions and reports show numbers;
-    between the arguments of a function commas stay."""
     if "(" in text:
         return text
-    return _GROUPED.sub(lambda number: number[0].replace(",", ""), text)
+    return _WITH_SEPARATORS.sub(lambda number: number[0].replace(",", ""), text)
 
 
-def is_correct(question: Question, given: Answer, right: Answer) -> bool:
-    """Whether the answer is the right one, within the question's tolerance."""
-    if isinstance(given, str) or isinstance(right, str):
-        return given == right
-    return math.isclose(given, right, rel_tol=0, abs_tol=_room(question, right))
-
-
-def _room(question: Question, right: Number) -> float:
-    return max(question.tolerance, EXACT) * abs(right)
-
-
-# The empty `answers.yaml` of a lab: its questions as comments, a line below each to fill in.
-
-WIDTH = 80
-HEAD = """\
-Answers to the questions about {lab}. Write each after its
-colon, keep this file beside your {lab}.cu, and run
-
-  grader check {lab} {lab}.cu
-
-A number may be arithmetic, such as 3 * 16. Quote a sentence "like this".
-"""
-
-
-def answer_form(lab: Lab) -> str:
-    """The text of the file; YAML. Raises LabFault for a question that does not add up."""
-    parts = [_comment(HEAD.format(lab=lab.name))]
-    parts += [_question(number, q, lab) for number, q in enumerate(lab.quiz, 1)]
-    return "\n".join(parts)
-
-
-def _question(number: int, question: Question, lab: Lab) -> str:
-    text = f"{number}. {' '.join(question_text(question, lab).split())}{_due(question)}"
-    rows = [f"# {row}" for row in wrap(text, WIDTH - 2, subsequent_indent="   ")]
+def _form_question(number: int, question: Question, lab: Lab) -> str:
+    words = " ".join(question_text(question, lab).split())
+    text = f"{number}. {words}{_kind_of_answer(question)}"
+    rows = [f"# {row}" for row in wrap(text, FORM_WIDTH - 2, subsequent_indent="   ")]
     for letter, choice in choice_texts(question, lab).items():
-        rows += [f"# {row}" for row in _choice(letter, " ".join(choice.split()))]
+        rows += [f"# {row}" for row in _form_choice(letter, " ".join(choice.split()))]
     return "\n".join([*rows, f"{question.name}:", ""])
 
 
-def _choice(letter: str, text: str) -> list[str]:
-    return wrap(f"{letter}  {text}", WIDTH - 2, initial_indent="   ", subsequent_indent="      ")
+def _form_choice(letter: str, text: str) -> list[str]:
+    return wrap(
+        f"{letter}  {text}", FORM_WIDTH - 2, initial_indent="   ", subsequent_indent="      "
+    )
 
 
-def _due(question: Question) -> str:
-    """What kind of answer is asked for."""
+def _kind_of_answer(question: Question) -> str:
+    """Return the kind of answer, in parentheses, where the text does not say it."""
     if question.kind == "choice":
         return " (one letter)"
-    said = question.unit in re.findall(r"\w+", question.text)
-    return f" (in {question.unit})" if question.unit and not said else ""
+    has_unit = question.unit in re.findall(r"\w+", question.text)
+    return f" (in {question.unit})" if question.unit and not has_unit else ""
 
 
 def _comment(text: str) -> str:

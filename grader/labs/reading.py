@@ -1,132 +1,137 @@
-"""Read labs from disk: `labs/<lab>/lab.yaml` is checked and turned into a frozen Lab."""
+"""Read labs from disk: `labs/<lab>/lab.yaml` is checked and turned into a frozen Lab.
+
+Every mistake in a lab is a LabFault with file, line, key and how to fix it. The checks here are
+those that no single key of lab.yaml can show: that names match, that every case has a launch, and
+that the questions of the quiz can be answered.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from pathlib import Path
-from grader.faults import LabFault
-from grader.labs.model import Lab
-from grader.labs.quiz import ANSWERS_FILE as ANSWERS
-from grader.labs.model import CheckSpec, Choice, Geometry, Probe, Question
-from grader.labs import schema as labmodel
-from grader.labs.yamlfile import Document
-from typing import NoReturn
-from grader.labs.model import Case, Lab
-from grader.faults import did_you_mean
-from grader.labs.cases import array_shapes, launch_shape
-from grader.labs.quiz import question_text, choice_texts, correct_answer
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
-from grader.labs.model import BASELINE_FILE, ArgumentSpec, Band, Case, CheckSpec, Derivation, Geometry, KernelSpec, Lab, Role
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from grader.faults import LabFault, closest_match, did_you_mean
+from grader.labs import schema
+from grader.labs.cases import array_shapes, launch_shape
+from grader.labs.model import (
+    BASELINE_FILE,
+    ArgumentSpec,
+    Band,
+    Case,
+    CheckSpec,
+    Choice,
+    Derivation,
+    Geometry,
+    KernelSpec,
+    Lab,
+    Probe,
+    Question,
+    Role,
+)
+from grader.labs.quiz import ANSWERS_FILE, choice_texts, correct_answer, question_text
 from grader.labs.thresholds import applicable_bands, read_thresholds
-from grader.faults import closest_match
 from grader.labs.yamlfile import Document, read_document
 
-# What a lab's folder holds as one digest: the same lab gives the same grades.
+LABS_VARIABLE = "WARPGRADE_LABS"
+
+Key = tuple[str | int, ...]
+
+
+def lab_roots(course: Path | None = None) -> tuple[Path, ...]:
+    """Return the folders that may contain labs.
+
+    These are `labs/` of the course, else those of $WARPGRADE_LABS, else `labs/` next to the package
+    in a checkout, else `labs/` in the current folder.
+    """
+    if course is not None:
+        return (course / "labs",)
+    if os.environ.get(LABS_VARIABLE):
+        return tuple(Path(part) for part in os.environ[LABS_VARIABLE].split(os.pathsep) if part)
+    checkout = Path(__file__).resolve().parents[2] / "labs"
+    return (checkout,) if checkout.is_dir() else (Path("labs"),)
+
+
+def list_labs(roots: Sequence[Path] | None = None) -> tuple[str, ...]:
+    """Return the names of all labs in alphabetical order: the folders that have a lab.yaml."""
+    names: set[str] = set()
+    for root in roots or lab_roots():
+        if root.is_dir():
+            names.update(path.parent.name for path in root.glob("*/lab.yaml"))
+    return tuple(sorted(names))
+
+
+def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
+    """Read the lab with that name.
+
+    Raises:
+        LabFault: There is no such lab, or one of its files has a mistake.
+    """
+    names = list_labs(roots)
+    for root in roots or lab_roots():
+        if name in names and (root / name / "lab.yaml").is_file():
+            return _build(root / name)
+    containing = (known for known in names if name and name.lower() in known)
+    match = closest_match(name.lower(), names) or next(containing, "")
+    places = ", ".join(str(root) for root in roots or lab_roots())
+    known = f"labs: {', '.join(names)}" if names else f"no labs in {places}"
+    guess = f"did you mean {match}? " if match else ""
+    raise LabFault(f"there is no lab `{name}`", fix=f"{guess}{known}")
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of lab.yaml, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema.LabModel.model_json_schema(by_alias=True),
+    }
+
 
 def lab_digest(lab: Lab) -> str:
-    """SHA-256, in hexadecimal, over the names and contents of the files that grades depend on:
-    all of the lab's folder but the student's own, which may lie there too (other kernels at its
-    top, answers to the quiz). Raises LabFault."""
+    """Return the SHA-256, in hexadecimal, of the files that grades depend on.
+
+    It covers the names and contents of all files in the lab's folder except a student's own, which
+    may be there too: other kernels at its top and answers to the quiz.
+
+    Raises:
+        LabFault: A file cannot be read.
+    """
     digest = hashlib.sha256()
     try:
-        for path in sorted(_files(lab)):
-            held = path.read_bytes()
+        for path in sorted(_graded_files(lab)):
+            content = path.read_bytes()
             name = path.relative_to(lab.folder).as_posix().encode()
-            digest.update(b"%d %b %d " % (len(name), name, len(held)) + held)
+            digest.update(b"%d %b %d " % (len(name), name, len(content)) + content)
     except OSError as error:
         what = f"cannot read the lab's files: {error.strerror}"
         raise LabFault(what, where=str(lab.folder)) from None
     return digest.hexdigest()
 
 
-def _files(lab: Lab) -> Iterator[Path]:
-    for path in lab.folder.rglob("*"):
-        parts = path.relative_to(lab.folder).parts
-        own = len(parts) == 1 and path.suffix == ".cu" and path != lab.baseline
-        hidden = any(part.startswith((".", "__pycache__")) for part in parts)
-        if path.is_file() and not own and not hidden and path.name != ANSWERS:
-            yield path
+class _Validator:
+    """Checks that the parts of one lab match; raises LabFault for the first mistake."""
 
-
-# The `quiz` of a lab.yaml as frozen Questions, and the check that they add up to.
-
-def questions(model: labmodel.LabModel, document: Document) -> tuple[Question, ...]:
-    """The questions in their order, each with its line."""
-    return tuple(
-        _question(name, question_text, f"{document.file}:{document.line_of(('quiz', name))}")
-        for name, question_text in model.quiz.items()
-    )
-
-
-def quiz_check(model: labmodel.LabModel, document: Document) -> tuple[CheckSpec, ...]:
-    """The check of a quiz that the lab gives no points for; nothing when it gives some."""
-    if not model.quiz or "quiz" in model.checks:
-        return ()
-    return (CheckSpec("quiz", 0.0, {}, f"{document.file}:{document.line_of(('quiz',))}"),)
-
-
-def _question(name: str, question_text: labmodel.Question, where: str) -> Question:
-    case = question_text.case or ""
-    return Question(
-        name=name,
-        kind=question_text.kind,
-        text=question_text.text,
-        given={
-            key: _probe(value, case) if isinstance(value, labmodel.Run) else value
-            for key, value in question_text.given.items()
-        },
-        answer=question_text.answer,
-        choices=tuple(Choice(choice.text, choice.when or "") for choice in question_text.choices),
-        case=case,
-        unit=question_text.unit,
-        tolerance=question_text.tolerance,
-        hint=question_text.hint,
-        where=where,
-    )
-
-
-def _probe(run: labmodel.Run, case: str) -> Probe:
-    launch = run.launch
-    geometry = Geometry(launch.grid, launch.block, launch.shared) if launch else None
-    case = run.case or case
-    if run.element is not None:
-        name, *index = run.element
-        return Probe(run.file, case, "element", str(name), tuple(map(int, index)), geometry)
-    if run.counter is not None:
-        return Probe(run.file, case, "counter", run.counter, geometry=geometry)
-    if run.finding is not None:
-        return Probe(run.file, case, "finding", run.finding, geometry=geometry)
-    return Probe(run.file, case, "resource", str(run.resource), geometry=geometry)
-
-
-# What no single key of a lab.yaml shows: that names meet, and that every case has a launch.
-
-Key = tuple[str | int, ...]
-
-
-class Rules:
-    """Checks one lab; `check` raises LabFault with the line of the first rule that is broken."""
-
-    def __init__(self, model: labmodel.LabModel, lab: Lab, document: Document) -> None:
+    def __init__(self, model: schema.LabModel, lab: Lab, document: Document) -> None:
         self.model = model
         self.lab = lab
         self.document = document
 
     def check(self) -> None:
+        """Raise LabFault with the line of the first mistake."""
         self._arguments_match()
         self._types_match()
         if self.model.derive:
             self._derive_matches(self.model.derive)
         self._cases_differ()
-        self._quiz_adds_up()
+        self._quiz_is_answerable()
         for index, case in enumerate(self.lab.cases):
             self._case_launches(("cases", index), case)
 
     def fault(self, key: Key, what: str, fix: str = "") -> NoReturn:
+        """Raise a LabFault about the key at that path."""
         raise LabFault(what, where=self.document.where(key), fix=fix)
 
     def _arguments_match(self) -> None:
@@ -137,7 +142,7 @@ class Rules:
                 self.fault(("arguments", name), f"the kernel has no parameter `{name}`", fix)
         for name in parameters:
             if name not in self.model.arguments:
-                self.fault(("arguments",), f"parameter `{name}` of the kernel is given nothing")
+                self.fault(("arguments",), f"parameter `{name}` of the kernel has no argument")
         for name in self.model.globals:
             if name in parameters:
                 self.fault(("globals", name), f"the kernel has a parameter `{name}` as well")
@@ -149,19 +154,19 @@ class Rules:
         for argument in self.lab.arguments:
             pointer = types[argument.name].rstrip().endswith("*")
             if pointer == (argument.role == "value"):
-                kind = "a pointer: give it an array" if pointer else "no pointer: give it a value"
+                kind = "a pointer: give it an array" if pointer else "not a pointer: give it a value"
                 what = f"`{types[argument.name]} {argument.name}` is {kind}"
                 self.fault(("arguments", argument.name), what)
 
-    def _derive_matches(self, derive: labmodel.Derive) -> None:
+    def _derive_matches(self, derive: schema.Derive) -> None:
         names = [p.name for p in derive.kernel.parameters]
         if derive.output not in names:
             self.fault(("derive", "output"), f"{derive.kernel.name} has no `{derive.output}`")
-        due = [name for name in names if name != derive.output]
+        parameters = [name for name in names if name != derive.output]
         for name, answer in derive.answers.items():
             key: Key = ("derive", "answers", name)
-            if sorted(answer.given) != sorted(due):
-                self.fault((*key, "given"), f"must give {', '.join(due)}")
+            if sorted(answer.given) != sorted(parameters):
+                self.fault((*key, "given"), f"must give {', '.join(parameters)}")
             if answer.minimum > answer.maximum:
                 self.fault(key, "its minimum is larger than its maximum")
 
@@ -169,10 +174,10 @@ class Rules:
         names = [case.name for case in self.lab.cases]
         for index, name in enumerate(names):
             if name in names[:index]:
-                self.fault(("cases", index, "name"), f"two cases are called `{name}`")
+                self.fault(("cases", index, "name"), f"two cases have the name `{name}`")
 
-    def _quiz_adds_up(self) -> None:
-        """Every question refers to public cases, and works out as far as nothing is simulated."""
+    def _quiz_is_answerable(self) -> None:
+        """Check that questions refer to public cases, and those without probes have an answer."""
         if "quiz" in self.model.checks and not self.lab.quiz:
             self.fault(("checks", "quiz"), "there is no quiz", "write its questions below `quiz:`")
         public = {case.name for case in self.lab.cases if case.visibility == "public"}
@@ -182,79 +187,29 @@ class Rules:
                 if (case or question.probes) and case not in public:
                     known = f"public cases: {', '.join(sorted(public))}"
                     fix = did_you_mean(case, public) or known
-                    self.fault(key, f"`{case}` is no public case", fix)
+                    self.fault(key, f"`{case}` is not a public case", fix)
             question_text(question, self.lab)
             choice_texts(question, self.lab)
             if question.has_key and not question.probes:
                 correct_answer(question, self.lab.case(question.case))
 
     def _case_launches(self, key: Key, case: Case) -> None:
-        """Work out the case's geometry and shapes once, with the widest answers allowed."""
-        widest = {d.name: d.maximum for d in self.lab.derivations}
+        """Evaluate the case's geometry and shapes with the largest answers allowed."""
+        largest = {d.name: d.maximum for d in self.lab.derivations}
         for dim, name in case.derived.items():
-            if name not in widest:
-                known = f"answers: {', '.join(widest)}" if widest else "the lab derives nothing"
-                self.fault((*key, "dims", dim), f"`{name}` is no derived answer", known)
-        resolved = case.resolved(widest)
+            if name not in largest:
+                known = f"answers: {', '.join(largest)}" if largest else "the lab has no `derive`"
+                self.fault((*key, "dims", dim), f"`{name}` is not a derived answer", known)
+        resolved = case.resolved(largest)
         launch_shape(self.lab, resolved, self.lab.geometry)
         if self.lab.baseline_geometry is not None:
             launch_shape(self.lab, resolved, self.lab.baseline_geometry)
         array_shapes(self.lab, resolved)
 
 
-# Labs on disk: `labs/<lab>/lab.yaml` read and checked, and turned into a frozen Lab.
-#
-# Every mistake in a lab is a LabFault with file, line, key and how to mend it.
-
-LABS_VARIABLE = "WARPGRADE_LABS"
-
-
-def lab_roots(course: Path | None = None) -> tuple[Path, ...]:
-    """Where labs are looked for: DIR/labs of a course, else $WARPGRADE_LABS, else the labs/ beside
-    the package in a checkout, else labs/ in the current folder."""
-    if course is not None:
-        return (course / "labs",)
-    if os.environ.get(LABS_VARIABLE):
-        return tuple(Path(part) for part in os.environ[LABS_VARIABLE].split(os.pathsep) if part)
-    checkout = Path(__file__).resolve().parents[2] / "labs"
-    return (checkout,) if checkout.is_dir() else (Path("labs"),)
-
-
-def list_labs(roots: Sequence[Path] | None = None) -> tuple[str, ...]:
-    """The names of all labs, in alphabetical order: the folders that have a lab.yaml."""
-    found: set[str] = set()
-    for root in roots or lab_roots():
-        if root.is_dir():
-            found.update(path.parent.name for path in root.glob("*/lab.yaml"))
-    return tuple(sorted(found))
-
-
-def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
-    """The lab of that name. Raises LabFault: no such lab (the nearest is named), or its lab.yaml
-    does not hold together."""
-    names = list_labs(roots)
-    for root in roots or lab_roots():
-        if name in names and (root / name / "lab.yaml").is_file():
-            return _build(root / name)
-    inside = (known for known in names if name and name.lower() in known)
-    near = closest_match(name.lower(), names) or next(inside, "")
-    places = ", ".join(str(root) for root in roots or lab_roots())
-    known = f"labs: {', '.join(names)}" if names else f"no labs in {places}"
-    guess = f"did you mean {near}? " if near else ""
-    raise LabFault(f"there is no lab `{name}`", fix=f"{guess}{known}")
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of lab.yaml, for editors."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **labmodel.LabModel.model_json_schema(by_alias=True),
-    }
-
-
 def _build(folder: Path) -> Lab:
-    document = read_document(folder / "lab.yaml", labmodel.LabModel)
-    model: labmodel.LabModel = document.model
+    document = read_document(folder / "lab.yaml", schema.LabModel)
+    model: schema.LabModel = document.model
     derivations = _derivations(model.derive) if model.derive else ()
     kernels = [_kernel(model.kernel)]
     if model.derive:
@@ -268,7 +223,7 @@ def _build(folder: Path) -> Lab:
         cases=tuple(_case(case) for case in model.cases),
         checks=(
             *(_check(name, check, document) for name, check in model.checks.items()),
-            *quiz_check(model, document),
+            *_quiz_check(model, document),
         ),
         arguments=_arguments(model),
         globals=tuple(ArgumentSpec(n, "in", v.dtype, v.shape) for n, v in model.globals.items()),
@@ -276,37 +231,37 @@ def _build(folder: Path) -> Lab:
         baseline_geometry=_geometry(baseline.launch) if baseline else None,
         derivations=derivations,
         bands=_bands(model, folder),
-        quiz=questions(model, document),
+        quiz=_questions(model, document),
         where=document.file,
         lines=_lines(model, document),
     )
-    Rules(model, lab, document).check()
+    _Validator(model, lab, document).check()
     return lab
 
 
-def _bands(model: labmodel.LabModel, folder: Path) -> Mapping[str, Band]:
-    """What was measured of the launch that the lab's speed check times."""
+def _bands(model: schema.LabModel, folder: Path) -> Mapping[str, Band]:
+    """Return the thresholds that apply to the launch which the lab's speed check times."""
     speed = model.checks.get("speed")
-    question_text = speed.options if speed else {}
-    kind = question_text.get("kind", "random")
-    return applicable_bands(read_thresholds(folder), question_text.get("dims"), kind, folder / BASELINE_FILE)
+    options = speed.options if speed else {}
+    kind = options.get("kind", "random")
+    return applicable_bands(read_thresholds(folder), options.get("dims"), kind, folder / BASELINE_FILE)
 
 
-def _kernel(kernel: labmodel.Kernel) -> KernelSpec:
+def _kernel(kernel: schema.Kernel) -> KernelSpec:
     return KernelSpec(kernel.name, tuple((p.type, p.name) for p in kernel.parameters))
 
 
-def _geometry(launch: labmodel.Launch) -> Geometry:
+def _geometry(launch: schema.Launch) -> Geometry:
     return Geometry(launch.grid, launch.block, launch.shared)
 
 
-def _arguments(model: labmodel.LabModel) -> tuple[ArgumentSpec, ...]:
-    """In the kernel's order; parameters without an argument are left to the rules."""
+def _arguments(model: schema.LabModel) -> tuple[ArgumentSpec, ...]:
+    """Return the arguments in the kernel's order; the validator reports missing ones."""
     order = [p.name for p in model.kernel.parameters if p.name in model.arguments]
     return tuple(_argument(name, model.arguments[name]) for name in order)
 
 
-def _argument(name: str, argument: labmodel.Argument) -> ArgumentSpec:
+def _argument(name: str, argument: schema.Argument) -> ArgumentSpec:
     if argument.value is not None:
         return ArgumentSpec(name, "value", str(argument.dtype), value=argument.value)
     dtypes: dict[Role, str | None] = {
@@ -318,7 +273,7 @@ def _argument(name: str, argument: labmodel.Argument) -> ArgumentSpec:
     return ArgumentSpec(name, role, dtype, argument.shape or ())
 
 
-def _derivations(derive: labmodel.Derive) -> tuple[Derivation, ...]:
+def _derivations(derive: schema.Derive) -> tuple[Derivation, ...]:
     kernel = _kernel(derive.kernel)
     return tuple(
         Derivation(name, kernel, a.given, derive.output, a.minimum, a.maximum, derive.rule)
@@ -326,24 +281,84 @@ def _derivations(derive: labmodel.Derive) -> tuple[Derivation, ...]:
     )
 
 
-def _case(case: labmodel.Case) -> Case:
+def _case(case: schema.Case) -> Case:
     dims = {name: value for name, value in case.dims.items() if isinstance(value, int)}
     derived = {name: value for name, value in case.dims.items() if isinstance(value, str)}
     return Case(case.name, dims, case.kind, case.visibility, derived)
 
 
-def _check(name: str, check: labmodel.Check, document: Document) -> CheckSpec:
+def _check(name: str, check: schema.Check, document: Document) -> CheckSpec:
     key = ("checks", name)
     lines = {option: document.line_of((*key, option)) for option in check.options}
     where = f"{document.file}:{document.line_of(key)}"
     return CheckSpec(name, check.points, check.options, where, lines)
 
 
-def _lines(model: labmodel.LabModel, document: Document) -> dict[str, int]:
-    """The lines of the keys whose expressions are worked out case by case."""
+def _lines(model: schema.LabModel, document: Document) -> dict[str, int]:
+    """Return the lines of the keys whose expressions are evaluated for each case."""
     keys = ["launch.grid", "launch.block", "launch.shared", "derive"]
     keys += [f"arguments.{name}.{part}" for name in model.arguments for part in ("shape", "value")]
     return {key: document.line_of(tuple(key.split("."))) for key in keys}
+
+
+def _questions(model: schema.LabModel, document: Document) -> tuple[Question, ...]:
+    """Return the questions in their order, each with its line."""
+    return tuple(
+        _question(name, spec, f"{document.file}:{document.line_of(('quiz', name))}")
+        for name, spec in model.quiz.items()
+    )
+
+
+def _quiz_check(model: schema.LabModel, document: Document) -> tuple[CheckSpec, ...]:
+    """Return the check of a quiz without points; none when lab.yaml lists a quiz check."""
+    if not model.quiz or "quiz" in model.checks:
+        return ()
+    return (CheckSpec("quiz", 0.0, {}, f"{document.file}:{document.line_of(('quiz',))}"),)
+
+
+def _question(name: str, spec: schema.Question, where: str) -> Question:
+    case = spec.case or ""
+    return Question(
+        name=name,
+        kind=spec.kind,
+        text=spec.text,
+        given={
+            key: _probe(value, case) if isinstance(value, schema.Run) else value
+            for key, value in spec.given.items()
+        },
+        answer=spec.answer,
+        choices=tuple(Choice(choice.text, choice.when or "") for choice in spec.choices),
+        case=case,
+        unit=spec.unit,
+        tolerance=spec.tolerance,
+        hint=spec.hint,
+        where=where,
+    )
+
+
+def _probe(run: schema.Run, case: str) -> Probe:
+    launch = run.launch
+    geometry = Geometry(launch.grid, launch.block, launch.shared) if launch else None
+    case = run.case or case
+    if run.element is not None:
+        name, *index = run.element
+        return Probe(run.file, case, "element", str(name), tuple(map(int, index)), geometry)
+    if run.counter is not None:
+        return Probe(run.file, case, "counter", run.counter, geometry=geometry)
+    if run.finding is not None:
+        return Probe(run.file, case, "finding", run.finding, geometry=geometry)
+    return Probe(run.file, case, "resource", str(run.resource), geometry=geometry)
+
+
+def _graded_files(lab: Lab) -> Iterator[Path]:
+    for path in lab.folder.rglob("*"):
+        parts = path.relative_to(lab.folder).parts
+        of_student = len(parts) == 1 and path.suffix == ".cu" and path != lab.baseline
+        hidden = any(part.startswith((".", "__pycache__")) for part in parts)
+        if path.is_file() and not of_student and not hidden and path.name != ANSWERS_FILE:
+            yield path
+
+
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""The shape of lab.yaml as pydantic models: the source of both its checking and its JSON Schema."""
+"""The keys of lab.yaml as pydantic models, which check it and generate its JSON Schema.
+
+The field descriptions become tooltips in editors that use the schema.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Dtype = Literal["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", 
 
 
 class Strict(BaseModel):
-    """Unknown keys are refused: a misspelt option must not be a silent default."""
+    """Base model that refuses unknown keys, so that a misspelled one is not ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
@@ -36,12 +39,15 @@ class Kernel(Strict):
 
 
 class Argument(Strict):
-    """What a parameter is given: one of `in`, `inout`, `out` (an array's dtype, with its shape)
-    or `value` (an expression, with its dtype)."""
+    """The argument for a parameter: an array or a value.
+
+    One of `in`, `inout`, `out` (an array's dtype, with its shape) or `value` (an expression, with
+    its dtype).
+    """
 
     in_: Dtype | None = Field(None, alias="in", description="dtype of an array that is read")
     inout: Dtype | None = Field(None, description="dtype of an array that is read and written")
-    out: Dtype | None = Field(None, description="dtype of an array that starts uninitialised")
+    out: Dtype | None = Field(None, description="dtype of an array that starts uninitialized")
     value: StrictInt | StrictFloat | str | None = Field(
         None, description="a number passed by value"
     )
@@ -61,8 +67,10 @@ class Argument(Strict):
 
 
 class Variable(Strict):
-    """A `__constant__` or `__device__` array that the student's file declares and the grader sets
-    before each launch, to what reference.py's inputs() gives under its name."""
+    """A `__constant__` or `__device__` array that the student's file declares.
+
+    The grader sets it before each launch to what inputs() of reference.py returns under its name.
+    """
 
     dtype: Dtype
     shape: tuple[Annotated[StrictInt, Field(gt=0)], ...] = Field(min_length=1)
@@ -72,7 +80,7 @@ Axes = Annotated[tuple[Expression, ...], Field(min_length=1, max_length=3)]
 
 
 class Launch(Strict):
-    """Blocks, threads of a block (x first), and dynamic shared memory in bytes."""
+    """Blocks, threads per block (x first), and dynamic shared memory in bytes."""
 
     grid: Axes
     block: Axes
@@ -86,7 +94,7 @@ class Baseline(Strict):
 
 
 class Answer(Strict):
-    """One question to a derivation's kernel, and the range of right answers."""
+    """One input of a derivation's kernel, and the range of correct answers."""
 
     given: dict[Identifier, StrictInt]
     minimum: StrictInt
@@ -94,8 +102,11 @@ class Answer(Strict):
 
 
 class Derive(Strict):
-    """A number that the student's code works out: `kernel` runs with one thread for every one of
-    `answers` and writes the int `output`. A case uses an answer by its name as a dim's value."""
+    """A number that the student's code computes.
+
+    `kernel` runs with one thread for each of `answers` and writes the int `output`. A case uses an
+    answer by its name as the value of a dim.
+    """
 
     kernel: Kernel
     output: Identifier
@@ -104,39 +115,43 @@ class Derive(Strict):
 
 
 class Case(Strict):
-    """One size. A dim is a number, or the name of one of `derive.answers`."""
+    """One problem size. A dim is a number, or the name of one of `derive.answers`."""
 
     name: Label
     dims: dict[Identifier, StrictInt | str] = Field(min_length=1)
-    kind: str = Field("random", description="which inputs reference.py is to make")
+    kind: str = Field("random", description="which inputs reference.py generates")
     visibility: Literal["public", "hidden"] = "public"
 
 
 class Check(BaseModel):
-    """One graded aspect; what else it takes is up to the check of that name."""
+    """One graded aspect; the check of that name defines its further options."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     points: float = Field(gt=0)
 
     @property
     def options(self) -> dict[str, Any]:
+        """All keys of the check but its points."""
         return dict(self.__pydantic_extra__ or {})
 
 
 class Run(Strict):
-    """A number that the simulator gives: `file`, in the lab's folder or its solution's, has a
-    kernel with the lab's signature and runs on a public case; one of `counter`, `element`, ..."""
+    """A number that the simulator measures.
+
+    `file`, in the lab's folder or its solution's, has a kernel with the lab's signature and runs on
+    a public case. Exactly one of `counter`, `element`, `resource` and `finding` is read.
+    """
 
     file: str = Field(pattern=r"^([a-z0-9_-]+/)?[a-z0-9_-]+\.cu$", max_length=120)
     case: Label | None = Field(None, description="the question's case when none is named")
     launch: Launch | None = Field(None, description="where it differs from the lab's")
-    counter: str | None = Field(None, description="a name of Nsight Compute's, or one of ours")
+    counter: str | None = Field(None, description="a metric of Nsight Compute, or of the simulator")
     element: tuple[Identifier | StrictInt, ...] | None = Field(
         None, description="an output's name and the indices: [C, 0, 5]", min_length=2
     )
     resource: Literal["registers", "static_shared_bytes", "local_bytes",
                       "theoretical_occupancy"] | None = None  # fmt: skip
-    finding: str | None = Field(None, description="how often such a thing is found: race")
+    finding: str | None = Field(None, description="the number of findings of a kind: race")
 
     @model_validator(mode="after")
     def _one_number(self) -> Self:
@@ -152,19 +167,22 @@ class Run(Strict):
 
 
 class Choice(Strict):
-    """One of several answers; the right one is that whose `when` is true."""
+    """One of several answers; the correct one is that whose `when` is true."""
 
     text: str = Field(min_length=1, max_length=400)
     when: str | None = Field(None, description="a comparison over the question's names")
 
 
 class Question(Strict):
-    """A question whose answer is worked out, never written down. `{name}` in the text is a number
-    of `given` or a dim of the case. A copy of a lab for students has no `answer` and no `when`."""
+    """A question whose answer is computed from an expression.
+
+    `{name}` in the text is a number of `given` or a dim of the case. A copy of a lab for students
+    has no `answer` and no `when`.
+    """
 
     text: str = Field(min_length=1, max_length=1000)
     kind: Literal["number", "choice", "text"] = Field(
-        "number", description="text is for a person to read; it is not judged"
+        "number", description="text needs review by the instructor; it is not graded"
     )
     case: Label | None = Field(None, description="a public case, whose dims are names")
     given: dict[Identifier, StrictInt | StrictFloat | str | Run] = Field(
@@ -174,7 +192,7 @@ class Question(Strict):
     choices: tuple[Choice, ...] = Field((), max_length=9)
     unit: str = Field("", max_length=20, description="what the number counts: bytes, blocks, %")
     tolerance: float = Field(0.0, ge=0, lt=1, description="the largest relative error allowed")
-    hint: str = Field("", max_length=400, description="what who answers wrong is told")
+    hint: str = Field("", max_length=400, description="shown with a wrong answer")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -188,7 +206,7 @@ class Question(Strict):
 
 
 class LabModel(Strict):
-    """lab.yaml: what a student writes, how it is launched, on which cases, and for what points."""
+    """lab.yaml: what students write, how it is launched, on which cases, and for which points."""
 
     title: str = Field(min_length=1, max_length=80)
     kernel: Kernel

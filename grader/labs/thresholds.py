@@ -1,8 +1,8 @@
-"""A lab's thresholds of speed, device by device, as measured: labs/<lab>/thresholds.yaml.
+"""The speed thresholds of a lab as measured on each device: labs/<lab>/thresholds.yaml.
 
-`grader labs calibrate LAB --write` writes the file; a device that it does not name is held to the
-numbers of lab.yaml. The rule behind a proposal: the solution is a good tenth above what earns all
-points, and no kernel that must fail comes near what earns the first.
+`grader labs calibrate LAB --write` writes the file. A device without an entry uses the numbers of
+lab.yaml. A proposed band leaves room on both sides: the solution is clearly faster than what earns
+all points, and every kernel that must fail is clearly slower than what earns the first.
 """
 
 from __future__ import annotations
@@ -22,24 +22,36 @@ THRESHOLDS_FILE = "thresholds.yaml"
 HEAD = "# Measured, not chosen: `grader labs calibrate {} --write` made this file.\n"
 
 MINIMUM_MARGIN = 1.15
-"""The solution's speedup over `minimum`, at least."""
+"""The least ratio of the solution's speedup to `minimum`."""
 
 FULL_MARGIN = 1.08
-"""The solution's speedup over `full`: what another machine of the same model may lack."""
+"""The ratio of the solution's speedup to `full`, for slower machines of the same model."""
 
 FAILING_MARGIN = 1.03
-"""`minimum` over the fastest kernel that must fail, at least."""
+"""The least ratio of `minimum` to the speedup of the fastest kernel that must fail."""
 
 MAX_MINIMUM_SHARE = 0.9
-"""`minimum` over `full`, at most: in a narrower band the noise of a measurement (1 % a pair) moves
-more than 2 % of the points, see bench/stopping.py."""
+"""The largest ratio of `minimum` to `full`.
+
+In a narrower band the noise of a measurement (1 % per pair) changes more than 2 % of the points;
+see bench/stopping.py.
+"""
 
 
 class DeviceThresholds(BaseModel):
-    """One device's thresholds, and the speedups that they were set from, by the file timed.
+    """The thresholds of one device, and how they were measured.
 
-    `dims` and `kind` are the launch that was timed; thresholds without them hold for any. `sha256`
-    are the digests of the baseline's and the solution's file as they were then."""
+    Attributes:
+        minimum: The speedup over the baseline that earns the first point.
+        full: The speedup that earns all points.
+        dims: The size of the launch that was timed; when empty, the thresholds hold for any.
+        kind: The kind of its inputs; when empty, the thresholds hold for any.
+        speedups: The measured speedups by file.
+        sha256: The digests of the baseline's and the solution's file at that time.
+        driver: The driver's version.
+        toolchain: The versions of the tools.
+        date: The day of the measurement.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     minimum: float = Field(gt=0, allow_inf_nan=False)
@@ -58,26 +70,29 @@ class DeviceThresholds(BaseModel):
             raise ValueError(f"full ({self.full:g}) must be above minimum ({self.minimum:g})")
         return self
 
-    def is_of(self, dims: object, kind: object, baseline: Path) -> bool:
-        """Whether it was measured of the launch that the lab times today, and beside that file."""
-        launch = self.dims in ({}, dims) and self.kind in ("", kind)
-        return launch and not self.is_older_than(baseline)
+    def applies_to(self, dims: object, kind: object, baseline: Path) -> bool:
+        """Return whether it was measured for this launch and this baseline."""
+        same_launch = self.dims in ({}, dims) and self.kind in ("", kind)
+        return same_launch and not self.has_changed(baseline)
 
-    def is_older_than(self, file: Path) -> bool:
-        """Whether the file is another one now than the one that was timed."""
+    def has_changed(self, file: Path) -> bool:
+        """Return whether the file's content differs from what was timed."""
         return self.sha256.get(file.name, "") not in ("", file_digest(file))
 
 
 class Thresholds(BaseModel):
-    """thresholds.yaml: by the device's name, as CUDA gives it."""
+    """The content of thresholds.yaml: thresholds by CUDA's name of the device."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     devices: dict[str, DeviceThresholds]
 
 
 def read_thresholds(folder: Path) -> Mapping[str, DeviceThresholds]:
-    """What was measured of the lab in `folder`; nothing when the file is not there. Raises
-    LabFault with file, line and key."""
+    """Return the thresholds of the lab in `folder` by device; empty when there is no file.
+
+    Raises:
+        LabFault: The file is wrong; the fault has file, line and key.
+    """
     file = folder / THRESHOLDS_FILE
     return load_yaml(file, Thresholds).devices if file.is_file() else {}
 
@@ -85,18 +100,25 @@ def read_thresholds(folder: Path) -> Mapping[str, DeviceThresholds]:
 def applicable_bands(
     measured: Mapping[str, DeviceThresholds], dims: object, kind: object, baseline: Path
 ) -> Mapping[str, Band]:
-    """The thresholds alone, by device, of a lab that times these `dims` with inputs of that `kind`
-    beside the kernel in `baseline`. Those of another size, input or baseline are left out: a
-    speedup there says nothing of one here."""
+    """Return the bands, by device, that apply to a launch.
+
+    Bands measured with another size, kind of inputs or baseline are left out.
+
+    Args:
+        measured: All thresholds of the lab by device.
+        dims: The size that the lab times.
+        kind: The kind of inputs that it times.
+        baseline: The file of the baseline.
+    """
     return {
         name: Band(one.minimum, one.full)
         for name, one in measured.items()
-        if one.is_of(dims, kind, baseline)
+        if one.applies_to(dims, kind, baseline)
     }
 
 
 def file_digest(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal; empty when it cannot be read."""
+    """Return the SHA-256 of a file in hexadecimal; empty when it cannot be read."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:
@@ -104,12 +126,12 @@ def file_digest(file: Path) -> str:
 
 
 def outdated_devices(measured: Mapping[str, DeviceThresholds], file: Path) -> Iterator[str]:
-    """The devices whose thresholds were measured with other contents of `file`."""
-    yield from (name for name, one in sorted(measured.items()) if one.is_older_than(file))
+    """Yield the devices whose thresholds were measured with other content of `file`."""
+    yield from (name for name, one in sorted(measured.items()) if one.has_changed(file))
 
 
 def thresholds_text(lab: str, measured: Mapping[str, DeviceThresholds]) -> str:
-    """The file's text, devices in alphabetical order."""
+    """Return the text of thresholds.yaml, devices in alphabetical order."""
     devices = {
         name: one.model_dump(exclude_defaults=True) for name, one in sorted(measured.items())
     }
@@ -118,17 +140,21 @@ def thresholds_text(lab: str, measured: Mapping[str, DeviceThresholds]) -> str:
 
 
 def propose_band(failing: float, solution: float) -> Band | None:
-    """Thresholds for a solution of that speedup (the low end of its interval) where the fastest
-    kernel that must fail has `failing` (the high end); None when there is no room between."""
+    """Return a band between two speedups, or None when they are too close.
+
+    Args:
+        failing: The speedup of the fastest kernel that must fail (upper end of its interval).
+        solution: The speedup of the solution (lower end of its interval).
+    """
     full = solution / FULL_MARGIN
     highest = min(solution / MINIMUM_MARGIN, full * MAX_MINIMUM_SHARE)
     lowest = failing * FAILING_MARGIN
     if lowest > highest:
         return None
-    return Band(_down(math.sqrt(lowest * highest)), _down(full))
+    return Band(_round_down(math.sqrt(lowest * highest)), _round_down(full))
 
 
-def _down(value: float) -> float:
-    """Three digits, rounded down."""
+def _round_down(value: float) -> float:
+    """Round down to three digits."""
     scale = 10.0 ** (2 - math.floor(math.log10(value)))
     return math.floor(value * scale) / scale

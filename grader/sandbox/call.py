@@ -1,8 +1,8 @@
-"""One step of one attempt in a child process of its own, confined and under limits.
+"""Run one step in a confined child process under limits.
 
-What a student wrote can make a compiler crash, hang or eat all memory. In a box that is still an
-answer: `call` returns what the step returned, raises the Fault that it raised, or raises BoxDeath
-with the reason why the child died. Nothing is left behind: no process, no file.
+A student's code can make a compiler crash, hang or use all memory. In a child process that is an
+answer too: `run_sandboxed` returns what the step returned, raises the Fault that it raised, or
+raises SandboxFailure with the reason why the child died. No process and no file remains.
 """
 
 from __future__ import annotations
@@ -71,10 +71,16 @@ _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.sandbox.inside i
 
 @dataclass(frozen=True)
 class Limits:
-    """What one step may take: seconds of wall and processor time (where the latter are fewer, who
-    comes to the end of the former has waited for a core), bytes of address space (0: any, because
-    CUDA reserves more of it than there is memory), bytes of output (its reply, and its private
-    /tmp), processes and threads together.
+    """What one step may use.
+
+    Attributes:
+        wall: Seconds of wall time.
+        cpu: Seconds of processor time. Where these are fewer than `wall`, a child that reaches
+            `wall` has waited for a core.
+        memory: Bytes of address space; 0 sets no limit, because CUDA reserves more address space
+            than there is memory.
+        output: Bytes of the reply, and of the child's private /tmp.
+        processes: Processes and threads together.
     """
 
     wall: float = 20.0
@@ -85,8 +91,8 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class _Order:
-    """What the caller asked for, and the nonce that the answer has to carry."""
+class _Job:
+    """What the caller requested, and the nonce that the reply must carry."""
 
     step: str
     nonce: str
@@ -107,164 +113,183 @@ def run_sandboxed(
     variables: Mapping[str, str] = _NO_VARIABLES,
     confine: bool | None = None,
 ) -> Reply:
-    """Run `step`, "package.module:function", on a JSON `request` and `arrays` in a child.
+    """Run a step on a request in a child process.
 
-    The function takes (request, arrays) and returns (JSON value, arrays). The child sees the
-    interpreter, its packages, the step's own package, `readable`, and the device nodes `devices`,
-    nothing else, where bubblewrap works; `confine=True` asks for that, False does without. Its
-    environment has `variables` and nothing of ours. A Fault raised inside is raised here; any
-    other exception becomes a MachineFault; a child that dies a BoxDeath.
+    Where bubblewrap works, the child sees the interpreter, its packages, the step's own package,
+    `readable` and `devices`, and nothing else.
+
+    Args:
+        step: "package.module:function"; the function takes (request, arrays) and returns
+            (JSON value, arrays).
+        request: A JSON value.
+        arrays: Named arrays of numbers.
+        limits: What the child may use.
+        readable: Further paths that the child may read.
+        devices: Device nodes that the child may use.
+        variables: The child's environment; it has none of the caller's variables.
+        confine: True requires a sandbox, False uses none, None uses one where it works.
+
+    Raises:
+        Fault: The one that the step raised; any other exception becomes a MachineFault.
+        SandboxFailure: The child ended without a reply.
     """
-    sandbox = _sandbox(confine)
+    sandbox = _choose_sandbox(confine)
     nonce = secrets.token_hex(16)
-    order = _Order(step, nonce, limits, readable, devices, variables)
-    with _started(order, request, arrays, sandbox) as child:
+    job = _Job(step, nonce, limits, readable, devices, variables)
+    with _started(job, request, arrays, sandbox) as child:
         if not wait_for_exit(child.process, limits.wall):
-            waited = limits.cpu < limits.wall  # else its processor time had been up before
-            raise SandboxFailure(
-                "timeout", f"it ran for more than {limits.wall:g} s", own=not waited
-            )
+            # Where the processor time is shorter, it had ended before: the child waited for a core.
+            waited = limits.cpu < limits.wall
+            detail = f"it ran for more than {limits.wall:g} s"
+            raise SandboxFailure("timeout", detail, caused_by_child=not waited)
         kill_tree(child)
         if child.process.returncode:
-            if child.walls.group and child.walls.group.starved():
+            if child.isolation.group and child.isolation.group.ran_out_of_memory():
                 raise SandboxFailure(
-                    "memory", f"all of it needed more than {limits.memory >> 20} MB"
+                    "memory", f"its processes together needed more than {limits.memory >> 20} MB"
                 )
             confined = sandbox is not None
-            raise exit_failure(
-                child.process.returncode, read_stderr(child.errors), limits.cpu, confined
-            )
+            errors = read_stderr(child.errors)
+            raise exit_failure(child.process.returncode, errors, limits.cpu, confined)
         seal_reply(child.reply)
         return read_reply(child.reply, nonce, step)
 
 
 def describe_sandbox() -> str:
-    """The sandbox that boxes use here, "bubblewrap 0.8.0 (/usr/bin/bwrap), each box as another
-    user", or "".
-    """
-    found = find_sandbox()
-    if isinstance(found, str):
+    """Return the sandbox in use here with its version and path, or "" when there is none."""
+    sandbox = find_sandbox()
+    if isinstance(sandbox, str):
         return ""
-    inside = "each box as another user" if found.drops else "each box in a user namespace"
-    return f"{found.version} ({found.program}), {inside}"
+    kind = "as an unprivileged user" if sandbox.drops_root else "in a user namespace"
+    return f"{sandbox.version} ({sandbox.program}), each step {kind}"
 
 
 def sandbox_problem() -> str:
-    """Why boxes are not confined here, in one sentence; empty when they are."""
-    found = find_sandbox()
-    return found if isinstance(found, str) else ""
+    """Return why steps are not confined here, in one sentence; empty when they are."""
+    sandbox = find_sandbox()
+    return sandbox if isinstance(sandbox, str) else ""
 
 
 def require_sandbox(*, unsafe: bool = False) -> None:
-    """Other people's work is not graded without a sandbox: MachineFault, with how to get one,
-    where none works, unless the user asked for it (`--unsafe-no-sandbox`).
+    """Refuse to grade other people's code without a sandbox.
+
+    `unsafe` is the user's explicit permission (`--unsafe-no-sandbox`).
+
+    Raises:
+        MachineFault: No sandbox works here; it says how to enable one.
     """
-    found = find_sandbox()
-    if isinstance(found, str) and not unsafe:
+    problem = sandbox_problem()
+    if problem and not unsafe:
         raise MachineFault(
-            f"other people's work is not graded without a sandbox, and none works here: {found}",
-            fix=f"{suggest_fix(bool(bubblewrap_programs()))}, or use --unsafe-no-sandbox",
+            f"other people's code is not graded without a sandbox, and none works here: {problem}",
+            fix=f"{suggest_fix(bool(bubblewrap_programs()))}; "
+            "or use --unsafe-no-sandbox to grade without one",
         )
 
 
 def restrict_access(paths: Iterable[Path]) -> None:
-    """Make sure that no step can read these files and folders, where there is a sandbox and where
-    there is only another user: what is readable is closed to all but its owner. MachineFault when
-    that does not help.
+    """Make sure that no step can read these files and folders.
+
+    Those that a step can read are closed to all but their owner.
+
+    Raises:
+        MachineFault: A step can still read one of them.
     """
     for path in readable_paths(paths):
         make_private(path)
-    if left := readable_paths(paths):
+    if remaining := readable_paths(paths):
         raise MachineFault(
-            f"a submission could read {left[0]} here",
-            fix="run the grader as root, so that it can grade as another user, with the "
-            "interpreter where others can read it; or install bubblewrap",
+            f"a submission could read {remaining[0]} here",
+            fix="run the grader as root with an interpreter that other users can read, so that it "
+            "can grade as an unprivileged user; or install bubblewrap",
         )
 
 
 def readable_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Those of these files and folders that a step can read here, asked from inside a box."""
-    asked = {str(path.absolute()): path for path in paths}
-    told = run_sandboxed("grader.sandbox.user:find_readable", list(asked)).value
-    return tuple(path for name, path in asked.items() if name in told)
+    """Return those of these files and folders that a step can read here, tried by a step."""
+    by_name = {str(path.absolute()): path for path in paths}
+    readable = run_sandboxed("grader.sandbox.user:find_readable", list(by_name)).value
+    return tuple(path for name, path in by_name.items() if name in readable)
 
 
-def _sandbox(confine: bool | None) -> Sandbox | None:
+def _choose_sandbox(confine: bool | None) -> Sandbox | None:
     if confine is False:
         return None
-    found = find_sandbox()
-    if isinstance(found, Sandbox):
-        return found
+    sandbox = find_sandbox()
+    if isinstance(sandbox, Sandbox):
+        return sandbox
     if confine:
-        raise MachineFault(
-            f"no sandbox works here: {found}", fix=suggest_fix(bool(bubblewrap_programs()))
-        )
+        fix = suggest_fix(bool(bubblewrap_programs()))
+        raise MachineFault(f"no sandbox works here: {sandbox}", fix=fix)
     return None
 
 
 @contextmanager
 def _started(
-    order: _Order, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
+    job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
 ) -> Iterator[Child]:
-    """A running child; whatever happens, it and its own children are gone afterwards."""
-    limits = order.limits
-    with ExitStack() as held:
+    """Start the child; it and its descendants are gone when the context ends, however it ends."""
+    limits = job.limits
+    with ExitStack() as cleanup:
 
-        def shared(name: str, size: int | None = None) -> int:
+        def shared_memory(name: str, size: int | None = None) -> int:
             fd = create_memory(name, size)
-            held.callback(os.close, fd)
+            cleanup.callback(os.close, fd)
             return fd
 
-        asked = shared("request")
-        read_reply, errors = shared("reply", limits.output), shared("errors", _STDERR_BYTES)
-        info = shared("info", 4096)
-        write_message(asked, order.nonce, request, arrays)
-        seal_memory(asked)
-        packages = _packages(order.step)
-        most = limits.memory and limits.memory + limits.output
-        shown = (*python_folders(), *packages, *(p.absolute() for p in order.readable))
-        walls = held.enter_context(isolate(sandbox, shown, most, limits.processes))
-        told = _told(order, walls, packages)
-        told |= {"request": asked, "reply": read_reply, "capacity": limits.output}
+        order = shared_memory("request")
+        reply, errors = (
+            shared_memory("reply", limits.output),
+            shared_memory("errors", _STDERR_BYTES),
+        )
+        info = shared_memory("info", 4096)
+        write_message(order, job.nonce, request, arrays)
+        seal_memory(order)
+        packages = _package_folders(job.step)
+        memory = limits.memory and limits.memory + limits.output
+        readable = (*python_folders(), *packages, *(p.absolute() for p in job.readable))
+        isolation = cleanup.enter_context(isolate(sandbox, readable, memory, limits.processes))
+        arguments = _child_arguments(job, isolation, packages)
+        arguments |= {"request": order, "reply": reply, "capacity": limits.output}
         root = str(packages[0].parent)
-        inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(told), root]
+        inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(arguments), root]
         if sandbox:
             inner = ["--info-fd", str(info), *inner]
-            inner = sandbox.command(inner, shown, limits.output, order.devices)
-        if walls.group:
-            inner = walls.group.entering(inner)
-        variables = {**sandbox_environment(), **order.variables}
-        process = start_process(inner, variables, (asked, read_reply, info), errors)
-        child = Child(process, walls, read_reply, errors, info)
-        held.callback(kill_tree, child)
+            inner = sandbox.command(inner, readable, limits.output, job.devices)
+        if isolation.group:
+            inner = isolation.group.enter_command(inner)
+        variables = {**sandbox_environment(), **job.variables}
+        process = start_process(inner, variables, (order, reply, info), errors)
+        child = Child(process, isolation, reply, errors, info)
+        cleanup.callback(kill_tree, child)
         yield child
 
 
-def _packages(step: str) -> list[Path]:
-    """Where this package and the step's own lie; nothing else beside them is shown."""
-    places = []
+def _package_folders(step: str) -> list[Path]:
+    """Return the folders of this package and of the step's own; the child sees no others."""
+    folders = []
     for name in dict.fromkeys(("grader", step.partition(".")[0].partition(":")[0])):
         spec = importlib.util.find_spec(name)
         if spec is None:
             raise MachineFault(f"there is no module {name} to run {step} from")
-        folders = spec.submodule_search_locations
-        places.append(Path(next(iter(folders)) if folders else str(spec.origin)).absolute())
-    return places
+        places = spec.submodule_search_locations
+        folders.append(Path(next(iter(places)) if places else str(spec.origin)).absolute())
+    return folders
 
 
-def _told(order: _Order, walls: Isolation, packages: list[Path]) -> dict[str, Any]:
-    """What the child is told on its command line; the nonce is not among it."""
-    limits = order.limits
+def _child_arguments(job: _Job, isolation: Isolation, packages: list[Path]) -> dict[str, Any]:
+    """Return what the child reads from its command line; the nonce is not among it."""
+    limits = job.limits
     bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output}
     if limits.memory:
         bounds["memory"] = limits.memory
-    if walls.uid or (walls.sandbox and os.geteuid() != 0):
+    if isolation.uid or (isolation.sandbox and os.geteuid() != 0):
         bounds["processes"] = limits.processes
     sites = [str(p) for p in python_folders() if p.name.endswith("-packages")]
     return {
-        "step": order.step,
+        "step": job.step,
         "limits": bounds,
         "path": [*(str(p.parent) for p in packages[1:]), *sites],
-        "uid": walls.uid,
-        "confined": walls.sandbox is not None,
+        "uid": isolation.uid,
+        "confined": isolation.sandbox is not None,
     }

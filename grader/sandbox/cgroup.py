@@ -1,9 +1,9 @@
-"""A control group for one box, where this machine delegates one to us: a bound on its whole tree.
+"""A control group for one child, which limits its whole process tree.
 
-Resource limits bound one process (memory) or one user (processes), and what lies in memory files
-or a tmpfs they do not count at all. A control group (version 2) counts everything that the tree
-holds, and `cgroup.kill` ends all of it at one blow. Groups are made beside our own, where
-systemd, or the container that we are in, lets us; elsewhere the limits stand alone.
+Resource limits apply to one process (memory) or one user (processes), and do not count memory files
+or a tmpfs at all. A control group (version 2) counts everything that the tree holds, and
+`cgroup.kill` ends all its processes at once. Groups are created next to the grader's own, where
+systemd or the container delegates that; elsewhere only the resource limits apply.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """One box's group; it is removed with the box."""
+    """The group of one child; it is removed with the child."""
 
     folder: Path
 
-    def entering(self, command: list[str]) -> list[str]:
-        """`command`, which puts itself into the group before it becomes what it is."""
+    def enter_command(self, command: list[str]) -> list[str]:
+        """Return a command that moves itself into the group and then executes `command`."""
         return ["/bin/sh", "-c", _ENTER, str(self.folder), *command]
 
     def kill(self) -> None:
-        """End every process in it at once."""
-        order = self.folder / "cgroup.kill"
-        if order.exists():  # Linux before 5.14 has no such file
-            order.write_text("1")
+        """End every process in the group at once."""
+        switch = self.folder / "cgroup.kill"
+        if switch.exists():  # Linux before 5.14 has no such file
+            switch.write_text("1")
 
-    def starved(self) -> bool:
-        """Whether the kernel ended a process of it for want of memory."""
+    def ran_out_of_memory(self) -> bool:
+        """Return whether the kernel ended a process of the group for lack of memory."""
         try:
             rows = (self.folder / "memory.events").read_text().split("\n")
         except OSError:  # no memory controller
@@ -53,12 +53,19 @@ class ControlGroup:
 
 @contextmanager
 def control_group(parent: Path, memory: int, processes: int) -> Iterator[ControlGroup]:
-    """A new group below `parent` for at most so many bytes (0: any) and processes. OSError when
-    it cannot be made.
+    """Create a group below `parent`, and remove it with its processes at the end.
+
+    Args:
+        parent: The folder of the parent group.
+        memory: The most bytes that its processes may hold; 0 sets no limit.
+        processes: The most processes that it may have.
+
+    Raises:
+        OSError: The group cannot be created.
     """
     folder = parent / f"warpgrade-{os.getpid()}-{secrets.token_hex(6)}"
     folder.mkdir()
-    made = ControlGroup(folder)
+    created = ControlGroup(folder)
     try:
         limits = {"pids.max": processes}
         if memory:
@@ -66,41 +73,49 @@ def control_group(parent: Path, memory: int, processes: int) -> Iterator[Control
         for name, value in limits.items():
             if (folder / name).exists():
                 (folder / name).write_text(str(value))
-        yield made
+        yield created
     finally:
-        made.kill()
+        created.kill()
         _remove(folder)
 
 
 @cache
 def parent_group() -> Path | str:
-    """The group below which ours may be made, else why there is none. Asked once a process."""
+    """Return the folder below which groups may be created, or why there is none.
+
+    Tried once per process.
+    """
     try:
         mounts = Path("/proc/self/mountinfo").read_text()
         own = Path("/proc/self/cgroup").read_text()
     except OSError as error:
         return error.strerror or str(error)
-    found = find_delegated_group(mounts, own)
-    return found if isinstance(found, str) else _check_enterable(found)
+    parent = find_delegated_group(mounts, own)
+    return parent if isinstance(parent, str) else _check_enterable(parent)
 
 
 def _check_enterable(parent: Path) -> Path | str:
-    """`parent`, when a process of ours can be put into a group below it: who writes is not always
-    who may move.
+    """Return `parent` when a process can enter a group below it, or why it cannot.
+
+    A user who may create a group is not always allowed to move a process into it.
     """
     try:
-        with control_group(parent, 1 << 30, 16) as made:
+        with control_group(parent, 1 << 30, 16) as created:
             done = subprocess.run(
-                made.entering(["/bin/true"]), check=False, capture_output=True, text=True
+                created.enter_command(["/bin/true"]), check=False, capture_output=True, text=True
             )
     except OSError as error:
-        return f"no group can be made in {parent}: {error.strerror}"
+        return f"no group can be created in {parent}: {error.strerror}"
     return parent if done.returncode == 0 else f"no group in {parent} can be entered"
 
 
 def find_delegated_group(mounts: str, own: str, needed: frozenset[str] = CONTROLLERS) -> Path | str:
-    """`place`, from the texts of /proc/self/mountinfo and /proc/self/cgroup: the nearest group at
-    or above ours that we may write and that hands the controllers `needed` down.
+    """Return the nearest group at or above ours that is delegated to us, or why there is none.
+
+    Args:
+        mounts: The text of /proc/self/mountinfo.
+        own: The text of /proc/self/cgroup.
+        needed: The controllers that the group must pass on to its children.
     """
     roots = [row.split()[4] for row in mounts.splitlines() if " - cgroup2 " in row]
     names = [row[3:] for row in own.splitlines() if row.startswith("0::/")]
@@ -109,25 +124,32 @@ def find_delegated_group(mounts: str, own: str, needed: frozenset[str] = CONTROL
     root = Path(roots[-1])
     here = root / names[0].lstrip("/")
     above = [folder for folder in (here, *here.parents) if root in (folder, *folder.parents)]
-    seen: frozenset[str] = frozenset()
     for folder in above:
         try:
-            seen = frozenset((folder / "cgroup.subtree_control").read_text().split())
-        except OSError:  # outside what this container is shown
+            passed_on = frozenset((folder / "cgroup.subtree_control").read_text().split())
+        except OSError:  # outside what this container can see
             continue
-        if needed <= seen and _ours(folder, alone=here == root):
+        if needed <= passed_on and _is_delegated(folder, alone=here == root):
             return folder
-    return "no control group with memory and pids is delegated to us"
+    return "no control group with memory and pids is delegated to this user"
 
 
-def _ours(folder: Path, alone: bool) -> bool:
-    """Write permission says it for a user; root may write anywhere, so systemd's mark has to."""
+def _is_delegated(folder: Path, alone: bool) -> bool:
+    """Return whether the group is ours to divide.
+
+    For a user, write permission shows it. Root may write anywhere, so systemd's mark is required,
+    except where the group is the only one (`alone`).
+    """
     if not os.access(folder, os.W_OK) or not os.access(folder / "cgroup.procs", os.W_OK):
         return False
-    return os.geteuid() != 0 or alone or any(_marked(above) for above in (folder, *folder.parents))
+    return (
+        os.geteuid() != 0
+        or alone
+        or any(_has_delegate_mark(above) for above in (folder, *folder.parents))
+    )
 
 
-def _marked(folder: Path) -> bool:
+def _has_delegate_mark(folder: Path) -> bool:
     for name in ("trusted.delegate", "user.delegate"):
         with suppress(OSError):
             if os.getxattr(folder, name) == b"1":
@@ -136,7 +158,7 @@ def _marked(folder: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """The kernel refuses while a killed process has not gone yet."""
+    """Remove the group; the kernel refuses until its killed processes are gone."""
     deadline = time.monotonic() + _EMPTY_SECONDS
     while True:
         try:
@@ -148,6 +170,6 @@ def _remove(folder: Path) -> None:
             if time.monotonic() > deadline:
                 raise MachineFault(
                     f"the control group {folder} cannot be removed",
-                    fix="see which processes it lists in cgroup.procs, and end them",
+                    fix="end the processes that its file cgroup.procs lists",
                 ) from None
             time.sleep(0.005)

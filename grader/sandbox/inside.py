@@ -1,7 +1,8 @@
-"""The inside of a box: what the child process of `box.call` does.
+"""The child's side of `call.run_sandboxed`: apply limits, run the step, write the reply.
 
-Start-up is kept to what it needs, because every attempt pays for it several times: no NumPy
-unless arrays are passed, no site packages' start-up files (the interpreter runs with -I -S).
+Every graded submission starts several children, so start-up does only what is needed: NumPy is
+imported only when arrays are passed, and the interpreter runs with -I -S, without the start-up
+files of site-packages.
 """
 
 from __future__ import annotations
@@ -30,32 +31,32 @@ _LIMITS = {
 
 
 def main() -> None:
-    """Run the step that the order on the command line names; never returns."""
+    """Run the step named by the JSON object on the command line; does not return."""
     order = json.loads(sys.argv[1])
     os.umask(0o077)
     if not order["confined"]:
         _tie_to(os.getppid())
-    _hold_on()
-    limit(order["limits"])
+    _check_caller()
+    set_limits(order["limits"])
     sys.path[:0] = order["path"]
     nonce, request, arrays = read_message(order["request"])
-    os.close(order["request"])  # /proc/self/fd is a place that an #include can reach
+    os.close(order["request"])  # an #include can read /proc/self/fd
     answer, results = _answer(order, request, arrays)
     _reply(order, nonce, answer, results)
-    os._exit(0)  # no teardown: whatever native code left behind ends here
+    os._exit(0)  # skip teardown: it would run what native code registered
 
 
-def limit(limits: dict[str, int]) -> None:
-    """Set the resource limits named; those of open files and core dumps always."""
+def set_limits(limits: dict[str, int]) -> None:
+    """Set resource limits by name, and always those of open files and core dumps."""
     for name, value in limits.items():
-        grace = 1 if name == "cpu" else 0  # between SIGXCPU, which names the reason, and SIGKILL
+        grace = 1 if name == "cpu" else 0  # SIGXCPU, which names the reason, precedes SIGKILL
         resource.setrlimit(_LIMITS[name], (value, value + grace))
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def drop(uid: int) -> None:
-    """Become the user and group `uid` for good; only root can."""
+    """Become the user and group `uid` permanently; only root can."""
     os.setgroups([])
     os.setgid(uid)
     os.setuid(uid)
@@ -63,55 +64,58 @@ def drop(uid: int) -> None:
 
 def _answer(order: dict[str, Any], request: Any, arrays: Any) -> tuple[dict[str, Any], Any]:
     try:
-        step = _find(order["step"])
+        step = _load_step(order["step"])
         if order["uid"]:
             parent = os.getppid()
             drop(order["uid"])
             if not order["confined"]:
-                _tie_to(parent)  # the kernel unties who becomes another user
+                _tie_to(parent)  # the kernel resets this when a process changes its user
         value, results = step(request, arrays)
         return {"value": value}, results
     except Fault as fault:
-        return {"fault": _described(fault)}, {}
+        return {"fault": _describe_fault(fault)}, {}
     except MemoryError:
-        return {"death": "memory", "detail": "an allocation failed"}, {}
-    except BaseException as error:  # noqa: BLE001  SystemExit too: who leaves has not answered
+        return {"failure": "memory", "detail": "an allocation failed"}, {}
+    except BaseException as error:  # noqa: BLE001  a step that raises SystemExit has no result
         return _failure(error), {}
 
 
-def _find(step: str) -> Callable[[Any, Any], tuple[Any, Any]]:
+def _load_step(step: str) -> Callable[[Any, Any], tuple[Any, Any]]:
     module, _, function = step.partition(":")
-    found: Callable[[Any, Any], tuple[Any, Any]] = getattr(
+    loaded: Callable[[Any, Any], tuple[Any, Any]] = getattr(
         importlib.import_module(module), function
     )
-    return found
+    return loaded
 
 
 def _reply(order: dict[str, Any], nonce: str, answer: dict[str, Any], results: Any) -> None:
     try:
         write_message(order["reply"], nonce, answer, results, order["capacity"])
     except MessageTooLarge as error:
-        write_message(order["reply"], nonce, {"death": "output", "detail": str(error)}, {})
+        write_message(order["reply"], nonce, {"failure": "output", "detail": str(error)}, {})
     except (TypeError, ValueError) as error:
         write_message(order["reply"], nonce, _failure(error), {})
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    """A full /tmp and a file over its limit are the attempt's doing; all else is our defect."""
+    """Describe an exception: a full /tmp or a file over its limit is the step's own failure.
+
+    Any other exception is a defect of the grader.
+    """
     if isinstance(error, OSError) and error.errno in (errno.EFBIG, errno.ENOSPC):
-        return {"death": "output", "detail": "it wrote more than its share of the disk"}
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
+        return {"failure": "output", "detail": "it wrote more than its limit to disk"}
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
     where = ""
-    if place is not None:
-        where = f"{os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno}"
+    if frame is not None:
+        where = f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
     return {"error": f"{type(error).__name__}: {error}".rstrip(": "), "where": where}
 
 
-def _described(fault: Fault) -> dict[str, Any]:
+def _describe_fault(fault: Fault) -> dict[str, Any]:
     names = [c.__name__ for c in type(fault).__mro__]
-    told: dict[str, Any] = {
+    description: dict[str, Any] = {
         "type": names,
         "what": fault.what,
         "where": fault.where,
@@ -120,13 +124,14 @@ def _described(fault: Fault) -> dict[str, Any]:
     if isinstance(fault, StudentFault) and fault.findings:
         from dataclasses import asdict
 
-        told["findings"] = [asdict(finding) for finding in fault.findings]
-    return told
+        description["findings"] = [asdict(finding) for finding in fault.findings]
+    return description
 
 
 def _tie_to(parent: int) -> None:
-    """What a sandbox would do: have this process end with its parent, and gain no rights by any
-    program that it starts.
+    """Do what a sandbox would: end this process with its parent, and let it gain no privileges.
+
+    Without this, a set-user-ID program that the process starts could have more privileges.
     """
     import ctypes
     import signal
@@ -135,18 +140,19 @@ def _tie_to(parent: int) -> None:
     prctl = ctypes.CDLL(None).prctl
     prctl(pr_set_pdeathsig, signal.SIGKILL)
     prctl(pr_set_no_new_privs, 1, 0, 0, 0)
-    if os.getppid() != parent:  # it ended before we asked
+    if os.getppid() != parent:  # the parent ended before the request took effect
         os._exit(1)
 
 
-def _hold_on() -> None:
-    """End when the caller ended before this process was tied to it: its end of the pipe that is
-    our standard input is closed then. Whatever is started from here reads nothing.
+def _check_caller() -> None:
+    """Exit when the caller is gone, which closes its end of the pipe that is our standard input.
+
+    It may have ended before this process was tied to it. Afterwards standard input is empty.
     """
-    lifeline = select.poll()
-    lifeline.register(0, select.POLLHUP)
-    if lifeline.poll(0):
+    caller = select.poll()
+    caller.register(0, select.POLLHUP)
+    if caller.poll(0):
         os._exit(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)

@@ -1,4 +1,4 @@
-"""Launches as JSON and arrays: how they cross into the process of either backend."""
+"""Convert launches to JSON and arrays and back, to pass them to a backend's process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def pack_launches(launches: Sequence[Launch]) -> tuple[list[Any], Arrays]:
-    """The launches as JSON, their arrays apart, each by a name that the JSON holds."""
+    """Return the launches as JSON rows, and their arrays by the names that the rows contain."""
     rows, arrays = [], {}
     for k, launch in enumerate(launches):
         args: list[dict[str, Any]] = []
@@ -51,7 +51,8 @@ def pack_launches(launches: Sequence[Launch]) -> tuple[list[Any], Arrays]:
 
 
 def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> list[Launch]:
-    out = []
+    """Return the launches that `pack_launches` converted."""
+    launches = []
     for k, row in enumerate(rows):
         args: list[Argument] = []
         for a in row["args"]:
@@ -62,7 +63,7 @@ def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> 
                 args.append(Array(a["name"], tuple(a["shape"]), a["dtype"], data, a["read_back"]))
         values = {name: arrays[f"{k}.g.{name}"] for name in row["globals"]}
         grid, block = row["grid"], row["block"]
-        out.append(
+        launches.append(
             Launch(
                 row["kernel"],
                 (grid[0], grid[1], grid[2]),
@@ -73,4 +74,4 @@ def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> 
                 row["name"],
             )
         )
-    return out
+    return launches

@@ -29,7 +29,7 @@ _NUMBERS = "biufc"  # dtype kinds that are plain numbers; never objects
 
 
 class MessageError(ValueError):
-    """The bytes are not a parcel, or not the one that was asked for."""
+    """The bytes are not a message, or not the expected one."""
 
 
 class MessageTooLarge(MessageError):
@@ -43,8 +43,12 @@ def write_message(
     arrays: Mapping[str, NDArray[Any]],
     capacity: int | None = None,
 ) -> None:
-    """Put a parcel into `fd`. TypeError or ValueError when `value` is not JSON or an array holds
-    something else than numbers; ParcelTooLarge above `capacity` bytes.
+    """Write a message to the descriptor `fd`.
+
+    Raises:
+        TypeError: `value` is not JSON, or an array has elements that are not numbers.
+        ValueError: `value` is not JSON.
+        MessageTooLarge: The message needs more than `capacity` bytes.
     """
     blocks = {name: _contiguous(array) for name, array in arrays.items()}
     index: list[list[Any]] = []
@@ -65,9 +69,12 @@ def write_message(
 
 
 def read_message(fd: int, nonce: str | None = None) -> tuple[str, Any, dict[str, NDArray[Any]]]:
-    """The nonce, value and arrays of the parcel in `fd`; the arrays are private, writable maps.
+    """Return the nonce, value and arrays of the message in `fd`.
 
-    ParcelError when anything does not fit, or when the nonce is not the expected one.
+    The arrays are private, writable maps.
+
+    Raises:
+        MessageError: The message is malformed, or its nonce is not `nonce`.
     """
     size = os.fstat(fd).st_size
     if size < _PREFIX:
@@ -78,7 +85,7 @@ def read_message(fd: int, nonce: str | None = None) -> tuple[str, Any, dict[str,
         raise MessageError("nothing was written")
     header = _header(block[_PREFIX : _PREFIX + length])
     if nonce is not None and header["nonce"] != nonce:
-        raise MessageError("the nonce is not this attempt's")
+        raise MessageError("the nonce is not that of this call")
     start = _aligned(_PREFIX + length)
     arrays = {row[0]: _array(block, start, row) for row in header["arrays"]}
     return header["nonce"], header["value"], arrays
@@ -89,7 +96,7 @@ def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
 
     block = np.ascontiguousarray(array).reshape(np.shape(array))
     if block.dtype.kind not in _NUMBERS:
-        raise TypeError(f"an array of {block.dtype} cannot leave its process")
+        raise TypeError(f"an array of {block.dtype} cannot be sent between processes")
     return block
 
 
@@ -109,9 +116,9 @@ def _header(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise MessageError("the header is not JSON") from error
     if not isinstance(header, dict) or set(header) != {"nonce", "value", "arrays"}:
-        raise MessageError("the header lacks a key or has one too many")
+        raise MessageError("the header does not have exactly the keys nonce, value, arrays")
     if not isinstance(header["nonce"], str) or not isinstance(header["arrays"], list):
-        raise MessageError("the header's keys have other types")
+        raise MessageError("a key of the header has the wrong type")
     return header
 
 
@@ -123,7 +130,7 @@ def _array(block: mmap.mmap, start: int, row: Any) -> NDArray[Any]:
         dtype = np.dtype(str(dtype_text))
         count = int(np.prod(shape, dtype=object))
         if dtype.kind not in _NUMBERS or min([offset, *shape]) < 0 or not isinstance(name, str):
-            raise MessageError("an array's description is not one of numbers")
+            raise MessageError("an array's description is not that of an array of numbers")
         flat: NDArray[Any] = np.frombuffer(block, dtype, count, start + offset if count else 0)
         return flat.reshape(shape)
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""One child of a box: the walls around it, its start, its end, and the end of all its kin."""
+"""One child process: its isolation, its start, its end, and the end of all its descendants."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ from grader.sandbox.cgroup import ControlGroup, control_group, parent_group
 from grader.sandbox.user import is_world_readable, remove_leftovers, unprivileged_user
 
 _REAP_SECONDS = 10.0
-_OWN_PROCESSES = 4  # of a control group's: the shell that enters it, bubblewrap, its two halves
+_OWN_PROCESSES = 4  # in a control group: the shell that enters it, bubblewrap, and its two halves
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """What stands around one child: a sandbox, a user of its own (0: it stays who we are), a
-    control group.
-    """
+    """What isolates one child: a sandbox, an unprivileged user (0: the caller's), a group."""
 
     sandbox: Sandbox | None
     uid: int
@@ -34,10 +32,10 @@ class Isolation:
 
 @dataclass(frozen=True)
 class Child:
-    """One started child, the walls around it, and the anonymous memory that it shares with us."""
+    """One started child, its isolation, and the anonymous memory that it shares with the caller."""
 
     process: subprocess.Popen[bytes]
-    walls: Isolation
+    isolation: Isolation
     reply: int
     errors: int
     info: int
@@ -45,38 +43,53 @@ class Child:
 
 @contextmanager
 def isolate(
-    sandbox: Sandbox | None, shown: tuple[Path, ...], memory: int, processes: int
+    sandbox: Sandbox | None, readable: tuple[Path, ...], memory: int, processes: int
 ) -> Iterator[Isolation]:
-    """What stands around one child that sees the paths `shown`: bytes (0: any) and processes of
-    its whole tree. A control group comes on top: where none can be made, limits stand alone.
+    """Prepare the isolation of one child, and remove it at the end.
+
+    A control group is used in addition to resource limits where one can be created.
+
+    Args:
+        sandbox: The sandbox to use, if any.
+        readable: The paths that the child has to read.
+        memory: The most bytes of its whole process tree; 0 sets no limit.
+        processes: The most processes of its whole process tree.
     """
-    drops = sandbox.drops if sandbox else os.geteuid() == 0 and is_world_readable(shown)
-    with ExitStack() as held:
-        uid = held.enter_context(unprivileged_user()) if drops else 0
+    drops = sandbox.drops_root if sandbox else os.geteuid() == 0 and is_world_readable(readable)
+    with ExitStack() as cleanup:
+        uid = cleanup.enter_context(unprivileged_user()) if drops else 0
         if uid and not sandbox:
-            held.callback(remove_leftovers, uid)
-        bound = None
+            cleanup.callback(remove_leftovers, uid)
+        group = None
         parent = parent_group()
         if isinstance(parent, Path):
             with suppress(OSError):
-                bound = held.enter_context(
+                group = cleanup.enter_context(
                     control_group(parent, memory, processes + _OWN_PROCESSES)
                 )
-        yield Isolation(sandbox, uid, bound)
+        yield Isolation(sandbox, uid, group)
 
 
 def start_process(
     command: list[str], variables: Mapping[str, str], shared: tuple[int, ...], errors: int
 ) -> subprocess.Popen[bytes]:
-    """`command` with these variables alone, the descriptors `shared`, and `errors` for what it
-    says on its standard error. MachineFault when there is no process to be had.
+    """Start a command in a session of its own.
+
+    Args:
+        command: The program and its arguments.
+        variables: Its whole environment.
+        shared: The descriptors that it inherits.
+        errors: The descriptor for its standard error.
+
+    Raises:
+        MachineFault: The process cannot be started.
     """
     try:
         return subprocess.Popen(
             command,
             env=variables,
             cwd="/",
-            stdin=subprocess.PIPE,  # its end tells the child that we have gone
+            stdin=subprocess.PIPE,  # closed when the caller ends, which the child checks
             stdout=subprocess.DEVNULL,
             stderr=errors,
             pass_fds=shared,
@@ -87,7 +100,10 @@ def start_process(
 
 
 def wait_for_exit(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait for the end without reaping: until then the process keeps its group's number."""
+    """Return whether the process ends in time.
+
+    It is not reaped, so that its process group's number is not used again.
+    """
     pidfd = os.pidfd_open(process.pid)
     try:
         poll = select.poll()
@@ -98,13 +114,13 @@ def wait_for_exit(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def kill_tree(child: Child) -> None:
-    """End whatever of the child's tree still runs, and reap it. A second time does nothing."""
+    """End all processes of the child's tree and reap it; a second call does nothing."""
     if child.process.returncode is not None:
         return
-    if child.walls.sandbox:
+    if child.isolation.sandbox:
         _kill_namespace(child)
-    if child.walls.group:
-        child.walls.group.kill()
+    if child.isolation.group:
+        child.isolation.group.kill()
     with suppress(ProcessLookupError):
         os.killpg(child.process.pid, signal.SIGKILL)
     child.process.wait(_REAP_SECONDS)
@@ -113,12 +129,13 @@ def kill_tree(child: Child) -> None:
 
 
 def _kill_namespace(child: Child) -> None:
-    """Kill the namespace's first process: the kernel then kills the rest, and bubblewrap, which
-    is its parent, reaps it and ends by itself.
+    """Kill the namespace's first process.
+
+    The kernel then kills the others, and bubblewrap, its parent, reaps it and ends.
     """
     with suppress(ValueError, KeyError, ProcessLookupError):
-        told = os.pread(child.info, 4096, 0).rstrip(b"\0")
-        first = json.loads(told)["child-pid"]
+        info = os.pread(child.info, 4096, 0).rstrip(b"\0")
+        first = json.loads(info)["child-pid"]
         if wait_for_exit(child.process, 0):
             return
         os.kill(first, signal.SIGKILL)

@@ -1,9 +1,9 @@
-"""Another user: root's way inside a sandbox, and the wall that is left where there is no sandbox.
+"""Run untrusted code as an unprivileged user, inside the sandbox or where none is available.
 
-Root's processes are not counted against RLIMIT_NPROC and no mode keeps root from a file. So a
-judge that runs as root becomes somebody who owns nothing. In a container without namespaces
-(Gradescope's) that is all there is: then the answers must be unreadable to others, and what the
-stranger leaves, processes and files, is found by its number.
+Root's processes are not counted against RLIMIT_NPROC, and file modes do not apply to root. So a
+grader that runs as root starts each child as a user who owns nothing. In a container without
+namespaces (Gradescope's) this is the only isolation: the solutions must then be unreadable to other
+users, and the processes and files that the child leaves are found by its user id.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pathlib import Path
 from grader.faults import MachineFault
 
 DYNAMIC_USERS = range(61184, 65520)
-"""systemd's range: nobody owns a file by them, and no login has one."""
+"""User ids of systemd's dynamic range, which no login and no installed file has."""
 
-_WRITABLE = ("/tmp", "/var/tmp", "/dev/shm")
+_WRITABLE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 _TRIES = 64
-_ENDS_ITS_OWN = (
+_KILL_OWN_PROCESSES = (
     "import os, sys; uid = int(sys.argv[1]); os.setgroups([]); os.setgid(uid); os.setuid(uid); "
     "os.kill(-1, 9)"
 )
@@ -34,27 +34,30 @@ _ENDS_ITS_OWN = (
 
 @contextmanager
 def unprivileged_user() -> Iterator[int]:
-    """A user id that no other box of this machine has meanwhile.
+    """Reserve a user id that no other child of this machine has at the same time.
 
-    It is held by a name in the abstract socket namespace, which the kernel frees with us.
+    A name in the abstract socket namespace reserves it; the kernel frees the name with the process.
+
+    Raises:
+        MachineFault: No user id is free.
     """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as reservation:
         for _ in range(_TRIES):
             uid = secrets.choice(DYNAMIC_USERS)
             try:
-                held.bind(f"\0warpgrade-user-{uid}")
-            except OSError:  # taken
+                reservation.bind(f"\0warpgrade-user-{uid}")
+            except OSError:  # reserved by another process
                 continue
             yield uid
             return
     raise MachineFault(
-        "no user id is free for a box",
-        fix="end the other graders on this machine, or grade with fewer --jobs",
+        "no user id is free for a child process",
+        fix="end other graders on this machine, or use fewer --jobs",
     )
 
 
 def is_world_readable(paths: Iterable[Path]) -> bool:
-    """Whether a user with no rights of its own could read these paths."""
+    """Return whether a user without privileges can read these paths."""
     for path in paths:
         real = path.resolve()
         if not all(p.stat().st_mode & 0o001 for p in (real, *real.parents) if p.is_dir()):
@@ -65,26 +68,26 @@ def is_world_readable(paths: Iterable[Path]) -> bool:
 
 
 def make_private(path: Path) -> None:
-    """Leave a file or folder to its owner alone."""
+    """Make a file or folder accessible to its owner only."""
     path.chmod(path.stat().st_mode & 0o700)
 
 
 def remove_leftovers(uid: int) -> None:
-    """End what a stranger without a namespace left running, and remove its files."""
-    if _running(uid):
-        # The kernel's kill(-1) leaves no gap in which one of them could fork; a scan would.
-        killer = [os.path.realpath(sys.executable), "-I", "-S", "-c", _ENDS_ITS_OWN, str(uid)]
+    """End the processes of an unprivileged user without a namespace, and remove its files."""
+    if _has_process(uid):
+        # kill(-1) reaches all of them at once; in a scan one could fork meanwhile.
+        killer = [os.path.realpath(sys.executable), "-I", "-S", "-c", _KILL_OWN_PROCESSES, str(uid)]
         subprocess.run(killer, check=False, stdin=subprocess.DEVNULL, capture_output=True)
-    for folder in dict.fromkeys((*_WRITABLE, tempfile.gettempdir())):
+    for folder in dict.fromkeys((*_WRITABLE_FOLDERS, tempfile.gettempdir())):
         with suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
                 _remove(entry, uid)
 
 
-def _running(uid: int) -> bool:
+def _has_process(uid: int) -> bool:
     for name in os.listdir("/proc"):
         if name.isdigit():
-            with suppress(OSError):  # it ended while we looked
+            with suppress(OSError):  # it ended meanwhile
                 if os.stat(f"/proc/{name}").st_uid == uid:
                     return True
     return False
@@ -101,7 +104,7 @@ def _remove(entry: os.DirEntry[str], uid: int) -> None:
 
 
 def find_readable(request: list[str], arrays: object) -> tuple[list[str], dict[str, object]]:
-    """The step that asks from inside a box which of these files and folders it can read."""
+    """Return which of these files and folders a sandboxed step can read; itself a step."""
     return [path for path in request if _can_read(path)], {}
 
 

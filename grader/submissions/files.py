@@ -1,4 +1,4 @@
-"""A student's file, read once: what is graded is the bytes that were hashed."""
+"""Read a student's file once, so that the bytes that are graded are the bytes that were hashed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class Submission:
-    """`name` is the file's own name, without folders; `data` its bytes; `sha256` their digest."""
+    """A source file: `name` without folders, its bytes, and their SHA-256 in hexadecimal."""
 
     name: str
     data: bytes
@@ -30,28 +30,37 @@ class Submission:
 
 
 def read_submission(path: Path) -> Submission:
-    """Read and check a submission; never more than MAX_BYTES + 1 bytes of it.
+    """Read and check a submission; at most MAX_BYTES + 1 bytes are read.
 
-    Raises LabFault when there is no such file to read, StudentFault when what it holds cannot be
-    CUDA C++ source: empty, too large, binary, or not UTF-8.
+    Raises:
+        LabFault: There is no such file, or it cannot be read.
+        StudentFault: The content cannot be CUDA C++ source: it is empty, too large, binary, or not
+            UTF-8.
     """
     return parse_submission(read_regular_file(path), path.name)
 
 
 def parse_submission(data: bytes, name: str) -> Submission:
-    """A submission out of bytes that were read before. Raises StudentFault likewise."""
+    """Make a submission from bytes that were read already.
+
+    Raises:
+        StudentFault: The content cannot be CUDA C++ source.
+    """
     _check_content(data, name)
     return Submission(name, data, hashlib.sha256(data).hexdigest())
 
 
 def read_regular_file(path: Path) -> bytes:
-    """The first MAX_BYTES + 1 bytes of a regular file. Raises LabFault for anything else.
+    """Return the first MAX_BYTES + 1 bytes of a regular file.
 
-    A link is refused: where others' files are graded, it would have the compiler read out lines
-    of a file that only the grader may read, or hand in somebody else's kernel.
+    A link is refused. Where other people's files are graded, the compiler's messages could show
+    lines of a file that only the grader may read, or the link could submit another student's file.
+
+    Raises:
+        LabFault: It is not a regular file, or it cannot be read.
     """
     try:
-        # A FIFO without a writer would make a plain open wait for ever.
+        # Opening a FIFO without a writer would block forever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
@@ -70,8 +79,8 @@ def read_regular_file(path: Path) -> bytes:
 
 def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
     if isinstance(error, FileNotFoundError):
-        near = _similar_file(path)
-        fix = f"did you mean {near}?" if near else "check the name and the folder"
+        match = _closest_file(path)
+        fix = f"did you mean {match}?" if match else "check the name and the folder"
         return LabFault("there is no such file", where=str(path), fix=fix)
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
         fix = "name the .cu file itself, or copy it here"
@@ -80,14 +89,14 @@ def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
     return LabFault(f"cannot read the file: {reason}", where=str(path).replace("\0", "?"))
 
 
-def _similar_file(path: Path) -> str:
-    """The .cu file in the same folder whose name comes closest, or nothing."""
+def _closest_file(path: Path) -> str:
+    """Return the .cu file in the same folder with the most similar name, or ""."""
     try:
         names = [name for name in os.listdir(path.parent) if name.endswith(".cu")]
     except OSError:
         return ""
-    near = closest_match(path.name, names)
-    return str(path.parent / near) if near else ""
+    match = closest_match(path.name, names)
+    return str(path.parent / match) if match else ""
 
 
 def _check_content(data: bytes, name: str) -> None:
@@ -95,18 +104,18 @@ def _check_content(data: bytes, name: str) -> None:
         raise _refused(name, 0, "the file is empty", "submit the .cu file with your kernel")
     if len(data) > MAX_BYTES:
         what = f"the file is larger than {MAX_BYTES // 1024} KiB"
-        raise _refused(name, 0, what, "submit the kernel's source alone, without data in it")
+        raise _refused(name, 0, what, "submit only the source of the kernel, without data in it")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _refused(name, 1, "UTF-16 text, where UTF-8 is due", "save the file as UTF-8")
+        raise _refused(name, 1, "the file is saved as UTF-16", "save it as UTF-8")
     nul = data.find(b"\0")
     if nul >= 0:
-        what = f"a binary file: byte {nul} is NUL"
+        what = f"this is a binary file: byte {nul} is NUL"
         raise _refused(name, _line(data, nul), what, "submit CUDA C++ source text")
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         at, value = error.start, data[error.start]
-        what = f"not UTF-8 text: byte {at} is 0x{value:02x}"
+        what = f"the text is not UTF-8: byte {at} is 0x{value:02x}"
         raise _refused(name, _line(data, at), what, "save the file as UTF-8") from None
 
 

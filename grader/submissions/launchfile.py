@@ -1,4 +1,19 @@
-"""LAUNCH.yaml: one launch of any kernel, its arrays read from .npy files."""
+"""Read LAUNCH.yaml: one launch of any kernel, with its arrays in .npy files.
+
+    kernel: matmul            # needed when the file has more than one kernel
+    grid: [4, 4]
+    block: [16, 16]
+    shared: 0                 # dynamic shared bytes
+    args:                     # in the kernel's order
+      - {in: a.npy}
+      - {inout: b.npy, save: b_after.npy}
+      - {out: {dtype: float32, shape: [64, 64]}, save: c.npy}
+      - {value: 64, dtype: int32}
+    globals: {mask: mask.npy} # `__constant__` and `__device__` variables
+
+The .npy files may be of unknown origin: they are read as plain numbers or refused, and never
+unpickled.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +43,8 @@ from grader.faults import LabFault
 from grader.labs.yamlfile import Document, read_document
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
 
-# C's names for numbers against NumPy's: what an array or a value has to be for a parameter.
+MAX_BYTES = 1 << 30
+"""All arrays of a launch together."""
 
 DTYPES = (
     "bool",
@@ -44,9 +60,9 @@ DTYPES = (
     "float32",
     "float64",
 )
-"""What an argument may be made of."""
+"""The dtypes that an argument may have."""
 
-_NAMES = {
+_DTYPE_OF = {
     "bool": "bool",
     "char": "int8",
     "short": "int16",
@@ -61,14 +77,14 @@ _NAMES = {
     "uchar": "uint8",
     "ushort": "uint16",
 }
-_NAMES |= {f"{name}_t": name for name in DTYPES if "int" in name}
+_DTYPE_OF |= {f"{name}_t": name for name in DTYPES if "int" in name}
 _QUALIFIERS = ("const", "volatile", "restrict", "__restrict__", "__restrict", "signed", "struct")
 
 
 def element_type(c_type: str) -> str | None:
-    """The NumPy dtype of a C type, or of what it points to: "const float*" -> "float32".
+    """Return the NumPy dtype of a C type, or of what it points to: "const float*" -> "float32".
 
-    None for a type that is no plain number, such as a struct or a vector.
+    None for a type that is not a plain number, such as a struct or a vector.
     """
     words = [word for word in c_type.replace("*", " ").split() if word not in _QUALIFIERS]
     unsigned = "unsigned" in words
@@ -77,37 +93,43 @@ def element_type(c_type: str) -> str | None:
         words.pop()
     if not words or len(words) > 2 or (len(words) == 2 and words != ["long", "long"]):
         return "uint32" if unsigned and not words else None
-    name = _NAMES.get(words[0])
+    name = _DTYPE_OF.get(words[0])
     return f"u{name}" if unsigned and name and name.startswith("int") else name
 
 
 def is_compatible(c_type: str, dtype: str) -> bool:
-    """Whether numbers of that dtype are what the C type holds; int and unsigned may stand for
-    each other, and a type that is no plain number takes anything.
+    """Return whether an argument of that dtype can be passed as the C type.
+
+    Signed and unsigned integers of one size are compatible, and a type that is not a plain number
+    accepts any dtype.
     """
-    due = element_type(c_type)
-    if due is None:
+    name = element_type(c_type)
+    if name is None:
         return True
-    real = np.dtype(due).kind == "f"
-    return np.dtype(due).itemsize == np.dtype(dtype).itemsize and real == (
-        np.dtype(dtype).kind == "f"
-    )
+    wanted, given = np.dtype(name), np.dtype(dtype)
+    return wanted.itemsize == given.itemsize and (wanted.kind == "f") == (given.kind == "f")
 
-
-# .npy files of unknown origin: read as plain numbers or refused, never unpickled.
 
 _MAGIC = npy.MAGIC_PREFIX
 
 
 def read_array(path: Path, most: int, where: str = "") -> NDArray[Any]:
-    """The array in a .npy file, in C order and the machine's byte order.
+    """Read the array in a .npy file, in C order and the machine's byte order.
 
-    `most` is the largest size in bytes; `where` says which key named the file. Raises LabFault:
-    no such file, not a .npy file, larger than `most`, cut short, or no plain numbers.
+    Args:
+        path: The file.
+        most: The largest size in bytes.
+        where: The key that names the file, for messages.
+
+    Raises:
+        LabFault: There is no such file, or it is not a .npy file, larger than `most`, truncated, or
+            not an array of plain numbers.
     """
     if not path.is_file():
         what = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
-        raise LabFault(what, where=where, fix="file names are relative to the YAML file's folder")
+        raise LabFault(
+            what, where=where, fix="write the file name relative to the folder of the YAML file"
+        )
     try:
         with path.open("rb") as file:
             _check_header(path, file, most, where)
@@ -116,14 +138,14 @@ def read_array(path: Path, most: int, where: str = "") -> NDArray[Any]:
     except OSError as error:
         raise LabFault(f"cannot read {path}: {error.strerror}", where=where) from None
     except (ValueError, EOFError, SyntaxError) as error:
-        what = f"{path} is not a sound .npy file: {str(error).splitlines()[0]}"
+        what = f"{path} is a damaged .npy file: {str(error).splitlines()[0]}"
         raise LabFault(what, where=where, fix="write it again with numpy.save") from None
     native: NDArray[Any] = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     return native.reshape(array.shape)
 
 
 def _check_header(path: Path, file: BinaryIO, most: int, where: str) -> None:
-    """Refuse by the header, before a byte of the data is read."""
+    """Refuse a file by its header, before any of its data is read."""
     if file.read(len(_MAGIC)) != _MAGIC:
         what = f"{path} is not a .npy file"
         raise LabFault(what, where=where, fix="write one with numpy.save(file, array)")
@@ -136,28 +158,12 @@ def _check_header(path: Path, file: BinaryIO, most: int, where: str) -> None:
         what = f"{path} holds pickled Python objects, which are never loaded"
         raise LabFault(what, where=where, fix="save an array of plain numbers")
     if dtype.name not in DTYPES:
-        what = f"{path} has dtype {dtype}, which no kernel argument has"
-        raise LabFault(what, where=where, fix=f"one of {', '.join(DTYPES)}")
+        what = f"{path} has dtype {dtype}, which no kernel argument can have"
+        raise LabFault(what, where=where, fix=f"use one of {', '.join(DTYPES)}")
     if prod(shape) * dtype.itemsize > most:
         what = f"{path} of shape {shape} takes more than {most >> 20} MiB"
-        raise LabFault(what, where=where, fix="try a smaller size")
+        raise LabFault(what, where=where, fix="use a smaller size")
 
-
-# LAUNCH.yaml: one launch of any kernel, its arrays read from .npy files.
-#
-# kernel: matmul            # needed when the file has more than one kernel
-# grid: [4, 4]
-# block: [16, 16]
-# shared: 0                 # dynamic shared bytes
-# args:                     # in the kernel's order
-#   - {in: a.npy}
-#   - {inout: b.npy, save: b_after.npy}
-#   - {out: {dtype: float32, shape: [64, 64]}, save: c.npy}
-#   - {value: 64, dtype: int32}
-# globals: {mask: mask.npy} # `__constant__` and `__device__` variables
-
-MAX_BYTES = 1 << 30
-"""All arrays of a launch together."""
 
 Dtype = Literal["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
                 "float16", "float32", "float64"]  # fmt: skip
@@ -185,13 +191,13 @@ SavedName = Annotated[str, AfterValidator(_saved)]
 
 
 class Strict(BaseModel):
-    """A key that is not known is refused."""
+    """Base model that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class OutModel(Strict):
-    """An array that is allocated and starts uninitialised."""
+    """An array that is allocated and starts uninitialized."""
 
     dtype: Dtype
     shape: tuple[Extent, ...] = Field(max_length=8)
@@ -213,7 +219,7 @@ class ArgumentModel(Strict):
         if len(roles) != 1:
             raise ValueError("an argument needs exactly one of `in`, `inout`, `out` and `value`")
         if self.value is None and self.dtype is not None:
-            raise ValueError("only a `value` has its `dtype` beside it: a .npy file knows its own")
+            raise ValueError("only a `value` takes a `dtype`: a .npy file contains its own")
         if self.value is not None and self.dtype is None:
             raise ValueError("a `value` needs a `dtype`, as in {value: 64, dtype: int32}")
         if self.value is not None and self.save is not None:
@@ -234,8 +240,9 @@ class LaunchModel(Strict):
 
 @dataclass(frozen=True)
 class LaunchFile:
-    """A launch file whose arrays have been read. `saves` maps an argument's index to the name of
-    the file that its contents go to after the launch.
+    """A launch file whose arrays have been read.
+
+    `saves` has, by argument index, the name of the file for the array after the launch.
     """
 
     document: Document
@@ -248,11 +255,11 @@ class LaunchFile:
     globals: Mapping[str, NDArray[Any]]
 
     def where(self, *key: str | int) -> str:
-        """`file:line: key`, for a fault about that key."""
+        """Return `file:line: key`, for a fault about that key."""
         return self.document.where(key)
 
     def launch(self, kernel: str, names: tuple[str, ...] = ()) -> Launch:
-        """The launch of that kernel, its arguments called by the parameters' names."""
+        """Return the launch of a kernel, its arguments named after the kernel's parameters."""
         arguments = tuple(
             replace(argument, name=name or argument.name)
             for argument, name in zip(
@@ -263,10 +270,11 @@ class LaunchFile:
 
 
 def read_launch(path: Path) -> LaunchFile:
-    """Read a launch file and the arrays that it names, relative to it.
+    """Read a launch file and the arrays that it names, relative to its folder.
 
-    Raises LabFault: a key that is wrong, an array that is missing, too large or no array of
-    numbers, a value that its dtype cannot hold.
+    Raises:
+        LabFault: A key is wrong, an array is missing, too large or not an array of numbers, or a
+            value does not fit its dtype.
     """
     document = read_document(path, LaunchModel)
     model: LaunchModel = document.model
@@ -278,7 +286,7 @@ def read_launch(path: Path) -> LaunchFile:
     arrays = [argument for argument in arguments if isinstance(argument, Array)]
     if sum(_bytes(array.shape, array.dtype) for array in arrays) > MAX_BYTES:
         what = f"the arrays take more than {MAX_BYTES >> 20} MiB together"
-        raise LabFault(what, where=document.where(("args",)), fix="try a smaller size")
+        raise LabFault(what, where=document.where(("args",)), fix="use a smaller size")
     return LaunchFile(
         document=document,
         kernel=model.kernel,
@@ -295,19 +303,19 @@ def read_launch(path: Path) -> LaunchFile:
 
 
 def _check_saves(document: Document, model: LaunchModel) -> None:
-    """Two arrays in one file would lose the first."""
-    seen: set[str] = set()
+    """Refuse one file for two arrays: the second would overwrite the first."""
+    names: set[str] = set()
     for index, argument in enumerate(model.args):
-        if argument.save in seen:
+        if argument.save in names:
             what = f"two arguments are saved to {argument.save}"
             raise LabFault(what, where=document.where(("args", index, "save")))
         if argument.save:
-            seen.add(argument.save)
+            names.add(argument.save)
 
 
 def _argument(document: Document, folder: Path, index: int, model: ArgumentModel) -> Argument:
     key = ("args", index)
-    name, kept = f"args[{index}]", model.save is not None
+    name, read_back = f"args[{index}]", model.save is not None
     if model.value is not None and model.dtype is not None:
         return Scalar(name, _number(document, key, model.value, model.dtype), model.dtype)
     if model.out is not None:
@@ -315,12 +323,12 @@ def _argument(document: Document, folder: Path, index: int, model: ArgumentModel
         if _bytes(shape, dtype) > MAX_BYTES:
             what = f"this array takes more than {MAX_BYTES >> 20} MiB"
             raise LabFault(what, where=document.where((*key, "out", "shape")))
-        return Array(name, shape, dtype, read_back=kept)
+        return Array(name, shape, dtype, read_back=read_back)
     role = "in" if model.in_ is not None else "inout"
     data = read_array(
         folder / str(model.in_ or model.inout), MAX_BYTES, document.where((*key, role))
     )
-    return Array(name, data.shape, data.dtype.name, data, read_back=kept)
+    return Array(name, data.shape, data.dtype.name, data, read_back=read_back)
 
 
 def _number(
@@ -332,7 +340,7 @@ def _number(
     whole = isinstance(value, bool | int) or value.is_integer()
     low, high = (0, 1) if kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
     if not whole or not low <= value <= high:
-        what = f"{value} is no {dtype}: that is a whole number from {low} to {high}"
+        what = f"{value} is not a valid {dtype}: use a whole number from {low} to {high}"
         raise LabFault(what, where=document.where((*key, "value")))
     return bool(value) if kind == "b" else int(value)
 

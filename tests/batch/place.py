@@ -52,7 +52,7 @@ def check_refused(place: Path, what: str) -> None:
     """The verdict on eve's submission there: she is told what it is, and at once; the honest
     neighbour's is read.
     """
-    found = {one.student: one for one in find_submissions(place, LAB).found}
+    found = {one.student: one for one in find_submissions(place, LAB).submissions}
     began = time.monotonic()
     with pytest.raises(StudentFault, match=what) as raised:
         found["eve"].read()

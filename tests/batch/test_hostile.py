@@ -76,13 +76,13 @@ def test_no_file(name: str, tmp_path: Path) -> None:
 def test_a_second_name_for_an_own_file_is_read(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"honest.cu": HONEST})
     os.link(place / "honest.cu", place / "copy.cu")
-    assert [one.read() for one in find_submissions(place, LAB).found] == [HONEST, HONEST]
+    assert [one.read() for one in find_submissions(place, LAB).submissions] == [HONEST, HONEST]
 
 
 def test_a_folder_called_as_a_file_is(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"honest.cu": HONEST})
     _folder(place, tmp_path)
-    assert [one.student for one in find_submissions(place, LAB).found] == ["honest"]
+    assert [one.student for one in find_submissions(place, LAB).submissions] == ["honest"]
 
 
 def test_replaced_between_listing_and_reading(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_replaced_between_listing_and_reading(tmp_path: Path) -> None:
     (tmp_path / "secret.cu").write_bytes(SECRET)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "x.cu").write_bytes(SECRET)
-    found = {one.student: one for one in find_submissions(place, LAB).found}
+    found = {one.student: one for one in find_submissions(place, LAB).submissions}
     (place / "eve" / "x.cu").unlink()
     (place / "eve" / "x.cu").symlink_to(tmp_path / "secret.cu")
     with pytest.raises(MachineFault):
@@ -107,7 +107,7 @@ def test_an_answer_sheet_that_is_a_link(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"eve/x.cu": HONEST, "ann/x.cu": HONEST})
     (tmp_path / "secret").write_bytes(SECRET)
     (place / "eve" / "answers.yaml").symlink_to(tmp_path / "secret")
-    eve = next(one for one in find_submissions(place, LAB).found if one.student == "eve")
+    eve = next(one for one in find_submissions(place, LAB).submissions if one.student == "eve")
     assert eve.read() == HONEST
     with pytest.raises(StudentFault, match="symbolic link"):
         eve.answers()
@@ -132,7 +132,7 @@ def test_what_cannot_be_read_is_no_fault_of_the_student(tmp_path: Path, not_root
         folder(place, {"eve/x.cu": kernel(1), "mal/x.cu": kernel(2), "honest/x.cu": HONEST})
         (place / "eve" / "x.cu").chmod(0)
         (place / "mal").chmod(0)
-        found = {one.student: one for one in find_submissions(place, LAB).found}
+        found = {one.student: one for one in find_submissions(place, LAB).submissions}
         for student in ("eve", "mal"):
             with pytest.raises(MachineFault, match="Permission denied"):
                 found[student].read()
@@ -144,7 +144,7 @@ def test_a_file_without_end_is_read_no_further_than_it_may_be_long(tmp_path: Pat
     place = folder(tmp_path / "class", {"honest.cu": HONEST})
     with (place / "eve.cu").open("wb") as file:
         file.truncate(1 << 40)
-    found = {one.student: one for one in find_submissions(place, LAB).found}
+    found = {one.student: one for one in find_submissions(place, LAB).submissions}
     assert len(found["eve"].read()) == MAX_BYTES + 1
     assert found["honest"].read() == HONEST
 
@@ -157,5 +157,5 @@ def test_folders_without_end(tmp_path: Path) -> None:
         deep.mkdir()
     (deep / "x.cu").write_bytes(kernel(1))
     gathered = find_submissions(place, LAB)
-    assert [one.student for one in gathered.found] == ["eve", "honest"]
+    assert [one.student for one in gathered.submissions] == ["eve", "honest"]
     assert any("folders deep" in note for note in gathered.notes)

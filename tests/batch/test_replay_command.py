@@ -23,7 +23,7 @@ from tests.command import ROOT, grader
 
 LAB = "vector-add"
 SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
-NO_ANSWERS = AnswerSheet(found=False)
+NO_ANSWERS = AnswerSheet(exists=False)
 COURSE = "name: CUDA\ntimezone: UTC\nroster: roster.csv\nlabs:\n  vector-add: {}\n"
 
 

@@ -130,7 +130,7 @@ ROWS = [
         lambda at: (text("x.cu", "int x = ;")(at), text("answers.yaml", "blocks: 33\n")(at)),
         CHECK, 1, ("compile-error", "1 of 5 right", "`idle_threads`")),
     Row("nested too deep", course("lab.yaml", "title:", f"title: {'[' * 200_000}"), COURSE, 2,
-        ("lab.yaml:", "lists or mappings inside each other")),
+        ("lab.yaml:", "nested lists or mappings")),
     Row("misspelt key", course("lab.yaml", "title:", "titel:"), COURSE, 2,
         ("lab.yaml:2: titel", "unknown key", "did you mean `title`?")),
     Row("unknown check", course("lab.yaml", "output:", "outptu:"), COURSE, 2,

@@ -140,7 +140,7 @@ def test_a_machine_without_a_core_or_memory_blames_nobody(
     """The twins are the bombs above: what a text does to the compiler is the text's."""
 
     def ended(*_: object, **__: object) -> None:
-        raise SandboxFailure(reason, "it waited", own=False)
+        raise SandboxFailure(reason, "it waited", caused_by_child=False)
 
     monkeypatch.setattr(module, "run_sandboxed", ended)
     with pytest.raises(MachineFault, match="before its time: it waited"):

@@ -156,7 +156,7 @@ LAB = HEAD + "labs:\n  tiled:\n"
         (LAB + "    late:\n      - penalty: 10%\n", "a penalty needs `per: hour` or `per: day`"),
         (LAB + "    late:\n      - penalty: 10%\n        per: week\n", "'hour' or 'day'"),
         (LAB + "    late:\n      - grace: 1 day\n        cut_off: 2 days\n", "exactly one of"),
-        (LAB + "    late: [{grace: 1 day}, {grace: 2 days}]\n", "`grace` stands here twice"),
+        (LAB + "    late: [{grace: 1 day}, {grace: 2 days}]\n", "`grace` is repeated"),
         (LAB + "    late:\n      - grce: 1 day\n", "did you mean `grace`"),
         (LAB + "    late: never\n", "late"),
         (
@@ -168,7 +168,7 @@ LAB = HEAD + "labs:\n  tiled:\n"
         (LAB + "    counts: worst\n", "'best' or 'last'"),
         (HEAD + "labs:\n  Tiled Matmul: {}\n", "labs"),
         ("timezone: Mars\nlabs:\n  a: {points: -1}\n", "`UTC`; more mistakes on line 1, 3"),
-        ("name: c\nlabs:\n\ta: {}\n", "3:1: not valid YAML: a tab stands where only spaces may"),
+        ("name: c\nlabs:\n\ta: {}\n", "3:1: not valid YAML: a tab where only spaces are allowed"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told(tmp_path: Path, text: str, told: str) -> None:

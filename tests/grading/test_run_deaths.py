@@ -65,7 +65,7 @@ def test_the_rest_is_the_machines(
     reason: FailureReason, own: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def died(*_: object, **__: object) -> None:
-        raise SandboxFailure(reason, "it died", own=own)
+        raise SandboxFailure(reason, "it died", caused_by_child=own)
 
     monkeypatch.setattr("grader.grading.run.run_sandboxed", died)
     with pytest.raises(MachineFault, match=f"process died: {reason}"):

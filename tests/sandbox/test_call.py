@@ -168,7 +168,7 @@ def test_a_dead_child_is_an_answer(
 
 
 @pytest.mark.parametrize(
-    ("name", "limits", "own"),
+    ("name", "limits", "caused_by_child"),
     [
         ("sleep", Limits(wall=0.3, cpu=1), True),
         ("sleep", Limits(wall=0.3, cpu=0.2), False),  # who computes would have ended before
@@ -178,10 +178,10 @@ def test_a_dead_child_is_an_answer(
         ("segfault", SHORT, True),
     ],
 )
-def test_whose_doing_a_death_is(name: str, limits: Limits, own: bool) -> None:
+def test_whose_doing_a_death_is(name: str, limits: Limits, caused_by_child: bool) -> None:
     with pytest.raises(SandboxFailure) as caught:
         run_sandboxed(step(name), None, limits=limits)
-    assert caught.value.own is own
+    assert caught.value.caused_by_child is caused_by_child
 
 
 def test_the_reply_cannot_be_grown() -> None:

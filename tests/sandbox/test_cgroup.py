@@ -107,9 +107,9 @@ def test_a_group_that_cannot_be_entered_is_none(
 ) -> None:
     """Found by trying: a box that could not enter its group would not start, and be blamed."""
     monkeypatch.setattr("grader.sandbox.cgroup.find_delegated_group", lambda mounts, own: tmp_path)
-    monkeypatch.setattr(ControlGroup, "entering", lambda self, command: ["/bin/false"])
+    monkeypatch.setattr(ControlGroup, "enter_command", lambda self, command: ["/bin/false"])
     assert "can be entered" in str(parent_group.__wrapped__())
-    assert "no group can be made" in str(_check_enterable(tmp_path / "none"))
+    assert "no group can be created" in str(_check_enterable(tmp_path / "none"))
 
 
 def test_a_group_that_can_be_entered() -> None:
@@ -120,8 +120,8 @@ def test_a_group_that_can_be_entered() -> None:
 @pytest.mark.parametrize(("events", "starved"), [("oom_kill 0", False), ("oom_kill 2", True)])
 def test_want_of_memory_is_told(tmp_path: Path, events: str, starved: bool) -> None:
     (tmp_path / "memory.events").write_text(f"low 0\noom 3\n{events}\n")
-    assert ControlGroup(tmp_path).starved() is starved
-    assert ControlGroup(tmp_path / "none").starved() is False
+    assert ControlGroup(tmp_path).ran_out_of_memory() is starved
+    assert ControlGroup(tmp_path / "none").ran_out_of_memory() is False
 
 
 def mounted() -> Path | None:
@@ -135,13 +135,16 @@ def mounted() -> Path | None:
 
 
 def test_a_whole_tree_is_in_its_group_and_ends_with_it() -> None:
-    """Where no group can be made at all, what is asked is that boxes stand without."""
+    """Where no group can be created at all, what is asked is that boxes stand without."""
     parent = mounted()
     if parent is None:
         assert isinstance(parent_group(), str)
         return
     family = ["/bin/sh", "-c", "setsid sleep 60 & setsid sleep 60 & wait"]
-    with control_group(parent, 0, 20) as made, subprocess.Popen(made.entering(family)) as process:
+    with (
+        control_group(parent, 0, 20) as made,
+        subprocess.Popen(made.enter_command(family)) as process,
+    ):
         listed = made.folder / "cgroup.procs"
         while len(listed.read_text().split()) < 3:
             assert process.poll() is None

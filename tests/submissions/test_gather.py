@@ -55,7 +55,7 @@ class Layout:
     found: Mapping[str, bytes | str]
     notes: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
-    who: Mapping[str, str] = field(default_factory=dict)
+    full_names: Mapping[str, str] = field(default_factory=dict)
 
 
 CASES = {
@@ -74,7 +74,7 @@ CASES = {
             "fi.cu": A,
             "fi/fi.cu": B,
         },
-        {"ann": A, "bo": B, "cy": C, "fi": "a folder `fi/`: which is meant"},
+        {"ann": A, "bo": B, "cy": C, "fi": "a folder `fi/` of the same student"},
         ("notes.txt", "cy/: taken", "di/: left out", "ed/: left out"),
         ("ann",),
     ),
@@ -99,8 +99,8 @@ CASES = {
             "bo": B,
             "cy": C,
             "di": "2 .cu files",
-            "ed": "no .cu file was handed in",
-            "fi": "no .cu file was handed in among 1 file\n",
+            "ed": "no .cu file was submitted",
+            "fi": "no .cu file was submitted among 1 file\n",
         },
         ("readme.md",),
         ("ann", "bo"),
@@ -140,7 +140,7 @@ CASES = {
             "Bo_1002_assignsubmission_file_x.cu": B,
         },
         {"1001": A, "1002": B},
-        who={"1001": "Ann Lee"},
+        full_names={"1001": "Ann Lee"},
     ),
     "gradescope": Layout(
         "gradescope",
@@ -173,7 +173,7 @@ def test_whose_each_is(name: str, kind: str, tmp_path: Path) -> None:
     layout = CASES[name]
     gathered = find_submissions(made(kind, tmp_path, layout.files), LAB)
     assert gathered.layout == layout.name
-    got = {one.student: one for one in gathered.found}
+    got = {one.student: one for one in gathered.submissions}
     assert list(got) == sorted(layout.found)
     for student, due in layout.found.items():
         if isinstance(due, bytes):
@@ -183,14 +183,14 @@ def test_whose_each_is(name: str, kind: str, tmp_path: Path) -> None:
                 got[student].read()
     with_sheet = {s for s, one in got.items() if one.answers() is not None}
     assert with_sheet == set(layout.sheets)
-    assert {s: got[s].who for s in layout.who} == dict(layout.who)
+    assert {s: got[s].full_name for s in layout.full_names} == dict(layout.full_names)
     assert len(gathered.notes) == len(layout.notes)
     for note, word in zip(sorted(gathered.notes), sorted(layout.notes), strict=True):
         assert word in note
 
 
 def test_gradescope_tells_when(tmp_path: Path) -> None:
-    found = find_submissions(folder(tmp_path / "g", CASES["gradescope"].files), LAB).found
+    found = find_submissions(folder(tmp_path / "g", CASES["gradescope"].files), LAB).submissions
     assert {one.student: one.received for one in found} == {
         "0100": datetime(2027, 3, 28, 21, 59, 30, 500000, tzinfo=UTC),
         "C7": datetime(2027, 3, 29, 6, 0, tzinfo=UTC),
@@ -199,27 +199,29 @@ def test_gradescope_tells_when(tmp_path: Path) -> None:
 
 
 def test_canvas_tells_late_and_no_time(tmp_path: Path) -> None:
-    found = find_submissions(folder(tmp_path / "c", CASES["canvas"].files), LAB).found
+    found = find_submissions(folder(tmp_path / "c", CASES["canvas"].files), LAB).submissions
     assert [one.student for one in found if one.late] == ["4712"]
     assert {one.received for one in found} == {None}
 
 
 def test_one_student_alone_is_not_a_wrapper(tmp_path: Path) -> None:
     files = {"ann/tiled-matmul.cu": A, "ann/scratch.cu": B}
-    (one,) = find_submissions(folder(tmp_path / "class", files), LAB).found
+    (one,) = find_submissions(folder(tmp_path / "class", files), LAB).submissions
     assert (one.student, one.read()) == ("ann", A)
 
 
 def test_a_decomposed_name_is_the_same_student(tmp_path: Path) -> None:
     name = unicodedata.normalize("NFD", "Zoë")
-    (one,) = find_submissions(folder(tmp_path / "class", {f"{name}.cu": A}), LAB).found
+    (one,) = find_submissions(folder(tmp_path / "class", {f"{name}.cu": A}), LAB).submissions
     assert one.student == "Zoë"
 
 
 def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     folder(tmp_path / "class", {"ok.cu": B})
     (tmp_path / "class" / "caf\udce9.cu").write_bytes(A)
-    found = {one.student: one.read() for one in find_submissions(tmp_path / "class", LAB).found}
+    found = {
+        one.student: one.read() for one in find_submissions(tmp_path / "class", LAB).submissions
+    }
     assert found == {"caf\\xe9": A, "ok": B}
 
 
@@ -230,7 +232,7 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
 def test_a_name_is_one_line(mark: str, said: str, kind: str, tmp_path: Path) -> None:
     files = {f"bo{mark}1 of 1.cu": A, f"no{mark}tes.txt": b""}
     gathered = find_submissions(made(kind, tmp_path, files), LAB)
-    assert [one.student for one in gathered.found] == [f"bo{said}1 of 1"]
+    assert [one.student for one in gathered.submissions] == [f"bo{said}1 of 1"]
     assert gathered.notes[0].startswith(f"no{said}tes.txt: left out")
 
 

@@ -34,7 +34,7 @@ from tests.batch.place import HONEST, LAB, SECRET, archive, check_refused, kerne
 def test_a_name_that_leads_out(name: str, tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"honest.cu": HONEST, name: SECRET})
     gathered = find_submissions(path, LAB)
-    assert {one.student: one.read() for one in gathered.found} == {"honest": HONEST}
+    assert {one.student: one.read() for one in gathered.submissions} == {"honest": HONEST}
     (note,) = gathered.notes
     assert "left out, its name" in note
     assert sorted(p.name for p in tmp_path.iterdir()) == ["class.zip"]
@@ -68,14 +68,14 @@ def test_two_members_of_one_name(tmp_path: Path) -> None:
 
 def test_names_that_differ_in_case_are_two_students(tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"Eve.cu": kernel(1), "eve.cu": kernel(2)})
-    found = {one.student: one.read() for one in find_submissions(path, LAB).found}
+    found = {one.student: one.read() for one in find_submissions(path, LAB).submissions}
     assert found == {"Eve": kernel(1), "eve": kernel(2)}
 
 
 def test_a_bomb_is_read_no_further_than_a_submission_may_be_long(tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"honest.cu": HONEST, "eve.cu": bytes(200 << 20)})
     assert path.stat().st_size < 1 << 20
-    found = {one.student: one for one in find_submissions(path, LAB).found}
+    found = {one.student: one for one in find_submissions(path, LAB).submissions}
     began = time.process_time()
     assert len(found["eve"].read()) == MAX_BYTES + 1
     assert time.process_time() - began < 1
@@ -86,7 +86,7 @@ def test_a_hundred_thousand_members(tmp_path: Path) -> None:
     files: dict[str, bytes | None] = {f"eve/{number}.cu": b"" for number in range(100_000)}
     path = archive(tmp_path / "class.zip", {"honest/x.cu": HONEST, **files})
     began = time.process_time()
-    found = {one.student: one for one in find_submissions(path, LAB).found}
+    found = {one.student: one for one in find_submissions(path, LAB).submissions}
     with pytest.raises(StudentFault, match="100000 .cu files"):
         found["eve"].read()
     assert found["honest"].read() == HONEST
@@ -119,14 +119,14 @@ def _strange_method(data: bytearray) -> None:
     [
         (_encrypted, LabFault, "encrypted"),
         (_damaged, MachineFault, "damaged"),
-        (_strange_method, LabFault, "packed in a way"),
+        (_strange_method, LabFault, "method that is not supported"),
     ],
 )
 def test_a_member_that_cannot_be_read(
     change: Callable[[bytearray], None], kind: type[Fault], what: str, tmp_path: Path
 ) -> None:
     path = archive(tmp_path / "class.zip", {"eve.cu": kernel(1) * 50, "honest.cu": HONEST})
-    found = {one.student: one for one in find_submissions(broken(path, change), LAB).found}
+    found = {one.student: one for one in find_submissions(broken(path, change), LAB).submissions}
     with pytest.raises(kind, match=what) as raised:
         found["eve"].read()
     assert raised.value.fix

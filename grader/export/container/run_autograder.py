@@ -92,7 +92,7 @@ def read_configuration(source: Path) -> Configuration:
 def grade_folder(order: Configuration, folder: Path) -> Grade:
     """The grade of what was submitted, on all cases; tried again where this machine fails."""
     lab = order.lab
-    answers = AnswerSheet(found=False)
+    answers = AnswerSheet(exists=False)
     try:
         file = find_submission(folder, lab.name)
         answers = read_answer_sheet(_answers_folder(file, folder))

@@ -1,6 +1,11 @@
-"""How a course's files may lie in a folder or zip: one file a layout, found by its name.
+"""Layouts of a class's files: one module for each, found by its presence in this folder.
 
-A layout has `RANK`, its place in the order in which they are asked, `OF_A_SITE`,
-whether a course's site names the files, `fits(listing)`, whether they are named as its own
-are, and `arrange(listing, lab)`, which says whose they are.
+A layout takes a Listing and returns a LayoutResult: which file is whose. Its module defines
+
+    RANK                   its place in the order in which layouts are tried, lowest first
+    OF_A_SITE              whether a course site generates the file names
+    fits(listing)          whether the names follow this layout
+    arrange(listing, lab)  the submission of each student
+
+It imports `gather`, `listing` and what they may import.
 """

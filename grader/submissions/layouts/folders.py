@@ -1,4 +1,4 @@
-"""A folder a student: `alice/`, with one .cu file in it, however deep."""
+"""One folder per student: `alice/`, with one .cu file in it at any depth."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ OF_A_SITE = False
 
 
 def fits(listing: Listing) -> bool:
-    """Whether there are folders at all: this layout is asked last."""
+    """Return whether there are folders at all; this layout is tried last."""
     return bool(listing.folders)
 
 
 def arrange(listing: Listing, lab: str) -> LayoutResult:
-    """One student a folder, called as the folder is."""
-    found = tuple(
+    """Return one submission per folder; the student has the folder's name."""
+    submissions = tuple(
         choose_submission(name, files, lab) for name, files in files_by_folder(listing).items()
     )
-    stray = [m for m in listing.members if len(m.parts) == 1]
-    return LayoutResult(found, tuple(f"{m.name}: left out, it lies in no folder" for m in stray))
+    stray = [m for m in listing.files if len(m.parts) == 1]
+    return LayoutResult(
+        submissions, tuple(f"{m.name}: left out, it is not in a folder" for m in stray)
+    )

@@ -1,8 +1,7 @@
-"""Gradescope's "Export submissions": a folder `submission_<number>` each, and
-`submission_metadata.yml` that says whose it is and when it came.
+"""Gradescope's "Export submissions": one folder `submission_<number>` per submission.
 
-That file also holds every earlier result, and may be large: only the lines about the submitters
-and the time are parsed.
+`submission_metadata.yml` says whose each is and when it was submitted. That file also has every
+earlier result and can be large: only the lines about the submitters and the time are parsed.
 """
 
 from __future__ import annotations
@@ -34,49 +33,55 @@ _WANTED = (":submitters", ":created_at")
 
 
 def fits(listing: Listing) -> bool:
-    """Whether the metadata lie at the top."""
-    return any(m.parts == (METADATA,) for m in listing.members)
+    """Return whether the metadata file is at the top."""
+    return any(m.parts == (METADATA,) for m in listing.files)
 
 
 def arrange(listing: Listing, lab: str) -> LayoutResult:
-    """One submission a student; a group's counts for each of its members."""
-    file = next(m for m in listing.members if m.parts == (METADATA,))
-    told = _metadata(file.bytes(MAX_BYTES))
+    """Return one submission per student; a group's submission counts for each of its students."""
+    file = next(m for m in listing.files if m.parts == (METADATA,))
+    metadata = _metadata(file.bytes(MAX_BYTES))
     folders = files_by_folder(listing)
-    found: list[StudentSubmission] = []
-    unknown = sorted(folders.keys() - told)
-    notes = [f"{name}: left out, {METADATA} does not tell whose it is" for name in unknown]
-    for name, facts in told.items():
+    submissions: list[StudentSubmission] = []
+    unknown = sorted(folders.keys() - metadata)
+    notes = [f"{name}: left out, {METADATA} does not say whose it is" for name in unknown]
+    for name, facts in metadata.items():
         received = _time(facts.get(":created_at"))
-        for student, who, email in _submitters(name, facts.get(":submitters")):
-            found.append(
+        for student, full_name, email in _submitters(name, facts.get(":submitters")):
+            submissions.append(
                 choose_submission(
-                    student, folders.get(name, []), lab, received=received, who=who, email=email
+                    student,
+                    folders.get(name, []),
+                    lab,
+                    received=received,
+                    full_name=full_name,
+                    email=email,
                 )
             )
-    return LayoutResult(tuple(found), tuple(notes))
+    return LayoutResult(tuple(submissions), tuple(notes))
 
 
 def _metadata(data: bytes) -> Mapping[str, Mapping[str, Any]]:
-    text = "\n".join(_kept(data.decode("utf-8", "replace").splitlines()))
+    text = "\n".join(_relevant_lines(data.decode("utf-8", "replace").splitlines()))
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         value = yaml.load(text, Loader=loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _foreign(str(error).splitlines()[0]) from None
+        raise _malformed(str(error).splitlines()[0]) from None
     if not isinstance(value, dict):
-        raise _foreign("it names no submission")
+        raise _malformed("it has no submissions")
     return {str(name): facts for name, facts in value.items() if isinstance(facts, dict)}
 
 
-def _foreign(why: str) -> LabFault:
-    fix = "export the submissions again, or name a folder with a folder a student"
-    return LabFault(f"not what Gradescope writes: {why}", where=METADATA, fix=fix)
+def _malformed(why: str) -> LabFault:
+    fix = "export the submissions again, or name a folder with one folder for each student"
+    return LabFault(f"this is not a metadata file of Gradescope: {why}", where=METADATA, fix=fix)
 
 
-def _kept(lines: list[str]) -> Iterator[str]:
-    """The lines of each submission's name and of the keys that are wanted, with what belongs to
-    them: whatever is indented further, and list items at the key's own depth.
+def _relevant_lines(lines: list[str]) -> Iterator[str]:
+    """Yield the lines with a submission's name, and those of the wanted keys with their values.
+
+    A value's lines are indented further than its key, or are list items at the key's own depth.
     """
     wanted = False
     for line in lines:
@@ -92,13 +97,19 @@ def _kept(lines: list[str]) -> Iterator[str]:
 
 
 def _submitters(name: str, listed: Any) -> Iterator[tuple[str, str, str]]:
-    """Identifier, name and e-mail of each; without an identifier of the school's, the e-mail is
-    one, and without both the submission's own name.
+    """Yield the identifier, name and e-mail address of each submitter.
+
+    The identifier is the school's; without one the e-mail address, and without both the
+    submission's own name.
     """
     for one in listed if isinstance(listed, list) else []:
         if isinstance(one, dict):
-            who, sid, email = (str(one.get(key) or "") for key in (":name", ":sid", ":email"))
-            yield printable_name(sid or email or name), printable_name(who), printable_name(email)
+            full_name, sid, email = (str(one.get(key) or "") for key in (":name", ":sid", ":email"))
+            yield (
+                printable_name(sid or email or name),
+                printable_name(full_name),
+                printable_name(email),
+            )
 
 
 def _time(value: Any) -> datetime | None:
