@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     """What a command printed, and the code it exited with."""
 
     code: int
@@ -27,7 +27,7 @@ def grader(
     env: dict[str, str] | None = None,
     unset: Sequence[str] = (),
     timeout: float = 60,
-) -> Said:
+) -> CommandResult:
     """Run `grader WORDS` without a terminal; a command that hangs fails the test."""
     variables = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CI", *unset)}
     variables["PYTHONPATH"] = str(ROOT)
@@ -40,7 +40,7 @@ def grader(
         text=True,
         timeout=timeout,
     )
-    return Said(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def descendants(standing: Set[int] = frozenset()) -> set[int]:

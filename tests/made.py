@@ -1,4 +1,4 @@
-"""Small values made by hand for the tests of pure functions: a lab, cases, traces, grades."""
+"""Builders of small values for tests of pure functions: a lab, cases, traces, grades."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def a_program(**more: Any) -> Program:
 
 
 def right_answer(case: Case) -> np.ndarray:
-    """Distinct numbers, none of them zero, so that every pattern is told from every other."""
+    """Return distinct nonzero numbers, so that every wrong pattern is distinguishable."""
     m, n = case.dims["m"], case.dims["n"]
     return (np.arange(m * n, dtype=np.float64).reshape(m, n) * 3 + 5) % 251 + 1
 
@@ -73,7 +73,7 @@ def a_run(
     block: tuple[int, int, int] = (16, 16, 1),
     **trace: Any,
 ) -> CaseRun:
-    """A case that ran; its output is right unless `actual` says otherwise."""
+    """Return a case that ran; its output is correct unless `actual` is given."""
     right = right_answer(case)
     expected = Expected(right, np.full(right.shape, bound))
     a = Array("A", (case.dims["m"], case.dims["k"]), "float32")
@@ -139,4 +139,4 @@ def a_grade(*checks: Result, cases: Sequence[CaseResult] = (), **more: Any) -> G
 
 
 def a_result(name: str, status: str, points: float = 0, most: float = 15, **more: Any) -> Result:
-    return Result(name, status, points, most, more.pop("summary", f"{name} seen"), **more)  # type: ignore[arg-type]
+    return Result(name, status, points, most, more.pop("summary", f"{name} evaluated"), **more)  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""Hostile submissions of the lab tiled-matmul, each with the verdict that it must get."""
+"""Hostile submissions of the lab tiled-matmul, each with its expected verdict."""

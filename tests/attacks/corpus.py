@@ -1,9 +1,9 @@
-"""Runs attacks as a class would be graded, two at a time, and looks what each left behind.
+"""Grade attacks like a class, two at a time, and record what each leaves behind.
 
-Each runs in one of two worker processes, which hold what an attack would look for: a course with
-its answers, its gradebook and a neighbour's file, a home folder and an environment, all with a
-canary in them. A worker runs one attack at a time and adopts every orphan, so whatever is left is
-that attack's.
+Each runs in one of two worker processes, which have what an attack would look for: a course with
+its solutions, its gradebook and a neighbor's file, a home folder and an environment, all with a
+canary in them. A worker runs one attack at a time and adopts every orphan, so whatever remains
+belongs to that attack.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from grader.grading import pipeline as grading
 from grader.labs.reading import load_lab
 from grader.reports.text import grade_report, render
 from grader.submissions.files import parse_submission, read_submission
-from tests.attacks.traces import adopt_orphans, left, traces
+from tests.attacks.traces import adopt_orphans, record_traces, remaining_traces
 
 CANARY = "canary-7f3a91"
 CASES = ("one-tile", "whole-numbers")
@@ -34,37 +34,35 @@ LIMIT = 1.0
 """Seconds a launch may take."""
 
 LONGEST = COMPILE_SECONDS + 2 * len(CASES) * LIMIT
-"""Seconds that an attempt may take: each case runs twice, once with the compiler's optimiser."""
+"""Seconds that an attempt may take: each case runs twice, once with the compiler's optimizer."""
 
 LAB = Path(__file__).parents[2] / "labs" / "tiled-matmul"
 SOLUTION = Path(__file__).parents[2] / "solutions" / "tiled-matmul" / "tiled-matmul.cu"
 
 
-def crowding() -> float:
-    """How much longer things take now, at least 1: processes have to wait for a core here."""
+def load_factor() -> float:
+    """Return how much longer things take now, at least 1: processes wait for a core."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-def longest() -> float:
-    """Seconds that an attempt may take now: its limits and two, on a busy machine more."""
-    return (LONGEST + 2) * crowding()
+def allowed_seconds() -> float:
+    """Return the seconds that an attempt may take now: its limits and two, more under load."""
+    return (LONGEST + 2) * load_factor()
 
 
 @dataclass(frozen=True)
-class Told:
-    """What came of an attack: the grade as JSON and as text, how long it took and may have taken,
-    and what is left of it.
-    """
+class AttackResult:
+    """The result of an attack: the grade as JSON and as text, its time and limit, what remains."""
 
     grade: str
     text: str
     seconds: float
-    longest: float
-    left: tuple[str, ...]
+    allowed_seconds: float
+    remaining_traces: tuple[str, ...]
 
     @property
     def checks(self) -> Mapping[str, tuple[str, frozenset[str]]]:
-        """Each check's status and the kinds of its findings."""
+        """The status of each check and the kinds of its findings."""
         return {
             check["name"]: (check["status"], frozenset(f["kind"] for f in check["findings"]))
             for check in json.loads(self.grade)["checks"]
@@ -72,17 +70,17 @@ class Told:
 
     @property
     def verdicts(self) -> object:
-        """The grade without what differs from run to run."""
+        """The grade without the values that differ between runs."""
         grade = json.loads(self.grade)
         return {key: grade[key] for key in ("score", "judged_max", "status", "checks", "cases")}
 
 
 class Corpus:
-    """Attacks under way; `folder` is for the course that they would break into."""
+    """Running attacks; `folder` is for the course that they attack."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._futures: dict[str, Future[Told]] = {}
+        self._futures: dict[str, Future[AttackResult]] = {}
 
     def __enter__(self) -> Corpus:
         return self
@@ -94,30 +92,32 @@ class Corpus:
     @cached_property
     def _pool(self) -> ProcessPoolExecutor:
         context = get_context("spawn")
-        return ProcessPoolExecutor(2, context, initializer=_settle, initargs=(str(self._folder),))
+        return ProcessPoolExecutor(
+            2, context, initializer=_set_up_worker, initargs=(str(self._folder),)
+        )
 
     def add(self, key: str, name: str, data: bytes | Path) -> None:
-        """Grade these bytes, or this file, under that name when a worker is free."""
-        self._futures[key] = self._pool.submit(_attack, name, data)
+        """Grade bytes or a file under that name as soon as a worker is free."""
+        self._futures[key] = self._pool.submit(_run_attack, name, data)
 
     @property
     def keys(self) -> tuple[str, ...]:
         return tuple(self._futures)
 
-    def told(self, key: str) -> Told:
-        """What came of it, when it has ended."""
+    def result(self, key: str) -> AttackResult:
+        """Wait for the result of an attack."""
         return self._futures[key].result()
 
 
-def _settle(folder: str) -> None:
-    """Plant the canaries, and make this process a class's grader whose home they are."""
+def _set_up_worker(folder: str) -> None:
+    """Create a course with canaries, and make this process its grader."""
     course = Path(folder) / f"course-{os.getpid()}"
     lab = course / "labs" / "tiled-matmul"
     shutil.copytree(LAB, lab)
     (lab / "reference.py").write_text(
         f"# {CANARY}\n" + (LAB / "reference.py").read_text() + f'\nSECRET = "{CANARY}"\n'
     )
-    for name in ("solutions/tiled-matmul/tiled-matmul.cu", "submissions/neighbour.cu",
+    for name in ("solutions/tiled-matmul/tiled-matmul.cu", "submissions/neighbor.cu",
                  "course.db", "course.yaml", "home/.netrc", "home/.profile"):  # fmt: skip
         (course / name).parent.mkdir(parents=True, exist_ok=True)
         (course / name).write_text(f"// {CANARY}\n")
@@ -130,30 +130,31 @@ def _settle(folder: str) -> None:
         }
     )
     os.chdir(course / "submissions")
-    _hurry_the_compiler()
+    _shorten_compiler_limit()
     adopt_orphans()
-    _timed_grade("first.cu", SOLUTION)  # what is loaded and remembered once stays
+    _timed_grade("first.cu", SOLUTION)  # modules and caches that stay
 
 
-def _hurry_the_compiler() -> None:
-    """A compiler that does not end has no verdict in 20 s either. Its limit is in processor time:
-    two attacks at once on a busy machine wait for each other.
+def _shorten_compiler_limit() -> None:
+    """Shorten the compiler's limit: a compiler that does not end has no verdict in 20 s either.
+
+    The limit is in processor time, because two attacks on a busy machine wait for each other.
     """
     short = replace(LIMITS, cpu=COMPILE_SECONDS)
     grading.compile_source = partial(compile_source, limits=short)
 
 
-def _attack(name: str, data: bytes | Path) -> Told:
+def _run_attack(name: str, data: bytes | Path) -> AttackResult:
     course = Path.cwd().parent
     places = tuple(course / folder for folder in ("labs", "submissions", "home", "solutions"))
-    before = traces(*places)
+    before = record_traces(*places)
     grade, text, seconds = _timed_grade(name, data)
-    stayed = left(before, *places)
-    return Told(grade, text, seconds, longest(), tuple(stayed))
+    remains = remaining_traces(before, *places)
+    return AttackResult(grade, text, seconds, allowed_seconds(), tuple(remains))
 
 
 def _timed_grade(name: str, data: bytes | Path) -> tuple[str, str, float]:
-    """The grade of a submission as JSON, as a report, and how long it took."""
+    """Return the grade of a submission as JSON and as a report, and its seconds."""
     lab = load_lab("tiled-matmul")
     lab = replace(lab, cases=tuple(case for case in lab.cases if case.name in CASES))
     started = time.monotonic()

@@ -1,6 +1,6 @@
-"""A submission that writes its own verdict: no report believes it, and none is disturbed by it.
+"""Submissions that print their own verdict do not change any report or export.
 
-The same grade goes through every report and export there is; a new one is tried by being there.
+The same grade goes through every report and every export; new exports are included automatically.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from grader.reports.classes import class_table
 from grader.reports.page.row import ReportRow
 from grader.reports.page.write import student_page
 from grader.reports.text import grade_report, render
-from tests.attacks.test_attacks import FORGERY, harmless
-from tests.attacks.verdict import judged, name_of
+from tests.attacks.test_attacks import FORGERY, is_harmless
+from tests.attacks.verdict import grade_file, name_of
 from tests.command import grader
 
 FORGED = "\x1b[2J\x1b]0;owned\x07PASS 100/100\u202e\r<script>alert(1)</script>"
@@ -41,7 +41,7 @@ NAMES = (
 
 @cache
 def graded(path: Path) -> Grade:
-    return judged(path, "sim", limit=1.0, names=("one-tile",))
+    return grade_file(path, "sim", limit=1.0, names=("one-tile",))
 
 
 @pytest.fixture(params=FORGERY, ids=name_of)
@@ -51,7 +51,7 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 
 class Page(HTMLParser):
-    """The elements and attributes that a browser would see."""
+    """The elements and attributes of a page, as a browser parses them."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -65,22 +65,22 @@ class Page(HTMLParser):
         self.active += [k for k, v in wanted if k.startswith("on") or "javascript:" in v.lower()]
 
 
-def test_nothing_is_won(path: Path) -> None:
+def test_forged_verdict_earns_no_points(path: Path) -> None:
     assert graded(path).score.points < graded(path).score.judged_max
     assert json.loads(json.dumps(graded(path).to_json()))["score"] == graded(path).score.points
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_the_text_reports_are_text(path: Path, name: str) -> None:
+def test_text_reports_have_no_control_characters(path: Path, name: str) -> None:
     grade = replace(graded(path), file=name, student=name)
-    assert harmless(render(grade_report(grade)))
-    assert harmless(render(class_table([grade, grade])))
+    assert is_harmless(render(grade_report(grade)))
+    assert is_harmless(render(class_table([grade, grade])))
     assert "\x1b" not in json.dumps(grade.to_json())
 
 
 @pytest.mark.parametrize("for_students", [True, False])
-def test_the_page_has_only_our_elements(path: Path, for_students: bool) -> None:
-    """Ours, without any of the student's text, are the measure."""
+def test_page_has_only_the_graders_elements(path: Path, for_students: bool) -> None:
+    """A page without any text of the student is the reference."""
     grade = replace(graded(path), file=FORGED, student=FORGED)
     row = ReportRow(FORGED, grade, path.read_text(), late=FORGED, override=FORGED)
     text = student_page(row, for_students=for_students).decode()
@@ -93,8 +93,8 @@ def test_the_page_has_only_our_elements(path: Path, for_students: bool) -> None:
 
 
 @pytest.mark.parametrize("name", format_names())
-def test_every_export_stays_what_it_is(path: Path, name: str) -> None:
-    """Its structure is read back, and no cell of it is a formula."""
+def test_export_keeps_its_structure(path: Path, name: str) -> None:
+    """Its structure can be parsed, and no cell is a formula."""
     chosen = find_format(name)
     grade = replace(graded(path), student=FORGED)
     student = Student(id='=cmd|"x"', name=FORGED, email="@x@y.z", sis_id="+1", login="-1")
@@ -118,15 +118,17 @@ def cells(text: str) -> list[str]:
     return [cell for row in csv.reader(StringIO(text, newline="")) for cell in row]
 
 
-def test_what_a_kernel_prints_is_shown_as_such(tmp_path: Path) -> None:
-    """In the terminal as text, in JSON as a string: the verdict stays ours."""
+def test_kernel_output_is_labeled_and_escaped(tmp_path: Path) -> None:
+    """It is escaped text in the terminal and a string in JSON; the verdict does not change."""
     array = {"out": {"dtype": "float32", "shape": [4]}}
     args = [array, array, array, {"value": 1, "dtype": "int32"}]
     launch = {"kernel": "matmul", "grid": [1], "block": [1], "args": args}
     (tmp_path / "launch.yaml").write_text(json.dumps(launch))
     source = next(path for path in FORGERY if path.stem == "printed_grade")
-    said = grader("run", str(source), str(tmp_path / "launch.yaml"))
-    assert "printed by the kernel:" in said.out and "\\x1b[2J" in said.out
-    assert harmless(said.out)
-    told = json.loads(grader("run", str(source), str(tmp_path / "launch.yaml"), "--json", "-").out)
-    assert "score" not in told and told["verdict"] in ("clean", "findings")
+    done = grader("run", str(source), str(tmp_path / "launch.yaml"))
+    assert "printed by the kernel:" in done.out and "\\x1b[2J" in done.out
+    assert is_harmless(done.out)
+    report = json.loads(
+        grader("run", str(source), str(tmp_path / "launch.yaml"), "--json", "-").out
+    )
+    assert "score" not in report and report["verdict"] in ("clean", "findings")

@@ -1,7 +1,7 @@
-"""A child that was taken over: what it can do to this machine, and that nothing of it stays.
+"""What a compromised child can do to this machine, and that nothing of it remains.
 
-Every case is told within its limit and two seconds, on a busy machine more. Where it harms nobody,
-a control shows what the same child does with the box off.
+Every case ends within its limit and two seconds, more under load. Where it is harmless, a control
+shows what the same child does without the sandbox.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
-from tests.attacks.corpus import crowding
-from tests.attacks.traces import Traces, adopt_orphans, left, traces
+from tests.attacks.corpus import load_factor
+from tests.attacks.traces import Traces, adopt_orphans, record_traces, remaining_traces
 
 STEPS = Path(__file__).parents[1] / "sandbox"
 ROOT = Path(__file__).parents[2]
@@ -37,14 +37,14 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_stays(steps: None) -> Iterator[Traces]:
-    """Whatever a test of this file does to a box, nothing of it is left."""
-    run_sandboxed("hostile_steps:powers", None)  # what is loaded once stays loaded
+    """Check that no test of this file leaves anything behind."""
+    run_sandboxed("hostile_steps:powers", None)  # modules that stay loaded
     adopt_orphans()
-    before = traces()
+    before = record_traces()
     yield before
-    stayed = left(before)
+    remaining = remaining_traces(before)
     adopt_orphans(False)
-    assert stayed == []
+    assert remaining == []
 
 
 def step(name: str) -> str:
@@ -53,22 +53,22 @@ def step(name: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A hostile step and what must come of it: a value, or a death's reason."""
+    """A hostile step and its expected result: a value, or the reason of the failure."""
 
     step: str
     request: Any = None
     value: Any = None
-    death: str = ""
+    failure: str = ""
     limits: Limits = QUICK
 
 
 ROWS = [
-    Row("fork_bomb", death="timeout", limits=BOMB),
+    Row("fork_bomb", failure="timeout", limits=BOMB),
     Row("daemon", "warpgrade-daemon", value="started"),
-    Row("closes_everything", death="crash"),
+    Row("closes_everything", failure="crash"),
     Row("closes_its_errors", value="quiet"),
-    Row("seals_the_reply", death="protocol"),
-    Row("floods_its_errors", death="crash"),
+    Row("seals_the_reply", failure="protocol"),
+    Row("floods_its_errors", failure="crash"),
     Row("keeps_memory", value=True),
     Row("fills", "/", value=[0, "EROFS"]),
     Row("fills", "/dev", value=[0, "EROFS"]),
@@ -79,40 +79,40 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.step} {row.request or ''}".strip())
-def test_a_child_that_was_taken_over(row: Row) -> None:
+def test_compromised_child_is_contained(row: Row) -> None:
     started = time.monotonic()
-    if row.death:
+    if row.failure:
         with pytest.raises(SandboxFailure) as caught:
             run_sandboxed(step(row.step), row.request, limits=row.limits, confine=True)
-        assert caught.value.reason == row.death
+        assert caught.value.reason == row.failure
     else:
         got = run_sandboxed(step(row.step), row.request, limits=row.limits, confine=True).value
         if row.step == "fills" and row.value[0]:  # the table of contents takes some of it
             assert 0.9 * row.value[0] < got[0] <= row.value[0] and got[1] == row.value[1]
         else:
             assert got in (row.value, [0, "EACCES"] if row.value == [0, "EROFS"] else row.value)
-    assert time.monotonic() - started < row.limits.wall + 2 * crowding()
+    assert time.monotonic() - started < row.limits.wall + 2 * load_factor()
 
 
-def test_threads_are_bounded() -> None:
+def test_number_of_threads_is_limited() -> None:
     assert (
         run_sandboxed(step("thread_bomb"), 500, limits=QUICK, confine=True).value <= QUICK.processes
     )
     assert run_sandboxed(step("thread_bomb"), 10, limits=QUICK, confine=True).value == 10
 
 
-def test_it_has_no_powers() -> None:
-    told = run_sandboxed(step("powers"), None, confine=True).value
-    assert told["capabilities"] == [0, 0, 0]
-    assert told["no_new_privileges"] == "1"
-    assert told["umask"] == 0o077
-    assert told["core"] == [0, 0]
-    assert told["open_files"] == [256, 256]
-    assert told["folder"] == "/tmp"
+def test_child_has_no_privileges() -> None:
+    result = run_sandboxed(step("powers"), None, confine=True).value
+    assert result["capabilities"] == [0, 0, 0]
+    assert result["no_new_privileges"] == "1"
+    assert result["umask"] == 0o077
+    assert result["core"] == [0, 0]
+    assert result["open_files"] == [256, 256]
+    assert result["folder"] == "/tmp"
 
 
-def test_it_holds_no_descriptor_of_ours(tmp_path: Path) -> None:
-    """Beside null devices: the reply and what is kept of its errors."""
+def test_child_has_no_descriptor_of_the_grader(tmp_path: Path) -> None:
+    """Apart from null devices it has the reply and the buffer of its standard error."""
     with open(tmp_path / "gradebook", "w") as file, socket.socket() as ours:
         os.set_inheritable(file.fileno(), True)
         os.set_inheritable(ours.fileno(), True)
@@ -121,26 +121,26 @@ def test_it_holds_no_descriptor_of_ours(tmp_path: Path) -> None:
     assert len(held) == 4
 
 
-def test_it_may_not_do_what_only_root_may() -> None:
-    told = run_sandboxed(step("tries"), None, confine=True).value
-    assert set(told.values()) <= {"EPERM", "EACCES", "EINVAL"}, told
+def test_privileged_calls_fail() -> None:
+    result = run_sandboxed(step("tries"), None, confine=True).value
+    assert set(result.values()) <= {"EPERM", "EACCES", "EINVAL"}, result
 
 
-def test_it_signals_nobody_outside() -> None:
-    """No control: with the box off it would end everything that this user has."""
+def test_child_cannot_signal_processes_outside() -> None:
+    """There is no control: without the sandbox it would end all processes of this user."""
     with subprocess.Popen(["sleep", "60"]) as bystander:
         try:
-            told = run_sandboxed(
+            result = run_sandboxed(
                 step("kills_all_that_it_can"), None, limits=BOMB, confine=True
             ).value
-            assert len(told) == 6
+            assert len(result) == 6
         except SandboxFailure as death:
             assert death.reason in ("memory", "crash", "timeout")
         assert bystander.poll() is None
         bystander.kill()
 
 
-def test_no_socket_of_the_machine_answers() -> None:
+def test_sockets_of_the_machine_are_unreachable() -> None:
     name = f"warpgrade-attack-{os.getpid()}"
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
         unix.bind("\0" + name)
@@ -154,7 +154,7 @@ def test_no_socket_of_the_machine_answers() -> None:
         ]
 
 
-def test_neighbours_do_not_see_each_other() -> None:
+def test_concurrent_children_do_not_see_each_other() -> None:
     with ThreadPoolExecutor() as pool:
         other = pool.submit(run_sandboxed, step("leaves_a_note"), 1.5, confine=True)
         time.sleep(0.7)
@@ -164,19 +164,19 @@ def test_neighbours_do_not_see_each_other() -> None:
     assert seen == {"notes": [], "others": 0}
 
 
-def test_a_daemon_survives_with_the_box_off() -> None:
-    """The control: without a sandbox it is not in our group, and has to be looked for."""
+def test_daemon_survives_without_the_sandbox() -> None:
+    """The control: without a sandbox it has left our group and must be searched for."""
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
     assert run_sandboxed(step("daemon"), mark, confine=False).value == "started"
     deadline = time.monotonic() + 5
     while not (alive := marked(mark)) and time.monotonic() < deadline:
-        time.sleep(0.01)  # until it is the program that it becomes
+        time.sleep(0.01)  # until it has executed its program
     assert alive
     for pid in alive:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_a_command_of_the_system_finds_nothing_of_ours(tmp_path: Path) -> None:
+def test_system_command_cannot_read_the_graders_files(tmp_path: Path) -> None:
     secret = tmp_path / "gradebook.db"
     secret.write_text("the canary sings")
     command = ["/bin/sh", "-c", f"cat {secret} /etc/shadow /proc/[0-9]*/environ 2>/dev/null"]
@@ -195,7 +195,7 @@ run_sandboxed("sandboxed_steps:family", {{"mark": {mark!r}, "wait": True, "detac
 
 
 def killed_after(seconds: float, mark: str, *, confine: bool) -> None:
-    """A caller of a box that is killed so long after it called."""
+    """Start a caller of a sandboxed step and kill it after so many seconds."""
     text = CALLER.format(root=str(ROOT), steps=str(STEPS), mark=mark, confine=confine)
     command = [sys.executable, "-c", text]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as caller:
@@ -206,12 +206,12 @@ def killed_after(seconds: float, mark: str, *, confine: bool) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.03, 0.06, 0.1, 0.2, 1.0])
-def test_a_killed_caller_takes_its_box_along(seconds: float) -> None:
-    """At any moment: before the sandbox is tied to it, while it is built, when it runs."""
+def test_child_ends_when_its_caller_is_killed(seconds: float) -> None:
+    """At any time: before the sandbox is tied to the caller, while it starts, and while it runs."""
     killed_after(seconds, f"warpgrade-mark-{time.monotonic_ns()}", confine=True)
 
 
-def test_children_outlive_a_killed_caller_with_the_box_off() -> None:
+def test_descendants_outlive_a_killed_caller_without_the_sandbox() -> None:
     """The control: the child is tied to its caller, its own children are not."""
     mark = f"warpgrade-mark-{time.monotonic_ns()}"
     killed_after(2.0, mark, confine=False)
@@ -221,18 +221,18 @@ def test_children_outlive_a_killed_caller_with_the_box_off() -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def test_a_clock_that_is_set_changes_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits are by the clock that nobody can set."""
+def test_setting_the_clock_changes_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits use the monotonic clock, which cannot be set."""
     steps_back = iter(range(10**9, 0, -(10**6)))
     monkeypatch.setattr(time, "time", lambda: float(next(steps_back)))
     started = time.monotonic()
     with pytest.raises(SandboxFailure, match="timeout"):
         run_sandboxed("sandboxed_steps:sleep", None, limits=Limits(wall=0.5))
-    assert 0.5 <= time.monotonic() - started < 0.5 + 2 * crowding()
+    assert 0.5 <= time.monotonic() - started < 0.5 + 2 * load_factor()
 
 
 def marked(mark: str) -> list[int]:
-    """This machine's processes whose command line carries the mark."""
+    """Return the processes of this machine whose command line contains the mark."""
     return [
         int(name)
         for name in os.listdir("/proc")
@@ -243,5 +243,5 @@ def marked(mark: str) -> list[int]:
 def command_of(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-    except OSError:  # it ended while we looked
+    except OSError:  # it ended meanwhile
         return ""

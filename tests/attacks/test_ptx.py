@@ -1,5 +1,6 @@
-"""What no student can write, because an assembler stands before it: PTX made to break the
-simulator, and launches that no device would take. Each gets a finding, in time; none a crash.
+"""Hostile PTX and launches beyond every limit get a finding in time and never crash the simulator.
+
+Students cannot submit PTX that the assembler refuses; the simulator must withstand it all the same.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.grading.run import run_all
 from grader.launch import Array, Launch, Scalar, Trace
-from tests.attacks.corpus import longest
+from tests.attacks.corpus import allowed_seconds
 
 ROWS: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("ptx.yaml").read_text(encoding="utf-8")
@@ -34,8 +35,9 @@ def honest() -> Program:
 
 
 def hostile(row: dict[str, Any]) -> Program:
-    """The honest program with the row's body. `@` before a letter repeats that letter, or the
-    letters up to the next comma, as often as the row says.
+    """Return the honest program with the row's body.
+
+    `@` before a piece repeats that piece as often as the row says.
     """
     head, start, _ = honest().ptx.partition(".visible .entry k(")
     body = row["body"]
@@ -52,13 +54,13 @@ def run(program: Program, grid: tuple[int, int, int], block: tuple[int, int, int
     launch = Launch("k", grid, block, (x, Scalar("n", 1, "int32")))
     started = time.monotonic()
     (trace,) = run_all(program, [launch], limit=1.0, threads=1)
-    assert time.monotonic() - started < longest()
+    assert time.monotonic() - started < allowed_seconds()
     return trace
 
 
 @pytest.fixture(scope="module")
 def traces() -> Iterator[Callable[[str], Trace]]:
-    """The rows' traces; two of them are made while one is looked at."""
+    """Return the trace of a row; the next one is computed meanwhile."""
     with ThreadPoolExecutor(2) as pool:
 
         @cache
@@ -77,7 +79,7 @@ def traces() -> Iterator[Callable[[str], Trace]]:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_hostile_ptx(name: str, traces: Callable[[str], Trace]) -> None:
+def test_hostile_ptx_gets_its_finding(name: str, traces: Callable[[str], Trace]) -> None:
     row, trace = ROWS[name], traces(name)
     kinds = {finding.kind for finding in trace.errors}
     assert kinds == (set() if row.get("clean") else {row["finds"]})
@@ -98,6 +100,8 @@ LAUNCHES = [
 
 
 @pytest.mark.parametrize(("grid", "block"), LAUNCHES, ids=str)
-def test_a_launch_too_large(grid: tuple[int, int, int], block: tuple[int, int, int]) -> None:
+def test_launch_beyond_the_limits_fails(
+    grid: tuple[int, int, int], block: tuple[int, int, int]
+) -> None:
     trace = run(honest(), grid, block)
     assert {finding.kind for finding in trace.errors} == {"launch-failure"} and not trace.ended

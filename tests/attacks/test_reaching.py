@@ -1,8 +1,7 @@
-"""The compiler asked for files of this machine: the box has none of them, whatever is written.
+"""The compiler cannot read files of this machine, whatever the source includes.
 
-A submission that says such a thing is refused before the compiler sees it (tests/compile); here
-the compiler is asked itself, as if that refusal had a hole. With the box off it prints the
-canary: that is the control.
+Such a submission is refused before it is compiled (tests/compile); these tests run the compiler
+itself, as if that check had a gap. Without the sandbox it prints the canary: that is the control.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ INCLUDE = Path(__file__).parents[2] / "grader" / "compile" / "include"
 
 @dataclass(frozen=True)
 class Row:
-    """A source with @ where the canary's path goes; `leaks`: with the box off it is printed."""
+    """A source with @ for the canary's path; `leaks`: the canary is printed without the sandbox."""
 
     source: str
     leaks: bool = True
@@ -56,7 +55,7 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def canary() -> Iterator[Path]:
-    """A file that anybody on this machine could read, as an answer is."""
+    """A file that every user of this machine can read."""
     folder = Path(tempfile.mkdtemp(prefix="warpgrade-test-"))
     folder.chmod(0o755)
     (folder / "reference.h").write_text(f"{CANARY} sings;\n")
@@ -65,7 +64,7 @@ def canary() -> Iterator[Path]:
 
 
 def compiled(source: str, *, confine: bool) -> str:
-    """All that the compiler says and makes of a source."""
+    """Return everything that the compiler prints and generates for a source."""
     place = installation()
     options = ["-lineinfo", "-arch=sm_90", f"-I{INCLUDE}"]
     request = {
@@ -83,7 +82,7 @@ def compiled(source: str, *, confine: bool) -> str:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_no_file_of_the_machine_is_reached(name: str, canary: Path) -> None:
+def test_compiler_cannot_read_files_of_the_machine(name: str, canary: Path) -> None:
     source = ROWS[name].source.replace("@", str(canary))
     assert CANARY not in compiled(source, confine=True)
     if ROWS[name].leaks:
@@ -96,29 +95,29 @@ OWN = f"/proc/{os.getpid()}/environ"
 @pytest.mark.parametrize(
     "place", ["/proc/self/environ", "/proc/1/environ", pytest.param(OWN, id="ours")]
 )
-def test_no_environment_is_reached(place: str) -> None:
-    """Those inside, where their user may read them, have nothing of ours."""
+def test_compiler_cannot_read_an_environment(place: str) -> None:
+    """Those inside the sandbox have none of the grader's variables."""
     ours = {row.partition("=")[0] for row in Path(OWN).read_text().split("\0")}
     ours -= {"", "LANG", "PWD", *sandbox_environment()}
     assert ours
-    said = compiled(f'#include "{place}"\n', confine=True)
-    assert "error" in said
-    assert not [name for name in ours if f"{name}=" in said]
+    output = compiled(f'#include "{place}"\n', confine=True)
+    assert "error" in output
+    assert not [name for name in ours if f"{name}=" in output]
 
 
-def test_the_environment_is_printed_with_the_box_off() -> None:
-    """The control."""
+def test_compiler_prints_the_environment_without_the_sandbox() -> None:
+    """The control of the test above."""
     first = Path(OWN).read_text().partition("=")[0]
     assert f"{first}=" in compiled(f'#include "{OWN}"\n', confine=False)
 
 
 @pytest.mark.parametrize("fd", [3, 5, 6])
-def test_what_the_child_was_asked_is_not_reached(fd: int) -> None:
-    """The request has the nonce that an answer must carry."""
-    said = compiled(f'#include "/proc/self/fd/{fd}"\n', confine=True)
-    assert "nonce" not in said and "cannot open source file" in said
+def test_compiler_cannot_read_the_request(fd: int) -> None:
+    """The request has the nonce that a reply must carry."""
+    output = compiled(f'#include "/proc/self/fd/{fd}"\n', confine=True)
+    assert "nonce" not in output and "cannot open source file" in output
 
 
-def test_the_reply_is_not_reached() -> None:
-    """Nothing is in it yet; a compiler that reads its zeros to their end has no verdict either."""
+def test_compiler_cannot_read_the_reply() -> None:
+    """It is still empty; a compiler that reads its zeros to the end has no result either."""
     assert "nonce" not in compiled('#include "/proc/self/fd/4"\n', confine=True)

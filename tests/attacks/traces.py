@@ -1,7 +1,7 @@
-"""What an attack could leave behind, looked for: processes, files, descriptors, shared memory.
+"""Search for what an attack could leave behind: processes, files, descriptors, shared memory.
 
-A process that becomes a subreaper is given every orphan of its descendants, so none of them can
-leave the tree that is looked at, whatever it forks and whichever session it starts.
+The kernel gives a subreaper every orphan of its descendants, so none of them can leave the process
+tree that is searched, whatever it forks and whichever session it starts.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ _PATIENCE = 2.0  # seconds: the kernel's kill is asynchronous
 
 @dataclass(frozen=True)
 class Traces:
-    """What there is: our descendants' process ids, files by path where anybody may write, our open
-    descriptors by kind, System V memory by id, and control groups that boxes made.
+    """What exists at one time.
+
+    Our descendants' process ids, files in folders that every user may write to, our open
+    descriptors by kind, System V memory by id, and control groups of sandboxed children.
     """
 
     processes: frozenset[int]
@@ -38,16 +40,18 @@ class Traces:
 
 
 def adopt_orphans(adopt: bool = True) -> None:
-    """Have the kernel give us our descendants' orphans."""
+    """Become a subreaper, or stop being one."""
     if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0):
         raise OSError("no subreaper")
 
 
-def traces(*folders: Path, standing: Set[int] = frozenset()) -> Traces:
-    """What there is now; `folders` (a cache, a course) are listed whole. Processes that came from
-    those of `standing` are left out.
+def record_traces(*folders: Path, standing: Set[int] = frozenset()) -> Traces:
+    """Record what exists now.
+
+    All files of `folders` (a cache, a course) are included. Descendants of the processes `standing`
+    are left out.
     """
-    gc.collect()  # a reply's arrays hold their memory's descriptor while they live
+    gc.collect()  # arrays of a reply keep the descriptor of their memory
     return Traces(
         frozenset(descendants(standing)),
         frozenset(_files(folders)),
@@ -57,17 +61,17 @@ def traces(*folders: Path, standing: Set[int] = frozenset()) -> Traces:
     )
 
 
-def left(before: Traces, *folders: Path) -> list[str]:
-    """What is there now that was not before, in words; nothing when all has gone in 2 s."""
+def remaining_traces(before: Traces, *folders: Path) -> list[str]:
+    """Describe what did not exist before; empty when all of it is gone in 2 s."""
     deadline = time.monotonic() + _PATIENCE
-    while found := _beyond(before, traces(*folders, standing=before.processes)):
+    while remaining := _added(before, record_traces(*folders, standing=before.processes)):
         if time.monotonic() > deadline:
-            return found
+            return remaining
         time.sleep(0.02)
     return []
 
 
-def _beyond(before: Traces, now: Traces) -> list[str]:
+def _added(before: Traces, now: Traces) -> list[str]:
     more = {kind: now.descriptors[kind] - before.descriptors[kind] for kind in now.descriptors}
     return [
         *(f"process {_command(pid)}" for pid in now.processes - before.processes),
@@ -79,15 +83,17 @@ def _beyond(before: Traces, now: Traces) -> list[str]:
 
 
 def _segments() -> set[str]:
-    """System V memory of a box's user, by key and id."""
+    """Return the System V memory of unprivileged users by key and id."""
     rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
     users = _idle_users()
     return {" ".join(row[:2]) for row in rows if int(row[7]) in users}
 
 
 def _idle_users() -> set[int]:
-    """The users of boxes that have ended. Another grader's box may be at work on this machine, and
-    whoever has a box holds the name of its user: see grader/sandbox/user.py.
+    """Return the unprivileged users that no running child has.
+
+    Another grader on this machine may use some; it holds the names of its users, see
+    grader/sandbox/user.py.
     """
     names = Path("/proc/net/unix").read_text().split()
     held = {name for name in names if name.startswith("@warpgrade-user-")}
@@ -101,15 +107,15 @@ def _command(pid: int) -> str:
 
 
 def _files(folders: tuple[Path, ...]) -> set[str]:
-    """Everything in `folders`, and what a box's user owns, or has our name, where all may write."""
-    found = {str(path) for folder in folders for path in folder.rglob("*")}
+    """Return all files in `folders`, and those of attacks where every user may write."""
+    files = {str(path) for folder in folders for path in folder.rglob("*")}
     users = _idle_users()
     for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/lock"):
         for path in Path(folder).glob("*"):
             with suppress(OSError):
                 if path.lstat().st_uid in users or "attack" in path.name:
-                    found.add(str(path))
-    return found
+                    files.add(str(path))
+    return files
 
 
 def _descriptors() -> Counter[str]:

@@ -1,10 +1,10 @@
-"""What an attack's file says of itself, held against the grade that it got.
+"""The expected verdicts in an attack's file, compared with the grade that it got.
 
-    // verdict: CHECK STATUS [KIND]    the check's status, and a kind of finding that it must have
-    // verdict: all pass               every check that was judged
-    // verdict on gpu: ...             what the simulator alone does not see
+    // verdict: CHECK STATUS [KIND]    the check's status, and the kind of one of its findings
+    // verdict: all pass               the status of every check that was evaluated
+    // verdict on gpu: ...             what the simulator alone does not detect
 
-The lines below say what is tried. All of them are submissions of the lab tiled-matmul.
+The lines below describe the attack. All of them are submissions of the lab tiled-matmul.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _LINE = re.compile(r"^// verdict( on gpu)?: (\w+) (\w+)(?: ([\w-]+))?$", re.M)
 
 
 @dataclass(frozen=True)
-class Due:
-    """What one check must say; `kind` is empty where any finding will do."""
+class ExpectedVerdict:
+    """The expected status of one check; an empty `kind` accepts any finding."""
 
     check: str
     status: str
     kind: str
 
 
-def due(path: Path, on: Literal["sim", "gpu"] = "sim") -> list[Due]:
-    """The verdicts that the file says it must get on a backend."""
-    found = _LINE.findall(path.read_text())
-    assert found, f"{path} has no verdict"
-    return [Due(*words) for gpu_only, *words in found if on == "gpu" or not gpu_only]
+def expected_verdicts(path: Path, on: Literal["sim", "gpu"] = "sim") -> list[ExpectedVerdict]:
+    """Return the verdicts that the file expects on a backend."""
+    matches = _LINE.findall(path.read_text())
+    assert matches, f"{path} has no verdict"
+    return [ExpectedVerdict(*words) for gpu_only, *words in matches if on == "gpu" or not gpu_only]
 
 
-def judged(
+def grade_file(
     path: Path, on: Literal["sim", "gpu"], *, limit: float = 2.0, names: Collection[str] = ()
 ) -> Grade:
-    """The file's grade on all cases of its lab, or on those of the names given."""
+    """Return the file's grade on all cases of its lab, or on the named ones."""
     lab = load_lab(LAB)
     lab = replace(lab, cases=tuple(c for c in lab.cases if not names or c.name in names))
     try:
@@ -59,10 +59,10 @@ def judged(
     return grade(lab, submission, on=on, visibility="all", threads=2, limit=limit)
 
 
-def broken(verdicts: Iterable[Due], got: Grade, *, without: str = "") -> Iterator[str]:
-    """Each verdict that the grade does not hold, in words; those of the check `without` are not
-    looked at.
-    """
+def unmet_verdicts(
+    verdicts: Iterable[ExpectedVerdict], got: Grade, *, without: str = ""
+) -> Iterator[str]:
+    """Describe each expected verdict that the grade does not have, except those of `without`."""
     checks = {check.name: check for check in got.checks}
     if got.score.status != "graded" and not without:
         yield "the grade is incomplete: " + "; ".join(
@@ -76,10 +76,10 @@ def broken(verdicts: Iterable[Due], got: Grade, *, without: str = "") -> Iterato
                 if c.status not in (one.status, "unjudged") and c.name != without
             )
         elif one.check != without:
-            seen = checks[one.check]
-            kinds = sorted({finding.kind for finding in seen.findings})
-            if seen.status != one.status or (one.kind and one.kind not in kinds):
-                yield f"{one.check} is {seen.status} with {kinds or 'nothing'}: {seen.summary}"
+            check = checks[one.check]
+            kinds = sorted({finding.kind for finding in check.findings})
+            if check.status != one.status or (one.kind and one.kind not in kinds):
+                yield f"{one.check} is {check.status} with {kinds or 'nothing'}: {check.summary}"
 
 
 def name_of(path: Path) -> str:

@@ -22,7 +22,7 @@ from grader.cli.app import run
 from grader.gradebook.book import open_gradebook
 from grader.sandbox import call as box
 from tests.batch.place import archive
-from tests.command import ROOT, Said, descendants, grader
+from tests.command import ROOT, CommandResult, descendants, grader
 
 LAB = "vector-add"
 ANSWERS = ROOT / "solutions" / LAB
@@ -41,12 +41,12 @@ def place(tmp_path: Path) -> Path:
     return folder
 
 
-def batch(place: Path, *words: str | Path) -> Said:
+def batch(place: Path, *words: str | Path) -> CommandResult:
     """The command without a terminal; in this process, where nothing has to be loaded again."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = run(["batch", LAB, str(place), "--on", "sim", *map(str, words)])
-    return Said(code, out.getvalue(), err.getvalue())
+    return CommandResult(code, out.getvalue(), err.getvalue())
 
 
 def grades(file: Path) -> dict[str, Any]:

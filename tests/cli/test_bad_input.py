@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.command import ROOT, Said, descendants, grader
+from tests.command import ROOT, CommandResult, descendants, grader
 
 LAB = "vector-add"
 SOLUTION = (ROOT / "solutions" / LAB / f"{LAB}.cu").read_text()
@@ -193,7 +193,7 @@ def test_bad_input(tmp_path: Path, row: Row) -> None:
     assert gone(standing), "processes were left behind"
 
 
-def assert_tidy(said: Said) -> None:
+def assert_tidy(said: CommandResult) -> None:
     """No traceback, nothing from inside, one fault said once."""
     printed = f"{said.out}{said.err}"
     for inside in ("Traceback", 'File "', "grader/", "site-packages", "\x1b"):

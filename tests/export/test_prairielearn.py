@@ -57,7 +57,7 @@ def test_a_share_and_its_tests() -> None:
     assert told.score == pytest.approx(70 / 85)
     assert [t.name for t in told.tests] == ["compile", "output", "sync", "memory"]
     assert told.tests[1].description == "Every case gives the right result, to the last element."
-    assert told.tests[2].message == "sync seen" and "race:" in told.tests[2].output
+    assert told.tests[2].message == "sync evaluated" and "race:" in told.tests[2].output
 
 
 def test_a_failure_of_the_machine_is_not_gradable() -> None:

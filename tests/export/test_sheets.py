@@ -128,7 +128,9 @@ def test_moodle_has_identifier_grade_and_feedback() -> None:
     assert table[0] == ["Email address", "Tiled", "Tiled (feedback)"]
     assert table[1][:2] == ["ada@u.edu", "63.00"]
     said = html.unescape(table[1][2])
-    assert said.startswith("late by 2 h: -10 %; main finding: race; output 40 of 40: output seen")
+    assert said.startswith(
+        "late by 2 h: -10 %; main finding: race; output 40 of 40: output evaluated"
+    )
 
 
 def test_moodle_by_id_number() -> None:

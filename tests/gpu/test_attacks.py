@@ -10,7 +10,14 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.grading.run import run_all
-from tests.attacks.verdict import LAUNCH, SPEED, broken, due, judged, name_of
+from tests.attacks.verdict import (
+    LAUNCH,
+    SPEED,
+    expected_verdicts,
+    grade_file,
+    name_of,
+    unmet_verdicts,
+)
 from tests.gpu.test_backend import launch, source
 
 pytestmark = pytest.mark.gpu
@@ -25,22 +32,22 @@ LIMIT = 2.0
 def test_an_attack_and_an_honest_one_after_it(path: Path, row: Any) -> None:
     """Tests share the GPU here, so that the honest one's speed is looked at in the next test."""
     started = time.perf_counter()
-    got = judged(path, "gpu", names=SOME)
+    got = grade_file(path, "gpu", names=SOME)
     took = time.perf_counter() - started
-    wrong = list(broken(due(path, "gpu"), got))
+    wrong = list(unmet_verdicts(expected_verdicts(path, "gpu"), got))
     row(f"{', '.join(f'{c.name} {c.status}' for c in got.checks if c.max_points)} in {took:.1f} s")
-    after = judged(HONEST, "gpu", names=FEW)
+    after = grade_file(HONEST, "gpu", names=FEW)
     assert wrong == []
-    assert list(broken(due(HONEST), after, without="speed")) == []
+    assert list(unmet_verdicts(expected_verdicts(HONEST), after, without="speed")) == []
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("name", ["illegal_access", "endless_when_timed"])
 def test_an_honest_one_gets_everything_after(name: str, row: Any) -> None:
-    judged(next(path for path in LAUNCH if path.stem == name), "gpu", names=FEW)
-    after = judged(HONEST, "gpu")
+    grade_file(next(path for path in LAUNCH if path.stem == name), "gpu", names=FEW)
+    after = grade_file(HONEST, "gpu")
     row(f"{after.score.points:g} of {after.score.judged_max:g} points")
-    assert list(broken(due(HONEST), after)) == []
+    assert list(unmet_verdicts(expected_verdicts(HONEST), after)) == []
     assert after.score.points == after.score.max_score
 
 

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from grader.cli.app import run as run_command
 from grader.gradebook.book import open_gradebook
-from tests.command import Said, grader
+from tests.command import CommandResult, grader
 from tests.gradebook.made import a_course, a_grade
 
 LAB = "tiled"
@@ -68,17 +68,17 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copied
 
 
-Command = Callable[..., Said]
+Command = Callable[..., CommandResult]
 
 
 @pytest.fixture
 def book_command(capsys: pytest.CaptureFixture[str]) -> Command:
     """`grader gradebook WORDS` in this process."""
 
-    def run(*words: str) -> Said:
+    def run(*words: str) -> CommandResult:
         changes = words[0] in ("roster", "override", "recompute")
         code = run_command(["gradebook", *words, *(["--author", "me"] if changes else [])])
-        return Said(code, *capsys.readouterr())
+        return CommandResult(code, *capsys.readouterr())
 
     return run
 

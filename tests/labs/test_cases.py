@@ -1,4 +1,4 @@
-"""A lab's case made into a launch: geometry, inputs by seed, global variables, derived dims."""
+"""A prepared case: geometry, inputs by seed, global variables, derived dims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.launch import Array, Scalar
 from tests.scalelab import REFERENCE, SPEC, write_lab
 
 
-def test_prepare_makes_the_launch(tmp_path: Path) -> None:
+def test_prepared_case_has_the_launch_and_expected_output(tmp_path: Path) -> None:
     lab = load_lab("scale", write_lab(tmp_path))
     prepared = prepare_case(lab, lab.cases[0], b"seed")
     launch = prepared.launch
@@ -29,7 +29,7 @@ def test_prepare_makes_the_launch(tmp_path: Path) -> None:
     assert np.array_equal(prepared.expected[1].value, 2.0 * x.data)
 
 
-def test_global_variables_are_drawn_with_the_inputs(tmp_path: Path) -> None:
+def test_global_variables_come_from_the_inputs(tmp_path: Path) -> None:
     spec = SPEC.replace("launch:\n", "globals:\n  mask: {dtype: float32, shape: [3]}\nlaunch:\n", 1)
     reference = REFERENCE.replace('{"x":', '{"mask": np.ones(3, np.float32), "x":')
     lab = load_lab("scale", write_lab(tmp_path, spec, reference))
@@ -47,7 +47,7 @@ GLOBALS = [
 
 
 @pytest.mark.parametrize(("line", "reference", "what"), GLOBALS)
-def test_broken_globals(tmp_path: Path, line: str, reference: str, what: str) -> None:
+def test_wrong_global_is_a_fault(tmp_path: Path, line: str, reference: str, what: str) -> None:
     spec = SPEC.replace("launch:\n", f"globals:\n  {line}\nlaunch:\n", 1)
     roots = write_lab(tmp_path, spec, reference)
     with pytest.raises(LabFault) as raised:
@@ -89,7 +89,7 @@ def test_derived_dims_come_from_the_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("answer", "right"), [(31, False), (32, True), (64, True), (65, False)])
-def test_an_answer_outside_its_range_is_a_problem(tmp_path: Path, answer: int, right: bool) -> None:
+def test_answer_outside_its_range_is_reported(tmp_path: Path, answer: int, right: bool) -> None:
     (derivation,) = load_lab("scale", write_lab(tmp_path)).derivations
     problem = derivation.problem(answer)
     if right:

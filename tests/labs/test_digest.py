@@ -1,4 +1,4 @@
-"""A lab's digest changes with what grades depend on, and with nothing else."""
+"""A lab's digest changes with the files that grades depend on, and with no others."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def lab(tmp_path: Path) -> Lab:
     return replace(held, folder=folder)
 
 
-def test_it_does_not_depend_on_where_the_lab_lies(lab: Lab) -> None:
+def test_digest_does_not_depend_on_the_path(lab: Lab) -> None:
     assert lab_digest(lab) == lab_digest(load_lab("coalescing"))
 
 
 @pytest.mark.parametrize(
     "name", ["lab.yaml", "reference.py", "baseline.cu", "thresholds.yaml", "quiz/new.cu", "data.py"]
 )
-def test_it_changes_with(name: str, lab: Lab) -> None:
+def test_digest_changes_with_a_graded_file(name: str, lab: Lab) -> None:
     before = lab_digest(lab)
     file = lab.folder / name
     file.write_bytes((file.read_bytes() if file.exists() else b"") + b"\n")
@@ -37,7 +37,7 @@ def test_it_changes_with(name: str, lab: Lab) -> None:
 @pytest.mark.parametrize(
     "name", ["coalescing.cu", "mine.cu", "answers.yaml", ".notes", "__pycache__/reference.pyc"]
 )
-def test_it_does_not_change_with(name: str, lab: Lab) -> None:
+def test_digest_ignores_the_students_files(name: str, lab: Lab) -> None:
     before = lab_digest(lab)
     file = lab.folder / name
     file.parent.mkdir(exist_ok=True)
@@ -45,7 +45,7 @@ def test_it_does_not_change_with(name: str, lab: Lab) -> None:
     assert lab_digest(lab) == before
 
 
-def test_a_byte_moved_from_one_file_to_the_next_is_seen(lab: Lab) -> None:
+def test_digest_changes_when_a_byte_moves_between_files(lab: Lab) -> None:
     (lab.folder / "a.py").write_bytes(b"12")
     (lab.folder / "b.py").write_bytes(b"3")
     before = lab_digest(lab)

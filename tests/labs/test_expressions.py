@@ -1,4 +1,4 @@
-"""Expressions of lab specs: what they are worth, and what they refuse."""
+"""Expressions of lab specs: their values, and what is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES)
-def test_value(text: str | int, value: float) -> None:
+def test_expression_has_its_value(text: str | int, value: float) -> None:
     assert evaluate_expression(text, DIMS) == value
 
 
@@ -71,7 +71,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "what", "fix"), REFUSED)
-def test_refused(text: str, what: str, fix: str) -> None:
+def test_invalid_expression_is_a_fault(text: str, what: str, fix: str) -> None:
     with pytest.raises(LabFault) as caught:
         evaluate_expression(text, DIMS)
     assert what in caught.value.what
@@ -87,13 +87,13 @@ def test_refused(text: str, what: str, fix: str) -> None:
         ("m - n", "is -4"),
     ],
 )
-def test_count_refused(text: str, what: str) -> None:
+def test_value_that_is_not_a_count_is_a_fault(text: str, what: str) -> None:
     with pytest.raises(LabFault) as caught:
         evaluate_integer(text, DIMS, least=1)
     assert what in caught.value.what
 
 
-def test_count() -> None:
+def test_count_is_a_whole_number() -> None:
     assert evaluate_integer("ceil_div(n, 16)", DIMS, least=1) == 3
     assert evaluate_integer("n - 41", DIMS) == 0
 
@@ -104,7 +104,7 @@ def test_ceil_div_covers_exactly(n: int, tile: int) -> None:
 
 
 @given(st.text(max_size=40))
-def test_any_text_gives_a_number_or_one_fault(text: str) -> None:
+def test_any_text_gives_a_number_or_a_fault(text: str) -> None:
     try:
         assert isinstance(evaluate_expression(text, DIMS), int | float)
     except LabFault as fault:

@@ -1,4 +1,4 @@
-"""The shipped labs' oracles: right answers pass in any order of summation, wrong ones do not."""
+"""The shipped labs' references: correct outputs pass in any order of summation, wrong ones fail."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_every_order_of_summation_is_accepted(lab: Lab, case: Case, multiply: Ke
 
 
 @pytest.mark.parametrize(("lab", "case"), PRODUCTS)
-def test_small_mistakes_are_not_accepted(lab: Lab, case: Case) -> None:
+def test_small_mistakes_are_rejected(lab: Lab, case: Case) -> None:
     _, (a, b), expected = ready(lab, case)
     last = a.shape[1] - 1
     assert not accepts(expected, in_order(a[:, :last], b[:last])), "the last product left out"
@@ -127,20 +127,20 @@ def test_whole_numbers_are_exact_and_need_float32(lab: Lab, case: Case) -> None:
         assert right.mean() < 0.75
 
 
-def test_there_are_whole_numbered_cases_in_every_lab() -> None:
+def test_every_float32_lab_has_a_case_with_whole_numbers() -> None:
     """In every lab that computes in float32; the others are exact in every case."""
     for name in list_labs():
         lab = load_lab(name)
         kinds = {(case.kind, case.visibility) for case in lab.cases}
-        due = {("random", "public"), ("random", "hidden")}
+        required = {("random", "public"), ("random", "hidden")}
         if any(a.dtype == "float32" for a in lab.arguments):
-            due.add(("integer", "public"))
+            required.add(("integer", "public"))
         else:
             assert not any(ready(lab, case)[2].bound.any() for case in lab.cases)
-        assert due <= kinds
+        assert required <= kinds
 
 
-def test_the_reference_value_is_the_exact_one() -> None:
+def test_expected_value_is_exact() -> None:
     lab = load_lab("boundary-matmul")
     case = next(c for c in lab.cases if c.name == "one-short-of-a-tile")
     _, (a, b), expected = ready(lab, case)
@@ -150,7 +150,7 @@ def test_the_reference_value_is_the_exact_one() -> None:
         assert abs(Fraction(float(expected.value[row, col])) - exact) < Fraction(1, 2**45)
 
 
-def test_vector_addition_is_one_rounding() -> None:
+def test_vector_addition_allows_one_rounding() -> None:
     lab = load_lab("vector-add")
     for case in lab.cases:
         _, (a, b), expected = ready(lab, case)
@@ -160,7 +160,7 @@ def test_vector_addition_is_one_rounding() -> None:
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_the_skeleton_is_the_solution_without_its_answer(name: str) -> None:
+def test_skeleton_is_the_solution_without_its_answer(name: str) -> None:
     lab = load_lab(name)
     assert lab.solution == SOLUTIONS / name / f"{name}.cu"
     skeleton = lab.skeleton.read_text()
@@ -170,14 +170,14 @@ def test_the_skeleton_is_the_solution_without_its_answer(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_wrong_twins_are_named_by_their_finding(name: str) -> None:
+def test_incorrect_variants_are_named_after_their_finding(name: str) -> None:
     solution = load_lab(name).solution.read_text()
-    twins = sorted((SOLUTIONS / name / "wrong").glob("*.cu"))
-    assert len(twins) >= 8
-    for twin in twins:
-        assert any(twin.stem.startswith(f"{kind}-") for kind in KINDS), twin.name
-        text = twin.read_text()
-        assert text.startswith("// "), f"{twin.name} says in its first line what is wrong"
+    variants = sorted((SOLUTIONS / name / "wrong").glob("*.cu"))
+    assert len(variants) >= 8
+    for variant in variants:
+        assert any(variant.stem.startswith(f"{kind}-") for kind in KINDS), variant.name
+        text = variant.read_text()
+        assert text.startswith("// "), f"{variant.name} must say in its first line what is wrong"
         assert text != solution
 
 
@@ -196,7 +196,7 @@ def test_every_lab_has_its_files_and_a_handout(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_the_checks_take_the_options_that_the_labs_give(name: str) -> None:
+def test_checks_accept_the_options_of_the_labs(name: str) -> None:
     lab = load_lab(name)
     checks = plan(lab)
     assert [(c.name, c.points) for c in checks] == [(c.name, c.points) for c in lab.checks]
@@ -213,7 +213,7 @@ def test_thresholds_are_expressions_over_every_case(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_every_file_has_the_signature_that_the_lab_asks_for(name: str) -> None:
+def test_every_file_has_the_required_signature(name: str) -> None:
     lab = load_lab(name)
     for kernel in lab.kernels:
         for file in (lab.skeleton, lab.solution):

@@ -1,4 +1,4 @@
-"""The ladder's rungs are right and clean, each on the simulator."""
+"""The rungs of the ladder are correct and clean on the simulator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from grader.launch import Array, Launch, Scalar, Trace
 from grader.submissions.files import read_submission
 
 FIRST_FULL = 4
-"""From this rung on the lab's every point that the simulator judges is earned."""
+"""The first rung that earns all points that the simulator evaluates."""
 
 RUNGS = rungs()
 WASTE = {"uncoalesced", "bank-conflict", "spill"}
@@ -57,35 +57,35 @@ def product(rung: Rung, source: str, sizes: tuple[int, int, int]) -> tuple[Trace
 
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
-def test_a_rung_is_right_and_clean_in_every_case(rung: Rung) -> None:
+def test_rung_is_correct_and_clean_in_every_case(rung: Rung) -> None:
     made = grade(load_lab("sgemm-ladder"), read_submission(rung.path), visibility="all")
     results = {result.name: result for result in made.checks}
-    due = {"compile", "output", "sync", "memory"}
+    expected = {"compile", "output", "sync", "memory"}
     if int(rung.name[0]) >= FIRST_FULL:
-        due |= {"traffic", "resources"}
-    assert {name: results[name].status for name in due} == dict.fromkeys(due, "pass")
+        expected |= {"traffic", "resources"}
+    assert {name: results[name].status for name in expected} == dict.fromkeys(expected, "pass")
     kinds = {finding.kind for result in made.checks for finding in result.findings}
     own = rung.path.parent.name == "rungs"
     assert not (own and int(rung.name[0]) >= FIRST_FULL and kinds & WASTE)
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_mistake_in_one_is_told(name: str) -> None:
+def test_mistake_in_a_rung_is_reported(name: str) -> None:
     rung = next(rung for rung in RUNGS if rung.name == name)
-    right, changed, due = BROKEN[name]
+    right, changed, expected = BROKEN[name]
     source = rung.path.read_text()
     assert right in source
     trace, same = product(rung, source.replace(right, changed), (TILE, TILE, 24))
     kinds = {finding.kind for finding in trace.errors}
-    assert due in kinds or (due == "wrong" and not kinds and not same), kinds
+    assert expected in kinds or (expected == "wrong" and not kinds and not same), kinds
 
 
-def test_the_rungs_are_in_order_and_the_solution_is_the_fifth() -> None:
+def test_rungs_are_in_order_and_the_solution_is_the_fifth() -> None:
     assert [int(rung.name[0]) for rung in RUNGS] == list(range(1, len(RUNGS) + 1))
     assert RUNGS[4].path == load_lab("sgemm-ladder").solution
 
 
-def test_the_table_has_each_rival_and_its_share(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_has_each_kernel_and_its_share(capsys: pytest.CaptureFixture[str]) -> None:
     announced(512, {"6-double-buffer": 30e12, CUBLAS: 40e12})
     rows = capsys.readouterr().out.splitlines()
     assert [row.split() for row in rows[1:]] == [
@@ -94,19 +94,19 @@ def test_the_table_has_each_rival_and_its_share(capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_the_handout_says_what_was_measured() -> None:
+def test_handout_has_the_measured_rates() -> None:
     held = read_measured()
     assert held is not None and set(held.rungs) == {CUBLAS, *(rung.name for rung in RUNGS)}
     page = (data_file().parent.parent / "sgemm-ladder.md").read_text(encoding="utf-8")
     rows = [re.split(r" *\| *", row)[1:5:3] for row in page.splitlines() if row.count("|") == 5]
-    told = {name.replace(" ", "-"): rate for name, rate in rows}
-    due = {name: f"{rates[-1] / 1e12:.1f}" for name, rates in held.rungs.items()}
-    assert {name: told.get(name) for name in due} == due
+    shown = {name.replace(" ", "-"): rate for name, rate in rows}
+    expected = {name: f"{rates[-1] / 1e12:.1f}" for name, rates in held.rungs.items()}
+    assert {name: shown.get(name) for name in expected} == expected
     assert held.rungs[RUNGS[-1].name][-1] >= TARGET * held.rungs[CUBLAS][-1]
 
 
 @pytest.mark.skipif(bool(devices()), reason="this machine has a GPU")
-def test_without_a_gpu_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_gpu_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--quick", "--to", str(tmp_path / "ladder.json")]) == 3
     assert "no NVIDIA GPU" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

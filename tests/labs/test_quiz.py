@@ -1,4 +1,4 @@
-"""The questions of labs: what they say, how answers are worked out, what an author is told."""
+"""The questions of labs: their texts, their correct answers, and what authors get reported."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ RACE = KERNEL.replace("if (i < n) y[i]", "y[0]")
 
 
 def made(root: Path, quiz: Mapping[str, Any], **files: str) -> Path:
-    """A course with the lab `scale`, this quiz, and these kernels beside its lab.yaml; the folder
-    of its solution, which has one that works."""
+    """Write a course with the lab `scale`, this quiz and these kernels.
+
+    Returns the folder of its solution, which has a correct kernel.
+    """
     write_lab(root, SPEC + yaml.safe_dump({"quiz": quiz}, sort_keys=False))
     for name, text in files.items():
         (root / "labs" / "scale" / f"{name}.cu").write_text(text)
@@ -81,7 +83,7 @@ ANSWERS: list[tuple[dict[str, Any], object]] = [
 
 
 @pytest.mark.parametrize(("question", "right"), ANSWERS)
-def test_answers_are_worked_out(tmp_path: Path, question: dict[str, Any], right: object) -> None:
+def test_correct_answer_is_computed(tmp_path: Path, question: dict[str, Any], right: object) -> None:
     made(tmp_path, {"q": {"text": "?", **question}}, k=KERNEL, race=RACE)
     assert quiz_key(load(tmp_path), RunOptions(threads=1)) == {"q": right}
 
@@ -116,13 +118,13 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("question", "said"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES]
+    ("question", "message"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES]
 )
-def test_an_author_is_told(tmp_path: Path, question: dict[str, Any], said: str) -> None:
+def test_mistake_in_a_question_is_reported_with_line_and_key(tmp_path: Path, question: dict[str, Any], message: str) -> None:
     made(tmp_path, {"q": {"text": "?", **question}})
     with pytest.raises(LabFault) as caught:
         load(tmp_path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "lab.yaml:" in caught.value.where and "quiz.q" in caught.value.where
 
 
@@ -138,8 +140,8 @@ RUNS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("run", "said"), [row[1:] for row in RUNS], ids=[row[0] for row in RUNS])
-def test_a_run_that_gives_no_number(tmp_path: Path, run: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("run", "message"), [row[1:] for row in RUNS], ids=[row[0] for row in RUNS])
+def test_probe_without_a_number_is_a_fault(tmp_path: Path, run: dict[str, Any], message: str) -> None:
     files = {"k": KERNEL, "broken": "int", "other": KERNEL.replace("scale", "scales"),
              "wild": KERNEL.replace("if (i < n) ", "")}  # fmt: skip
     made(
@@ -147,7 +149,7 @@ def test_a_run_that_gives_no_number(tmp_path: Path, run: dict[str, Any], said: s
     )
     with pytest.raises(LabFault) as caught:
         quiz_key(load(tmp_path), RunOptions(threads=1))
-    assert said in caught.value.what
+    assert message in caught.value.what
     assert caught.value.where.endswith("quiz.q.given.v")
 
 
@@ -163,17 +165,17 @@ SHEETS: list[tuple[dict[str, Any], str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("question", "sheet", "found"), SHEETS)
-def test_the_gate(tmp_path: Path, question: dict[str, Any], sheet: str, found: list[str]) -> None:
+def test_gate_reports_wrong_answers_and_loose_questions(tmp_path: Path, question: dict[str, Any], sheet: str, found: list[str]) -> None:
     solutions = made(tmp_path, {"q": {"text": "?", **question}})
     if sheet:
         (solutions / ANSWERS_FILE).write_text(sheet)
     problems = list(quiz_problems(load(tmp_path), solutions, RunOptions(threads=1)))
     assert len(problems) == len(found)
-    assert all(said in problem for said, problem in zip(found, problems, strict=True))
+    assert all(message in problem for message, problem in zip(found, problems, strict=True))
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_every_lab_has_a_quiz_that_holds(name: str) -> None:
+def test_every_lab_has_a_valid_quiz(name: str) -> None:
     lab = load_lab(name)
     assert 3 <= len(lab.quiz) <= 6
     assert list(quiz_problems(lab, lab.solution.parent, RunOptions())) == []
@@ -181,7 +183,7 @@ def test_every_lab_has_a_quiz_that_holds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_the_form_is_a_sheet_without_answers(name: str, tmp_path: Path) -> None:
+def test_form_is_a_sheet_without_answers(name: str, tmp_path: Path) -> None:
     lab = load_lab(name)
     text = answer_form(lab)
     (tmp_path / ANSWERS_FILE).write_text(text)
@@ -193,7 +195,7 @@ def test_the_form_is_a_sheet_without_answers(name: str, tmp_path: Path) -> None:
     assert "{" not in text and "when" not in yaml.safe_load(text)
 
 
-def test_without_the_solutions_what_needs_them_is_left_open(tmp_path: Path) -> None:
+def test_key_leaves_out_questions_that_need_the_solution(tmp_path: Path) -> None:
     given = {"v": {"file": "scale.cu", "finding": "race"}}
     questions = {
         "easy": {"text": "?", "answer": 4},
@@ -205,7 +207,7 @@ def test_without_the_solutions_what_needs_them_is_left_open(tmp_path: Path) -> N
     assert set(quiz_key(load(tmp_path), RunOptions(threads=1))) == {"easy"}
 
 
-HANDED_IN = [
+SUBMITTED = [
     # the kernel, the sheet, the status of the quiz, its points, those of the whole, the exit code
     ("right", "blocks: 33\nidle_threads: 255\nevery_second: 8\ndoubles: 1/24\nwithout_a_guard: c\n",
      "pass", 10, 110, 0),
@@ -215,8 +217,8 @@ HANDED_IN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kernel", "answers", "status", "points", "total", "code"), HANDED_IN)
-def test_a_quiz_with_points(
+@pytest.mark.parametrize(("kernel", "answers", "status", "points", "total", "code"), SUBMITTED)
+def test_quiz_with_points_is_graded_apart_from_the_kernel(
     tmp_path: Path,
     kernel: str,
     answers: str | None,
@@ -225,7 +227,7 @@ def test_a_quiz_with_points(
     total: int,
     code: int,
 ) -> None:
-    """The quiz is marked apart from the kernel: one that does not compile costs it nothing."""
+    """A kernel that does not compile costs the quiz no points."""
     lab = load_lab("vector-add")
     others = [check for check in lab.checks if check.name != "quiz"]
     lab = replace(lab, checks=(*others, CheckSpec("quiz", 10, {})))
@@ -253,7 +255,7 @@ def test_a_quiz_with_points(
         ("1,000,00", None),
     ],
 )
-def test_a_number_may_be_written_as_the_report_shows_it(text: str, number: int | None) -> None:
+def test_number_may_have_separators_as_in_the_report(text: str, number: int | None) -> None:
     asked_for = Question("moved", "number", "How many?", answer="1", unit="bytes")
     if number is None:
         with pytest.raises(ValueError, match="the answer is a number"):
@@ -262,7 +264,7 @@ def test_a_number_may_be_written_as_the_report_shows_it(text: str, number: int |
         assert parse_answer(asked_for, text) == number
 
 
-def test_numbers_in_texts() -> None:
+def test_numbers_are_inserted_into_texts() -> None:
     choice = (Choice("{n} or less"), Choice("more"))
     question = Question("q", "choice", "n is {n}, half is {half}", {"n": 4096, "half": 0.5},
                         choices=choice, case="c")  # fmt: skip
@@ -275,7 +277,7 @@ def test_numbers_in_texts() -> None:
     ("tolerance", "right", "refused"),
     [(0.0, 4, {"3", "5", "2", "8", "-4"}), (0.1, 10.0, {"8", "12"}), (0.0, 0, {"-1", "1"})],
 )
-def test_wrong_answers_lie_beside_the_right_one(
+def test_wrong_answers_are_close_to_the_correct_one(
     tolerance: float, right: float, refused: set[str]
 ) -> None:
     question = Question("q", "number", "?", answer=right, tolerance=tolerance)

@@ -1,4 +1,4 @@
-"""lab.yaml: read into values, and every mistake said with file, line and key."""
+"""lab.yaml: its values, and that every mistake is reported with file, line and key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_part_of_the_spec_is_read(tmp_path: Path) -> None:
 
 
 BROKEN_SPECS = [
-    # what is broken, the edit, line and key, a part of the message, a part of how to mend it
+    # what is broken, the edit, line and key, a part of the message, a part of the fix
     ("unknown key", "title:", "titel:", "1: titel", "", "title"),
     ("unknown nested key", "  shared: 4", "  sharde: 4", "15: launch.sharde", "", "shared"),
     ("unknown case key", "kind: integer", "kin: integer", "30: cases.1.kin", "", "kind"),
@@ -88,7 +88,7 @@ BROKEN_SPECS = [
     [row[1:] for row in BROKEN_SPECS],
     ids=[row[0] for row in BROKEN_SPECS],
 )
-def test_broken_spec(tmp_path: Path, old: str, new: str, where: str, what: str, fix: str) -> None:
+def test_mistake_in_lab_yaml_is_reported_with_line_and_key(tmp_path: Path, old: str, new: str, where: str, what: str, fix: str) -> None:
     assert SPEC.count(old) == 1
     roots = write_lab(tmp_path, SPEC.replace(old, new))
     with pytest.raises(LabFault) as caught:
@@ -101,7 +101,7 @@ def test_broken_spec(tmp_path: Path, old: str, new: str, where: str, what: str, 
 
 
 @pytest.mark.parametrize("name", ["scal", "SCALE", "../scale", "CA", "", "nothing-like-it"])
-def test_unknown_lab(tmp_path: Path, name: str) -> None:
+def test_unknown_lab_gets_its_closest_match(tmp_path: Path, name: str) -> None:
     roots = write_lab(tmp_path)
     with pytest.raises(LabFault) as caught:
         load_lab(name, roots)
@@ -110,13 +110,13 @@ def test_unknown_lab(tmp_path: Path, name: str) -> None:
     assert ("did you mean scale?" in caught.value.fix) == ("ca" in name.lower())
 
 
-def test_no_labs_at_all(tmp_path: Path) -> None:
+def test_folder_without_labs_is_named(tmp_path: Path) -> None:
     with pytest.raises(LabFault) as caught:
         load_lab("scale", (tmp_path,))
     assert caught.value.fix == f"no labs in {tmp_path}"
 
 
-def test_where_labs_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labs_are_searched_in_the_course_the_variable_and_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_lab(tmp_path)
     assert lab_roots(tmp_path) == (tmp_path / "labs",)
     monkeypatch.setenv("WARPGRADE_LABS", str(tmp_path / "labs"))
@@ -125,7 +125,7 @@ def test_where_labs_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "tiled-matmul" in list_labs()
 
 
-def test_the_schema_in_the_labs_folder_is_up_to_date() -> None:
+def test_schema_in_the_labs_folder_is_up_to_date() -> None:
     (root,) = lab_roots()
     kept = json.loads((root / "lab.schema.json").read_text())
     assert kept == json_schema(), "run: python -m grader.labs.reading > labs/lab.schema.json"

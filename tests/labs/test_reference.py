@@ -1,4 +1,4 @@
-"""reference.py: every mistake in it is the lab's, said with file and line."""
+"""reference.py: every mistake is a LabFault with file and line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BROKEN_REFERENCES = [
     [row[1:] for row in BROKEN_REFERENCES],
     ids=[row[0] for row in BROKEN_REFERENCES],
 )
-def test_broken_reference(tmp_path: Path, old: str, new: str, line: int, what: str) -> None:
+def test_mistake_in_the_reference_is_reported_with_its_line(tmp_path: Path, old: str, new: str, line: int, what: str) -> None:
     assert REFERENCE.count(old) == 1
     lab = load_lab("scale", write_lab(tmp_path, reference=REFERENCE.replace(old, new)))
     with pytest.raises(LabFault) as caught:
@@ -45,14 +45,14 @@ def test_broken_reference(tmp_path: Path, old: str, new: str, line: int, what: s
     assert what in caught.value.what
 
 
-def test_missing_reference(tmp_path: Path) -> None:
+def test_missing_reference_is_a_fault(tmp_path: Path) -> None:
     lab = load_lab("scale", write_lab(tmp_path))
     (lab.folder / "reference.py").unlink()
     with pytest.raises(LabFault, match="cannot read the reference"):
         prepare_case(lab, lab.cases[0], b"seed")
 
 
-def test_a_reference_leaves_no_trace(tmp_path: Path) -> None:
+def test_reference_leaves_no_module_and_no_file(tmp_path: Path) -> None:
     lab = load_lab("scale", write_lab(tmp_path))
     before = set(sys.modules)
     prepare_case(lab, lab.cases[0], b"seed")
@@ -71,7 +71,7 @@ ENDLESS = [
 
 
 @pytest.mark.parametrize(("old", "new", "line", "endless"), ENDLESS)
-def test_a_reference_that_does_not_end(
+def test_endless_reference_is_stopped_and_its_line_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, line: int, endless: bool
 ) -> None:
     monkeypatch.setattr("grader.labs.reference.SECONDS", 0.4 if endless else 30)

@@ -1,4 +1,4 @@
-"""thresholds.yaml: read, written, and where thresholds come from."""
+"""thresholds.yaml: read, written, and proposed from measurements."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ H100 = DeviceThresholds(
 MEASURED = {"NVIDIA H100 80GB HBM3": H100, "Tesla T4": DeviceThresholds(minimum=2, full=3)}
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_written_thresholds_are_read_unchanged(tmp_path: Path) -> None:
     text = thresholds_text("tiled", MEASURED)
     (tmp_path / THRESHOLDS_FILE).write_text(text)
     assert read_thresholds(tmp_path) == MEASURED
@@ -49,11 +49,11 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert list(yaml.safe_load(text)["devices"]) == sorted(MEASURED)
 
 
-def test_a_lab_without_the_file_has_no_thresholds_of_a_device(tmp_path: Path) -> None:
+def test_lab_without_the_file_has_no_thresholds(tmp_path: Path) -> None:
     assert read_thresholds(tmp_path) == {}
 
 
-def test_a_lab_has_the_thresholds_of_its_file(tmp_path: Path) -> None:
+def test_lab_has_the_thresholds_of_its_file(tmp_path: Path) -> None:
     source = load_lab("tiled-matmul").folder
     folder = tmp_path / "labs" / "tiled-matmul"
     shutil.copytree(source, folder)
@@ -65,7 +65,7 @@ def test_a_lab_has_the_thresholds_of_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "holds"),
+    ("launch", "holds"),
     [
         ("", True),
         ("dims: {n: 1024}, kind: integer", True),
@@ -75,29 +75,29 @@ def test_a_lab_has_the_thresholds_of_its_file(tmp_path: Path) -> None:
         ("kind: random", False),
     ],
 )
-def test_what_was_measured_of_another_launch_does_not_hold(
-    tmp_path: Path, said: str, holds: bool
+def test_thresholds_of_another_launch_do_not_apply(
+    tmp_path: Path, launch: str, holds: bool
 ) -> None:
     """tiled-matmul times whole numbers with n = 1024."""
     folder = tmp_path / "tiled-matmul"
     shutil.copytree(load_lab("tiled-matmul").folder, folder)
-    (folder / THRESHOLDS_FILE).write_text(f"devices:\n  T4: {{minimum: 2, full: 3, {said}}}\n")
+    (folder / THRESHOLDS_FILE).write_text(f"devices:\n  T4: {{minimum: 2, full: 3, {launch}}}\n")
     assert load_lab("tiled-matmul", (tmp_path,)).bands == ({"T4": Band(2, 3)} if holds else {})
 
 
-def test_what_was_measured_beside_another_baseline_does_not_hold(tmp_path: Path) -> None:
+def test_thresholds_of_another_baseline_do_not_apply(tmp_path: Path) -> None:
     folder = tmp_path / "tiled-matmul"
     shutil.copytree(load_lab("tiled-matmul").folder, folder)
     (folder / THRESHOLDS_FILE).write_text(thresholds_text("tiled-matmul", MEASURED))
     baseline = folder / "baseline.cu"
     baseline.write_text(f"{baseline.read_text()}// slower\n")
     lab = load_lab("tiled-matmul", (tmp_path,))
-    assert lab.bands == {"Tesla T4": Band(2, 3)}, "who says no digest cannot be outdated"
+    assert lab.bands == {"Tesla T4": Band(2, 3)}, "thresholds without a digest cannot be outdated"
     assert list(outdated_devices(MEASURED, baseline)) == ["NVIDIA H100 80GB HBM3"]
     assert list(outdated_devices(MEASURED, lab.solution)) == []
 
 
-def test_what_is_shipped_was_measured_of_the_launch_that_is_timed() -> None:
+def test_shipped_thresholds_apply_to_their_labs() -> None:
     for name in list_labs():
         lab = load_lab(name)
         kept = read_thresholds(lab.folder)
@@ -118,12 +118,12 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said", "line"), MISTAKES)
-def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, said: str, line: str) -> None:
+@pytest.mark.parametrize(("text", "message", "line"), MISTAKES)
+def test_mistake_is_reported_with_its_line(tmp_path: Path, text: str, message: str, line: str) -> None:
     (tmp_path / THRESHOLDS_FILE).write_text(text)
     with pytest.raises(LabFault) as caught:
         read_thresholds(tmp_path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert f"{THRESHOLDS_FILE}:{line}" in caught.value.where
 
 
@@ -139,12 +139,12 @@ PROPOSALS = [
 ]
 
 
-@pytest.mark.parametrize(("failing", "solution", "due"), PROPOSALS)
-def test_thresholds_are_proposed_where_there_is_room(
-    failing: float, solution: float, due: Band | None
+@pytest.mark.parametrize(("failing", "solution", "expected"), PROPOSALS)
+def test_band_is_proposed_where_there_is_room(
+    failing: float, solution: float, expected: Band | None
 ) -> None:
     made = propose_band(failing, solution)
-    assert made == due
+    assert made == expected
     if made is not None:
         assert solution >= MINIMUM_MARGIN * made.minimum
         assert solution >= FULL_MARGIN * made.full

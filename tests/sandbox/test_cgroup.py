@@ -1,4 +1,4 @@
-"""Control groups: which one is ours to divide, and that nothing of a group outlives its box."""
+"""Control groups: which one may be divided, and that nothing of a group outlives its child."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from grader.sandbox.cgroup import (
 MOUNT = "30 24 0:26 / {root} rw,nosuid - cgroup2 cgroup2 rw\n"
 
 
-def tree(root: Path, handed_down: dict[str, str]) -> str:
-    """A group tree below `root`: {group: its cgroup.subtree_control}; the mount table of it."""
-    for name, controllers in handed_down.items():
+def tree(root: Path, controllers_of: dict[str, str]) -> str:
+    """Create a tree of groups {group: its cgroup.subtree_control}; return its mount table."""
+    for name, controllers in controllers_of.items():
         folder = root / name.lstrip("/")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "cgroup.subtree_control").write_text(controllers)
@@ -40,7 +40,7 @@ APP = "/user.slice/user@1000.service/app.slice"
 
 @pytest.mark.usefixtures("user")
 @pytest.mark.parametrize(
-    ("groups", "own", "found"),
+    ("groups", "own", "expected"),
     [
         ({APP: "cpu memory pids", f"{APP}/run-1.scope": ""}, f"{APP}/run-1.scope", APP),
         ({APP: "memory", f"{APP}/run-1.scope": ""}, f"{APP}/run-1.scope", None),
@@ -49,18 +49,20 @@ APP = "/user.slice/user@1000.service/app.slice"
         ({"/a": "memory pids", "/a/b": "memory pids", "/a/b/c": ""}, "/a/b/c", "/a/b"),
     ],
 )
-def test_the_nearest_group_that_hands_both_down(
-    tmp_path: Path, groups: dict[str, str], own: str, found: str | None
+def test_nearest_group_with_both_controllers_is_chosen(
+    tmp_path: Path, groups: dict[str, str], own: str, expected: str | None
 ) -> None:
-    told = find_delegated_group(tree(tmp_path, groups), f"1:cpu:/elsewhere\n0::{own}\n")
-    if found is None:
-        assert isinstance(told, str) and "delegated" in told
+    result = find_delegated_group(tree(tmp_path, groups), f"1:cpu:/elsewhere\n0::{own}\n")
+    if expected is None:
+        assert isinstance(result, str) and "delegated" in result
     else:
-        assert told == tmp_path / found.lstrip("/")
+        assert result == tmp_path / expected.lstrip("/")
 
 
-def test_root_needs_a_mark_of_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may write into groups that are not its to divide."""
+def test_root_needs_the_delegation_mark_of_systemd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write to groups that are not delegated to it."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     mounts = tree(tmp_path, {APP: "memory pids", f"{APP}/x": ""})
     own = f"0::{APP}/x\n"
@@ -73,16 +75,16 @@ def test_root_needs_a_mark_of_systemd(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("mounts", ["", "30 24 0:26 / /sys/fs/cgroup rw - cgroup cgroup rw\n"])
-def test_a_machine_without_version_2(mounts: str) -> None:
+def test_machine_without_version_2_has_no_group(mounts: str) -> None:
     assert "not mounted" in str(find_delegated_group(mounts, "0::/\n"))
 
 
-def test_limits_are_written(tmp_path: Path) -> None:
-    """Into the files that the kernel makes; here a folder stands for it, so they are made first."""
+def test_limits_are_written_to_the_group(tmp_path: Path) -> None:
+    """A folder replaces the kernel's file system here, so the test creates the files first."""
     limits = ("pids.max", "memory.max", "memory.swap.max", "memory.oom.group")
 
     class Kernel(type(tmp_path)):  # type: ignore[misc]
-        """A folder in which new folders have the files of a group, and go with them."""
+        """A folder in which new folders have the files of a group."""
 
         def mkdir(self, *args: object, **kwargs: object) -> None:
             super().mkdir()
@@ -102,40 +104,40 @@ def test_limits_are_written(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_group_that_cannot_be_entered_is_none(
+def test_group_that_cannot_be_entered_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Found by trying: a box that could not enter its group would not start, and be blamed."""
+    """A child that cannot enter its group would fail to start, so entering is tried first."""
     monkeypatch.setattr("grader.sandbox.cgroup.find_delegated_group", lambda mounts, own: tmp_path)
     monkeypatch.setattr(ControlGroup, "enter_command", lambda self, command: ["/bin/false"])
     assert "can be entered" in str(parent_group.__wrapped__())
     assert "no group can be created" in str(_check_enterable(tmp_path / "none"))
 
 
-def test_a_group_that_can_be_entered() -> None:
+def test_group_that_can_be_entered_is_used() -> None:
     parent = mounted()
     assert parent is None or _check_enterable(parent) == parent
 
 
 @pytest.mark.parametrize(("events", "starved"), [("oom_kill 0", False), ("oom_kill 2", True)])
-def test_want_of_memory_is_told(tmp_path: Path, events: str, starved: bool) -> None:
+def test_lack_of_memory_is_read_from_the_events(tmp_path: Path, events: str, starved: bool) -> None:
     (tmp_path / "memory.events").write_text(f"low 0\noom 3\n{events}\n")
     assert ControlGroup(tmp_path).ran_out_of_memory() is starved
     assert ControlGroup(tmp_path / "none").ran_out_of_memory() is False
 
 
 def mounted() -> Path | None:
-    """Where this machine shows groups of version 2 that we may make, with whatever controllers."""
-    told = find_delegated_group(
+    """Return where this machine lets us create groups of version 2, with any controllers."""
+    result = find_delegated_group(
         Path("/proc/self/mountinfo").read_text(),
         Path("/proc/self/cgroup").read_text(),
         frozenset(),
     )
-    return told if isinstance(told, Path) else None
+    return result if isinstance(result, Path) else None
 
 
-def test_a_whole_tree_is_in_its_group_and_ends_with_it() -> None:
-    """Where no group can be created at all, what is asked is that boxes stand without."""
+def test_killing_the_group_ends_its_whole_process_tree() -> None:
+    """Where no group can be created, children must run without one."""
     parent = mounted()
     if parent is None:
         assert isinstance(parent_group(), str)
@@ -163,8 +165,8 @@ def running(pid: int) -> bool:
     return state != "Z"
 
 
-def test_a_box_in_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It answers, its death is told the same, and the group is gone."""
+def test_child_runs_in_a_group_that_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It replies, its failures are the same, and the group is removed."""
     parent = mounted()
     if parent is None:
         assert isinstance(parent_group(), str)

@@ -1,6 +1,4 @@
-"""The box: what its child sees of the machine and may take of it, and what stands where no sandbox
-works.
-"""
+"""What a confined child can see and use of the machine, and what happens without a sandbox."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def canary() -> Iterator[Path]:
-    """A secret that anybody on this machine could read."""
+    """A secret that every user of this machine can read."""
     folder = Path(tempfile.mkdtemp(prefix="warpgrade-test-"))
     folder.chmod(0o755)
     (folder / "answer.txt").write_text("the secret answer")
@@ -40,7 +38,7 @@ def canary() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def test_a_secret_is_hidden_and_the_control_shows_it(canary: Path) -> None:
+def test_secret_is_readable_only_without_the_sandbox(canary: Path) -> None:
     secret = str(canary)
     assert run_sandboxed("sandboxed_steps:look", secret, confine=True).value == "FileNotFoundError"
     assert run_sandboxed("sandboxed_steps:look", secret, confine=False).value == "the secret answer"
@@ -48,7 +46,7 @@ def test_a_secret_is_hidden_and_the_control_shows_it(canary: Path) -> None:
     assert shown.value == "the secret answer"
 
 
-def test_what_is_shown_cannot_be_written(canary: Path) -> None:
+def test_readable_path_cannot_be_written(canary: Path) -> None:
     reply = run_sandboxed(
         "sandboxed_steps:deface", str(canary), confine=True, readable=(canary.parent,)
     )
@@ -57,13 +55,15 @@ def test_what_is_shown_cannot_be_written(canary: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["/etc/passwd", str(Path.home()), str(Path(__file__))])
-def test_the_rest_of_the_machine_is_not_there(place: str) -> None:
+def test_other_paths_of_the_machine_do_not_exist(place: str) -> None:
     assert os.path.exists(place)
     inside = run_sandboxed("sandboxed_steps:look", place, confine=True).value
     assert inside in ("FileNotFoundError", "IsADirectoryError")  # at most an empty parent
 
 
-def test_who_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_child_is_unprivileged_and_sees_no_network_or_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COURSE_SECRET", "do not tell")
     inside = run_sandboxed("sandboxed_steps:identity", None, confine=True).value
     assert inside["interfaces"] == ["lo"]
@@ -72,7 +72,7 @@ def test_who_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "COURSE_SECRET" not in inside["environment"]
 
 
-def test_a_fork_bomb_is_bounded() -> None:
+def test_number_of_processes_is_limited() -> None:
     assert (
         run_sandboxed("sandboxed_steps:forks", 100, limits=Limits(processes=20), confine=True).value
         <= 20
@@ -83,12 +83,12 @@ def test_a_fork_bomb_is_bounded() -> None:
     )
 
 
-def test_the_sandbox_says_what_it_is() -> None:
+def test_working_sandbox_is_described() -> None:
     assert describe_sandbox().startswith("bubblewrap ")
     assert sandbox_problem() == ""
 
 
-def test_confinement_that_is_asked_for_and_not_there_is_refused(
+def test_required_sandbox_that_does_not_work_is_a_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -101,7 +101,7 @@ def test_confinement_that_is_asked_for_and_not_there_is_refused(
     assert run_sandboxed("sandboxed_steps:echo", 1).value == 1
 
 
-def test_other_peoples_work_needs_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_peoples_code_requires_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     require_sandbox()
     monkeypatch.setattr(
         "grader.sandbox.call.find_sandbox", lambda: "bwrap: No permissions to create a namespace"
@@ -112,7 +112,7 @@ def test_other_peoples_work_needs_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> 
     require_sandbox(unsafe=True)
 
 
-def test_a_whole_box_takes_no_more_memory_than_its_limit() -> None:
+def test_memory_of_the_whole_process_tree_is_limited() -> None:
     """Three processes, each below its own limit; only a control group counts them together."""
     limits = Limits(wall=10.0, memory=300 << 20, output=1 << 20)
     request = {"processes": 3, "bytes": 150 << 20}

@@ -1,4 +1,4 @@
-"""Launches cross into a backend's process and come out as they went in."""
+"""Launches converted to JSON and arrays and back are unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FULL = Launch(
 BARE = Launch("scale", (1, 1, 1), (1, 1, 1), (Array("x", (0,), "int8", np.zeros(0, np.int8)),))
 
 
-def test_launches_come_out_as_they_went_in() -> None:
+def test_launches_are_unpacked_as_they_were_packed() -> None:
     rows, arrays = pack_launches([FULL, BARE])
     full, bare = unpack_launches(json.loads(json.dumps(rows)), arrays)
     assert (full.kernel, full.grid, full.block) == ("scale", (3, 2, 1), (32, 4, 1))
@@ -43,7 +43,7 @@ def test_launches_come_out_as_they_went_in() -> None:
     assert isinstance(empty, Array) and empty.data is not None and empty.data.shape == (0,)
 
 
-def test_nothing_of_one_launch_reaches_another() -> None:
+def test_launches_with_equal_names_keep_their_own_arrays() -> None:
     other = Launch("scale", (1, 1, 1), (1, 1, 1), (Array("x", (1,), "int8", np.ones(1, np.int8)),))
     rows, arrays = pack_launches([BARE, other])
     first, second = unpack_launches(rows, arrays)

@@ -1,4 +1,4 @@
-"""Another user as the only wall: what it cannot read, and that what it leaves is swept away."""
+"""An unprivileged user as the only isolation: what it cannot read, and that nothing remains."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from pathlib import Path
 import pytest
 
 from grader.faults import MachineFault
-from grader.sandbox import user as module
+from grader.sandbox import user
 from grader.sandbox.call import Limits, readable_paths, restrict_access, run_sandboxed
 from grader.sandbox.user import is_world_readable, make_private, remove_leftovers, unprivileged_user
 
 AS_ROOT = os.geteuid() == 0
 USERS = range(61000, 61180)
-"""Of nobody else: who looks for what boxes leave may do so while one is to leave something here."""
+"""Ids that no other test uses: others search for leftovers of DYNAMIC_USERS at the same time."""
 
 
 @pytest.fixture(autouse=True)
 def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A container without namespaces, whose interpreter anybody may read: once it runs, a step
-    of ours needs nothing more of it.
-    """
-    monkeypatch.setattr(module, "DYNAMIC_USERS", USERS)
+    """Simulate a container without namespaces, whose interpreter every user may read."""
+    monkeypatch.setattr(user, "DYNAMIC_USERS", USERS)
     monkeypatch.setattr("grader.sandbox.call.find_sandbox", lambda: "no namespaces here")
     monkeypatch.setattr("grader.sandbox.process.is_world_readable", lambda paths: True)
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
@@ -36,7 +34,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lab() -> Iterator[Path]:
-    """A folder with answers that anybody on this machine could read."""
+    """A folder with solutions that every user of this machine can read."""
     folder = Path(tempfile.mkdtemp(prefix="warpgrade-test-"))
     folder.chmod(0o755)
     (folder / "solutions").mkdir(mode=0o755)
@@ -46,7 +44,7 @@ def lab() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def test_the_answers_are_hidden_from_another_user(lab: Path) -> None:
+def test_solutions_become_unreadable_to_the_unprivileged_user(lab: Path) -> None:
     answer = lab / "solutions" / "answer.cu"
     assert readable_paths([lab, answer]) == (lab, answer)
     if not AS_ROOT:
@@ -60,34 +58,34 @@ def test_the_answers_are_hidden_from_another_user(lab: Path) -> None:
     assert answer.read_text() == "the canary"
 
 
-def test_what_cannot_be_hidden_is_told(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_that_stays_readable_is_a_fault(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.sandbox.call.make_private", lambda path: None)
     with pytest.raises(MachineFault, match="could read"):
         restrict_access([lab])
 
 
-def test_a_closed_folder_is_its_owners(lab: Path) -> None:
+def test_private_folder_is_accessible_to_its_owner_only(lab: Path) -> None:
     make_private(lab)
     assert lab.stat().st_mode & 0o777 == 0o700
     assert not is_world_readable([lab / "solutions"])
 
 
-def stays_who_we_are() -> bool:
-    """Only root can become somebody else; who is not stays the one that reads the answers."""
+def cannot_change_user() -> bool:
+    """Return whether the tests do not run as root; only root can change its user."""
     if not AS_ROOT:
         assert run_sandboxed("sandboxed_steps:identity", None).value["uid"] == os.geteuid()
     return not AS_ROOT
 
 
-def test_a_step_is_somebody_else_each_time() -> None:
-    if stays_who_we_are():
+def test_each_step_has_a_user_of_its_own() -> None:
+    if cannot_change_user():
         return
     users = {run_sandboxed("sandboxed_steps:identity", None).value["uid"] for _ in range(3)}
     assert users <= set(USERS)
 
 
-def test_what_it_leaves_is_swept_away() -> None:
-    if stays_who_we_are():
+def test_leftover_processes_and_files_are_removed() -> None:
+    if cannot_change_user():
         return
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
     assert run_sandboxed("hostile_steps:daemon", mark).value == "started"
@@ -97,9 +95,9 @@ def test_what_it_leaves_is_swept_away() -> None:
     assert not Path("/dev/shm/warpgrade-hostile").exists()
 
 
-def test_without_the_sweep_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control."""
-    if stays_who_we_are():
+def test_leftovers_remain_when_they_are_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control of the test above."""
+    if cannot_change_user():
         return
     users = []
     monkeypatch.setattr("grader.sandbox.process.remove_leftovers", users.append)
@@ -116,16 +114,16 @@ def test_without_the_sweep_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not running(mark) and not Path("/tmp/warpgrade-hostile").exists()
 
 
-def test_it_gains_nothing_by_a_program_with_more_rights() -> None:
-    if stays_who_we_are():
+def test_step_cannot_gain_privileges() -> None:
+    if cannot_change_user():
         return
     assert run_sandboxed("hostile_steps:powers", None).value["no_new_privileges"] == "1"
     assert run_sandboxed("hostile_steps:powers", None).value["capabilities"] == [0, 0, 0]
 
 
-def test_it_ends_with_its_caller() -> None:
-    """The kernel unties a process that becomes another user, so it is tied again."""
-    if stays_who_we_are():
+def test_step_ends_with_its_caller() -> None:
+    """The kernel resets the tie to the parent when a process changes its user."""
+    if cannot_change_user():
         return
     mark = f"warpgrade-caller-{time.monotonic_ns()}"
     text = (
@@ -152,14 +150,14 @@ def test_it_ends_with_its_caller() -> None:
     assert not Path(f"/proc/{child}").exists()
 
 
-def test_a_fork_bomb_is_bounded() -> None:
-    if stays_who_we_are():
+def test_number_of_processes_is_limited() -> None:
+    if cannot_change_user():
         return
     assert run_sandboxed("sandboxed_steps:forks", 100, limits=Limits(processes=20)).value <= 20
 
 
-def test_no_two_boxes_have_the_same_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "DYNAMIC_USERS", range(61180, 61182))
+def test_concurrent_children_have_different_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user, "DYNAMIC_USERS", range(61180, 61182))
     with unprivileged_user() as one, unprivileged_user() as other:
         assert {one, other} == {61180, 61181}
         with pytest.raises(MachineFault, match="no user id is free"), unprivileged_user():
@@ -174,6 +172,6 @@ def running(mark: str) -> bool:
             try:
                 if mark.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
                     return True
-            except OSError:  # it ended while we looked
+            except OSError:  # it ended meanwhile
                 continue
     return False

@@ -1,4 +1,4 @@
-"""Submissions are read once; what cannot be source text is refused with one clear message."""
+"""Submissions are read once; content that is not source text is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.submissions.files import MAX_BYTES, read_submission
 SOURCE = b'extern "C" __global__ void k(int* p)\n{\n    *p = 1;\n}\n'
 
 
-def test_reads_the_bytes_that_it_hashes(tmp_path: Path) -> None:
+def test_submission_has_the_bytes_that_were_hashed(tmp_path: Path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_bytes(SOURCE)
     submission = read_submission(path)
@@ -33,7 +33,7 @@ ACCEPTED = [
 
 
 @pytest.mark.parametrize("data", ACCEPTED, ids=["bom", "crlf", "utf-8", "largest"])
-def test_accepted(tmp_path: Path, data: bytes) -> None:
+def test_valid_source_is_accepted(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "kernel.cu"
     path.write_bytes(data)
     assert read_submission(path).data == data
@@ -55,7 +55,9 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("data", "line", "what"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
 )
-def test_refused_content(tmp_path: Path, data: bytes, line: int, what: str) -> None:
+def test_content_that_is_not_source_is_refused(
+    tmp_path: Path, data: bytes, line: int, what: str
+) -> None:
     path = tmp_path / "kernel.cu"
     path.write_bytes(data)
     with pytest.raises(StudentFault) as caught:
@@ -67,19 +69,19 @@ def test_refused_content(tmp_path: Path, data: bytes, line: int, what: str) -> N
     assert [(f.severity, f.line, f.file) for f in fault.findings] == [("error", line, "kernel.cu")]
 
 
-def test_missing_file_names_the_nearest(tmp_path: Path) -> None:
+def test_missing_file_gets_its_closest_match(tmp_path: Path) -> None:
     (tmp_path / "tiled.cu").write_bytes(SOURCE)
     with pytest.raises(LabFault, match="no such file") as caught:
         read_submission(tmp_path / "tilde.cu")
     assert caught.value.fix == f"did you mean {tmp_path / 'tiled.cu'}?"
 
 
-def test_missing_folder(tmp_path: Path) -> None:
+def test_missing_folder_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(LabFault, match="no such file"):
         read_submission(tmp_path / "nowhere" / "kernel.cu")
 
 
-def test_folder(tmp_path: Path) -> None:
+def test_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LabFault, match="this is a folder"):
         read_submission(tmp_path)
 
@@ -92,13 +94,13 @@ def test_fifo_is_refused_without_waiting(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
-def test_device(device: str) -> None:
+def test_device_is_refused(device: str) -> None:
     with pytest.raises(LabFault, match="not a regular file"):
         read_submission(Path(device))
 
 
 @pytest.mark.parametrize("leads_to", ["kernel.cu", "link.cu", "/etc/passwd", "nowhere"])
-def test_a_link_is_refused_wherever_it_leads(leads_to: str, tmp_path: Path) -> None:
+def test_link_is_refused_whatever_its_target(leads_to: str, tmp_path: Path) -> None:
     (tmp_path / "kernel.cu").write_bytes(SOURCE)
     (tmp_path / "link.cu").symlink_to(leads_to)
     with pytest.raises(LabFault, match="symbolic link") as caught:
@@ -106,20 +108,20 @@ def test_a_link_is_refused_wherever_it_leads(leads_to: str, tmp_path: Path) -> N
     assert "the .cu file itself" in caught.value.fix
 
 
-def test_a_folder_may_be_a_link(tmp_path: Path) -> None:
+def test_folder_of_the_file_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "kernel.cu").write_bytes(SOURCE)
     (tmp_path / "here").symlink_to("own")
     assert read_submission(tmp_path / "here" / "kernel.cu").data == SOURCE
 
 
-def test_impossible_names() -> None:
+def test_impossible_name_is_a_fault() -> None:
     for name in ("a\0b.cu", "x" * 5000):
         with pytest.raises(LabFault, match="cannot read the file"):
             read_submission(Path(name))
 
 
-def test_unreadable(tmp_path: Path) -> None:
+def test_unreadable_file_is_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_bytes(SOURCE)
     path.chmod(0)

@@ -1,4 +1,4 @@
-"""Whose each file is, in every layout, as a folder and as a zip, and wrapped in one folder."""
+"""Files are assigned to students in every layout, as a folder, as a zip, and in one folder."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ submission_12:
 
 @dataclass(frozen=True)
 class Layout:
-    """Files, what is found in them by student, and a word of each note."""
+    """Files, the submissions expected by student, and a part of each note."""
 
     name: str
     files: Mapping[str, bytes | None]
-    found: Mapping[str, bytes | str]
+    submissions: Mapping[str, bytes | str]
     notes: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
     full_names: Mapping[str, str] = field(default_factory=dict)
@@ -169,17 +169,17 @@ def made(kind: str, place: Path, files: Mapping[str, bytes | None]) -> Path:
 
 @pytest.mark.parametrize("kind", ["folder", "zip", "wrapped folder", "wrapped zip"])
 @pytest.mark.parametrize("name", CASES)
-def test_whose_each_is(name: str, kind: str, tmp_path: Path) -> None:
+def test_each_file_is_assigned_to_its_student(name: str, kind: str, tmp_path: Path) -> None:
     layout = CASES[name]
     gathered = find_submissions(made(kind, tmp_path, layout.files), LAB)
     assert gathered.layout == layout.name
     got = {one.student: one for one in gathered.submissions}
-    assert list(got) == sorted(layout.found)
-    for student, due in layout.found.items():
-        if isinstance(due, bytes):
-            assert got[student].read() == due
+    assert list(got) == sorted(layout.submissions)
+    for student, expected in layout.submissions.items():
+        if isinstance(expected, bytes):
+            assert got[student].read() == expected
         else:
-            with pytest.raises((StudentFault, LabFault), match=due):
+            with pytest.raises((StudentFault, LabFault), match=expected):
                 got[student].read()
     with_sheet = {s for s, one in got.items() if one.answers() is not None}
     assert with_sheet == set(layout.sheets)
@@ -189,51 +189,53 @@ def test_whose_each_is(name: str, kind: str, tmp_path: Path) -> None:
         assert word in note
 
 
-def test_gradescope_tells_when(tmp_path: Path) -> None:
-    found = find_submissions(folder(tmp_path / "g", CASES["gradescope"].files), LAB).submissions
-    assert {one.student: one.received for one in found} == {
+def test_gradescope_gives_the_time_of_submission(tmp_path: Path) -> None:
+    submissions = find_submissions(
+        folder(tmp_path / "g", CASES["gradescope"].files), LAB
+    ).submissions
+    assert {one.student: one.received for one in submissions} == {
         "0100": datetime(2027, 3, 28, 21, 59, 30, 500000, tzinfo=UTC),
         "C7": datetime(2027, 3, 29, 6, 0, tzinfo=UTC),
         "bo@example.org": datetime(2027, 3, 29, 6, 0, tzinfo=UTC),
     }
 
 
-def test_canvas_tells_late_and_no_time(tmp_path: Path) -> None:
-    found = find_submissions(folder(tmp_path / "c", CASES["canvas"].files), LAB).submissions
-    assert [one.student for one in found if one.late] == ["4712"]
-    assert {one.received for one in found} == {None}
+def test_canvas_gives_lateness_but_no_time(tmp_path: Path) -> None:
+    submissions = find_submissions(folder(tmp_path / "c", CASES["canvas"].files), LAB).submissions
+    assert [one.student for one in submissions if one.late] == ["4712"]
+    assert {one.received for one in submissions} == {None}
 
 
-def test_one_student_alone_is_not_a_wrapper(tmp_path: Path) -> None:
+def test_folder_of_the_only_student_is_not_unwrapped(tmp_path: Path) -> None:
     files = {"ann/tiled-matmul.cu": A, "ann/scratch.cu": B}
     (one,) = find_submissions(folder(tmp_path / "class", files), LAB).submissions
     assert (one.student, one.read()) == ("ann", A)
 
 
-def test_a_decomposed_name_is_the_same_student(tmp_path: Path) -> None:
+def test_decomposed_name_is_the_same_student(tmp_path: Path) -> None:
     name = unicodedata.normalize("NFD", "Zoë")
     (one,) = find_submissions(folder(tmp_path / "class", {f"{name}.cu": A}), LAB).submissions
     assert one.student == "Zoë"
 
 
-def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf8_are_escaped(tmp_path: Path) -> None:
     folder(tmp_path / "class", {"ok.cu": B})
     (tmp_path / "class" / "caf\udce9.cu").write_bytes(A)
-    found = {
+    submissions = {
         one.student: one.read() for one in find_submissions(tmp_path / "class", LAB).submissions
     }
-    assert found == {"caf\\xe9": A, "ok": B}
+    assert submissions == {"caf\\xe9": A, "ok": B}
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
 @pytest.mark.parametrize(
-    ("mark", "said"), [("\n", "\\n"), ("\r", "\\r"), ("\u2028", "\\u2028"), ("\x1b", "\\x1b")]
+    ("mark", "escaped"), [("\n", "\\n"), ("\r", "\\r"), ("\u2028", "\\u2028"), ("\x1b", "\\x1b")]
 )
-def test_a_name_is_one_line(mark: str, said: str, kind: str, tmp_path: Path) -> None:
+def test_name_is_shown_on_one_line(mark: str, escaped: str, kind: str, tmp_path: Path) -> None:
     files = {f"bo{mark}1 of 1.cu": A, f"no{mark}tes.txt": b""}
     gathered = find_submissions(made(kind, tmp_path, files), LAB)
-    assert [one.student for one in gathered.submissions] == [f"bo{said}1 of 1"]
-    assert gathered.notes[0].startswith(f"no{said}tes.txt: left out")
+    assert [one.student for one in gathered.submissions] == [f"bo{escaped}1 of 1"]
+    assert gathered.notes[0].startswith(f"no{escaped}tes.txt: left out")
 
 
 @pytest.mark.parametrize(
@@ -248,7 +250,9 @@ def test_a_name_is_one_line(mark: str, said: str, kind: str, tmp_path: Path) -> 
         ),
     ],
 )
-def test_what_is_no_class(files: Mapping[str, bytes], what: str, tmp_path: Path) -> None:
+def test_content_without_submissions_is_a_fault(
+    files: Mapping[str, bytes], what: str, tmp_path: Path
+) -> None:
     (tmp_path / "class").mkdir()
     with pytest.raises(LabFault, match=what):
         find_submissions(folder(tmp_path / "class", files), LAB)
@@ -257,7 +261,7 @@ def test_what_is_no_class(files: Mapping[str, bytes], what: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "what"), [("x.cu", "neither a folder nor a zip"), ("no", "no such")]
 )
-def test_what_is_no_folder(name: str, what: str, tmp_path: Path) -> None:
+def test_path_that_is_not_a_folder_or_zip_is_a_fault(name: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "x.cu").write_bytes(A)
     with pytest.raises(LabFault, match=what) as raised:
         find_submissions(tmp_path / name, LAB)

@@ -1,6 +1,4 @@
-"""What may lie in a zip instead of a submission, and zips that are none: each gets its verdict,
-nothing outside is read, and the honest neighbour is graded as ever.
-"""
+"""Hostile and damaged zips get a fault, read nothing outside, and affect no other student."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ from tests.batch.place import HONEST, LAB, SECRET, archive, check_refused, kerne
         "./../e.cu",
     ],
 )
-def test_a_name_that_leads_out(name: str, tmp_path: Path) -> None:
+def test_name_that_leads_out_of_the_zip_is_left_out(name: str, tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"honest.cu": HONEST, name: SECRET})
     gathered = find_submissions(path, LAB)
     assert {one.student: one.read() for one in gathered.submissions} == {"honest": HONEST}
@@ -51,7 +49,7 @@ def entry(name: str, mode: int) -> zipfile.ZipInfo:
     ("mode", "what"),
     [(0o120777, "a symbolic link"), (0o020666, "not a regular"), (0o010666, "not a regular")],
 )
-def test_a_member_that_is_no_file(mode: int, what: str, tmp_path: Path) -> None:
+def test_special_file_is_refused(mode: int, what: str, tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"honest.cu": HONEST})
     with zipfile.ZipFile(path, "a") as zipped:
         zipped.writestr(entry("eve.cu", mode), "/etc/passwd")
@@ -59,7 +57,7 @@ def test_a_member_that_is_no_file(mode: int, what: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_members_of_one_name(tmp_path: Path) -> None:
+def test_two_files_with_one_name_are_refused(tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"honest.cu": HONEST, "eve.cu": kernel(1)})
     with zipfile.ZipFile(path, "a") as zipped:
         zipped.writestr("eve.cu", kernel(2))
@@ -68,28 +66,28 @@ def test_two_members_of_one_name(tmp_path: Path) -> None:
 
 def test_names_that_differ_in_case_are_two_students(tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"Eve.cu": kernel(1), "eve.cu": kernel(2)})
-    found = {one.student: one.read() for one in find_submissions(path, LAB).submissions}
-    assert found == {"Eve": kernel(1), "eve": kernel(2)}
+    submissions = {one.student: one.read() for one in find_submissions(path, LAB).submissions}
+    assert submissions == {"Eve": kernel(1), "eve": kernel(2)}
 
 
-def test_a_bomb_is_read_no_further_than_a_submission_may_be_long(tmp_path: Path) -> None:
+def test_decompression_bomb_is_read_up_to_the_limit(tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"honest.cu": HONEST, "eve.cu": bytes(200 << 20)})
     assert path.stat().st_size < 1 << 20
-    found = {one.student: one for one in find_submissions(path, LAB).submissions}
+    submissions = {one.student: one for one in find_submissions(path, LAB).submissions}
     began = time.process_time()
-    assert len(found["eve"].read()) == MAX_BYTES + 1
+    assert len(submissions["eve"].read()) == MAX_BYTES + 1
     assert time.process_time() - began < 1
-    assert found["honest"].read() == HONEST
+    assert submissions["honest"].read() == HONEST
 
 
-def test_a_hundred_thousand_members(tmp_path: Path) -> None:
+def test_hundred_thousand_files_are_listed_in_time(tmp_path: Path) -> None:
     files: dict[str, bytes | None] = {f"eve/{number}.cu": b"" for number in range(100_000)}
     path = archive(tmp_path / "class.zip", {"honest/x.cu": HONEST, **files})
     began = time.process_time()
-    found = {one.student: one for one in find_submissions(path, LAB).submissions}
+    submissions = {one.student: one for one in find_submissions(path, LAB).submissions}
     with pytest.raises(StudentFault, match="100000 .cu files"):
-        found["eve"].read()
-    assert found["honest"].read() == HONEST
+        submissions["eve"].read()
+    assert submissions["honest"].read() == HONEST
     assert time.process_time() - began < 30
 
 
@@ -122,15 +120,17 @@ def _strange_method(data: bytearray) -> None:
         (_strange_method, LabFault, "method that is not supported"),
     ],
 )
-def test_a_member_that_cannot_be_read(
+def test_unreadable_file_does_not_affect_the_others(
     change: Callable[[bytearray], None], kind: type[Fault], what: str, tmp_path: Path
 ) -> None:
     path = archive(tmp_path / "class.zip", {"eve.cu": kernel(1) * 50, "honest.cu": HONEST})
-    found = {one.student: one for one in find_submissions(broken(path, change), LAB).submissions}
+    submissions = {
+        one.student: one for one in find_submissions(broken(path, change), LAB).submissions
+    }
     with pytest.raises(kind, match=what) as raised:
-        found["eve"].read()
+        submissions["eve"].read()
     assert raised.value.fix
-    assert found["honest"].read() == HONEST
+    assert submissions["honest"].read() == HONEST
 
 
 def _cut(data: bytearray) -> None:
@@ -142,14 +142,14 @@ def _huge_directory(data: bytearray) -> None:
 
 
 @pytest.mark.parametrize("change", [_cut, _huge_directory])
-def test_a_zip_that_is_none(change: Callable[[bytearray], None], tmp_path: Path) -> None:
+def test_damaged_zip_is_a_fault(change: Callable[[bytearray], None], tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"honest.cu": HONEST})
     with pytest.raises(LabFault, match="zip") as raised:
         find_submissions(broken(path, change), LAB)
     assert raised.value.fix
 
 
-def test_a_zip_with_a_directory_of_millions(tmp_path: Path) -> None:
+def test_huge_directory_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "class.zip"
     size = MAX_DIRECTORY + 1
     with path.open("wb") as file:

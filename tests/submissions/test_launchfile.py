@@ -1,4 +1,4 @@
-"""LAUNCH.yaml: what it gives, and every mistake in it said with file, line and key."""
+"""LAUNCH.yaml: its values, and that every mistake is reported with file, line and key."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write(folder: Path, text: str = GOOD) -> Path:
     return path
 
 
-def test_everything_is_read(tmp_path: Path) -> None:
+def test_all_keys_are_read(tmp_path: Path) -> None:
     asked = read_launch(write(tmp_path))
     launch = asked.launch("matmul", ("A", "B", "C", "n"))
     assert (launch.grid, launch.block, launch.shared) == ((4, 4, 1), (16, 16, 1), 64)
@@ -62,14 +62,14 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert launch.globals["mask"].shape == (2, 3)
 
 
-def test_the_shortest_one(tmp_path: Path) -> None:
+def test_optional_keys_have_defaults(tmp_path: Path) -> None:
     asked = read_launch(write(tmp_path, "grid: [1]\nblock: [2, 3]\n"))
     assert (asked.grid, asked.block, asked.kernel) == ((1, 1, 1), (2, 3, 1), None)
     assert asked.arguments == ()
 
 
 BROKEN = [
-    # what, old, new, where, said, fix
+    # what, old, new, where, message, fix
     ("misspelt key", "grid:", "gird:", "2: gird", "unknown key `gird`", "did you mean `grid`?"),
     ("key in an argument", "inout:", "inuot:", "7: args.1.inuot", "unknown key", "`inout`"),
     ("key in out", "dtype: float32, s", "type: float32, s", "8: args.2.out.type", "unknown",
@@ -114,30 +114,32 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "where", "said", "fix"),
+    ("old", "new", "where", "message", "fix"),
     [row[1:] for row in BROKEN],
     ids=[row[0] for row in BROKEN],
 )
-def test_broken(tmp_path: Path, old: str, new: str, where: str, said: str, fix: str) -> None:
+def test_mistake_is_reported_with_line_and_key(
+    tmp_path: Path, old: str, new: str, where: str, message: str, fix: str
+) -> None:
     assert GOOD.count(old) == 1
     path = write(tmp_path, GOOD.replace(old, new))
     with pytest.raises(LabFault) as caught:
         read_launch(path)
     assert caught.value.where.startswith(str(path))
     assert where in caught.value.where
-    assert said in caught.value.what
+    assert message in caught.value.what
     assert fix in caught.value.fix
     assert "\n" not in caught.value.what
 
 
-def test_no_launch_file(tmp_path: Path) -> None:
+def test_missing_file_is_a_fault(tmp_path: Path) -> None:
     for path in (tmp_path / "no.yaml", tmp_path):
         with pytest.raises(LabFault, match="(cannot read|not a regular)"):
             read_launch(path)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 4)])
-def test_any_shape_is_read(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_array_of_any_shape_is_read(tmp_path: Path, shape: tuple[int, ...]) -> None:
     np.save(tmp_path / "x.npy", np.ones(shape, np.float16))
     array = read_array(tmp_path / "x.npy", 1 << 20)
     assert (array.shape, array.dtype.name) == (shape, "float16")
@@ -161,7 +163,7 @@ def test_any_shape_is_read(tmp_path: Path, shape: tuple[int, ...]) -> None:
         ("void*", None),
     ],
 )
-def test_element_types(c_type: str, dtype: str | None) -> None:
+def test_c_type_has_its_dtype(c_type: str, dtype: str | None) -> None:
     assert element_type(c_type) == dtype
 
 
@@ -176,7 +178,7 @@ def test_element_types(c_type: str, dtype: str | None) -> None:
         ("float4*", "float32", True),
     ],
 )
-def test_what_fits(c_type: str, dtype: str, good: bool) -> None:
+def test_compatible_dtypes(c_type: str, dtype: str, good: bool) -> None:
     assert is_compatible(c_type, dtype) is good
 
 
@@ -192,7 +194,7 @@ KERNEL = Kernel(
     ),
 )
 MISMATCHES = [
-    # what, old, new, where, said, fix before the signature
+    # what, old, new, where, message, fix before the signature
     ("too few", "  - {value: 64, dtype: int32}\n", "", "LAUNCH.yaml:5: args", "takes 4 arguments",
      ""),
     ("array for a number", "{value: 64, dtype: int32}", "{in: a.npy}", "9: args.3", "not a pointer",
@@ -206,21 +208,21 @@ MISMATCHES = [
 ]  # fmt: skip
 
 
-def test_a_launch_that_fits(tmp_path: Path) -> None:
+def test_matching_launch_is_accepted(tmp_path: Path) -> None:
     check_arguments(KERNEL, read_launch(write(tmp_path)))
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "where", "said", "fix"),
+    ("old", "new", "where", "message", "fix"),
     [row[1:] for row in MISMATCHES],
     ids=[row[0] for row in MISMATCHES],
 )
-def test_a_launch_that_does_not_fit(
-    tmp_path: Path, old: str, new: str, where: str, said: str, fix: str
+def test_mismatch_with_the_kernel_is_reported(
+    tmp_path: Path, old: str, new: str, where: str, message: str, fix: str
 ) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(LabFault) as caught:
         check_arguments(KERNEL, read_launch(write(tmp_path, GOOD.replace(old, new))))
     assert where in caught.value.where
-    assert said in caught.value.what
+    assert message in caught.value.what
     assert caught.value.fix == fix + KERNEL.signature
