@@ -1,15 +1,15 @@
-"""What passes through the wall of a box: one JSON value and named arrays in anonymous memory.
+"""Messages between a child and its caller: one JSON value and named arrays in anonymous memory.
 
-A parcel lies in a memfd, so there is no file name to guess, no link to follow and nothing to
+A message is in a memfd, so there is no file name to guess, no link to follow and nothing to
 clean up: the kernel frees it with its last descriptor. Layout:
 
     8 bytes   length of the header, little endian
     header    JSON: {"nonce", "value", "arrays": [[name, dtype, shape, offset], ...]}
     arrays    raw C-order elements, each at a multiple of 64 bytes
 
-Sizes are capped by the kernel (F_SEAL_GROW) and a parcel is read only once it can no longer
-change (F_SEAL_WRITE), so a reader can map it without copying. NumPy is imported only when there
-are arrays: a compiling child never pays for it.
+The kernel limits the size (F_SEAL_GROW), and a message is read only once it can no longer change
+(F_SEAL_WRITE), so a reader can map it without copying. NumPy is imported only when there are
+arrays: a child that compiles does not need it.
 """
 
 from __future__ import annotations

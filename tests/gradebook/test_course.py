@@ -156,7 +156,7 @@ LAB = HEAD + "labs:\n  tiled:\n"
         (LAB + "    late:\n      - penalty: 10%\n", "a penalty needs `per: hour` or `per: day`"),
         (LAB + "    late:\n      - penalty: 10%\n        per: week\n", "'hour' or 'day'"),
         (LAB + "    late:\n      - grace: 1 day\n        cut_off: 2 days\n", "exactly one of"),
-        (LAB + "    late: [{grace: 1 day}, {grace: 2 days}]\n", "`grace` is repeated"),
+        (LAB + "    late: [{grace: 1 day}, {grace: 2 days}]\n", "`grace` stands here twice"),
         (LAB + "    late:\n      - grce: 1 day\n", "did you mean `grace`"),
         (LAB + "    late: never\n", "late"),
         (
