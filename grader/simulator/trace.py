@@ -37,7 +37,7 @@ def access_table(
     raw = machine.run(launch, Limits(limits.steps, limits.seconds, trace=MAX_ACCESSES), count=False)
     if raw.traced > MAX_ACCESSES or raw.accesses is None:
         raise LabFault(
-            f"the launch makes {raw.traced:,} accesses, which are too many to record",
+            f"{raw.traced:,} accesses are too many to record",
             fix=f"Trace a smaller launch: at most {MAX_ACCESSES:,} accesses.",
         )
     explainer = Explainer(machine.image, launch, raw, source, "", parameters)

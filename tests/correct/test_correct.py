@@ -1,4 +1,4 @@
-"""Correct kernels of many styles draw nothing worse than an info, and give the right answer."""
+"""Correct kernels of many styles give the right outputs, and no finding worse than an info."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ CASES = all_cases(Path(__file__).parent)
 
 
 @pytest.mark.parametrize("case", CASES, ids=map(str, CASES))
-def test_correct(case: Case) -> None:
+def test_correct_kernel_is_clean(case: Case) -> None:
     case.check(case.trace("optimised"))
 
 
-def test_there_are_many() -> None:
+def test_corpus_has_many_kernels() -> None:
     assert len(CASES) >= 40

@@ -1,1 +1,1 @@
-"""Kernels whose counters and outputs were read on real GPUs; `h*.json` say where and when."""
+"""Kernels whose counters and outputs were measured on real GPUs; `h*.json` name them."""

@@ -105,7 +105,7 @@ def test_every_kernel_was_measured() -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_counters_are_the_gpu_s(name: str) -> None:
+def test_counters_match_the_gpu(name: str) -> None:
     ours, theirs = trace(name).counters, gpu(name)
     differ = {
         metric: (ours.get(metric, 0.0), theirs[metric])
@@ -117,14 +117,14 @@ def test_counters_are_the_gpu_s(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("op", ["ld", "st"])
-def test_bytes_per_sector_to_ncu_s_two_decimals(name: str, op: str) -> None:
+def test_bytes_per_sector_match_ncu_to_two_decimals(name: str, op: str) -> None:
     if (name, SECTORS.format(op)) not in EXCEPT:
         metric = RATIO.format(op)
         assert trace(name).counters.get(metric, 0) == pytest.approx(gpu(name)[metric], abs=0.006)
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_resources_and_occupancy_are_the_gpu_s(name: str) -> None:
+def test_resources_and_occupancy_match_the_gpu(name: str) -> None:
     """ncu gives no fewer than 16 registers, the least that are allocated."""
     ours, theirs = trace(name).resources, gpu(name)
     assert ours.registers is not None and ours.theoretical_occupancy is not None
@@ -136,7 +136,7 @@ def test_resources_and_occupancy_are_the_gpu_s(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_outputs_are_the_gpu_s_bit_for_bit(name: str) -> None:
+def test_outputs_match_the_gpu_bit_for_bit(name: str) -> None:
     ours = trace(name)
     theirs = {k: outputs()[f"{name}.{k}"] for k in ours.outputs}
     assert theirs
@@ -145,7 +145,7 @@ def test_outputs_are_the_gpu_s_bit_for_bit(name: str) -> None:
         assert np.array_equal(ours.outputs[k][known], value[known], equal_nan=True)
 
 
-def test_a_red_takes_a_sector_for_each_lane_of_one_address_in_turn() -> None:
+def test_red_counts_one_sector_for_each_lane_of_an_address() -> None:
     """The rule behind AGAIN_RED: lanes of different addresses go together, and the passes that a
     repeated address needs each count their own sectors.
     """
@@ -167,14 +167,14 @@ def _sectors_in_turn(bins: Any) -> int:
     return sectors
 
 
-def test_why_branches_are_not_counted() -> None:
+def test_branches_are_not_comparable() -> None:
     """Most kernels that branch in PTX do not on the GPU: ptxas predicates what is short."""
     branching = [name for name in KERNELS if re.search(r"@!?%p\d+ bra", program(name).ptx)]
     none = [name for name in branching if gpu(name)["smsp__sass_branch_targets.sum"] == 0]
     assert len(none) > len(branching) / 2
 
 
-def test_an_unrolled_loop_loads_in_a_copy_for_four_rounds_for_two_and_for_one() -> None:
+def test_unrolled_loop_has_copies_for_four_two_and_one_iterations() -> None:
     """The rule behind UNROLLED: with it the numbers are the GPU's."""
     choice = np.asarray(read(SOURCES["divergent"].read_text()).launch().args[0].data)  # type: ignore[union-attr]
     requests = sectors = 0
@@ -193,7 +193,7 @@ def test_an_unrolled_loop_loads_in_a_copy_for_four_rounds_for_two_and_for_one() 
     assert sectors == measured[SECTORS.format("ld")]
 
 
-def test_a_loop_that_is_not_unrolled_loads_as_its_ptx_does() -> None:
+def test_loop_that_is_not_unrolled_loads_as_in_its_ptx() -> None:
     """`#pragma unroll 1` reaches ptxas; the counts of the other are ours with no unrolling."""
     assert '.pragma "nounroll"' in program("divergent").ptx
     assert "nounroll" not in program("divergent_unrolled").ptx
@@ -201,6 +201,6 @@ def test_a_loop_that_is_not_unrolled_loads_as_its_ptx_does() -> None:
     assert [kept[name.format("ld")] for name in (REQUESTS, SECTORS)] == [28, 106]
 
 
-def test_exceptions_are_of_kernels_and_counters_that_exist() -> None:
+def test_exceptions_name_existing_kernels_and_counters() -> None:
     for kernel, metric in EXCEPT:
         assert kernel in KERNELS and metric in gpu(kernel)

@@ -1,1 +1,1 @@
-"""Fuzzing of the simulator: whatever the PTX, the core must not crash, hang or read astray."""
+"""Fuzzing of the simulator: no PTX makes the core crash, hang or access foreign memory."""

@@ -22,10 +22,10 @@ COVERAGE = ("-O0", "--coverage")
 
 def compiler() -> str:
     """gcc, whose sanitiser's library can be preloaded. Raises SystemExit when there is none."""
-    found = shutil.which(os.environ.get("CC", "gcc"))
-    if found is None:
+    compiler = shutil.which(os.environ.get("CC", "gcc"))
+    if compiler is None:
         raise SystemExit("fuzzing needs gcc: install it, or set CC")
-    return found
+    return compiler
 
 
 def sanitised() -> Path:

@@ -1,6 +1,6 @@
 """The corpus: PTX with the launch that it is run with, as JSON in the first line.
 
-`python -m tests.fuzz.corpus` compiles kernels/*.cu anew; hand-written PTX lies beside the result.
+`python -m tests.fuzz.corpus` compiles kernels/*.cu again; hand-written PTX is in the same folder.
 """
 
 from __future__ import annotations
@@ -85,16 +85,16 @@ def read(text: str) -> Spec:
 
 def entries() -> list[Entry]:
     """The whole corpus, by name."""
-    found = []
+    entries = []
     for path in sorted(CORPUS.glob("*.ptx")):
         text = path.read_text()
-        found.append(Entry(path.stem, text, read(text)))
-    return found
+        entries.append(Entry(path.stem, text, read(text)))
+    return entries
 
 
 def instructions() -> list[Entry]:
     """A small kernel for every instruction of tests/ptx."""
-    found = []
+    entries = []
     for family in FAMILIES:
         cases: list[Case] = import_module(f"tests.ptx.{family}").CASES
         for number, c in enumerate(cases):
@@ -103,8 +103,8 @@ def instructions() -> list[Entry]:
                 [dtype(k), 64, "out"] if n == 0 else [dtype(k), 64] for n, k in enumerate(kinds)
             )
             spec = Spec("k0", (1, 1, 1), (64, 1, 1), args)
-            found.append(Entry(f"{family}-{number}", module_text([c]), spec))
-    return found
+            entries.append(Entry(f"{family}-{number}", module_text([c]), spec))
+    return entries
 
 
 def compile_all() -> None:

@@ -43,8 +43,8 @@ def table(folder: Path) -> dict[str, tuple[float, int]]:
     sources = [str(p) for p in sorted(CORE.glob("*.c"))]
     command = ["gcov", "--no-output", "--object-directory", str(folder), *sources]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    found = _SUMMARY.findall(done.stdout)
-    return {name: (float(percent), int(lines)) for name, percent, lines in found}
+    matches = _SUMMARY.findall(done.stdout)
+    return {name: (float(percent), int(lines)) for name, percent, lines in matches}
 
 
 def watched() -> Iterator[Entry]:

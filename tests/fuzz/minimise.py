@@ -1,4 +1,4 @@
-"""Roughly minimises an input that kills the process: halves of its lines, then single ones."""
+"""Roughly minimize an input that kills the process: halves of its lines, then single ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def ended(core: Path, *paths: Path) -> str:
-    """What was said by a process of its own that executed these and failed; "" if it did not."""
+    """The error output of a process that executed the input and failed; empty if it did not."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.child", str(core), *map(str, paths)],
         env=environment(core),
@@ -21,14 +21,14 @@ def ended(core: Path, *paths: Path) -> str:
         capture_output=True,
         timeout=120,
     )
-    said = done.stderr.decode(errors="replace")
-    return "" if done.returncode == 0 else said or f"ended with {done.returncode}"
+    output = done.stderr.decode(errors="replace")
+    return "" if done.returncode == 0 else output or f"ended with {done.returncode}"
 
 
 def dies(core: Path, path: Path) -> bool:
     """Whether this input kills its process, by a signal or a sanitiser."""
-    said = ended(core, path)
-    return "Sanitizer" in said or "runtime error" in said or said.startswith("ended with")
+    output = ended(core, path)
+    return "Sanitizer" in output or "runtime error" in output or output.startswith("ended with")
 
 
 def minimised(core: Path, path: Path, seconds: float = 20.0) -> None:

@@ -47,10 +47,10 @@ def _swap(pattern: re.Pattern[str]) -> Mutation:
     """Puts one match where another is: operands, registers, opcodes, types, labels, tokens."""
 
     def mutation(random: Random, text: str, corpus: Sequence[Entry]) -> str:
-        found = list(pattern.finditer(text))
-        if len(found) < 2:
+        matches = list(pattern.finditer(text))
+        if len(matches) < 2:
             return text
-        at, other = random.choice(found), random.choice(found)
+        at, other = random.choice(matches), random.choice(matches)
         group = pattern.groups
         return text[: at.start(group)] + other[group] + text[at.end(group) :]
 
@@ -58,26 +58,26 @@ def _swap(pattern: re.Pattern[str]) -> Mutation:
 
 
 def _number(random: Random, text: str, corpus: Sequence[Entry]) -> str:
-    found = list(_NUMBER.finditer(text))
-    if not found:
+    matches = list(_NUMBER.finditer(text))
+    if not matches:
         return text
-    at = random.choice(found)
+    at = random.choice(matches)
     return text[: at.start()] + random.choice(EDGES) + text[at.end() :]
 
 
 def _offset(random: Random, text: str, corpus: Sequence[Entry]) -> str:
-    found = [m.start() for m in re.finditer(r"\]", text)]
-    if not found:
+    matches = [m.start() for m in re.finditer(r"\]", text)]
+    if not matches:
         return text
-    at = random.choice(found)
+    at = random.choice(matches)
     return f"{text[:at]}+{random.choice(EDGES)}{text[at:]}"
 
 
 def _modifier(random: Random, text: str, corpus: Sequence[Entry]) -> str:
-    found = list(re.finditer(r"\.\w+", text))
-    if not found:
+    matches = list(re.finditer(r"\.\w+", text))
+    if not matches:
         return text
-    at = random.choice(found)
+    at = random.choice(matches)
     new = random.choice(("", at[0] + random.choice(_MODIFIERS), random.choice(_MODIFIERS)))
     return text[: at.start()] + new + text[at.end() :]
 

@@ -1,4 +1,4 @@
-"""Runs fuzzing processes, starts them again when they die, and gathers what they found."""
+"""Run fuzzing processes, restart those that die, and collect their defects."""
 
 from __future__ import annotations
 

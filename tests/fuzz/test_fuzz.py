@@ -1,4 +1,4 @@
-"""A short, repeatable fuzzing run, the whole corpus under the sanitisers, and proof that a
+"""A short, repeatable fuzzing run, the whole corpus under the sanitizers, and proof that a
 defect would be noticed.
 """
 
@@ -24,13 +24,13 @@ def core() -> Path:
     return sanitised()
 
 
-def test_nothing_crashes_the_core(core: Path) -> None:
+def test_mutated_inputs_do_not_crash_the_core(core: Path) -> None:
     outcome = fuzz(core, seconds=12, seed=20, jobs=1)
     assert not outcome.defects, "\n".join(outcome.defects)
     assert outcome.reached > 20
 
 
-def test_corpus_runs_clean_under_the_sanitisers(core: Path) -> None:
+def test_corpus_is_clean_under_the_sanitizers(core: Path) -> None:
     assert ended(core, *sorted(CORPUS.glob("*.ptx"))) == ""
 
 
@@ -45,14 +45,14 @@ def test_every_kernel_has_both_variants() -> None:
         assert {f"{path.stem}.debug", f"{path.stem}.fast"} <= names
 
 
-def test_mutations_repeat_from_their_seed() -> None:
+def test_mutations_are_repeatable_from_their_seed() -> None:
     corpus = entries()
     assert mutated(Random(5), corpus) == mutated(Random(5), corpus)
     assert mutated(Random(5), corpus) != mutated(Random(6), corpus)
 
 
-def test_a_process_that_dies_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wrong twin: a core that cannot even be loaded."""
+def test_dead_process_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A core that cannot be loaded counts as a defect."""
     monkeypatch.setattr(runner, "FOUND", tmp_path)
     outcome = fuzz(tmp_path / "no-core.so", seconds=1, seed=1, jobs=1)
     assert outcome.defects and not outcome.reached

@@ -1,4 +1,4 @@
-"""What each PTX instruction gives, family by family: the instruction, and an oracle of its own.
+"""The results of each PTX instruction, by family: the instruction and its own oracle.
 
 A family's module has `CASES`; `case.module_text` makes one PTX module of them, a kernel each, that
 any PTX machine can run on the same inputs.

@@ -83,8 +83,8 @@ def fns(mask: int, base: int, offset: int) -> int | None:
     if offset == 0:
         return base if mask >> base & 1 else -1
     span = range(base, 32) if offset > 0 else range(base, -1, -1)
-    found = [k for k in span if mask >> k & 1]
-    return found[abs(offset) - 1] if abs(offset) <= len(found) else -1
+    bits = [k for k in span if mask >> k & 1]
+    return bits[abs(offset) - 1] if abs(offset) <= len(bits) else -1
 
 
 def bmsk(a: int, b: int, wrap: bool) -> int:

@@ -1,4 +1,4 @@
-"""Which arguments a callee is sure to use: those that it uses before its first branch."""
+"""The arguments that a callee always uses: those that it uses before its first branch."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("text, sizes", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_handed_over(text: str, sizes: list[int]) -> None:
+def test_used_arguments(text: str, sizes: list[int]) -> None:
     kernel = '\nextern "C" __global__ void k(int *out, int n) { out[0] = f(n, 1); }\n'
     program = compile_source(f"__device__ {text}{kernel}".encode(), "k.cu")
     functions = parse(program.debug_ptx).functions

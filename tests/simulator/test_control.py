@@ -115,7 +115,7 @@ def program() -> Program:
 @pytest.mark.parametrize("threads", [32, 45])
 @pytest.mark.parametrize("variant", ["debug", "fast"])
 @pytest.mark.parametrize("name", KERNELS)
-def test_control_flow(name: str, variant: str, threads: int) -> None:
+def test_control_flow_matches_python(name: str, variant: str, threads: int) -> None:
     count = 3 * threads - 5
     given = np.random.default_rng(7).integers(0, 1000, count).astype("int32")
     module = parse(program().debug_ptx if variant == "debug" else program().ptx)

@@ -1,4 +1,4 @@
-"""The C core is that of the sources that lie beside it, or it is refused."""
+"""A C core that was built from other sources than those in its folder is refused."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from tests.command import ROOT
 SOURCES = ROOT / "grader" / "simulator" / "core"
 
 
-def built(monkeypatch: pytest.MonkeyPatch, told: str | None) -> Path:
-    """The core's path, with another answer to which sources it was built from; None: no answer."""
+def built(monkeypatch: pytest.MonkeyPatch, sources: str | None) -> Path:
+    """The path of a core that reports another digest of its sources; None for no digest."""
     real = core().library
 
     class Answer:
         def __call__(self) -> bytes:
-            return (told or "").encode()
+            return (sources or "").encode()
 
-    held = SimpleNamespace(core_run=real.core_run, core_sizes=real.core_sizes)
-    if told is not None:
-        held.core_sources = Answer()
-    monkeypatch.setattr("grader.simulator.core.bindings.ctypes.CDLL", lambda _: held)
+    library = SimpleNamespace(core_run=real.core_run, core_sizes=real.core_sizes)
+    if sources is not None:
+        library.core_sources = Answer()
+    monkeypatch.setattr("grader.simulator.core.bindings.ctypes.CDLL", lambda _: library)
     return SOURCES.parent / "_core.so"
 
 
-@pytest.mark.parametrize("told", ["0123456789abcdef", None])
-def test_a_core_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch, told: Any) -> None:
-    path = built(monkeypatch, told)
+@pytest.mark.parametrize("sources", ["0123456789abcdef", None])
+def test_core_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch, sources: Any) -> None:
+    path = built(monkeypatch, sources)
     with pytest.raises(MachineFault, match="built from other sources") as caught:
         Core(path)
     assert "make demo" in caught.value.fix
 
 
-@pytest.mark.parametrize("told", [digest(SOURCES), ""])
-def test_its_own_and_what_tells_nothing_are_taken(
-    monkeypatch: pytest.MonkeyPatch, told: str
+@pytest.mark.parametrize("sources", [digest(SOURCES), ""])
+def test_core_of_the_same_or_unknown_sources_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, sources: str
 ) -> None:
-    assert Core(built(monkeypatch, told)).path.name == "_core.so"
+    assert Core(built(monkeypatch, sources)).path.name == "_core.so"
 
 
-def test_an_installed_package_has_no_sources_to_compare(
+def test_installed_package_without_sources_is_accepted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert digest(tmp_path) == ""
@@ -56,7 +56,7 @@ def test_an_installed_package_has_no_sources_to_compare(
     assert Core(tmp_path / "_core.so").path.parent == tmp_path
 
 
-def test_one_changed_letter_or_name_is_another_digest(tmp_path: Path) -> None:
+def test_digest_depends_on_content_and_name(tmp_path: Path) -> None:
     copied = shutil.copytree(SOURCES, tmp_path / "core")
     assert digest(copied) == digest(SOURCES)
     first = min(copied.glob("*.c"))
@@ -66,9 +66,9 @@ def test_one_changed_letter_or_name_is_another_digest(tmp_path: Path) -> None:
     assert len({digest(SOURCES), changed, digest(copied)}) == 3
 
 
-def test_setup_tells_the_compiler_the_same() -> None:
-    told = runpy.run_path(str(ROOT / "grader" / "simulator" / "core" / "sources.py"))["digest"](
+def test_setup_passes_the_same_digest_to_the_compiler() -> None:
+    passed = runpy.run_path(str(ROOT / "grader" / "simulator" / "core" / "sources.py"))["digest"](
         SOURCES
     )
-    assert told == digest(SOURCES)
+    assert passed == digest(SOURCES)
     assert "-DCORE_SOURCES=" in (ROOT / "setup.py").read_text()

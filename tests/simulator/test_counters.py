@@ -1,4 +1,4 @@
-"""Counters against what an H100 counted under Nsight Compute, and against arithmetic."""
+"""Counters against those of an H100 under Nsight Compute, and against arithmetic."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def naive(m: int, k: int, n: int) -> Trace:
     return trace(NAIVE, Launch("k", grid, (16, 16, 1), (*held, out, *sizes)))
 
 
-def test_naive_matmul_as_the_hardware_counts() -> None:
+def test_naive_matmul_counters_match_the_hardware() -> None:
     counters = naive(50, 37, 41).counters
     assert counters[REQUESTS.format("ld")] == 5_550
     assert counters[SECTORS.format("ld")] == 12_700
@@ -67,7 +67,7 @@ def test_naive_matmul_as_the_hardware_counts() -> None:
 
 
 @pytest.mark.parametrize(("width", "wavefronts", "conflicts"), [(32, 6_144, 5_952), (33, 192, 0)])
-def test_transpose_as_the_hardware_counts(width: int, wavefronts: int, conflicts: int) -> None:
+def test_transpose_counters_match_the_hardware(width: int, wavefronts: int, conflicts: int) -> None:
     rows, cols = 96, 64
     data = np.arange(rows * cols, dtype="float32").reshape(rows, cols)
     args = (
@@ -100,9 +100,9 @@ extern "C" __global__ void k(unsigned int *bins, float *out) {
 def test_atomics_and_constant_loads_by_lane_and_by_warp() -> None:
     bins = Array("bins", (8,), "uint32", np.zeros(8, "uint32"), True)
     out = Array("out", (64,), "float32", None, True)
-    seen = trace(ATOMICS, Launch("k", (3, 1, 1), (64, 1, 1), (bins, out)))
-    assert seen.outputs[0].tolist() == [24] * 8
-    held = seen.counters
+    result = trace(ATOMICS, Launch("k", (3, 1, 1), (64, 1, 1), (bins, out)))
+    assert result.outputs[0].tolist() == [24] * 8
+    held = result.counters
     assert held[THREAD_ATOMICS.format("shared")] == 3 * 64
     assert held[THREAD_ATOMICS.format("global")] == 3 * 8
     assert held[THREAD_CONST_LOADS] == 3 * 64

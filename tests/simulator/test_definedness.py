@@ -1,4 +1,4 @@
-"""Which registers may be read before they are written, and what is added where one may."""
+"""Registers that may be read before they are written, and their shadow instructions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("text, expected", PATHS.values(), ids=PATHS)
-def test_unwritten(text: str, expected: str) -> None:
+def test_maybe_undefined_registers(text: str, expected: str) -> None:
     (function,) = parse(body(text)).functions.values()
     assert maybe_undefined(function) == frozenset(expected.split())
 
@@ -94,7 +94,7 @@ def names(image: Image) -> list[str]:
     return [code.exec for f in image.functions for b in f.blocks for code in b.insns]
 
 
-def test_nothing_is_added_where_all_paths_write() -> None:
+def test_code_without_undefined_registers_gets_no_shadows() -> None:
     text = PATHS["both branches"][0]
     watched, plain = decoded(text, True), decoded(text, False)
     assert watched.shadowed == [] and plain.shadowed is None
@@ -102,7 +102,7 @@ def test_nothing_is_added_where_all_paths_write() -> None:
     assert [f.registers for f in watched.functions] == [f.registers for f in plain.functions]
 
 
-def test_what_is_added_stands_beside_the_rest() -> None:
+def test_shadow_instructions_accompany_the_others() -> None:
     text = PATHS["one branch"][0]
     watched, plain = decoded(text, True), decoded(text, False)
     assert watched.shadowed == ["b32"]
@@ -112,7 +112,7 @@ def test_what_is_added_stands_beside_the_rest() -> None:
     assert watched.ops == plain.ops
 
 
-def test_no_watch_without_being_asked() -> None:
+def test_shadows_are_made_only_on_request() -> None:
     assert not any(
         name.startswith("shadow_") for name in names(decoded("not.b32 %r3, %r2;", False))
     )
@@ -137,6 +137,6 @@ def test_no_watch_without_being_asked() -> None:
         "@%p9 mov.u32 %r2, 1;",
     ],
 )
-def test_what_is_no_instruction_is_an_error_of_the_ptx(text: str) -> None:
+def test_unknown_instruction_raises_ptx_error(text: str) -> None:
     with pytest.raises((PtxError, NotSimulated)):
         decoded(f"add.s32 %r4, %r2, 1; {text}", True)

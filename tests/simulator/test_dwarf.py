@@ -1,4 +1,4 @@
-"""Local variables by name, type and place, as real debug PTX has them; and what is no such PTX."""
+"""Names, types and places of local variables in real debug PTX, and in damaged debug sections."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ def sections() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-def test_names(sections: dict[str, str], name: str) -> None:
-    found = LocalVariables(sections)
-    (v,) = [v for v in found.variables if v.name == name]
+def test_variable_at_a_byte_is_named(sections: dict[str, str], name: str) -> None:
+    variables = LocalVariables(sections)
+    (v,) = [v for v in variables.variables if v.name == name]
     kind, extent, size, elements = ELEMENTS[name]
     assert (v.kind, v.extent, v.bytes) == (kind, extent, size)
     assert SOURCE.decode().split("\n")[v.line - 1].count(name)
-    assert {at: found.element(v, v.offset + at) for at in elements} == elements
-    assert found.at(v.frame, v.offset + size - 1) == v
-    assert found.at(v.frame, v.offset + size) != v
+    assert {at: variables.element(v, v.offset + at) for at in elements} == elements
+    assert variables.at(v.frame, v.offset + size - 1) == v
+    assert variables.at(v.frame, v.offset + size) != v
 
 
-def test_a_byte_of_no_variable(sections: dict[str, str]) -> None:
-    found = LocalVariables(sections)
-    assert found.at("__local_depot99", 0) is None
-    assert found.at(found.variables[0].frame, 10_000) is None
+def test_byte_outside_all_variables_has_none(sections: dict[str, str]) -> None:
+    variables = LocalVariables(sections)
+    assert variables.at("__local_depot99", 0) is None
+    assert variables.at(variables.variables[0].frame, 10_000) is None
 
 
 @pytest.mark.parametrize("part", [".debug_info", ".debug_abbrev"])
-def test_what_is_cut_or_changed_gives_no_wrong_names(sections: dict[str, str], part: str) -> None:
+def test_damaged_debug_sections_give_no_wrong_names(sections: dict[str, str], part: str) -> None:
     """Any text is taken: the student's own assembly may stand there."""
     names = {v.name for v in LocalVariables(sections).variables}
     integer = sections[part]

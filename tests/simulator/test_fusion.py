@@ -1,4 +1,4 @@
-"""Fusion changes what is executed, never what comes out: index computations of every shape."""
+"""Fused index computations give the same outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ extern "C" __global__ void k(const int *in, long long *out) {
 """
 
 
-def test_indices_negative_guarded_and_used_again() -> None:
+def test_fused_indices_give_the_same_outputs() -> None:
     program = compile_source(KERNEL, "k.cu")
     values = np.arange(64, dtype=np.int32) * 7 - 100
     launch = Launch(
@@ -63,7 +63,7 @@ ADD = Insn("add_u64", 768, 1024, 512)
 BRIEF = frozenset({256, 512})
 
 
-def test_the_three_become_one() -> None:
+def test_index_computation_becomes_one_instruction() -> None:
     (one,) = fuse_indices([EXTEND, SHIFT, ADD], BRIEF)
     assert (one.exec, one.d, one.a, one.b, one.c) == ("fused_index", 768, 0, 9, 1024)
 
@@ -82,5 +82,5 @@ def test_the_three_become_one() -> None:
         pytest.param([EXTEND, ADD, SHIFT], BRIEF, id="out of order"),
     ],
 )
-def test_what_may_not_be_fused(insns: list[Insn], brief: frozenset[int]) -> None:
+def test_other_sequences_are_not_fused(insns: list[Insn], brief: frozenset[int]) -> None:
     assert fuse_indices(list(insns), brief) == insns

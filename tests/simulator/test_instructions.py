@@ -1,4 +1,4 @@
-"""Every instruction of tests/ptx on the core, against the oracle beside it."""
+"""Every instruction of tests/ptx on the core, against its oracle."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.ptx.soft import NAN, of_bits
 
 
 def cases(family: str) -> list[Case]:
-    found: list[Case] = import_module(f"tests.ptx.{family}").CASES
-    return found
+    cases: list[Case] = import_module(f"tests.ptx.{family}").CASES
+    return cases
 
 
 @cache
@@ -68,7 +68,7 @@ ALL = [(family, n, c) for family in FAMILIES for n, c in enumerate(cases(family)
 
 
 @pytest.mark.parametrize(("family", "number", "c"), ALL, ids=[f"{f}-{c.name}" for f, _, c in ALL])
-def test_gives_what_the_manual_says(family: str, number: int, c: Case) -> None:
+def test_instruction_matches_its_oracle(family: str, number: int, c: Case) -> None:
     given, mask = inputs(c, number), (1 << 8 * size(c.result)) - 1
     compared = 0
     for lane, got in enumerate(results(family, number, c)):
@@ -84,7 +84,7 @@ def test_gives_what_the_manual_says(family: str, number: int, c: Case) -> None:
     assert compared > COUNT // 8
 
 
-def test_a_wrong_oracle_is_noticed() -> None:
+def test_wrong_oracle_fails() -> None:
     """The comparison itself: one bit off is a failure, a NaN with another payload is not."""
     c = next(c for c in cases("floats") if c.text == "add.rn.f32")
     assert same(c, 0x7FC00000, 0x7FFFFFFF)

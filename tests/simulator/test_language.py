@@ -1,4 +1,4 @@
-"""CUDA C++ as students write it, on both PTX variants: right outputs, and no false alarm."""
+"""CUDA C++ as students write it, on both PTX variants: the expected outputs, and no false alarm."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ CASES = all_cases(Path(__file__).parent / "language")
 
 @pytest.mark.parametrize("variant", ["optimised", "debug"])
 @pytest.mark.parametrize("case", CASES, ids=map(str, CASES))
-def test_language(case: Case, variant: str) -> None:
+def test_kernel_gives_the_expected_outputs(case: Case, variant: str) -> None:
     case.check(case.trace(variant))

@@ -1,4 +1,4 @@
-"""What has a limit: printed text, shared memory, the sizes of copies and of a call's parameters."""
+"""Limits of printed text, shared memory, copies and the parameters of calls."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def tiled(shared: int) -> tuple[np.ndarray, Launch]:
     return data, Launch("k", (1, 1, 1), (256, 1, 1), args, shared)
 
 
-def test_a_tile_of_all_48_kib() -> None:
+def test_tile_of_48_kib_is_accepted() -> None:
     data, launch = tiled(48 << 10)
     assert np.array_equal(ran(TILE, launch).outputs[1], data[::-1])
 
 
-def test_a_tile_of_more_is_refused_and_one_of_less_overrun() -> None:
+def test_larger_tile_is_refused_and_smaller_tile_overrun() -> None:
     program = compile_source(TILE.encode(), "k.cu")
     (more,) = simulate(program, [tiled((48 << 10) + 4)[1]])
     assert [f.kind for f in more.errors] == ["launch-failure"]
@@ -114,7 +114,7 @@ SAME = {"takes": "b32", "gives": "b32", "result": "b32", "wants": "b32"}
 
 
 @pytest.mark.parametrize("change", ["takes", "gives", "result", "wants"])
-def test_a_call_whose_parameters_differ_in_size_is_refused(change: str) -> None:
+def test_call_with_parameters_of_other_sizes_is_refused(change: str) -> None:
     decode(parse(CALLS.format(**SAME)), "k", core().known)
     with pytest.raises(PtxError, match="a call with [48] bytes in [qw] for [48]"):
         decode(parse(CALLS.format(**SAME | {change: "b64"})), "k", core().known)

@@ -60,7 +60,7 @@ def test_local_accesses_are_detected(head: str, body: str, accesses_local: bool)
 
 
 FIXED = {
-    "a constant beside it": ("add.u64 %rd2, %SP, 4;", True),
+    "plus a constant": ("add.u64 %rd2, %SP, 4;", True),
     "a copy": ("add.u64 %rd3, %SP, 4; mov.b64 %rd2, %rd3;", True),
     "an index": ("add.s64 %rd2, %SP, %rd1;", False),
     "written twice": ("mov.b64 %rd2, %SP; mov.b64 %rd2, %rd1;", False),

@@ -1,4 +1,4 @@
-"""The variable that a line uses, read off the source: one, or none where it is not sure."""
+"""The variable that a line uses, read off the source; none when it is not certain."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ CASES = {
     "the other type": ("double sum;\nfor (;;) sum += 1; //!", "f32", None),
     "one of two": ("float a, b;\na = b + 1; //!", "f32", "float b = 0.0f;"),
     "both": ("float a, b;\nc = a + b; //!", "f32", None),
-    "told apart by type": ("int i; float a;\nc = a + i; //!", "b32", "int i = 0;"),
+    "distinguished by type": ("int i; float a;\nc = a + i; //!", "b32", "int i = 0;"),
     "with a value": ("int i = 2;\nc = i; //!", "b32", None),
-    "beside one with a value": ("int i = 2, k;\nc = i + k; //!", "b32", "int k = 0;"),
+    "next to one with a value": ("int i = 2, k;\nc = i + k; //!", "b32", "int k = 0;"),
     "a pointer": ("const float *from;\nc = from[0]; //!", "b64", "const float *from = nullptr;"),
     "out of scope": ("{ int i; }\nc = i; //!", "b32", None),
     "of an inner scope": ("{ int i;\nc = i; //!\n}", "b32", "int i = 0;"),
@@ -36,17 +36,17 @@ CASES = {
 def test_used_local(text: str, kind: str, expected: str | None) -> None:
     source = f"int i_before;\n__global__ void k(int *out) {{\n{text}\n}}\n"
     line = next(n for n, row in enumerate(source.splitlines(), 1) if "//!" in row)
-    found = used_local(source, line, kind)
-    assert (found and found.declaration) == expected
+    variable = used_local(source, line, kind)
+    assert (variable and variable.declaration) == expected
 
 
 @pytest.mark.parametrize("line", [0, -1, 99])
-def test_no_such_line(line: int) -> None:
+def test_line_outside_the_source_has_no_local(line: int) -> None:
     assert used_local("int i;", line, "b32") is None
 
 
 @pytest.mark.parametrize("source", ["}}}{", "int", "/*", '"', "{{{{;;;;", "int a{;\n"])
-def test_text_that_is_no_program(source: str) -> None:
+def test_malformed_source_has_no_local(source: str) -> None:
     assert used_local(source, 1, "b32") is None
 
 
@@ -64,5 +64,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name, kind, extent, declared, expected", VALUES.values(), ids=VALUES)
-def test_with_value(name: str, kind: str, extent: str, declared: str, expected: str) -> None:
+def test_initialized_declaration(
+    name: str, kind: str, extent: str, declared: str, expected: str
+) -> None:
     assert initialized_declaration(name, kind, extent, declared) == expected

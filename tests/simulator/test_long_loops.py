@@ -1,4 +1,4 @@
-"""What a kernel does very often stays right, and costs the same each time."""
+"""Very many barriers and tickets stay correct, and cost the same each time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.launch import Array, Launch, Scalar, Trace
 from grader.simulator.simulate import simulate
 
 PHASES = 1 << 22
-"""Of a block's barriers; the core's stamps have room for a few less."""
+"""Barriers of a block; the core's stamps count a few less."""
 
 BARRIERS = b"""\
 extern "C" __global__ void turns(int *out, int n) {
@@ -48,7 +48,7 @@ def traced(source: bytes, kernel: str, blocks: int, *args: Array | Scalar) -> Tr
     return trace
 
 
-def test_more_barriers_than_stamps_count() -> None:
+def test_block_passes_more_barriers_than_stamps_count() -> None:
     out = Array("out", (32,), "int32", read_back=True)
     trace = traced(BARRIERS, "turns", 1, out, Scalar("n", PHASES - 20, "int32"))
     assert trace.verdict == "clean", trace.findings
@@ -56,11 +56,11 @@ def test_more_barriers_than_stamps_count() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 300])
-def test_old_writes_are_known_after_any_number_of_tickets(rounds: int) -> None:
+def test_old_writes_stay_known_after_many_tickets(rounds: int) -> None:
     assert tickets(rounds)[0].verdict == "clean"
 
 
-def test_each_ticket_costs_the_same() -> None:
+def test_cost_of_a_ticket_is_constant() -> None:
     few, many = (min(tickets(n)[1] for _ in range(3)) for n in (250, 1000))
     assert many < 12 * few, "four times the tickets cost more than three times as much each"
 

@@ -1,4 +1,4 @@
-"""Text to values: constants, addresses, vectors, malformed PTX; and the order of basic blocks."""
+"""Parsing of constants, addresses, vectors and malformed PTX; the order of basic blocks."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def test_addresses(base: str, offset: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[", "]", "[]", "%r1", "[%r1+]", "[a b]", "[%r1+%r2]", "[+4]"]
 )
-def test_no_address(text: str) -> None:
+def test_malformed_address_is_refused(text: str) -> None:
     with pytest.raises((OperandError, ValueError)):
         address(text)
 
 
-def test_addresses_wrap_as_the_machine_does() -> None:
+def test_addresses_wrap_modulo_two_to_the_64() -> None:
     assert address("[%rd1+18446744073709551612]") == ("%rd1", -4)
 
 
@@ -104,12 +104,12 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("text", MALFORMED.values(), ids=MALFORMED.keys())
-def test_malformed_ptx_is_one_error(text: str) -> None:
+def test_malformed_ptx_raises_ptx_error(text: str) -> None:
     with pytest.raises(PtxError) as caught:
         decode(parse(HEAD + text), "k", core().known)
     assert str(caught.value).strip()
 
 
-def test_empty_statements_and_comments_are_nothing() -> None:
+def test_empty_statements_and_comments_are_ignored() -> None:
     text = "/* a */ .visible .entry k() { ; // b\n ;; ret; }"
     assert [i.op for i in parse(HEAD + text).functions["k"].body] == ["ret"]

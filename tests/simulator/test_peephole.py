@@ -1,4 +1,4 @@
-"""The passes that shorten code: what they make, and what they must leave as it is."""
+"""The passes that shorten code: what they change, and what they must not change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TWO = 1
 TILE = 128 | 1
 
 
-def test_a_value_is_computed_where_it_is_moved_to() -> None:
+def test_value_is_computed_in_its_final_register() -> None:
     assert shortened([ADD, MOVE]).insns == [replace(ADD, d=E)]
 
 
@@ -49,14 +49,14 @@ def test_a_value_is_computed_where_it_is_moved_to() -> None:
         pytest.param([Insn("shfl_b32", B, A), MOVE], id="an instruction not known all about"),
     ],
 )
-def test_moves_that_stay(insns: list[Insn]) -> None:
+def test_other_moves_stay(insns: list[Insn]) -> None:
     assert shortened(insns).insns == insns
 
 
 NOT, BRANCH_ON_Q = Insn("not_pred", Q, P), End(BRANCH, "x", guard=Q + 1)
 
 
-def test_a_negated_predicate_is_branched_on_the_other_way_round() -> None:
+def test_branch_on_a_negated_predicate_loses_the_negation() -> None:
     block = shortened([NOT], BRANCH_ON_Q)
     assert (block.insns, block.end.guard, block.end.negate) == ([], P + 1, 1)
 
@@ -69,7 +69,7 @@ def test_a_negated_predicate_is_branched_on_the_other_way_round() -> None:
         pytest.param(replace(NOT, d=P, a=Q), replace(BRANCH_ON_Q, guard=P + 1), id="read again"),
     ],
 )
-def test_negations_that_stay(insn: Insn, end: End) -> None:
+def test_other_negations_stay(insn: Insn, end: End) -> None:
     block = shortened([insn], end)
     assert (block.insns, block.end) == ([insn], end)
 
@@ -78,7 +78,7 @@ NEAR, FAR = Insn("fused_index", B, A, TWO, C), Insn("fused_index", C, D, TWO, TI
 LOAD = Insn("ld_word", E, B, imm=-8, size=4, count=1, width=4, mode=8)
 
 
-def test_an_access_computes_its_address() -> None:
+def test_access_computes_its_own_address() -> None:
     (one,) = shortened([FAR, NEAR, LOAD]).insns
     assert (one.exec, one.d, one.a, one.b, one.c) == ("ld_word_indexed", E, A, D, TILE)
     assert (one.e, one.imm) == (B, -8 * 65536 + 2 * 256 + 2)
@@ -96,11 +96,11 @@ def test_an_access_computes_its_address() -> None:
         pytest.param([FAR, NEAR, replace(LOAD, exec="ld")], id="not one word"),
     ],
 )
-def test_addresses_that_stay(insns: list[Insn]) -> None:
+def test_other_addresses_stay(insns: list[Insn]) -> None:
     assert shortened(insns).insns == insns
 
 
-def test_blocks_that_follow_only_each_other_become_one() -> None:
+def test_chains_of_blocks_are_merged() -> None:
     parts = [
         Block([ADD], End(FALL), next=1, steps=2),
         Block([MOVE], End(BRANCH, guard=5), next=2, target=3, steps=2),
@@ -120,9 +120,9 @@ INDIRECT = End(CALL, call=Call(None, [], [], 0))
     [
         pytest.param([MOVE], End(BRANCH), id="a loop around the second"),
         pytest.param([], INDIRECT, id="a call that is executed again"),
-        pytest.param([Insn("mov_clock32", A)], End(EXIT), id="a look at the clock"),
+        pytest.param([Insn("mov_clock32", A)], End(EXIT), id="a read of the clock"),
     ],
 )
-def test_blocks_that_stay(then: list[Insn], end: End) -> None:
+def test_other_blocks_are_not_merged(then: list[Insn], end: End) -> None:
     parts = [Block([ADD], End(FALL), next=1), Block(then, end, next=1, target=1)]
     assert [block.insns for block in merge_chains(parts)] == [[ADD], then]

@@ -37,15 +37,15 @@ NAMES = {
 @pytest.mark.parametrize("name", HINTS)
 def test_race_hint_names_the_missing_barrier_or_atomic(name: str) -> None:
     variable, hazard, words = HINTS[name]
-    found = trace(WATCH / "race" / f"{name}.cu").findings
-    hints = [f.hint for f in found if (f.variable, f.hazard) == (variable, hazard)]
+    findings = trace(WATCH / "race" / f"{name}.cu").findings
+    hints = [f.hint for f in findings if (f.variable, f.hazard) == (variable, hazard)]
     assert any(words in hint for hint in hints), hints
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_race_message_names_the_element_as_declared(name: str) -> None:
-    found = trace(WATCH / "race" / f"{name}.cu").findings
-    assert any(NAMES[name] in f.message for f in found), [f.message for f in found]
+    findings = trace(WATCH / "race" / f"{name}.cu").findings
+    assert any(NAMES[name] in f.message for f in findings), [f.message for f in findings]
 
 
 ORDER = {

@@ -1,4 +1,4 @@
-"""What is not simulated is refused by its name, at the student's line, before anything runs."""
+"""An unsupported feature is refused by name, at the student's line, before anything runs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from grader.simulator.simulate import simulate
 from tests.cukernel import compiled
 
 FILES = sorted((Path(__file__).parent / "refused").glob("*.cu"))
-SAYS = re.compile(r"// refuses (\S+) at line (\d+): (.*)")
+EXPECTED = re.compile(r"// refuses (\S+) at line (\d+): (.*)")
 
 
 @pytest.mark.parametrize("path", FILES, ids=[p.stem for p in FILES])
-def test_refused(path: Path) -> None:
-    says = SAYS.match(path.read_text())
-    assert says is not None
+def test_unsupported_feature_is_refused_at_its_line(path: Path) -> None:
+    expected = EXPECTED.match(path.read_text())
+    assert expected is not None
     program = compiled(path)
     args = tuple(
         Array(p.name, (256,), "float32", np.zeros(256, "f4"))
@@ -31,14 +31,14 @@ def test_refused(path: Path) -> None:
         for p in _parameters(path)
     )
     (trace,) = simulate(program, [Launch("k", (1, 1, 1), (32, 1, 1), args)])
-    (found,) = trace.findings
+    (finding,) = trace.findings
     assert not trace.ended
-    assert (found.kind, found.severity) == ("missing-feature", "error")
-    assert found.message.startswith("not simulated: ")
-    assert says[1] in found.message
-    assert says[3] in found.message
-    assert found.line == int(says[2])
-    assert found.text
+    assert (finding.kind, finding.severity) == ("missing-feature", "error")
+    assert finding.message.startswith("not simulated: ")
+    assert expected[1] in finding.message
+    assert expected[3] in finding.message
+    assert finding.line == int(expected[2])
+    assert finding.text
 
 
 def _parameters(path: Path) -> tuple[Parameter, ...]:
@@ -55,8 +55,8 @@ COMPILER = {
 
 
 @pytest.mark.parametrize("line", COMPILER)
-def test_refused_by_the_compiler(line: str) -> None:
-    """What the architecture that is compiled for does not have never comes to the simulator."""
+def test_unsupported_feature_is_refused_by_the_compiler(line: str) -> None:
+    """The compiler refuses what its target architecture lacks."""
     text = f"""__global__ void child(float *x) {{ x[0] = 1; }}
 extern "C" __global__ void k(float *x) {{
   x[0] = 2;
@@ -65,5 +65,5 @@ extern "C" __global__ void k(float *x) {{
 """
     with pytest.raises(StudentFault) as caught:
         compile_source(text.encode(), "k.cu")
-    (found,) = [f for f in caught.value.findings if COMPILER[line] in f.message]
-    assert (found.severity, found.line) == ("error", 4) and found.hint
+    (finding,) = [f for f in caught.value.findings if COMPILER[line] in f.message]
+    assert (finding.severity, finding.line) == ("error", 4) and finding.hint

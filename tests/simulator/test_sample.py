@@ -1,4 +1,4 @@
-"""A few blocks of a launch at its full size: what they show, and that they show nothing false."""
+"""A sample of the blocks of a large launch shows its mistakes and no false ones."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_is_wrong_only_at_the_full_size_is_found(kind: str) -> None:
+def test_mistake_at_the_full_size_is_found_in_a_sample(kind: str) -> None:
     assert kind in {f.kind for f in run(WRONG[kind]).errors}
     assert not run(WRONG[kind], n=640, sample=0).errors
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_sound_kernel_shows_nothing(threads: int) -> None:
+def test_sample_of_a_correct_kernel_is_clean(threads: int) -> None:
     trace = run(CLEAN, threads=threads)
     assert not trace.findings and trace.ended
     assert not trace.outputs and not trace.counters
@@ -72,7 +72,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize("what", WAITS)
-def test_a_block_that_waits_for_others_is_not_told_of(what: str) -> None:
+def test_block_that_waits_for_others_is_not_reported(what: str) -> None:
     trace = run(START + WAITS[what] + "    y[i] = x[i];\n}\n", limit=1.0, steps=100_000)
     assert not trace.findings
 
@@ -81,7 +81,9 @@ def test_a_block_that_waits_for_others_is_not_told_of(what: str) -> None:
     ("grid", "count"),
     [((64, 64, 1), 8), ((4096, 1, 1), 8), ((1, 50, 1), 8), ((3, 3, 3), 8), ((100, 7, 1), 1)],
 )
-def test_blocks_are_of_the_grid_and_each_once(grid: tuple[int, int, int], count: int) -> None:
+def test_sampled_blocks_are_distinct_and_in_the_grid(
+    grid: tuple[int, int, int], count: int
+) -> None:
     blocks = sampled_blocks(grid, count)
     assert len(set(blocks)) == len(blocks) == count
     assert all(0 <= block < prod(grid) for block in blocks)
@@ -91,5 +93,5 @@ def test_blocks_are_of_the_grid_and_each_once(grid: tuple[int, int, int], count:
 
 
 @pytest.mark.parametrize(("grid", "count"), [((64, 64, 1), 0), ((2, 2, 2), 8), ((1, 1, 1), 8)])
-def test_a_grid_no_larger_than_the_sample_runs_whole(grid: Any, count: int) -> None:
+def test_small_grid_runs_completely(grid: Any, count: int) -> None:
     assert sampled_blocks(grid, count) == ()

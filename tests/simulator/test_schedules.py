@@ -1,4 +1,4 @@
-"""`--schedules`: what depends on the order of blocks and warps is said, and nothing else is."""
+"""`--schedules`: an output that depends on the order of blocks and warps is reported."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def findings(source: bytes, dtype: str = "int32", schedules: int = 6) -> tuple[F
 
 
 @pytest.mark.parametrize("source", [LAST_ONE_WINS, TICKETS, WARPS])
-def test_a_result_that_depends_on_the_order(source: bytes) -> None:
-    (found,) = findings(source)
-    assert (found.kind, found.severity, found.variable) == ("race", "warning", "out")
+def test_output_that_depends_on_the_order_is_reported(source: bytes) -> None:
+    (finding,) = findings(source)
+    assert (finding.kind, finding.severity, finding.variable) == ("race", "warning", "out")
 
 
 @pytest.mark.parametrize("source", [EVERY_BLOCK, OWN_ELEMENT])
-def test_a_result_that_does_not(source: bytes) -> None:
+def test_output_that_does_not_depend_on_the_order_is_clean(source: bytes) -> None:
     assert findings(source) == ()
 
 
 def test_atomic_rounding_is_only_an_info() -> None:
-    (found,) = findings(ROUNDING, "float32", schedules=12)
-    assert found.severity == "info"
+    (finding,) = findings(ROUNDING, "float32", schedules=12)
+    assert finding.severity == "info"
 
 
-def test_not_tried_unless_asked() -> None:
+def test_other_orders_run_only_on_request() -> None:
     assert findings(LAST_ONE_WINS, schedules=0) == ()

@@ -51,7 +51,9 @@ def run(name: str, spec: Spec, threads: int, seed: int) -> dict[str, object]:
     threads=st.integers(2, 5),
     seed=st.integers(0, 99),
 )
-def test_any_launch(name: str, blocks: int, width: int, threads: int, seed: int) -> None:
+def test_launch_is_the_same_for_any_number_of_threads(
+    name: str, blocks: int, width: int, threads: int, seed: int
+) -> None:
     spec = read((KERNELS / f"{name}.cu").read_text())
     block = (width, 1, 1) if spec.block[1] == 1 else spec.block
     spec = replace(spec, grid=(blocks, spec.grid[1], 1), block=block)
@@ -59,7 +61,7 @@ def test_any_launch(name: str, blocks: int, width: int, threads: int, seed: int)
 
 
 @pytest.mark.parametrize("path", WATCHED, ids=[f"{p.parent.name}/{p.stem}" for p in WATCHED])
-def test_every_finding(path: Path) -> None:
+def test_findings_are_the_same_for_any_number_of_threads(path: Path) -> None:
     text = path.read_text()
     spec = read(text)
     if spec.grid == (1, 1, 1):
@@ -71,6 +73,6 @@ def test_every_finding(path: Path) -> None:
     assert one == three
 
 
-def test_a_difference_would_show() -> None:
+def test_comparison_detects_a_difference() -> None:
     spec = read((KERNELS / "matmul.cu").read_text())
     assert run("matmul", spec, 1, 0) != run("matmul", spec, 1, 1)

@@ -43,15 +43,17 @@ def launch(n: int = 4) -> Launch:
     return Launch("matmul", (n // 2, n // 2, 1), (2, 2, 1), args)
 
 
-def test_phase_table() -> None:
+def test_phase_table_of_a_tiled_product() -> None:
     (trace,) = simulate(compile_source(TILED, "tiled.cu"), [launch()], table=True)
     rows = trace.accesses
     assert rows is not None and rows.dtype == ROW
     block = rows[(rows["block"] == [1, 0, 0]).all(axis=1)]
     thread = block[(block["thread"] == [1, 0, 0]).all(axis=1)]
-    told = [(str(r["access"]), str(r["element"]), int(r["phase"]), int(r["line"])) for r in thread]
+    accesses = [
+        (str(r["access"]), str(r["element"]), int(r["phase"]), int(r["line"])) for r in thread
+    ]
     # Block (1,0), thread (1,0): row 0, column 3; A is indexed flat, 4 elements a row.
-    assert told == [
+    assert accesses == [
         ("read", "A[1]", 0, 9),
         ("write", "As[0][1]", 0, 9),
         ("read", "B[3]", 0, 10),
@@ -70,10 +72,10 @@ def test_phase_table() -> None:
         ("read", "Bs[1][1]", 3, 12),
         ("write", "C[3]", 4, 15),
     ]
-    assert len(rows) == 16 * len(told)
+    assert len(rows) == 16 * len(accesses)
 
 
-def test_table_crosses_processes() -> None:
+def test_access_table_survives_packing() -> None:
     (trace,) = simulate(compile_source(TILED, "tiled.cu"), [launch()], table=True)
     rows, arrays = pack_traces([trace])
     (back,) = unpack_traces(rows, arrays)
@@ -81,12 +83,12 @@ def test_table_crosses_processes() -> None:
     assert np.array_equal(back.accesses, trace.accesses)
 
 
-def test_no_table_unless_asked() -> None:
+def test_accesses_are_recorded_only_on_request() -> None:
     (trace,) = simulate(compile_source(TILED, "tiled.cu"), [launch()])
     assert trace.accesses is None
 
 
-def test_large_launch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracing, "MOST", 100)
+def test_launch_with_too_many_accesses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracing, "MAX_ACCESSES", 100)
     with pytest.raises(LabFault, match="272 accesses are too many"):
         simulate(compile_source(TILED, "tiled.cu"), [launch()], table=True)

@@ -29,22 +29,22 @@ def read_on_gpu(family: str) -> dict[str, Any]:
         return {name: held[name] for name in held.files}
 
 
-def told(family: str, what: str) -> Any:
+def measured(family: str, what: str) -> Any:
     return json.loads(read_on_gpu(family)[what].tobytes())
 
 
 def bounded(c: Case, number: int, at: int) -> bool:
-    """Whether PTX says what this result is."""
+    """Whether the PTX manual defines this result."""
     operands = [int(column[at]) for column in inputs(c, number)]
     held = [value(bits, kind) for bits, kind in zip(operands, c.operands, strict=False)]
     return c.oracle(*held) is not None
 
 
 @pytest.mark.parametrize(("family", "number"), ALL, ids=[f"{f}-{n}" for f, n in ALL])
-def test_the_gpu_gives_the_same(family: str, number: int) -> None:
+def test_instruction_matches_the_gpu(family: str, number: int) -> None:
     c = cases(family)[number]
     name = key(c, number)
-    if name in told(family, "refused"):
+    if name in measured(family, "refused"):
         assert ".sat" in c.text  # the driver's assembler takes no .sat where the value always fits
         return
     theirs = [int(x) for x in read_on_gpu(family)[name]]
@@ -56,6 +56,6 @@ def test_the_gpu_gives_the_same(family: str, number: int) -> None:
     assert not differ, f"{c.text}: (input, ours, the GPU's) {shown}"
 
 
-def test_where_it_was_read() -> None:
+def test_measurement_names_its_gpu() -> None:
     for family in FAMILIES:
-        assert set(told(family, "machine")) >= {"device", "driver", "date"}
+        assert set(measured(family, "machine")) >= {"device", "driver", "date"}

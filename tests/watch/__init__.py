@@ -1,1 +1,1 @@
-"""Kernels with what must be found in them, and clean twins; see tests/simulator/test_watch.py."""
+"""Kernels with expected findings, and clean variants; see tests/simulator/test_watch.py."""

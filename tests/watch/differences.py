@@ -1,10 +1,10 @@
-"""Our verdicts beside compute-sanitizer's, read on a real GPU, and why they differ.
+"""Compare the simulator's verdicts with those of compute-sanitizer on a real GPU.
 
     python -m tests.watch.differences
 
-`sanitizer-*.json` have what its four tools said of each kernel here, `reasons.yaml` a reason
-for each kernel whose verdicts differ. A verdict is the set of tools that should have spoken, by
-the kinds that the kernel's own `// expect:` lines name, against the set of those that did.
+`sanitizer-*.json` have the reports of its four tools on each kernel, `reasons.yaml` a reason for
+each kernel whose verdicts differ. The verdict of the simulator is the set of tools for the kinds
+that the kernel's own `// expect:` lines name; the other is the set of tools that reported.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOOL_OF = {
 
 @dataclass(frozen=True)
 class Reason:
-    """Why the verdicts on some kernels differ; `source` is who says so, or "seen"."""
+    """Why the verdicts on some kernels differ; `source` is a manual, or "seen" if observed."""
 
     name: str
     tool: str
@@ -45,14 +45,14 @@ class Reason:
 
 @cache
 def readings() -> tuple[dict[str, Any], ...]:
-    """Each reading: the machine, and what the tools said of each kernel on it."""
+    """The measurements: the machine, and the reports of the tools on each kernel."""
     return tuple(json.loads(path.read_text()) for path in sorted(HERE.glob("sanitizer-*.json")))
 
 
 @cache
-def told() -> dict[str, Any]:
-    """What the tools said of each kernel, from the one reading that has it."""
-    return {name: said for one in readings() for name, said in one["kernels"].items()}
+def reports() -> dict[str, Any]:
+    """The reports on each kernel, from the one measurement that has it."""
+    return {name: tools for one in readings() for name, tools in one["kernels"].items()}
 
 
 @cache
@@ -62,13 +62,13 @@ def reasons() -> tuple[Reason, ...]:
 
 
 def kernels() -> dict[str, str]:
-    """The text of each kernel that the tools judged and that is still there."""
-    paths = {name: HERE / f"{name}.cu" for name in told()}
+    """The text of each measured kernel that still exists."""
+    paths = {name: HERE / f"{name}.cu" for name in reports()}
     return {name: path.read_text() for name, path in paths.items() if path.exists()}
 
 
 def expected(text: str) -> list[str]:
-    """What the kernel says must be found in it; empty for a clean one."""
+    """The expected findings of a kernel; empty for a clean one."""
     return [line for line in EXPECT.findall(text) if line != "clean"]
 
 
@@ -77,11 +77,11 @@ def ours(text: str) -> set[str]:
 
 
 def theirs(name: str) -> set[str]:
-    return {tool for tool, said in told()[name].items() if said["reports"]}
+    return {tool for tool, output in reports()[name].items() if output["reports"]}
 
 
 def never_ended(name: str) -> bool:
-    return any(said.get("ended") == "never" for said in told()[name].values())
+    return any(output.get("ended") == "never" for output in reports()[name].values())
 
 
 def differing() -> set[str]:
@@ -89,7 +89,7 @@ def differing() -> set[str]:
 
 
 def problems(given: tuple[Reason, ...]) -> Iterator[str]:
-    """What is wrong with the reasons: a kernel without one, with two, or with one too many."""
+    """The mistakes in the reasons: a kernel without one, with two, or without a difference."""
     named = [kernel for reason in given for kernel in reason.kernels]
     differ = differing()
     for kernel in sorted(differ - set(named)):
@@ -101,22 +101,22 @@ def problems(given: tuple[Reason, ...]) -> Iterator[str]:
 
 
 def table() -> str:
-    """One row a reason: how many kernels are wrong and only we say so, and how many are right and
-    only a tool says otherwise.
-    """
+    """One row for each reason: the kernels that only the simulator, or only a tool, reports."""
     held, lines = kernels(), []
     lines.append(f"{'only ours':>9}  {'only theirs':>11}  reason")
     for reason in reasons():
         alone = [k for k in reason.kernels if k in held and ours(held[k]) - theirs(k)]
-        seen = "" if reason.source != "seen" else "  (seen, not documented)"
+        note = "" if reason.source != "seen" else "  (observed, not documented)"
         count = f"{len(alone):>9}  {len(reason.kernels) - len(alone):>11}"
-        lines.append(f"{count}  {reason.name}{seen}")
+        lines.append(f"{count}  {reason.name}{note}")
     alike = len(held) - len(differing())
-    lines.append(f"{len(held)} kernels, {alike} judged alike, {len(differing())} not")
+    lines.append(
+        f"{len(held)} kernels, {alike} with equal verdicts, {len(differing())} with different ones"
+    )
     for one in readings():
-        machine, count = one["machine"], len(one["kernels"])
+        machine, measured = one["machine"], len(one["kernels"])
         version = machine["compute-sanitizer"]
-        lines.append(f"{count} read by compute-sanitizer {version} on {machine['device']}")
+        lines.append(f"{measured} measured by compute-sanitizer {version} on {machine['device']}")
     return "\n".join(lines)
 
 

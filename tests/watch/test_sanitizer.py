@@ -1,7 +1,7 @@
-"""Our verdicts beside compute-sanitizer's, read on a real GPU: each difference has one reason.
+"""The simulator's verdicts and compute-sanitizer's: each difference has one reason.
 
-test_watch.py holds the simulator to what a kernel expects, so that a reason here is about what
-the simulator does. The claims that a kernel's own text or the reading can refute are checked.
+test_watch.py checks the simulator against each kernel's expectation, so that a reason here is about
+what the simulator does. Claims that a kernel's text or the measurement can refute are checked.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tests.watch.differences import (
     problems,
     readings,
     reasons,
+    reports,
     table,
     theirs,
-    told,
 )
 
 
 def is_shared(text: str) -> bool:
     """Whether every variable that the expectations name is declared `__shared__`."""
     names = re.findall(r" variable (\w+)", "\n".join(expected(text)))
-    found = [re.search(rf"__shared__[^;]*\b{name}\b", text) for name in names]
-    return bool(names) and all(found)
+    declared = [re.search(rf"__shared__[^;]*\b{name}\b", text) for name in names]
+    return bool(names) and all(declared)
 
 
 CLAIMS: dict[str, Callable[[str, str], bool]] = {
@@ -57,18 +57,18 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
 }
 
 
-def test_where_it_was_read() -> None:
+def test_measurement_names_its_gpu() -> None:
     for one in readings():
         assert set(one["machine"]) >= {"device", "driver", "compute-sanitizer", "date"}
-    assert len(told()) == sum(len(one["kernels"]) for one in readings()), "read twice"
+    assert len(reports()) == sum(len(one["kernels"]) for one in readings()), "read twice"
     assert len(kernels()) >= 60
 
 
-def test_every_difference_has_exactly_one_reason_and_nothing_else_has() -> None:
+def test_every_difference_has_exactly_one_reason() -> None:
     assert not list(problems(reasons()))
 
 
-def test_a_reason_too_few_too_many_or_twice_is_told() -> None:
+def test_missing_and_superfluous_reasons_are_reported() -> None:
     first, second, *rest = reasons()
     fewer = replace(first, kernels=first.kernels[1:])
     assert any("no reason" in line for line in problems((fewer, second, *rest)))
@@ -79,14 +79,14 @@ def test_a_reason_too_few_too_many_or_twice_is_told() -> None:
 
 
 @pytest.mark.parametrize("reason", reasons(), ids=[r.name[:40] for r in reasons()])
-def test_a_reason_is_true_of_its_kernels(reason: Reason) -> None:
+def test_reason_holds_for_its_kernels(reason: Reason) -> None:
     (claim,) = [CLAIMS[start] for start in CLAIMS if reason.name.startswith(start)]
     held = kernels()
     assert reason.source and reason.tool
     assert [name for name in reason.kernels if not claim(name, held[name])] == []
 
 
-def test_a_claim_is_false_of_most_other_kernels() -> None:
+def test_reason_does_not_hold_for_most_other_kernels() -> None:
     """Each claim tells its kernels apart from kernels that other reasons are for."""
     held = kernels()
     for reason in reasons():
@@ -95,7 +95,7 @@ def test_a_claim_is_false_of_most_other_kernels() -> None:
         assert not all(claim(name, held[name]) for name in others), reason.name
 
 
-def test_what_only_we_see() -> None:
+def test_findings_of_the_simulator_alone() -> None:
     """Of the kernels that are wrong, the tools are silent on a third and more."""
     wrong = [name for name, text in kernels().items() if expected(text)]
     silent = [name for name in wrong if not theirs(name)]
@@ -103,8 +103,8 @@ def test_what_only_we_see() -> None:
     assert sum(name.startswith("race/") for name in silent) >= 20
 
 
-def test_the_table_has_a_row_a_reason() -> None:
+def test_table_has_one_row_for_each_reason() -> None:
     rows = table().splitlines()
     assert len(rows) == len(reasons()) + 2 + len(readings())
     total = sum(int(row.split()[0]) + int(row.split()[1]) for row in rows[1 : len(reasons()) + 1])
-    assert rows[len(reasons()) + 1].endswith(f"{total} not")
+    assert rows[len(reasons()) + 1].endswith(f"{total} with different ones")
