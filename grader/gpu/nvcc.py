@@ -27,6 +27,7 @@ from grader.gpu import nvcc_child
 from grader.gpu.devices import Toolkit, library_folder, toolkit
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, describe_sandbox, run_sandboxed
+from grader.sandbox.user import shared_temporary_folder
 
 FORMAT = 2
 LIMITS = Limits(wall=60.0, cpu=60.0, memory=4 << 30, output=64 << 20, processes=64)
@@ -150,11 +151,12 @@ def _compile(program: Program, architecture: str, tools: Toolkit) -> dict[str, A
 
 @contextmanager
 def _scratch() -> Iterator[str]:
-    """A folder for nvcc's own files: the box's private /tmp, else one that is removed here."""
+    """Make a folder for nvcc's files: the sandbox's private /tmp, or one that is removed here."""
     if describe_sandbox():
         yield "/tmp"
         return
-    with tempfile.TemporaryDirectory(prefix="warpgrade-") as folder:
+    base = shared_temporary_folder()
+    with tempfile.TemporaryDirectory(prefix="warpgrade-", dir=base) as folder:
         os.chmod(folder, 0o1777)  # the child may be another user
         yield folder
 

@@ -67,6 +67,25 @@ def is_world_readable(paths: Iterable[Path]) -> bool:
     return True
 
 
+def shared_temporary_folder() -> str:
+    """Return a folder for temporary files that a user without privileges can enter.
+
+    $TMPDIR may lie below a private folder, as in a batch job or in a test.
+
+    Raises:
+        MachineFault: There is no such folder.
+    """
+    for folder in dict.fromkeys((tempfile.gettempdir(), *_WRITABLE_FOLDERS)):
+        path = Path(folder).resolve()
+        is_writable = path.is_dir() and os.access(path, os.W_OK | os.X_OK)
+        if is_writable and all(p.stat().st_mode & 0o001 for p in (path, *path.parents)):
+            return folder
+    raise MachineFault(
+        "other users cannot enter any folder for temporary files",
+        fix="set TMPDIR to a folder that every user can enter, such as /tmp",
+    )
+
+
 def make_private(path: Path) -> None:
     """Make a file or folder accessible to its owner only."""
     path.chmod(path.stat().st_mode & 0o700)

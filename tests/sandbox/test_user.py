@@ -16,7 +16,13 @@ import pytest
 from grader.faults import MachineFault
 from grader.sandbox import user
 from grader.sandbox.call import Limits, readable_paths, restrict_access, run_sandboxed
-from grader.sandbox.user import is_world_readable, make_private, remove_leftovers, unprivileged_user
+from grader.sandbox.user import (
+    is_world_readable,
+    make_private,
+    remove_leftovers,
+    shared_temporary_folder,
+    unprivileged_user,
+)
 
 AS_ROOT = os.geteuid() == 0
 USERS = range(61000, 61180)
@@ -175,3 +181,17 @@ def running(mark: str) -> bool:
             except OSError:  # it ended meanwhile
                 continue
     return False
+
+
+def test_private_temporary_folder_is_not_used_for_an_unprivileged_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With $TMPDIR below a private folder, nvcc could not open its output files."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as private:
+        inner = Path(private) / "tmp"
+        inner.mkdir()
+        inner.chmod(0o1777)
+        monkeypatch.setattr(tempfile, "tempdir", str(inner))
+        assert shared_temporary_folder() in ("/tmp", "/var/tmp", "/dev/shm")
+        Path(private).chmod(0o755)
+        assert shared_temporary_folder() == str(inner)
