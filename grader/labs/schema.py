@@ -62,7 +62,7 @@ class Argument(Strict):
         if self.value is not None and (self.dtype is None or self.shape is not None):
             raise ValueError("a value needs `dtype` and takes no `shape`")
         if self.value is None and (self.shape is None or self.dtype is not None):
-            raise ValueError("an array needs `shape`; its dtype stands after its role")
+            raise ValueError("an array needs `shape`, and its dtype after its role")
         return self
 
 

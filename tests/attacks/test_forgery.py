@@ -87,7 +87,7 @@ def test_page_has_only_the_graders_elements(path: Path, for_students: bool) -> N
     page = Page(text)
     ours = Page(student_page(replace(row, grade=graded(path), source="int x;")).decode())
     assert page.tags.count("script") <= ours.tags.count("script")
-    assert set(page.tags) <= {*ours.tags, "span"}  # the source's colours
+    assert set(page.tags) <= {*ours.tags, "span"}  # the source's colors
     assert page.active == []
     assert not any(letter in text for letter in "\u202e\u202a\u2066\x1b\x07")
 

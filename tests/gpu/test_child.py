@@ -32,7 +32,7 @@ HEALTHY = Reply(True, {})
 
 
 class Deaths:
-    """Stands for grader.sandbox.call.call: each step's answer, or the death that it dies."""
+    """Replaces `run_sandboxed`: each step's reply, or the failure that ends it."""
 
     def __init__(self, **answers: Reply | SandboxFailure | MachineFault) -> None:
         self.answers = answers

@@ -39,7 +39,7 @@ WHOLE_PAIRS = [p for p in WHOLE if p in PRODUCTS or p.values[0].name == "vector-
 
 
 def ready(lab: Lab, case: Case) -> tuple[PreparedCase, list[Floats], Expected]:
-    """The case, its input arrays and its one output's right answer."""
+    """Return the prepared case, its input arrays and its expected output."""
     prepared = prepare_case(lab, case, b"test", {d.name: d.maximum for d in lab.derivations})
     args = [a for a in prepared.launch.args if isinstance(a, Array)]
     (expected,) = prepared.expected.values()
@@ -63,13 +63,13 @@ def backwards(a: Floats, b: Floats) -> Floats:
 
 
 def by_size(a: Floats, b: Floats) -> Floats:
-    """Largest products first: an order that rounds much."""
+    """Sum the largest products first, an order with large rounding errors."""
     order = np.argsort(-np.abs(a).sum(axis=0) * np.abs(b).sum(axis=1))
     return in_order(a[:, order], b[order])
 
 
 def fused(a: Floats, b: Floats) -> Floats:
-    """Each product added without a rounding of its own, as fma does."""
+    """Add each product without rounding it first, as fma does."""
     sums = np.zeros((a.shape[0], b.shape[1]), np.float32)
     for i in range(a.shape[1]):
         product = a[:, i : i + 1].astype(np.float64) * b[i : i + 1].astype(np.float64)
@@ -82,7 +82,7 @@ def library(a: Floats, b: Floats) -> Floats:
 
 
 def shortened(x: Floats) -> Floats:
-    """Cut to the 10 fraction bits of float16 and TF32."""
+    """Truncate to the 10 fraction bits of float16 and TF32."""
     return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
 
 
@@ -128,7 +128,7 @@ def test_whole_numbers_are_exact_and_need_float32(lab: Lab, case: Case) -> None:
 
 
 def test_every_float32_lab_has_a_case_with_whole_numbers() -> None:
-    """In every lab that computes in float32; the others are exact in every case."""
+    """Labs without float32 are exact in every case and need none."""
     for name in list_labs():
         lab = load_lab(name)
         kinds = {(case.kind, case.visibility) for case in lab.cases}
@@ -222,13 +222,13 @@ def test_every_file_has_the_required_signature(name: str) -> None:
 
 
 def declared(file: Path) -> str:
-    """The file's text without comments and launch bounds, on one line."""
+    """Return a file's text without comments and launch bounds, on one line."""
     text = re.sub(r"//.*|__launch_bounds__\([^)]*\)", "", file.read_text())
     return " ".join(text.split())
 
 
 def shifts(x: Floats, weights: Floats) -> list[tuple[float, Floats]]:
-    """What each weight is multiplied with: the vector or the picture (zero beyond) moved along."""
+    """Return each weight with its factor: the shifted vector or picture, zero outside."""
     if x.ndim == 1:
         count = len(x) - len(weights) + 1
         return [(w, x[j : j + count]) for j, w in enumerate(weights)]

@@ -26,7 +26,7 @@ RUNGS = rungs()
 WASTE = {"uncoalesced", "bank-conflict", "spill"}
 
 TARGET = 0.75
-"""The top rung makes so much of what cuBLAS makes, at the largest size."""
+"""The least share of cuBLAS's rate that the top rung reaches at the largest size."""
 
 BROKEN = {
     "6-double-buffer": ("now = 1 - now;", "", "race"),
@@ -34,11 +34,11 @@ BROKEN = {
     "8-async-copies": ("__pipeline_wait_prior(0)", "__pipeline_wait_prior(1)", "race"),
     "9-operand-reuse": ("rb[step % 2][j]", "rb[step % 2][s]", "wrong"),
 }
-"""A change to a file, and what it must draw."""
+"""By rung: a change to its text, and the finding that it must cause."""
 
 
 def product(rung: Rung, source: str, sizes: tuple[int, int, int]) -> tuple[Trace, bool]:
-    """One product of these m, n and k by a file's text: the trace, and whether C is right."""
+    """Run one product of m, n and k with a rung's text: the trace, and whether C is correct."""
     m, n, k = sizes
     a, b = whole_factors(m, n, k, np.random.default_rng(7))
     launch = Launch(

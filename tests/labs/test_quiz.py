@@ -113,7 +113,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
                          "answer": "v"}, "`finding` is one of"),
     ("file elsewhere", {"case": "small", "given": {"v": RUN | {"file": "../../k.cu"}},
                         "answer": "v"}, "pattern"),
-    ("misspelt", {"anwser": 1}, "unknown key `anwser`"),
+    ("misspelled", {"anwser": 1}, "unknown key `anwser`"),
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ globals: {mask: a.npy}
 
 
 def write(folder: Path, text: str = GOOD) -> Path:
-    """A launch file with its arrays, and files that only look like arrays."""
+    """Write a launch file with its arrays, and files that only look like arrays."""
     np.save(folder / "a.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
     np.save(folder / "b.npy", np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3)))
     np.save(folder / "pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
@@ -70,7 +70,7 @@ def test_optional_keys_have_defaults(tmp_path: Path) -> None:
 
 BROKEN = [
     # what, old, new, where, message, fix
-    ("misspelt key", "grid:", "gird:", "2: gird", "unknown key `gird`", "did you mean `grid`?"),
+    ("misspelled key", "grid:", "gird:", "2: gird", "unknown key `gird`", "did you mean `grid`?"),
     ("key in an argument", "inout:", "inuot:", "7: args.1.inuot", "unknown key", "`inout`"),
     ("key in out", "dtype: float32, s", "type: float32, s", "8: args.2.out.type", "unknown",
      "dtype"),
