@@ -49,17 +49,17 @@ def line_counters(image: Image, raw: Raw, lines: list[int]) -> tuple[LineCounter
     """The counters of each source line that are not 0; `lines` is by program counter."""
     by_line: dict[int, dict[str, float]] = {}
     for pc, name, value in _values(image, raw):
-        held = by_line.setdefault(lines[pc], {})
-        held[name] = held.get(name, 0.0) + value
-    for held in by_line.values():
-        _ratios(held)
+        counters = by_line.setdefault(lines[pc], {})
+        counters[name] = counters.get(name, 0.0) + value
+    for counters in by_line.values():
+        _ratios(counters)
     return tuple(LineCounters(line, by_line[line]) for line in sorted(by_line))
 
 
-def _ratios(held: dict[str, float]) -> None:
+def _ratios(counters: dict[str, float]) -> None:
     for op in ("ld", "st"):
-        if sectors := held.get(SECTORS.format(op)):
-            held[RATIO.format(op)] = held[BYTES.format(op)] / sectors
+        if sectors := counters.get(SECTORS.format(op)):
+            counters[RATIO.format(op)] = counters[BYTES.format(op)] / sectors
 
 
 def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:

@@ -45,23 +45,23 @@ def access_table(
 
 
 def _rows(raw: Raw, launch: Launch, explainer: Explainer) -> NDArray[np.void]:
-    held = raw.accesses
-    assert held is not None
-    rows = np.zeros(len(held), ROW)
+    accesses = raw.accesses
+    assert accesses is not None
+    rows = np.zeros(len(accesses), ROW)
     for field, dims in (("block", launch.grid), ("thread", launch.block)):
-        number = held[field].astype(np.int64)
+        number = accesses[field].astype(np.int64)
         for axis, size in enumerate(dims):
             rows[field][:, axis] = number % size
             number //= size
-    rows["bytes"], rows["phase"] = held["bytes"], held["phase"]
-    pcs = held["pc"]
+    rows["bytes"], rows["phase"] = accesses["bytes"], accesses["phase"]
+    pcs = accesses["pc"]
     rows["line"] = np.array([*explainer.line_of, 0], np.int32)[pcs]
     ops = [op.split(".")[0] for op in explainer.image.ops]
     rows["access"] = np.array([_ACCESSES.get(op, "") for op in ops], "U6")[pcs]
     rows["space"] = np.array([_SPACES.get(k, "") for k in range(max(_SPACES) + 1)], "U6")[
-        held["space"]
+        accesses["space"]
     ]
-    places, where = np.unique(held[["space", "buffer", "at"]], return_inverse=True)
+    places, where = np.unique(accesses[["space", "buffer", "at"]], return_inverse=True)
     named = np.zeros(len(places), ROW)
     for k, place in enumerate(places):
         named[k] = _named(named[k], place, explainer)

@@ -65,7 +65,7 @@ def test_what_is_too_large_to_simulate() -> None:
     one = (*arrays, Array("c", (1,), "uint8"))
     for big in (launch(grid=(1 << 24, 2, 1)), Launch("k", (1, 1, 1), (1, 1, 1), one)):
         found = too_large(big)
-        assert found and "to simulate" in found.message and "run on a GPU" in found.hint
+        assert found and "to simulate" in found.message and "run it on a GPU" in found.hint
 
 
 @pytest.mark.parametrize(
