@@ -2,9 +2,9 @@
 
     python -m bench.batch [--count N] [--jobs J] [--keep DIR]
 
-The class is made of the lab's solution and its wrong twins, each submission another text, so that
-every one is compiled and simulated anew. Memory is what the command and all its children hold at
-once, shared pages by their share, sampled at its peak.
+The class consists of the lab's solution and its incorrect variants. Each submission has a different
+text, so that each is compiled and simulated. Memory is the peak of the command and all its
+children, with shared pages counted proportionally.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""python -m bench.box: what a box costs, from the call to the step's first instruction and to its
-answer, beside a bare start of the interpreter. Milliseconds of wall clock, the best of some.
+"""python -m bench.box: the cost of the sandbox, against a plain start of the interpreter.
+
+Measured from the call to the step's first instruction and to its reply, in milliseconds of wall
+clock; the best of several runs.
 """
 
 from __future__ import annotations

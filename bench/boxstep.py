@@ -1,4 +1,4 @@
-"""What bench.box has run in a box: it says when it began, by the clock that all processes share."""
+"""The step that bench.box runs in a sandbox: it returns its start on the system-wide clock."""
 
 from __future__ import annotations
 

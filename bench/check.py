@@ -1,7 +1,7 @@
 """python -m bench.check: `grader check` from the shell: cold and warm cache, start, memory.
 
-Wall time of the whole command, best of a few; memory is the sum over the command and its children
-of what each holds at once, sampled, at its peak.
+Wall time of the whole command, the best of several runs; memory is the peak of the command and its
+children together, sampled.
 """
 
 from __future__ import annotations

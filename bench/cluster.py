@@ -1,10 +1,10 @@
-"""python -m bench.cluster: a Dask cluster on this machine: two workers beside one, and overhead.
+"""python -m bench.cluster: a Dask cluster on this machine: two workers against one, and overhead.
 
     python -m bench.cluster [--count N]
 
-Scheduler and workers are processes of their own, a worker has one thread, a submission is graded
-with one thread of the simulator. Overhead is what a task costs that does nothing: from handing it
-over to its answer, one at a time.
+Scheduler and workers are separate processes; a worker has one thread, and a submission is graded
+with one simulator thread. Overhead is the time of an empty task from submission to result, one at a
+time.
 """
 
 from __future__ import annotations

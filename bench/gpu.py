@@ -1,9 +1,9 @@
 """python -m bench.gpu [accuracy|repeat|labs|check]...: how well a GPU's timing can be trusted.
 
-accuracy  our time of a kernel beside Nsight Compute's gpu__time_duration, from 2 us to 20 ms
+accuracy  our time of a kernel against Nsight Compute's gpu__time_duration, from 2 us to 20 ms
 repeat    the ratio of tiled over naive matmul at 1024^3 in 30 processes, one after another
-labs      every lab's solution beside its baseline: time, ratio, interval, verification
-check     a whole `grader check --on gpu` of tiled-matmul, and for how long it held the GPU
+labs      every lab's solution against its baseline: time, ratio, interval, verification
+check     a whole `grader check --on gpu` of tiled-matmul, and how long it held the GPU
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from bench.matmul import launch as product
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.gpu import launches as attempt
+from grader.gpu import launches
 from grader.gpu import timing as measure
 from grader.gpu.devices import acquire_device, devices
 from grader.gpu.nvcc import compile_cubin
@@ -240,12 +240,12 @@ def watched(spans: list[float]) -> Iterator[None]:
             yield device
             spans.append(time.perf_counter() - begun)
 
-    before = attempt.acquire_device, measure.acquire_device
-    attempt.acquire_device = measure.acquire_device = timed
+    before = launches.acquire_device, measure.acquire_device
+    launches.acquire_device = measure.acquire_device = timed
     try:
         yield
     finally:
-        attempt.acquire_device, measure.acquire_device = before
+        launches.acquire_device, measure.acquire_device = before
 
 
 def check() -> None:

@@ -1,7 +1,7 @@
 """python -m bench.growth: how the simulator's time and memory grow, and what decoding costs.
 
-Seconds are of the thread's own CPU time, the best of a few, so that a busy machine
-blurs them little; memory is that of the command and its children, sampled, at its peak.
+Seconds are CPU time of the thread, the best of several runs, which a busy machine affects little;
+memory is the peak of the command and its children together, sampled.
 """
 
 from __future__ import annotations

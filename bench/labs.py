@@ -1,8 +1,8 @@
 """python -m bench.labs [LAB...]: how long grading takes on the simulator, lab by lab.
 
-Each lab's solution and its slowest wrong twin, which is searched for its line at fault, on public
-and hidden cases. Every file is graded twice: what the first time compiles, the second one finds in
-the cache, and that one counts. The exit code is 1 where a file takes longer than the goal.
+Each lab's solution and its slowest incorrect variant, including fault localization, on public and
+hidden cases. Every file is graded twice: the first run fills the compile cache, the second counts.
+The exit code is 1 if a file takes longer than the goal.
 """
 
 from __future__ import annotations

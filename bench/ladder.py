@@ -1,14 +1,14 @@
-"""python -m bench.ladder [--quick] [--to FILE]: the ladder's rungs beside cuBLAS on this GPU.
+"""python -m bench.ladder [--quick] [--to FILE]: the ladder's rungs against cuBLAS on this GPU.
 
 Each rung of solutions/sgemm-ladder/rungs, the solution as rung 5, and cuBLAS in float32 without
 tensor cores make the same n x n x n product, n from 128 to 4096; every product is verified. The
-handouts' figures are made of what it writes to handouts/data/ladder.json;
-grader.authoring.handouts.runs has the format. What a launch of each lab's solution takes is in it
-too. `--quick` is the largest size alone, for the rungs from the fourth on; it writes
-the same format, if FILE is named.
+handouts' figures are made from handouts/data/ladder.json;
+grader.authoring.handouts.runs defines its format. It also holds the launch time of each lab's
+solution. `--quick` measures the largest size only, from the fourth rung on; it writes the same
+format if FILE is given.
 
-A time is that of launches back to back between two events, all enqueued before the GPU comes to
-them, with whatever the launch before left in the caches. The rivals take turns, round after round.
+Launches run back to back between two events, all enqueued before the GPU starts them, with a warm
+cache. The kernels take turns, round after round.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""python -m bench.matmul: the simulator on matrix products, everything watched and counted.
+"""python -m bench.matmul: the simulator on matrix products, with all checks and counters.
 
-One row a kernel and size: the diagnosing pass (debug PTX) and the measuring pass (optimised PTX)
-together, in the child process, on one thread and on two. Best of a few.
+One row per kernel and size: the diagnosing pass (debug PTX) and the measuring pass (optimized PTX)
+together, in the child process, on one thread and on two; the best of several runs.
 """
 
 from __future__ import annotations

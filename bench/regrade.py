@@ -1,14 +1,14 @@
-"""python -m bench.regrade [N] [--lab LAB] [--gpu K] [--to FILE | --from FILE...]: a file regraded.
+"""python -m bench.regrade [N] [--lab LAB] [--gpu K] [--to FILE | --from FILE...]: repeated grades.
 
-The thresholds are put around the solution's own speedup, so that it lies exactly at one of them, or
+The thresholds are placed around the solution's speedup, so that it lies exactly at one of them, or
 2 % above or below it. Each row is N gradings: how many fail, how many need review,
-and how far the shares of the points lie apart.
+and how much the shares of the points differ.
 
-A measurement takes seconds, so that all rows share them: each is made by the product with all the
-pairs that it may have, and ends, for a row, where that row's thresholds would have ended it. Where
-a doubt is left it is measured once more: the next one counts. What comes of it is judged by the
-speed check. --to keeps the pairs of each measurement as it ends; --from judges what was kept, and
-needs no GPU. Files of several GPUs are judged each around its own speedup, and summed up together.
+A measurement takes seconds, so all rows share them: each measurement takes the maximum number of
+pairs, and for a row it ends where that row's thresholds would have ended it. A doubtful measurement
+is repeated: the next one counts. The speed check evaluates the result. --to saves the pairs of each
+measurement; --from evaluates saved pairs and needs no GPU. Files of several GPUs are evaluated each
+around its own speedup, and added up.
 """
 
 from __future__ import annotations

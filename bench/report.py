@@ -1,7 +1,7 @@
 """python -m bench.report [STUDENTS]: the HTML report of a class written, opened and sorted.
 
-The class is the sample class graded here, again and again under other names. Opening and sorting
-are timed in headless Chromium, where there is one.
+The class is the sample class, graded here and repeated under other names. Opening and sorting are
+timed in headless Chromium, if it is installed.
 """
 
 from __future__ import annotations

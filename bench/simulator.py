@@ -1,11 +1,11 @@
 """python -m bench.simulator [--large]: the simulator against Oclgrind and against bare C++.
 
-One kernel, the tiled matrix product of solutions/tiled-matmul: ours with everything watched and
-counted, debug and optimised variants; Oclgrind's OpenCL port with races and uninitialised reads;
-and the same source built by g++ -O2 with a fiber for each thread, which checks nothing. Seconds
-are of the thread's own CPU time where one works, of wall clock where two do (on a busy machine
-look at their CPU time instead); the best of a few. Compilation is left out, and Oclgrind's start
-too (its run of the smallest product).
+One kernel, the tiled matrix product of solutions/tiled-matmul: ours with all checks and
+counters, debug and optimized variants; Oclgrind's OpenCL port with races and uninitialized reads;
+and the same source built by g++ -O2 with a fiber for each thread, without checks. Seconds are CPU
+time for one thread and wall clock for two (on a busy machine use their CPU time instead); the best
+of several runs. Compilation is excluded, and so is Oclgrind's start (its run of the smallest
+product).
 `--large` runs Oclgrind at 256^3 too, which takes minutes.
 """
 

@@ -1,8 +1,8 @@
-"""python -m bench.stopping: how often the rule that stops timing errs, on made-up pairs.
+"""python -m bench.stopping: how often the stopping rule of timing errs, on synthetic pairs.
 
-Each row is one true speedup and one sort of noise, graded RUNS times over as a submission is:
-pairs until the rule of grader/gpu/speedup.py is content or MOST are spent, the whole once more
-when that leaves a doubt. Nothing here is measured: the truth is known, so every error is seen.
+Each row is one true speedup and one kind of noise, graded RUNS times as a submission is: pairs
+until the rule of grader/gpu/speedup.py stops or MOST are taken, and a second measurement when the
+first is doubtful. The true value is known, so every error is detected.
 """
 
 from __future__ import annotations

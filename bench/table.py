@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 Row = tuple[str, str, str, bool]
-"""What it is, what was measured, its goal or nothing, whether that is met."""
+"""The quantity, the measured value, its goal or "", and whether the goal is met."""
 
 
 def print_table(rows: Sequence[Row]) -> bool:

@@ -1,11 +1,11 @@
-"""python -m bench.throughput: submissions a minute on this machine's GPUs, and hostile ones.
+"""python -m bench.throughput: submissions per minute on this machine's GPUs, also hostile ones.
 
     python -m bench.throughput [--jobs J] [--count N] [--gpus G...] [--hostile]
 
-J processes grade N submissions of tiled-matmul, each another text, so that every one is compiled
-and simulated anew while others have the GPU. With --hostile N honest ones are graded alone and
-then among N / 2 hostile ones of tests/: the grades must be the same. --gpus leaves only the first
-G GPUs free; with several numbers it is done for each, and compared.
+J processes grade N submissions of tiled-matmul with different texts, so that each is compiled and
+simulated while others use the GPU. With --hostile, N honest submissions are graded alone and then
+among N / 2 hostile ones of tests/: the grades must be the same. --gpus uses only the first G GPUs;
+with several numbers it compares them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from typing import Any
 from unittest.mock import patch
 
 from grader.feedback.grade import grade
-from grader.gpu import launches as attempt
-from grader.gpu import timing as measure
+from grader.gpu import launches, timing
 from grader.gpu.devices import Device, acquire_device, devices, missing_requirement
 from grader.labs.reading import load_lab
 from grader.submissions.files import read_submission
@@ -56,8 +55,8 @@ def graded(path: Path) -> Graded:
     began = time.perf_counter()
     spans: list[float] = []
     with (
-        patch.object(attempt, "acquire_device", watched(spans)),
-        patch.object(measure, "acquire_device", watched(spans)),
+        patch.object(launches, "acquire_device", watched(spans)),
+        patch.object(timing, "acquire_device", watched(spans)),
     ):
         got = grade(
             load_lab(LAB), read_submission(path), on="gpu", visibility="all", threads=2, limit=LIMIT

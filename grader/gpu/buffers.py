@@ -1,15 +1,19 @@
-"""Fresh inputs for every timed launch, made from the launch's own by moving pieces of them.
+"""Kernel buffers on the GPU: guard bands, poison, and new inputs for each timed launch.
 
-A kernel that remembers what it computed must not profit by it, so no two timed launches see the
-same inputs. Writing new ones from the host would take longer than the launch; instead the GPU
-copies pieces of the base to other places, and the parent, which verifies, does the same in NumPy.
-What a piece is keeps what the values promise:
+**Guard bands and poison.** Every buffer lies between two bands of GUARD bytes. An uninitialized
+buffer is filled with a different byte in each of two launches. A byte that keeps its poison in both
+launches was never written: any value that a kernel stores differs from at least one poison.
 
-- An array of two or more axes moves by rows (its last axis), each to a row of its own parity.
+**New inputs.** No two timed launches get the same inputs, so a result kept from an earlier launch
+is wrong. Copying new inputs from the host would take longer than the launch. Instead the GPU moves
+pieces of the base input to other places, and the parent repeats this in NumPy to verify the output.
+The moves preserve what the values guarantee:
+
+- An array of two or more axes moves by rows (its last axis), each to a row of the same parity.
   Every value stays in its column, so the factors of `labs.tolerance.whole_factors`, whose even and
   odd positions differ, keep a product that float32 holds exactly.
-- An array of one axis is drawn anew: pieces of it from random places, some twice, some never. A
-  histogram of the result is another one; a mere permutation's would not be.
+- An array of one axis gets pieces from random places, some twice, some never. Its histogram
+  changes, which a permutation would not achieve.
 """
 
 from __future__ import annotations
@@ -27,29 +31,27 @@ from numpy.typing import NDArray
 from grader.compile.program import Kernel
 from grader.launch import Array, Finding, Launch
 
-# A kernel's buffers with guard bands around them, and what their bytes tell after a launch.
-#
-# Every buffer lies between two bands of GUARD bytes. One that starts uninitialised is poisoned with
-# another byte in each of two launches, so that a byte which holds both times what it was poisoned
-# with was never written: any value a kernel stores is a different one from at least one of them.
-
 GUARD = 4096
-"""Bytes on either side of a buffer; a multiple of every alignment that CUDA asks for."""
+"""Bytes of each guard band; a multiple of every alignment that CUDA requires."""
 
 GUARD_BYTES = (0xC3, 0x3D, 0xA9, 0x57, 0xE1, 0x1B, 0x95, 0x6F)
-"""Of the first argument, the second, ...: what a kernel copies from behind one buffer to behind
-another changes the latter's band."""
+"""The guard bytes of the first argument, the second, ... They differ, so that copying one band onto
+another is detected."""
 
 POISONS = (0xFF, 0x7F)
-"""Of the first and the second launch: NaN or huge as any floating-point type."""
+"""The poison of the first and the second launch: NaN or huge in any floating-point type."""
 
 Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class BufferContents:
-    """What two launches left in one argument: the array after the second one, where it was never
-    written (None for one that started with contents), and whether the launches agree.
+    """What two launches left in one argument.
+
+    Attributes:
+        value: the array after the second launch.
+        unwritten: True where neither launch wrote; None for a buffer that started with contents.
+        repeats: whether both launches left the same values.
     """
 
     value: NDArray[Any]
@@ -58,12 +60,12 @@ class BufferContents:
 
 
 def guard_byte(index: int) -> int:
-    """What the bands of the argument `index` hold."""
+    """Return the byte that fills the bands of argument `index`."""
     return GUARD_BYTES[index % len(GUARD_BYTES)]
 
 
 def with_guard_bands(index: int, array: Array, poison: int) -> Bytes:
-    """The bytes of the buffer of argument `index` before a launch, its bands included."""
+    """Return the bytes of argument `index` before a launch, including the bands."""
     held = np.full(2 * GUARD + array.nbytes, guard_byte(index), np.uint8)
     inside = held[GUARD : GUARD + array.nbytes]
     if array.data is None:
@@ -74,11 +76,12 @@ def with_guard_bands(index: int, array: Array, poison: int) -> Bytes:
 
 
 def without_guard_bands(held: Bytes) -> Bytes:
+    """Return a view of a buffer's bytes between its bands."""
     return held[GUARD : held.size - GUARD]
 
 
 def read_buffer(array: Array, after: Sequence[Bytes]) -> BufferContents:
-    """What the launches, one with each of POISONS, left in `array`."""
+    """Read what the launches, one with each of POISONS, left in `array`."""
     first, second = (without_guard_bands(held) for held in after)
     # a copy: each element of the array at its natural alignment
     value = second.copy().view(array.dtype).reshape(array.shape)
@@ -94,9 +97,12 @@ def read_buffer(array: Array, after: Sequence[Bytes]) -> BufferContents:
 def illegal_writes(
     launch: Launch, kernel: Kernel, after: Sequence[Sequence[Bytes]]
 ) -> list[Finding]:
-    """Writes beside a buffer, and into one that the kernel's parameter says is const.
+    """Report writes outside a buffer and writes into a const one.
 
-    `after` has for each launch the bytes of each array argument, bands included.
+    Args:
+        launch: the launch.
+        kernel: its kernel.
+        after: for each launch, the bytes of each array argument, including the bands.
     """
     found: dict[tuple[str, str], Finding] = {}
     arrays = [(k, a) for k, a in enumerate(launch.args) if isinstance(a, Array)]
@@ -113,9 +119,12 @@ def illegal_writes(
 
 
 def guard_band_findings(index: int, array: Array, held: Bytes) -> list[tuple[str, Finding]]:
-    """What a band of `array`, argument `index`, shows: ("start" or "end", the finding).
+    """Report changed guard bands of `array`, argument `index`.
 
-    Elements with a changed byte count: a store seldom changes all bytes of what it hits.
+    An element counts as written when any of its bytes changed.
+
+    Returns:
+        ("start" or "end", finding) for each changed band.
     """
     item = np.dtype(array.dtype).itemsize
     whole = GUARD // item * item
@@ -140,17 +149,17 @@ def guard_band_findings(index: int, array: Array, held: Bytes) -> list[tuple[str
 
 def _out_of_bounds_finding(array: Array, count: int, distance: int, where: str) -> Finding:
     shape = " x ".join(map(str, array.shape)) or "1"
-    nearest = f"{distance} byte{'s' * (distance != 1)} {where}" if distance else f"just {where}"
+    nearest = f"{distance} byte{'s' * (distance != 1)} {where}" if distance else f"directly {where}"
     return Finding(
         "invalid-access",
         "error",
-        f"write out of bounds: {count} element{'s' * (count != 1)} beside {array.name} ({shape} "
+        f"write out of bounds: {count} element{'s' * (count != 1)} next to {array.name} ({shape} "
         f"{array.dtype}) changed, the nearest {nearest} it",
         count=count,
         space="global",
         access="write",
         variable=array.name,
-        hint="guard the store: let only threads whose index is inside the array write",
+        hint="guard the store: only threads whose index is inside the array may write",
     )
 
 
@@ -164,11 +173,11 @@ def _const_written(name: str) -> Finding:
     return Finding(
         "invalid-access",
         "error",
-        f"the kernel changed its input {name}, which its parameter says is const",
+        f"the kernel changed its input {name}, although its parameter is const",
         space="global",
         access="write",
         variable=name,
-        hint="write results to the output only, and cast no const away",
+        hint="write results to the output only, and do not cast away const",
     )
 
 
@@ -176,22 +185,27 @@ MIN_ROWS = 4
 PIECE_ELEMENTS = 256
 MIN_PIECES = 64
 CHUNK_ELEMENTS = 1 << 16
-"""Elements that are moved at once."""
+"""Elements that NumPy moves at once, so that a copy stays in the CPU's cache."""
 
 
 @dataclass(frozen=True)
 class Moves:
-    """Element `i` of the fresh array is the base's element starts[i // length] + i % length."""
+    """Element `i` of the new array is the base's element starts[i // length] + i % length."""
 
     starts: NDArray[np.uint32]
     length: int
 
 
 def draw_moves(shape: tuple[int, ...], seed: bytes, launch: int, argument: str) -> Moves:
-    """How the array `argument` of that shape is made fresh for the timed launch of that number.
+    """Draw the moves that make a new input for one timed launch.
 
-    The seed with HMAC-SHA256 over number and name decides; baseline and submission have numbers
-    of their own.
+    HMAC-SHA256 of the seed over number and name determines them.
+
+    Args:
+        shape: the array's shape.
+        seed: the measurement's secret seed.
+        launch: the launch's number; baseline and submission have different numbers.
+        argument: the array's name.
     """
     digest = hmac.new(seed, f"timed\0{launch}\0{argument}".encode(), hashlib.sha256).digest()
     draw = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
@@ -211,7 +225,7 @@ def _draw_row_moves(rows: int, length: int, draw: np.random.Generator) -> Moves:
 
 
 def new_input(base: NDArray[Any], moved: Moves) -> NDArray[Any]:
-    """The array that the GPU makes of `base`, in its shape."""
+    """Return the array that the GPU makes from `base`, in the same shape."""
     flat = np.ascontiguousarray(base).reshape(-1)
     if not flat.size:
         return base.copy()

@@ -1,9 +1,11 @@
-"""One attempt at a time on each GPU: a lock file per device, which also tells a sick one.
+"""This machine's NVIDIA GPUs and CUDA toolkit, and a lock file for each GPU.
 
-The lock is the kernel's (flock), so it ends with the process that holds it, however that ends. Who
-takes it must be alone, who has it shares it with the children that use the GPU for it: they may
-outlive it, since a killed one ends when its launch does. The file's contents are the quarantine: a
-reason, when the GPU failed its health probe.
+Devices are read from /dev and /proc; nothing here calls CUDA.
+
+One attempt uses a GPU at a time. The lock is an flock, so it ends with the process that holds it.
+To take it, a process needs exclusive access; the holder then shares it with its child processes,
+which may outlive it: a killed child ends only when its launch does. The lock file's contents are
+the quarantine: the reason why the GPU failed its health probe.
 """
 
 from __future__ import annotations
@@ -21,8 +23,6 @@ from pathlib import Path
 
 from grader.faults import MachineFault, install_command
 
-# This machine's NVIDIA GPUs as the kernel driver shows them; nothing here talks to CUDA.
-
 DEVICES = Path("/dev")
 DRIVER = Path("/proc/driver/nvidia")
 
@@ -39,9 +39,7 @@ _LIBRARY_FOLDERS = (
 
 @dataclass(frozen=True)
 class Device:
-    """One GPU: its device node, its UUID ("GPU-..."; empty when the driver does not tell it),
-    its product name.
-    """
+    """One GPU: device node, UUID ("GPU-...", empty when unknown) and product name."""
 
     node: Path
     uuid: str
@@ -49,37 +47,40 @@ class Device:
 
     @property
     def name(self) -> str:
-        """What tells it from all others: the UUID, else the node."""
+        """A unique name: the UUID, else the device node."""
         return self.uuid or self.node.name
 
     def nodes(self) -> tuple[Path, ...]:
-        """The device nodes that a process needs to use this GPU and no other."""
+        """Return the device nodes that a process needs to use this GPU only."""
         shared = (DEVICES / name for name in _SHARED_NODES)
         return (self.node, *(node for node in shared if node.exists()))
 
 
 @dataclass(frozen=True)
 class Toolkit:
-    """Where nvcc is, and the toolkit's folder around it."""
+    """The CUDA toolkit: the path of nvcc."""
 
     nvcc: Path
 
     @property
     def root(self) -> Path:
+        """The toolkit's folder."""
         return self.nvcc.parent.parent
 
 
 def devices() -> tuple[Device, ...]:
-    """The GPUs with a device node, in the order of their numbers."""
-    told = {node: (uuid, model) for node, uuid, model in _driver_entries()}
+    """Return the GPUs that have a device node, by number."""
+    entries = {node: (uuid, model) for node, uuid, model in _driver_entries()}
     nodes = [p for p in DEVICES.glob("nvidia[0-9]*") if p.name.removeprefix("nvidia").isdigit()]
     ordered = sorted(nodes, key=lambda p: int(p.name.removeprefix("nvidia")))
-    return tuple(Device(node, *told.get(node.name, ("", "NVIDIA GPU"))) for node in ordered)
+    return tuple(Device(node, *entries.get(node.name, ("", "NVIDIA GPU"))) for node in ordered)
 
 
 def same_model_devices() -> tuple[Device, ...]:
-    """The GPUs of the first one's kind, one at least: what is compiled for one runs on all of
-    them. MachineFault when there is none, or none any more.
+    """Return the GPUs of the first one's model: code compiled for one runs on all of them.
+
+    Raises:
+        MachineFault: there is no GPU.
     """
     found = devices()
     if not found:
@@ -88,7 +89,7 @@ def same_model_devices() -> tuple[Device, ...]:
 
 
 def _driver_entries() -> list[tuple[str, str, str]]:
-    """(node, UUID, model) of each GPU that the driver describes under /proc."""
+    """Return (node, UUID, model) of each GPU that the driver describes under /proc."""
     rows = []
     for file in sorted(DRIVER.glob("gpus/*/information")):
         try:
@@ -96,28 +97,28 @@ def _driver_entries() -> list[tuple[str, str, str]]:
         except OSError:  # a GPU that has fallen off the bus
             continue
         pairs = (line.partition(":")[::2] for line in text.splitlines())
-        told = {key.strip(): value.strip() for key, value in pairs}
-        node = f"nvidia{told.get('Device Minor', '')}"
-        rows.append((node, told.get("GPU UUID", ""), told.get("Model", "NVIDIA GPU")))
+        fields = {key.strip(): value.strip() for key, value in pairs}
+        node = f"nvidia{fields.get('Device Minor', '')}"
+        rows.append((node, fields.get("GPU UUID", ""), fields.get("Model", "NVIDIA GPU")))
     return rows
 
 
 def driver_version() -> str:
-    """The kernel driver's release such as "580.95.05", empty when there is none."""
+    """Return the driver's release such as "580.95.05", empty when there is none."""
     file = DRIVER / "version"
     words = file.read_text().split() if file.is_file() else []
     return next((w for w in words if w[:1].isdigit() and "." in w), "")
 
 
 def counters_need_administrator() -> bool:
-    """Whether the driver gives hardware counters to administrators only."""
+    """Return whether the driver allows hardware counters to administrators only."""
     file = DRIVER / "params"
-    told = file.read_text() if file.is_file() else ""
-    return "RmProfilingAdminOnly: 1" in told
+    parameters = file.read_text() if file.is_file() else ""
+    return "RmProfilingAdminOnly: 1" in parameters
 
 
 def toolkit() -> Toolkit | None:
-    """The CUDA toolkit: nvcc on the PATH, else under $CUDA_HOME or /usr/local/cuda."""
+    """Find the CUDA toolkit: nvcc on the PATH, else under $CUDA_HOME or /usr/local/cuda."""
     folders = [Path(os.environ[k]) / "bin" for k in ("CUDA_HOME", "CUDA_PATH") if k in os.environ]
     found = shutil.which("nvcc") or _first_nvcc(*folders, Path("/usr/local/cuda/bin"))
     return Toolkit(Path(os.path.realpath(found))) if found else None
@@ -128,21 +129,21 @@ def _first_nvcc(*folders: Path) -> Path | None:
 
 
 def library_folder() -> Path | None:
-    """The folder of the driver's user-space library, which a boxed child has to be told."""
-    told = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    folders = (Path(f) for f in (*told, *_LIBRARY_FOLDERS) if f)
+    """Find the folder of the driver's user-space library, which a sandboxed child needs."""
+    paths = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    folders = (Path(f) for f in (*paths, *_LIBRARY_FOLDERS) if f)
     return next((f for f in folders if (f / _LIBRARY).exists()), None)
 
 
 def _no_gpu_fault() -> MachineFault:
     return MachineFault(
-        "there is no NVIDIA GPU here (no /dev/nvidia0)",
-        fix="run this on a machine with an NVIDIA GPU and its driver; --on sim needs none",
+        "this machine has no NVIDIA GPU (no /dev/nvidia0)",
+        fix="use a machine with an NVIDIA GPU and its driver, or --on sim",
     )
 
 
 def missing_requirement() -> MachineFault | None:
-    """What this machine lacks to judge on a GPU, and how to mend it; None when it lacks nothing."""
+    """Return what this machine lacks to run kernels on a GPU, and the fix; None if nothing."""
     if not devices():
         return _no_gpu_fault()
     if library_folder() is None:
@@ -158,7 +159,7 @@ def missing_requirement() -> MachineFault | None:
 
 FIRST_PAUSE, MIN_PAUSE = 0.05, 0.001
 LOCK_FOLDER = Path("/tmp")
-"""Not $TMPDIR: batch systems give every job one of its own, and two jobs would share a GPU."""
+"""Not $TMPDIR: batch systems give each job its own, so that two jobs would use one GPU at once."""
 
 REASON_BYTES = 1000
 UNKNOWN_REASON = "it failed its health probe"
@@ -166,7 +167,7 @@ _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def lock_file(device: Device, folder: Path | None = None) -> Path:
-    """The device's lock file, the same for every user, in FOLDER unless another is named."""
+    """Return the device's lock file, the same for every user."""
     return (folder or LOCK_FOLDER) / f"warpgrade-{device.name}.lock"
 
 
@@ -174,9 +175,15 @@ def lock_file(device: Device, folder: Path | None = None) -> Path:
 def acquire_device(
     devices: Sequence[Device], wait: float = 600.0, folder: Path | None = None
 ) -> Iterator[Device]:
-    """The first of `devices` that is sound and free, ours alone until the end.
+    """Lock the first of `devices` that is healthy and free, for the duration of the context.
 
-    Waits up to `wait` seconds for one. MachineFault when all are quarantined, or none gets free.
+    Args:
+        devices: the devices to choose from.
+        wait: seconds to wait for one.
+        folder: the folder of the lock files; None for LOCK_FOLDER.
+
+    Raises:
+        MachineFault: all are in quarantine, or none became free in time.
     """
     files: dict[Device, int] = {}
     try:
@@ -189,21 +196,22 @@ def acquire_device(
 
 
 def share_lock(path: str | None) -> None:
-    """Hold the lock that the parent has, if it named one, until this process ends: if the parent
-    is killed, nobody else gets the GPU before its launch has ended too.
+    """Share the parent's lock, if it named one, until this process ends.
+
+    If the parent is killed, no other process gets the GPU before this process' launch has ended.
     """
     if path is None:
         return
-    with suppress(OSError):  # the parent has it all the same
+    with suppress(OSError):  # the parent still holds it
         fcntl.flock(os.open(path, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
-    """Keep `device` from being used again until its lock file is removed."""
+    """Prevent `device` from being used until its lock file is removed."""
     text = (reason or UNKNOWN_REASON).encode()[:REASON_BYTES]
     file = _open_lock_file(lock_file(device, folder))
     try:
-        os.ftruncate(file, len(text))  # takes no room: on a full disk only the words are lost
+        os.ftruncate(file, len(text))  # needs no space: on a full disk only the text is lost
         with suppress(OSError):
             os.pwrite(file, text, 0)
     finally:
@@ -211,7 +219,7 @@ def quarantine(device: Device, reason: str, folder: Path | None = None) -> None:
 
 
 def quarantine_reason(device: Device, folder: Path | None = None) -> str:
-    """Why `device` is in quarantine; empty when it is not."""
+    """Return why `device` is in quarantine; empty when it is not."""
     try:
         held = lock_file(device, folder).read_bytes()[:REASON_BYTES]
     except OSError:  # there is no file before the first attempt
@@ -220,7 +228,7 @@ def quarantine_reason(device: Device, folder: Path | None = None) -> str:
 
 
 def all_quarantined(devices: Sequence[Device], folder: Path | None = None) -> MachineFault | None:
-    """Why none of `devices` may be used; None when one may."""
+    """Return a fault when all `devices` are in quarantine, else None."""
     return (
         _quarantine_fault(devices, folder)
         if all(quarantine_reason(d, folder) for d in devices)
@@ -229,7 +237,7 @@ def all_quarantined(devices: Sequence[Device], folder: Path | None = None) -> Ma
 
 
 def _printable(reason: bytes) -> str:
-    """What a lock file says, which any user may have written, in printable characters."""
+    """Return a lock file's text, which any user may have written, as printable characters."""
     text = "".join(c if c.isprintable() else " " for c in reason.decode(errors="replace"))
     return text.strip() or UNKNOWN_REASON
 
@@ -244,36 +252,37 @@ def _wait_for_lock(files: dict[Device, int], wait: float, folder: Path | None) -
             path = lock_file(device, folder)
             if _try_lock(files[device]) and _is_current_file(files[device], path):
                 with suppress(OSError):
-                    os.utime(files[device])  # what is in use is not cleared away for its age
+                    os.utime(files[device])  # keeps /tmp cleaners from removing it
                 return device
-            if not _is_current_file(
-                files[device], path
-            ):  # removed while we waited: others have another
+            if not _is_current_file(files[device], path):  # removed while we waited
                 file = _open_lock_file(path)
                 os.close(files[device])
                 files[device] = file
         if time.monotonic() - began > wait:
             raise MachineFault(
-                f"no GPU got free in {wait:g} s",
-                fix="wait for the other graders to end, or use --on sim",
+                f"no GPU became free in {wait:g} s",
+                fix="wait until the other graders have finished, or use --on sim",
             )
         time.sleep(retry_pause(time.monotonic() - began))
 
 
 def retry_pause(waited: float) -> float:
-    """Seconds until the next try: who has waited longer asks more often, so that a lock for which
-    many wait goes sooner to those that have waited long.
+    """Return the seconds until the next try.
+
+    A process that has waited longer tries more often, so that it gets a contended lock earlier.
     """
     return max(FIRST_PAUSE / (1 + waited), MIN_PAUSE)
 
 
 def _try_lock(file: int) -> bool:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # alone
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # fails if another came between the two
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # exclusive
+        fcntl.flock(
+            file, fcntl.LOCK_SH | fcntl.LOCK_NB
+        )  # fails if another process locked it in between
     except BlockingIOError:
         return False
-    if os.fstat(file).st_size:  # it fell sick while we waited
+    if os.fstat(file).st_size:  # quarantined while we waited
         fcntl.flock(file, fcntl.LOCK_UN)
         return False
     return True
@@ -292,20 +301,20 @@ def _quarantine_fault(devices: Sequence[Device], folder: Path | None) -> Machine
     ]
     paths = " ".join(str(lock_file(device, folder)) for device in devices)
     return MachineFault(
-        f"every GPU here is in quarantine: {'; '.join(reasons)}",
+        f"every GPU of this machine is in quarantine: {'; '.join(reasons)}",
         fix=f"reset it (nvidia-smi --gpu-reset) or restart the machine, then: rm {paths}",
     )
 
 
 def _open_lock_file(path: Path) -> int:
-    """The file, made for everybody: another user's grader has to wait for the same lock."""
+    """Open the lock file, created for all users: their graders wait for the same lock."""
     try:
         file = _open_or_create(path)
     except OSError as error:
         raise _unusable_lock_file(path, f"cannot be opened: {error.strerror}") from error
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise _unusable_lock_file(path, "is no regular file")
+        raise _unusable_lock_file(path, "is not a regular file")
     return file
 
 
@@ -322,5 +331,5 @@ def _unusable_lock_file(path: Path, why: str) -> MachineFault:
     return MachineFault(
         f"the GPU's lock file {why}",
         where=str(path),
-        fix=f"let its owner remove it, and see that every user may create files in {path.parent}",
+        fix=f"let its owner remove it, and allow every user to create files in {path.parent}",
     )

@@ -1,7 +1,7 @@
-"""The steps that run in the GPU children. PyCUDA is imported here only.
+"""Run launches in a sandboxed child process with PyCUDA: what `launches` and `process` call.
 
-A child launches and has no compiler. It decides nothing: it returns
-bytes, CUDA's error names and times, and the parent says what they mean.
+The child launches kernels and has no compiler. It returns bytes, CUDA's error names and times; the
+parent interprets them.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ PROBE_PTX = """\
 
 @dataclass(frozen=True)
 class Outcome:
-    """One launch, twice. `error` is CUDA's name for what ended it, `sticky` when the context did
-    not survive; `seconds` the second launch's time by CUDA events.
+    """The result of one launch, which runs twice.
+
+    `error` is CUDA's name of the error that ended it, `text` its text; `sticky` tells that the
+    context did not survive. `seconds` is the second run's time by CUDA events.
     """
 
     error: str = ""
@@ -67,7 +69,7 @@ class Outcome:
 
 
 def describe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
-    """The GPU's name, compute capability and CUDA's version."""
+    """Return the GPU's name, compute capability and CUDA version."""
     import pycuda
     import pycuda.driver as cuda
 
@@ -84,7 +86,7 @@ def describe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arr
 
 
 def probe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
-    """Whether a known kernel still gives the right numbers."""
+    """Return whether a known kernel gives the right numbers."""
     import pycuda.driver as cuda
 
     with context(cuda):
@@ -95,8 +97,11 @@ def probe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays
 
 
 def launch(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:
-    """The outcomes of the launches in order, up to the first that the context did not survive, and
-    each array argument's bytes, guard bands included, after both runs: "launch.run.argument".
+    """Run the launches in order, up to the first that the context does not survive.
+
+    Returns:
+        The outcomes as JSON, and each array argument's bytes, including guard bands, after both
+        runs, named "launch.run.argument".
     """
     import pycuda.driver as cuda
 
@@ -120,7 +125,7 @@ def launch(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any],
 
 @dataclass(frozen=True)
 class _Attempt:
-    """One launch in a module of its own, so that no __device__ variable survives into another."""
+    """One run in its own module, so that no __device__ variable keeps its value."""
 
     cuda: Any
     context: Any
@@ -142,7 +147,7 @@ class _Attempt:
                 if seconds is None:
                     leak(module, memory)
                     return Outcome(timeout=True), {}
-                self.context.synchronize()  # brings what the kernel printed
+                self.context.synchronize()  # flushes what the kernel printed
             for k, held in before.items():
                 self.cuda.memcpy_dtoh(held, memory[k])
         except self.cuda.Error as error:
@@ -162,7 +167,7 @@ class _Attempt:
         return memory
 
     def _timed(self, function: Any, memory: Mapping[int, Any]) -> float | None:
-        """Launch and wait; seconds by CUDA's events, None when it does not end in time."""
+        """Launch and wait; return seconds by CUDA's events, None when it does not end in time."""
         arguments = [
             np.uintp(int(memory[k]) + GUARD) if isinstance(a, Array) else by_value(a.value, a.dtype)
             for k, a in enumerate(self.launch.args)
@@ -184,7 +189,7 @@ class _Attempt:
 
 @contextmanager
 def _capture_stdout() -> Iterator[Any]:
-    """Catch what device code prints, which CUDA writes to this process's standard output."""
+    """Capture what device code prints, which CUDA writes to standard output."""
     file, before = os.memfd_create("printed"), os.dup(1)
     os.dup2(file, 1)
     try:

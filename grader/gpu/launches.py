@@ -1,4 +1,9 @@
-"""Launches on a GPU: one child per attempt, another after each launch that kills its context."""
+"""Run launches on a GPU: Program and Launches -> Traces.
+
+One child process runs all launches; after a launch that kills its context, another child runs the
+rest. CUDA errors become findings. Their names and texts are from the CUDA Driver API, "Data types
+used by CUDA driver", CUresult.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +35,8 @@ from grader.launch import Array, Finding, Launch, Resources, Trace, theoretical_
 from grader.sandbox.call import Limits, Reply, SandboxFailure
 from grader.sandbox.launches import pack_launches
 
-# CUDA's errors as findings: which of a launch's errors is what kind of mistake.
-#
-# Names and texts: CUDA Driver API, "Data types used by CUDA driver", CUresult.
-
 INVALID_ACCESS = {
-    "CUDA_ERROR_ILLEGAL_ADDRESS": "the kernel accessed memory that no buffer covers",
+    "CUDA_ERROR_ILLEGAL_ADDRESS": "the kernel accessed memory outside every buffer",
     "CUDA_ERROR_MISALIGNED_ADDRESS": "the kernel accessed memory at an address that is not a "
     "multiple of the access's size",
     "CUDA_ERROR_INVALID_ADDRESS_SPACE": "the kernel used a pointer of one memory space for another",
@@ -43,19 +44,22 @@ INVALID_ACCESS = {
 LAUNCH_FAILURE = {
     "CUDA_ERROR_ASSERT": "an assert in the kernel failed",
     "CUDA_ERROR_ILLEGAL_INSTRUCTION": "the kernel ran into an illegal instruction or __trap()",
-    "CUDA_ERROR_LAUNCH_FAILED": "the kernel was ended by an exception, for example __trap()",
+    "CUDA_ERROR_LAUNCH_FAILED": "an exception ended the kernel, for example __trap()",
     "CUDA_ERROR_HARDWARE_STACK_ERROR": "the kernel's stack is damaged or overflowed",
     "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": "a block needs more registers or shared memory than a "
     "multiprocessor has",
-    "CUDA_ERROR_INVALID_VALUE": "the launch is refused: the grid, the block or the shared memory "
-    "is larger than the device allows",
+    "CUDA_ERROR_INVALID_VALUE": "CUDA rejected the launch: the grid, the block or the shared "
+    "memory is larger than the device allows",
     "CUDA_ERROR_NOT_FOUND": "there is no such kernel in the compiled code",
 }
 USE_SIMULATOR = "run it with --on sim: the simulator names the line and the thread"
 
 
 def error_finding(name: str, text: str) -> Finding:
-    """The finding for a launch that ended in CUDA's error `name`; `text` is the driver's own."""
+    """Return the finding for a launch that ended in CUDA's error `name`.
+
+    `text` is the driver's text, used for an unknown error.
+    """
     if name in INVALID_ACCESS:
         what, kind = INVALID_ACCESS[name], "invalid-access"
     else:
@@ -64,7 +68,7 @@ def error_finding(name: str, text: str) -> Finding:
 
 
 def timeout_finding(seconds: float) -> Finding:
-    """The finding for a launch that was stopped."""
+    """Return the finding for a launch that was stopped after `seconds`."""
     return Finding(
         "timeout",
         "error",
@@ -74,23 +78,23 @@ def timeout_finding(seconds: float) -> Finding:
 
 
 def death_finding(death: SandboxFailure, limit: float) -> Finding:
-    """The finding for a launch whose whole process ended; it had `limit` seconds."""
+    """Return the finding for a launch whose process died; it had `limit` seconds."""
     if death.reason == "timeout":
         return timeout_finding(limit)
     return Finding("launch-failure", "error", f"the GPU's process died: {death.detail}")
 
 
 def at_kernel_line(finding: Finding, program: Program, kernel: Kernel | None = None) -> Finding:
-    """At the kernel's own line: a GPU does not say which line it was."""
+    """Place a finding at the kernel's line: the GPU does not report the line of an error."""
     return program.at(finding, kernel.line if kernel else 0)
 
 
 TEARDOWN_SECONDS = 10.0
 OUTCOME_BYTES = 512 << 10
-"""Bytes of JSON about one launch: what it printed may be all control characters, six bytes each."""
+"""Bytes of JSON for one launch: printed control characters take six bytes each."""
 
 TIMEOUT_DIVISOR = 4
-"""A kernel that never ends once seldom ends elsewhere: the limit is divided after each timeout."""
+"""The limit is divided by this after each timeout: a kernel that hangs once often hangs again."""
 
 
 @dataclass(frozen=True)
@@ -106,16 +110,27 @@ class _Job:
 def run_launches(
     program: Program, launches: Sequence[Launch], limit: float = 20.0
 ) -> tuple[Trace, ...]:
-    """One trace a launch, in order, from the first GPU that is free; `limit` is in seconds a
-    launch. Raises MachineFault, LabFault and StudentFault.
+    """Run launches on the first free GPU.
+
+    Args:
+        program: the compiled program.
+        launches: the launches.
+        limit: seconds per launch.
+
+    Returns:
+        One trace for each launch, in order.
+
+    Raises:
+        MachineFault: the GPU, the driver or a tool fails or is missing.
+        LabFault: a launch does not fit the program.
+        StudentFault: nvcc does not compile the source.
     """
     if (missing := missing_requirement()) is not None:
         raise missing
-    found = same_model_devices()
-    facts = device_info(found[0])
-    cubin = compile_cubin(program, facts.architecture)
+    devices = same_model_devices()
+    cubin = compile_cubin(program, device_info(devices[0]).architecture)
     traces: list[Trace] = []
-    with acquire_device(found) as device:
+    with acquire_device(devices) as device:
         work = _Job(program, cubin, device, device_info(device))
         while len(traces) < len(launches):
             traces += _attempt(work, launches[len(traces) :], limit)
@@ -125,7 +140,7 @@ def run_launches(
 
 
 def _attempt(work: _Job, launches: Sequence[Launch], limit: float) -> list[Trace]:
-    """The traces of one child: at least one, up to the launch that ended its context."""
+    """Run one child; return at least one trace, up to the launch that ended its context."""
     refused = _launch_problem(work.program, launches[0])
     if refused is not None:
         return [_aborted(work, refused)]
@@ -154,8 +169,12 @@ def _attempt(work: _Job, launches: Sequence[Launch], limit: float) -> list[Trace
 
 
 def _validated(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]:
-    """The outcomes as JSON, each with its form and its launch's buffers. MachineFault for anything
-    else: the child ran what a student wrote, and may have been taken over.
+    """Validate a child's outcomes and buffers.
+
+    The child ran a student's code and may have been taken over.
+
+    Raises:
+        MachineFault: an outcome or a buffer is malformed.
     """
     try:
         outcomes = TypeAdapter(list[launch_child.Outcome]).validate_python(reply.value)
@@ -173,12 +192,12 @@ def _validated(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]
 
 
 def _malformed_reply() -> MachineFault:
-    what = "the GPU's child process gave an answer of another form"
+    what = "the GPU's child process sent a malformed reply"
     return MachineFault(what, fix="grade it again; see `grader doctor` if it happens twice")
 
 
 def _limits(launches: Sequence[Launch], limit: float) -> Limits:
-    """For a child that runs every launch twice and hands every buffer back twice."""
+    """Return the limits of a child that runs every launch twice and returns every buffer twice."""
     arrays = [a for launch in launches for a in launch.args if isinstance(a, Array)]
     output = sum(len(POISONS) * (a.nbytes + 2 * GUARD + 64) for a in arrays) + (4 << 20)
     output += len(launches) * OUTCOME_BYTES
@@ -239,12 +258,12 @@ def _resources(facts: DeviceInfo, launch: Launch, row: Mapping[str, Any]) -> Res
 
 def _kernel(program: Program, launch: Launch) -> Kernel:
     kernel = program.kernel(launch.kernel)
-    assert kernel is not None, "refused before"
+    assert kernel is not None, "rejected by _launch_problem"
     return kernel
 
 
 def _launch_problem(program: Program, launch: Launch) -> Finding | None:
-    """Why there is nothing to launch, before CUDA is asked; None when there is."""
+    """Return why the launch is impossible; None when it is possible."""
     kernel = program.kernel(launch.kernel)
     if kernel is None:
         return error_finding("CUDA_ERROR_NOT_FOUND", "")
@@ -265,7 +284,7 @@ def _nondeterministic(name: str) -> Finding:
         f"{name} differs between two runs of the same launch",
         space="global",
         variable=name,
-        hint="only sums by floating-point atomics may do that; else two threads race",
+        hint="look for a data race; only floating-point atomics may change the result",
     )
 
 

@@ -1,7 +1,8 @@
-"""A Program's source built by nvcc, which PyCUDA calls, in a box that sees no GPU.
+"""Compile a program with nvcc, which PyCUDA calls, in a sandbox without a GPU.
 
-On a GPU machine the simulator watches the PTX that nvcc made of the source: that of the very cubin
-which the GPU runs, and its `-G` twin. Code that tells NVRTC from nvcc is judged as what is timed.
+On a GPU machine the simulator runs the PTX that nvcc makes: that of the cubin which the GPU runs,
+and its debug variant (`-G`). Build-dependent code, which distinguishes NVRTC from nvcc, is thus
+checked in the same form in which it is timed.
 """
 
 from __future__ import annotations
@@ -41,8 +42,14 @@ _RELEASE = re.compile(r"\bV([\d.]+)")
 
 @dataclass(frozen=True)
 class Built:
-    """What nvcc made of one source: machine code, the PTX it is made of and its `-G` twin, the
-    assembler's report, and the C++ names of mangled kernels.
+    """The output of nvcc for one source.
+
+    Attributes:
+        cubin: the machine code.
+        ptx: the PTX that the cubin is made from.
+        debug_ptx: the PTX compiled with `-G`.
+        log: the report of ptxas.
+        names: the C++ names of mangled kernels.
     """
 
     cubin: bytes
@@ -53,12 +60,12 @@ class Built:
 
 
 def compile_cubin(program: Program, architecture: str) -> bytes:
-    """The machine code of `program` for "sm_90" and the like; raises what `build` raises."""
+    """Compile `program` to machine code for an architecture such as "sm_90"; see `build`."""
     return build(program, architecture).cubin
 
 
 def with_nvcc_ptx(program: Program, architecture: str) -> Program:
-    """The program with nvcc's PTX, kernels and resources in place of NVRTC's."""
+    """Return the program with nvcc's PTX, kernels and resources in place of NVRTC's."""
     built = build(program, architecture)
     declared = declarations(code(program.source))
     return replace(
@@ -71,9 +78,11 @@ def with_nvcc_ptx(program: Program, architecture: str) -> Program:
 
 
 def build(program: Program, architecture: str) -> Built:
-    """The source of `program` compiled, from the cache where it is known.
+    """Compile the source of `program`, or take the result from the cache.
 
-    StudentFault when nvcc refuses what NVRTC took; MachineFault when nvcc cannot be run.
+    Raises:
+        StudentFault: nvcc rejects what NVRTC accepted.
+        MachineFault: nvcc cannot be run.
     """
     tools = toolkit()
     if tools is None:
@@ -90,17 +99,25 @@ def build(program: Program, architecture: str) -> Built:
 
 
 def release(tools: Toolkit) -> str:
-    """The compiler's release such as "13.0.88", as nvcc itself says it now. Raises MachineFault."""
+    """Ask nvcc for its release, such as "13.0.88".
+
+    Raises:
+        MachineFault: nvcc does not run.
+    """
     try:
-        said = subprocess.run([tools.nvcc, "--version"], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([tools.nvcc, "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"nvcc does not run: {error}", where=str(tools.nvcc)) from error
-    found = _RELEASE.search(said.stdout)
+    found = _RELEASE.search(done.stdout)
     return found[1] if found else "unknown"
 
 
 def cached_release(tools: Toolkit) -> str:
-    """`release`, asked once for each file that nvcc is, then remembered. Raises MachineFault."""
+    """Return the release of nvcc, cached by nvcc's path, size and time.
+
+    Raises:
+        MachineFault: nvcc does not run.
+    """
     try:
         file = tools.nvcc.stat()
     except OSError:
@@ -114,7 +131,7 @@ def cached_release(tools: Toolkit) -> str:
 
 
 def _compile(program: Program, architecture: str, tools: Toolkit) -> dict[str, Any]:
-    """The fields of a Built as JSON."""
+    """Run the compiler's child; return the fields of a Built as JSON."""
     request = {
         "source": program.source,
         "file": program.file,
@@ -139,7 +156,7 @@ def _compile(program: Program, architecture: str, tools: Toolkit) -> dict[str, A
                 step, request, limits=LIMITS, readable=outside_usr, variables=variables
             )
         except SandboxFailure as death:
-            what = f"nvcc gave no answer: {death.detail}"
+            what = f"nvcc did not finish: {death.detail}"
             if not death.caused_by_child:
                 raise MachineFault(what, fix="grade fewer at a time") from death
             raise StudentFault(what, findings=(_finding(program, 0, what),)) from death
@@ -151,7 +168,7 @@ def _compile(program: Program, architecture: str, tools: Toolkit) -> dict[str, A
 
 @contextmanager
 def _scratch() -> Iterator[str]:
-    """Make a folder for nvcc's files: the sandbox's private /tmp, or one that is removed here."""
+    """Yield a folder for nvcc's files: the sandbox's private /tmp, else a temporary one."""
     if describe_sandbox():
         yield "/tmp"
         return
@@ -165,9 +182,9 @@ def _compile_fault(program: Program, log: str) -> StudentFault | MachineFault:
     errors = tuple(_finding(program, int(m[1]), m[2]) for m in _ERROR.finditer(log))
     errors += tuple(_finding(program, 0, m[1]) for m in _ASSEMBLER.finditer(log))
     if not errors:
-        last = (log.strip().splitlines() or ["it said nothing"])[-1]
+        last = (log.strip().splitlines() or ["no error message"])[-1]
         return MachineFault(f"nvcc failed: {last}", fix="run nvcc --version; see `grader doctor`")
-    what = f"nvcc does not compile it: {len(errors)} error{'s' * (len(errors) != 1)}"
+    what = f"nvcc does not compile the file: {len(errors)} error{'s' * (len(errors) != 1)}"
     return StudentFault(what, findings=errors[:20])
 
 

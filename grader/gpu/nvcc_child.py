@@ -1,7 +1,7 @@
-"""What runs in the compiling child: nvcc by PyCUDA. It sees no GPU and decides nothing.
+"""Run nvcc through PyCUDA in a sandboxed child process without a GPU.
 
-nvcc keeps the PTX that it makes a cubin of, so that the simulator watches the very code that the
-GPU runs; the `-G` PTX beside it is made by the same front end from the same text.
+nvcc keeps the PTX that the cubin is made from, so that the simulator runs the same code as the GPU.
+The `-G` PTX comes from the same front end and the same source.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ _FILE_DIRECTIVE = re.compile(r'^(\s*\.file\s+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re
 
 
 def build(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:
-    """The source as a cubin and as both variants of PTX, with the assembler's report in `log` and
-    the kernels' C++ names in `names`; only nvcc's log when it does not compile.
+    """Compile the source to a cubin and to both variants of PTX.
+
+    Returns:
+        The fields of grader.gpu.nvcc.Built, with the cubin as an array; {"refused": nvcc's log}
+        when the source does not compile.
     """
-    with tempfile.TemporaryDirectory() as kept, warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")  # with what a compiler that succeeded said
+    with tempfile.TemporaryDirectory() as kept, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")  # PyCUDA reports the compiler's output as a warning
         keep = ["--keep", "--keep-dir", kept, "--ptxas-options=-v"]
         with ThreadPoolExecutor(2) as pool:
             debug = pool.submit(_nvcc, request, request["debug"], "ptx")
@@ -37,17 +40,17 @@ def build(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[s
         if not cubin or not debug_ptx:
             return {"refused": refused or refused_debug}, {}
         ptx = (Path(kept) / _PTX_NAME).read_text(errors="replace")
-    log = next((text for w in said if "ptxas info" in (text := str(w.message))), "")
+    log = next((text for w in caught if "ptxas info" in (text := str(w.message))), "")
     texts = [
         _with_source_name(text, request["file"])
         for text in (ptx, debug_ptx.decode(errors="replace"))
     ]
-    told = {"log": log, "ptx": texts[0], "debug_ptx": texts[1], "names": entry_names(texts)}
-    return told, {"cubin": np.frombuffer(cubin, np.uint8)}
+    built = {"log": log, "ptx": texts[0], "debug_ptx": texts[1], "names": entry_names(texts)}
+    return built, {"cubin": np.frombuffer(cubin, np.uint8)}
 
 
 def _nvcc(request: Any, options: list[str], target: str) -> tuple[bytes, str]:
-    """What nvcc made; else nothing, and its words."""
+    """Run nvcc; return its output, or nothing and its error messages."""
     from pycuda.compiler import compile as nvcc
     from pycuda.driver import CompileError
 
@@ -62,10 +65,10 @@ def _nvcc(request: Any, options: list[str], target: str) -> tuple[bytes, str]:
             target=target,
         )
     except CompileError as error:
-        return b"", f"{error.stdout}{error.stderr}" or "it said nothing"
+        return b"", f"{error.stdout}{error.stderr}" or "no error message"
     return made, ""
 
 
 def _with_source_name(ptx: str, file: str) -> str:
-    """The PTX with the submission's own name for its source, and no folder in any name."""
+    """Name the source in the PTX as the submission does, without folders."""
     return _FILE_DIRECTIVE.sub(r"\1\2", ptx).replace('"kernel.cu"', f'"{file}"')

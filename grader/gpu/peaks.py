@@ -1,7 +1,7 @@
-"""How fast cuBLAS multiplies on a GPU: what a hand-written product is held against.
+"""Measure what a GPU can reach: copy bandwidth, FMA rate and cuBLAS, for a report's roofline.
 
-The library is the CUDA toolkit's, called through ctypes in a child. Float32 throughout: pedantic
-math, which uses no tensor cores.
+The copy and FMA kernels are ours (kernels.cu). cuBLAS is the CUDA toolkit's, called through ctypes
+in a child process, in float32 with pedantic math, which uses no tensor cores.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from grader.gpu.devices import Toolkit
 from grader.gpu.session import allocate, context
 from grader.sandbox.launches import Arrays
 
-# What a GPU can do at best, measured with kernels of our own: the roofline of a report.
-
 COPY_BYTES = 256 << 20
 """Bytes that the copy kernel reads, and writes; several times any L2 cache."""
 
@@ -29,8 +27,10 @@ REPEATS = 7
 
 
 def measure_peaks(cuda: Any, own: Any) -> dict[str, float]:
-    """Bytes copied a second, read and written both counted, and float32 operations a second of
-    fused multiply-adds, two each. `own` is the module of kernels.cu.
+    """Measure copied bytes per second and floating-point operations per second.
+
+    Read and written bytes both count; a fused multiply-add counts as two operations. `own` is the
+    module of kernels.cu.
     """
     return {
         "copy_bytes_per_second": 2 * COPY_BYTES / _copy_seconds(cuda, own),
@@ -61,7 +61,7 @@ def _fma_rate(cuda: Any, own: Any) -> float:
 
 
 def median_seconds(cuda: Any, launch: Any) -> float:
-    """The median time of a launch by CUDA's events, the first one not counted."""
+    """Return the median time of a launch in seconds by CUDA's events, without the first."""
     times = []
     for _ in range(REPEATS + 1):
         start, stop = cuda.Event(), cuda.Event()
@@ -79,7 +79,7 @@ LIBRARIES = ("libcublasLt.so", "libcublas.so")  # the second needs the first
 
 
 def cublas_libraries(tools: Toolkit) -> tuple[Path, ...]:
-    """The toolkit's libraries of LIBRARIES in that order; empty when one is not there."""
+    """Find the toolkit's files of LIBRARIES, in that order; empty when one is missing."""
     folders = (tools.root / "lib64", *sorted(tools.root.glob("targets/*/lib")))
     for folder in folders:
         found = [sorted(folder.glob(f"{name}*"), key=lambda p: len(p.name)) for name in LIBRARIES]
@@ -89,8 +89,9 @@ def cublas_libraries(tools: Toolkit) -> tuple[Path, ...]:
 
 
 def cublas_rate(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float, Arrays]:
-    """Operations a second, 2 m n k over the time, of the product with the request's "sizes" m, n
-    and k; 0 when cuBLAS does not work here. grader.sandbox.call calls it by name.
+    """Measure cuBLAS' operations per second, 2 m n k over the time; 0 when it does not work.
+
+    Runs in a child. The request's "sizes" are m, n and k.
     """
     import pycuda.driver as cuda
 
@@ -108,8 +109,9 @@ def cublas_rate(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[float
 
 
 def load_cublas(paths: Sequence[str]) -> tuple[Any, Any] | None:
-    """cuBLAS and a handle in the current context; None when it does not work here. `paths` are
-    those of LIBRARIES, in that order.
+    """Load cuBLAS from the files of LIBRARIES and create a handle in the current context.
+
+    None when cuBLAS does not work here.
     """
     try:
         loaded = [ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in paths]
@@ -125,7 +127,7 @@ def load_cublas(paths: Sequence[str]) -> tuple[Any, Any] | None:
 def make_product(
     library: Any, handle: Any, sizes: tuple[int, int, int], held: Sequence[Any]
 ) -> Callable[[], int]:
-    """A call that enqueues C = A B and returns cuBLAS' status, 0 when all is well.
+    """Return a function that enqueues C = A B and returns cuBLAS' status, 0 for success.
 
     `sizes` are m, n and k; `held` is A (m x k), B (k x n) and C (m x n) on the device, column by
     column. The product of row-major A and B is that of B and A, with n, m and k.

@@ -1,4 +1,4 @@
-"""A GPU's child process: how a step is called on one device, and what CUDA says of the device."""
+"""Call a function in a child process on one GPU; describe the GPU and check its health."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from grader.gpu.session import LOCK_VARIABLE
 from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
 
 START_SECONDS = 30.0
-"""Seconds that a child may take to import PyCUDA and to get a context, at most."""
+"""Seconds for a child to import PyCUDA and to create a context, at most."""
 
 FORMAT = 1
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """One GPU: its name, "sm_90", and what else belongs in a grade's provenance."""
+    """One GPU: its architecture ("sm_90") and the versions for a grade's provenance."""
 
     architecture: str
     toolchain: Mapping[str, str]
@@ -55,35 +55,35 @@ def call_on(
     }
     if device.uuid:
         variables["CUDA_VISIBLE_DEVICES"] = device.uuid
-    seen = [path for path in (libraries, lock) if path is not None and path.exists()]
+    needed = [path for path in (libraries, lock) if path is not None and path.exists()]
     return run_sandboxed(
         f"{step.__module__}:{step.__name__}",
         request,
         arrays,
         limits=limits,
-        readable=(*seen, *readable),
+        readable=(*needed, *readable),
         devices=device.nodes(),
         variables=variables,
     )
 
 
 def device_info(device: Device) -> DeviceInfo:
-    """What CUDA says of a GPU; asked once for each driver, then remembered."""
+    """Ask CUDA for a description of a GPU; cached per driver and nvcc."""
     tools = toolkit()
     nvcc = cached_release(tools) if tools else ""
     key = key_of("gpu", FORMAT, device.name, driver_version(), nvcc)
-    told = load(user_folder(), key)
-    if told is None:
-        told = _query_device(device)
-        store(user_folder(), key, told)
+    described = load(user_folder(), key)
+    if described is None:
+        described = _query_device(device)
+        store(user_folder(), key, described)
     toolchain = {
-        "device": told["name"],
+        "device": described["name"],
         "driver": driver_version(),
-        "cuda": told["cuda"],
-        "pycuda": told["pycuda"],
+        "cuda": described["cuda"],
+        "pycuda": described["pycuda"],
         "nvcc": nvcc,
     }
-    return DeviceInfo(told["architecture"], toolchain)
+    return DeviceInfo(described["architecture"], toolchain)
 
 
 def _query_device(device: Device) -> Any:
@@ -92,13 +92,13 @@ def _query_device(device: Device) -> Any:
             device, launch_child.describe, {}, {}, Limits(wall=START_SECONDS, memory=0)
         ).value
     except SandboxFailure as death:
-        what = f"CUDA does not say what {device.model} is: {death.detail}"
+        what = f"CUDA cannot describe {device.model}: {death.detail}"
         fix = "see nvidia-smi and `grader doctor`"
         raise MachineFault(what, where=str(device.node), fix=fix) from death
 
 
 def health_problem(device: Device) -> str:
-    """Empty when a known kernel gives the right numbers on `device`, else what went wrong."""
+    """Run a known kernel on `device`; return what went wrong, empty when it is healthy."""
     try:
         reply = call_on(device, launch_child.probe, {}, {}, Limits(wall=START_SECONDS, memory=0))
     except SandboxFailure as death:
@@ -109,11 +109,13 @@ def health_problem(device: Device) -> str:
 
 
 def check_after_death(device: Device, death: SandboxFailure) -> None:
-    """After a child's death: whether the GPU still works, and whose fault it was. Raises
-    MachineFault when the machine failed; returns when the launch did.
+    """Decide after a child's death whether the launch or the machine failed.
 
-    A kernel takes no memory of the host, so that a child which got none, or was killed for it,
-    tells nothing of the submission.
+    Returns when the launch failed. A kernel uses no host memory, so a child that ran out of it
+    shows nothing about the submission.
+
+    Raises:
+        MachineFault: the GPU is unhealthy, or host memory ran out.
     """
     require_healthy(device)
     if death.reason == "memory":
@@ -125,7 +127,11 @@ def check_after_death(device: Device, death: SandboxFailure) -> None:
 
 
 def require_healthy(device: Device) -> None:
-    """After a failure: use the GPU again only if it still works. Raises MachineFault."""
+    """Check a GPU after a failure; put it in quarantine if it no longer works.
+
+    Raises:
+        MachineFault: the GPU no longer works.
+    """
     if problem := health_problem(device):
         quarantine(device, problem)
         raise MachineFault(

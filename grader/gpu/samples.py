@@ -1,4 +1,4 @@
-"""What a measurement has seen so far, and whether it wants more."""
+"""The samples of a measurement so far, when it ends, and the GPU's clock (NVML)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from typing import Any
 from grader.gpu.speedup import counted_pairs, is_settled, make_pairs, median_interval
 from grader.sandbox.launches import Arrays
 
-# The GPU's clock as NVML tells it: a clock that drops makes a kernel look slower than it is.
-
 THROTTLE_RATIO = 0.9
-"""A pair counts while the clock is at least this share of the highest that was seen."""
+"""A pair counts while the clock is at least this share of the highest measured clock."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """NVML and its handle of one GPU; both None where NVML does not answer."""
+    """NVML and its handle of one GPU; both None where NVML is not available."""
 
     nvml: Any = None
     handle: Any = None
 
     def megahertz(self) -> int:
-        """The multiprocessors' clock now, 0 when it is not known."""
+        """Return the multiprocessors' current clock in MHz, 0 when it is unknown."""
         if self.nvml is None:
             return 0
         try:
@@ -35,7 +33,7 @@ class Clock:
 
 
 def open_clock(bus: str) -> Clock:
-    """The clock of the GPU at that PCI address; one that knows nothing where NVML is missing."""
+    """Open the clock of the GPU at a PCI address; its values are 0 where NVML is missing."""
     try:
         import pynvml
     except ImportError:
@@ -48,32 +46,34 @@ def open_clock(bus: str) -> Clock:
 
 
 def throttled(clocks: Sequence[int]) -> tuple[bool, ...]:
-    """For each pair whether the clock had dropped when it ran; 0 is a clock that nobody told."""
+    """Return for each pair whether the clock had dropped; a clock of 0 is unknown."""
     highest = max(clocks, default=0)
     return tuple(0 < clock < THROTTLE_RATIO * highest for clock in clocks)
 
 
 BASELINE, SUBMISSION, EMPTY_KERNEL = 0, 1, 2
 BASELINE_PREFIX = "base"
-"""What stands before the pair in the names of the baseline's outputs."""
+"""Prefix of the names of the baseline's outputs."""
 
 ALWAYS_VERIFIED = 4
-"""Pairs in each of which the baseline's output is verified; then it is in ever fewer."""
+"""The first pairs, in each of which the baseline's output is verified; later in ever fewer."""
 
 MIN_PAIRS = 20
-"""Pairs that a measurement has even when its time is spent."""
+"""Pairs that a measurement takes even when its time is spent."""
 
 LOOK_INTERVAL = 10
-"""Pairs from one look at whether enough is known to the next, once there are as many as the plan
-asks for at least: a look goes through all of them, and takes as long as a pair does."""
+"""Pairs between two tests of the stopping rule, once the plan's minimum is reached: a test goes
+through all pairs, and takes as long as a pair does."""
 
 HOPELESS_PAIRS = 8
-"""Pairs after which a kernel far below the minimum is believed to be that slow."""
+"""Pairs after which a measurement far below the minimum ends."""
 
 
 def is_baseline_verified(seed: bytes, pair: int) -> bool:
-    """Whether the baseline's output of that pair is verified too. Of the pairs from n / 2 to n,
-    as of any that far apart, SURE * log(2) are; which ones nobody knows who has not the seed.
+    """Return whether the baseline's output of a pair is verified too.
+
+    Of the pairs from n / 2 to n, ALWAYS_VERIFIED * log(2) are, on average. Without the secret seed
+    they cannot be predicted.
     """
     digest = hmac.new(seed, f"baseline\0{pair}".encode(), hashlib.sha256).digest()
     return int.from_bytes(digest, "little") % (pair // ALWAYS_VERIFIED + 1) == 0
@@ -81,8 +81,18 @@ def is_baseline_verified(seed: bytes, pair: int) -> bool:
 
 @dataclass
 class Record:
-    """What was seen so far. `times` are (baseline, submission) in seconds, `stopped` is why no
-    more was measured: "timeout", "error", or nothing.
+    """The samples so far.
+
+    Attributes:
+        times: (baseline, submission) in seconds; the first pair warms up.
+        clocks: MHz after each pair.
+        outputs: buffers for verification, by name.
+        overhead: seconds between two events with nothing between them.
+        empty: seconds of an empty kernel, with overhead.
+        stopped: why the measurement ended early: "timeout", "error" or "".
+        culprit: the side that was running: BASELINE, SUBMISSION or EMPTY_KERNEL.
+        error: CUDA's name of the error.
+        text: CUDA's text of the error.
     """
 
     times: list[tuple[float, float]] = field(default_factory=list)
@@ -96,14 +106,14 @@ class Record:
     text: str = ""
 
     def ratios(self) -> list[float]:
-        """Of the pairs that count, as the parent will count them."""
+        """Return the ratios of the pairs that count, as the parent computes them."""
         pairs = make_pairs(self.times, throttled(self.clocks), self.overhead, self.empty)
         return [pair.ratio for pair in counted_pairs(pairs)]
 
 
 def needs_more_pairs(record: Record, plan: Mapping[str, Any], spent: float) -> bool:
-    """Whether another pair is to be measured, after so many seconds."""
-    pairs = len(record.times) - 1  # the first only warms up
+    """Return whether to measure another pair, after `spent` seconds."""
+    pairs = len(record.times) - 1  # the first pair warms up
     if pairs >= plan["most"] or (spent > plan["budget"] and pairs >= MIN_PAIRS):
         return False
     if pairs > plan["least"] and (pairs - plan["least"]) % LOOK_INTERVAL:

@@ -1,4 +1,13 @@
-"""How fast a kernel is beside a baseline: what is asked for and what was seen, as plain values."""
+"""Estimate a speedup from pairs of timings: plans, pairs, an interval, the points' share.
+
+The interval of the median ratio holds whenever sampling stops (it is anytime-valid). The theory is
+a sign test whose evidence is a martingale. If the median of the ratios is m, each ratio lies above
+m with probability 1/2. A gambler who spreads a stake of 1 evenly over all other probabilities has
+2**t / ((t + 1) * C(t, s)) after t ratios of which s lie above m. If m is the median, that wealth
+ever reaches 1 / alpha with probability alpha at most (Ville's inequality). The interval holds the
+values of m for which it has not; its ends are two order statistics. Nothing is assumed of the
+noise except that it affects each pair alike.
+"""
 
 from __future__ import annotations
 
@@ -14,34 +23,24 @@ from numpy.typing import NDArray
 from grader.compile.program import Program
 from grader.launch import Finding, Launch
 
-# What pairs of timings say about a speedup: an interval that holds whenever sampling stops.
-#
-# The theory is a sign test whose evidence is a martingale. If the median of the ratios is m, each
-# of them lies above m with probability 1/2. A gambler who spreads a stake of 1 evenly over all
-# other probabilities has 2**t / ((t + 1) * C(t, s)) after t ratios of which s lie above m. Were m
-# the median, that wealth would ever reach 1 / alpha with probability alpha at most (Ville's
-# inequality), however long one looks. The values of m at which it has not are the interval: it lies
-# between two order statistics. Nothing is assumed of the noise but that it treats each pair alike.
-
 MIN_RATIOS = 50
-"""Pairs below which nothing is settled: their median is good to a quarter of one pair's noise."""
+"""Pairs that a decision needs: the error of their median is a quarter of one pair's noise."""
 
 NARROW = 0.01
-"""An interval this narrow, as a share of full - minimum, moves no points worth telling."""
+"""Width of an interval, as a share of full - minimum, below which it hardly moves the points."""
 
 NOISY = 0.05
-"""One pair's relative standard deviation above which a measurement is not trusted alone."""
+"""One pair's relative standard deviation above which a measurement is repeated."""
 
 MAD_TO_SIGMA = 1.4826
 """Standard deviations in a median absolute deviation, for a normal distribution."""
 
 
 def median_interval(ratios: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """The values that the ratios' true median may have: from low to high, both included.
+    """Return the interval of the ratios' true median, both ends included.
 
-    Right with probability `confidence` at least, whatever the ratios' distribution is and
-    whatever rule stopped the sampling. (0, infinity) while there are too few ratios. A tie with
-    an end keeps the end.
+    It holds with probability `confidence` at least, whatever the ratios' distribution and the
+    stopping rule are. (0, infinity) while there are too few ratios. A tie with an end keeps it.
     """
     place = interval_rank(len(ratios), confidence)
     if not place:
@@ -51,8 +50,10 @@ def median_interval(ratios: Sequence[float], confidence: float = 0.95) -> tuple[
 
 
 def interval_rank(count: int, confidence: float = 0.95) -> int:
-    """The interval's ends among `count` ratios: the rank-th smallest and the rank-th largest, from
-    1; 0 while there is none. So many ratios below m (or above it) refute that m is the median.
+    """Return the rank of the interval's ends among `count` ratios, from 1; 0 without an interval.
+
+    The ends are the rank-th smallest and the rank-th largest ratio. This many ratios below m (or
+    above m) refute that m is the median.
     """
     affordable = count + math.log2(1 - confidence) - math.log2(count + 1)
     below = range(count // 2 + 1)
@@ -62,28 +63,33 @@ def interval_rank(count: int, confidence: float = 0.95) -> int:
 def is_settled(
     ratios: Sequence[float], minimum: float, full: float, least: int = MIN_RATIOS
 ) -> bool:
-    """Whether more pairs would change nothing. Never below `least` pairs."""
+    """Return whether the ratios decide the points; never with fewer than `least` ratios."""
     return len(ratios) >= least and decides_points(*median_interval(ratios), minimum, full)
 
 
 def decides_points(low: float, high: float, minimum: float, full: float) -> bool:
-    """Whether an interval tells the points: it lies below `minimum` or above `full`, or it is so
-    narrow that what is left of it hardly moves them.
+    """Return whether an interval decides the points.
+
+    It does when it lies below `minimum` or above `full`, or is so narrow that it hardly moves them.
     """
     return high < minimum or low > full or high - low <= NARROW * (full - minimum)
 
 
 def points_share(ratio: float, minimum: float, full: float) -> float:
-    """The share of the points, 0 to 1, that a ratio earns: none up to `minimum`, growing evenly
-    to all of them at `full`.
-    """
+    """Return the share of the points that a ratio earns: 0 at `minimum`, linear, 1 at `full`."""
     return min(max((ratio - minimum) / (full - minimum), 0.0), 1.0)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What `pairs` ratios give: their median `ratio`, the interval `low` to `high` of the true one,
-    and `sigma`, one pair's relative standard deviation (robust: from the median absolute one).
+    """The estimate from a number of ratios.
+
+    Attributes:
+        ratio: the median.
+        low: the lower end of the true median's interval.
+        high: the upper end.
+        sigma: one pair's relative standard deviation, from the median absolute deviation.
+        pairs: the number of ratios.
     """
 
     ratio: float
@@ -93,8 +99,10 @@ class Estimate:
     pairs: int
 
     def is_doubtful(self, minimum: float, full: float) -> bool:
-        """Whether it is to be measured again, and then looked at by a person: points are not
-        known, and either `minimum` may be missed or the noise has moved the median.
+        """Return whether to measure again, and to ask for review if that does not help.
+
+        True when the interval does not decide the points, and the speedup may be below `minimum` or
+        the measurement is noisy.
         """
         if decides_points(self.low, self.high, minimum, full):
             return False
@@ -102,7 +110,7 @@ class Estimate:
 
 
 def estimate(ratios: Sequence[float]) -> Estimate:
-    """The median, interval and noise of at least one ratio."""
+    """Estimate median, interval and noise from at least one ratio."""
     middle = median(ratios)
     low, high = median_interval(ratios)
     sigma = MAD_TO_SIGMA * median(abs(ratio - middle) for ratio in ratios) / middle
@@ -110,20 +118,29 @@ def estimate(ratios: Sequence[float]) -> Estimate:
 
 
 Verify = Callable[[Mapping[str, NDArray[Any]], Mapping[str, NDArray[Any]]], str]
-"""Given the inputs of one timed launch and what it left in its outputs, by argument name: empty
-when they are right, else what is wrong, in one line."""
+"""Verifies a timed launch: from inputs and outputs by argument name, to one line that says what is
+wrong, empty when the outputs are right."""
 
 
 @dataclass(frozen=True)
 class TimingPlan:
-    """One launch of the submission's program to be timed against the same work by `baseline`.
+    """A launch of the submission to time against the same work by the baseline.
 
-    Inputs are the arrays of `launch` and of `baseline_launch`, from which fresh ones are made by
-    `seed` before every timed launch. The ratio time(baseline) / time(submission) earns points
-    from `minimum` to `full`; sampling stops when it is settled on which side it lies, or when
-    `budget` seconds or `most` pairs are spent. `cublas` asks for the speed of cuBLAS' product of
-    these m, n and k in float32, without tensor cores, on the same GPU. Arrays named in `fixed` stay
-    as they are (sorted keys, indices); one launch may take `limit` seconds.
+    The ratio time(baseline) / time(submission) earns points from `minimum` to `full`.
+
+    Attributes:
+        baseline: the baseline's program.
+        baseline_launch: its launch.
+        launch: the submission's launch; each timed launch gets new inputs made from its arrays.
+        minimum: the ratio that earns no points.
+        full: the ratio that earns all points.
+        seed: the secret seed of the new inputs.
+        budget: seconds after which sampling stops.
+        least: pairs that a decision needs.
+        most: pairs after which sampling stops.
+        cublas: m, n and k of a product to time with cuBLAS in float32, without tensor cores.
+        fixed: names of arrays that stay as they are (sorted keys, indices).
+        limit: seconds that one launch may take.
     """
 
     baseline: Program
@@ -142,8 +159,10 @@ class TimingPlan:
 
 @dataclass(frozen=True)
 class Pair:
-    """One launch of each, next to each other: seconds by CUDA events, what the events
-    cost taken off. `throttled`: the clock had dropped, the pair does not count.
+    """One launch of each kernel, in direct succession.
+
+    Times are seconds by CUDA events, without the events' overhead. `throttled`: the clock had
+    dropped, so the pair does not count.
     """
 
     baseline: float
@@ -152,11 +171,12 @@ class Pair:
 
     @property
     def ratio(self) -> float:
+        """The speedup: baseline over submission."""
         return self.baseline / self.submission
 
 
 MIN_SECONDS = 1e-9
-"""Seconds that a launch takes at least, where an empty kernel's are not known."""
+"""Least seconds of a launch where the time of an empty kernel is unknown."""
 
 
 def make_pairs(
@@ -165,11 +185,16 @@ def make_pairs(
     overhead: float,
     empty: float = 0.0,
 ) -> tuple[Pair, ...]:
-    """The pairs of measured (baseline, submission) seconds that include the events' `overhead`, as
-    does `empty`, an empty kernel's: no kernel is faster than that, whatever the events say.
+    """Make pairs from measured times, without the first pair, which warms up.
 
-    The first only warms up and is left out. Who stops a measurement and who judges it both look
-    at these: what the events cost moves the ratio of two short kernels.
+    The child that stops a measurement and the parent that evaluates it use the same pairs: the
+    events' overhead changes the ratio of two short kernels.
+
+    Args:
+        times: (baseline, submission) in seconds, including the overhead.
+        throttled: whether the clock had dropped.
+        overhead: seconds between two events with nothing between them.
+        empty: seconds of an empty kernel, including the overhead; no kernel counts as faster.
     """
     least = max(empty - overhead, MIN_SECONDS)
     return tuple(
@@ -179,8 +204,10 @@ def make_pairs(
 
 
 def counted_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Those that count: the ones that ran at full clock, where they are enough for an interval;
-    else all of them, since a GPU that throttles most of the time is as fast as that.
+    """Select the pairs that count.
+
+    These are the pairs at full clock if they suffice for an interval, else all: a GPU that
+    throttles most of the time is as fast as that.
     """
     sound = tuple(pair for pair in pairs if not pair.throttled)
     return sound if interval_rank(len(sound)) else tuple(pairs)
@@ -188,14 +215,19 @@ def counted_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 @dataclass(frozen=True)
 class Timing:
-    """What a plan's measurement gave: `pairs` in the order they ran, `overhead` in seconds of the
-    events around a launch, which are taken off, and `empty` of an empty kernel, which are not.
-    `findings` say why it ended early: a wrong timed output, a crash, a hang.
+    """The result of one measurement.
 
-    `peaks` are measured on the same GPU: "copy_bytes_per_second", "fma_flop_per_second" and, where
-    the plan asks for it, "cublas_flop_per_second" (2 m n k over its time). `verified` counts the
-    timed outputs that were right. `clocks` are the multiprocessors' in MHz after each pair; empty
-    where NVML does not answer: then no throttling is seen.
+    Attributes:
+        pairs: the pairs in the order they ran.
+        overhead: seconds of the events around a launch, already subtracted.
+        findings: why it ended early: a wrong timed output, a crash, a hang.
+        ended: whether the measurement ran to its end.
+        peaks: measured on the same GPU: "copy_bytes_per_second", "fma_flop_per_second" and, if the
+            plan has `cublas`, "cublas_flop_per_second" (2 m n k over its time).
+        device: the GPU's name.
+        verified: the number of timed outputs that were right.
+        clocks: MHz after each pair; empty without NVML, when throttling cannot be detected.
+        empty: seconds of an empty kernel.
     """
 
     pairs: tuple[Pair, ...]

@@ -1,6 +1,7 @@
-"""A kernel's speed beside its baseline's: what the timing child is asked, and what its answer says.
+"""Time a kernel against its baseline on a GPU: TimingPlan -> Timing (paired timing).
 
-The GPU is ours only while the child runs; the outputs are verified when it is free again.
+A child process takes the samples. The GPU is locked only while the child runs; the outputs are
+verified after that.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is timed: the submission's program and the plan, both kernels known to exist."""
+    """What to measure: program, plan, and the kernels of the baseline and the submission."""
 
     program: Program
     plan: TimingPlan
@@ -72,35 +73,42 @@ class Measurement:
 
 
 def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
-    """Pairs of timed launches on the first GPU that is free, each of the submission's outputs
-    verified. Raises MachineFault, LabFault (the baseline fails) and StudentFault (nvcc refuses).
+    """Time pairs of launches on the first free GPU and verify every output of the submission.
+
+    Raises:
+        MachineFault: the GPU, the driver or a tool fails or is missing.
+        LabFault: the baseline fails.
+        StudentFault: nvcc does not compile the source.
     """
     if (missing := missing_requirement()) is not None:
         raise missing
-    found = same_model_devices()
-    architecture = device_info(found[0]).architecture
-    if (refused := _launch_problem(program, plan.launch)) is not None:
-        return Timing((), findings=(refused,), ended=False)
-    question = Measurement(program, plan, (_kernel(plan.baseline, plan.baseline_launch),
+    devices = same_model_devices()
+    architecture = device_info(devices[0]).architecture
+    if (problem := _launch_problem(program, plan.launch)) is not None:
+        return Timing((), findings=(problem,), ended=False)
+    measurement = Measurement(program, plan, (_kernel(plan.baseline, plan.baseline_launch),
                                         _kernel(program, plan.launch)))  # fmt: skip
     cubins = build_baseline(plan.baseline) | {"cubin.1": compile_cubin(program, architecture)}
-    with acquire_device(found) as device:
+    with acquire_device(devices) as device:
         name = device_info(device).toolchain["device"]
         try:
-            reply = _measure(question, cubins, device)
+            reply = _measure(measurement, cubins, device)
         except SandboxFailure as death:
             check_after_death(device, death)
-            lost = at_kernel_line(death_finding(death, plan.limit), program, question.kernels[1])
+            lost = at_kernel_line(death_finding(death, plan.limit), program, measurement.kernels[1])
             return Timing((), findings=(lost,), ended=False, device=name)
         if reply.value["stopped"]:
             require_healthy(device)
         measured = reply.value["peaks"] | _cublas(plan.cublas, device)
-    return replace(_to_timing(question, reply, verify), device=name, peaks=measured)
+    return replace(_to_timing(measurement, reply, verify), device=name, peaks=measured)
 
 
 def build_baseline(baseline: Program) -> dict[str, bytes]:
-    """What a measurement needs beside the submission, compiled for this machine's GPU, from the
-    cache where it is known. Raises MachineFault and StudentFault (nvcc refuses the baseline).
+    """Compile the baseline and the timing kernels for this machine's GPU (cached).
+
+    Raises:
+        MachineFault: the GPU, the driver or nvcc is missing.
+        StudentFault: nvcc does not compile the baseline.
     """
     if (missing := missing_requirement()) is not None:
         raise missing
@@ -112,19 +120,19 @@ def build_baseline(baseline: Program) -> dict[str, bytes]:
 
 
 def timing_kernels() -> Program:
-    """kernels.cu as a program; NVRTC never sees it."""
+    """Return kernels.cu as a program, which only nvcc compiles."""
     source = files("grader.gpu").joinpath("kernels.cu").read_text(encoding="utf-8")
     return Program("kernels.cu", source, (), "", "", "")
 
 
 def max_pairs(plan: TimingPlan) -> int:
-    """How many pairs the bytes of their outputs allow, FEWEST at least."""
+    """Return how many pairs the size of their outputs allows, at least MIN_PAIRS."""
     one = sum(a.nbytes + 2 * GUARD for _, a in array_arguments(plan.launch) if a.read_back)
     return min(plan.most, max(OUTPUT_BYTES // max(one, 1), MIN_PAIRS))
 
 
-def _measure(question: Measurement, cubins: Mapping[str, bytes], device: Device) -> Reply:
-    plan = question.plan
+def _measure(measurement: Measurement, cubins: Mapping[str, bytes], device: Device) -> Reply:
+    plan = measurement.plan
     rows, arrays = pack_launches([_without_data(plan.baseline_launch), plan.launch])
     arrays |= {name: np.frombuffer(cubin, np.uint8) for name, cubin in cubins.items()}
     most = max_pairs(plan)
@@ -132,7 +140,7 @@ def _measure(question: Measurement, cubins: Mapping[str, bytes], device: Device)
     known = load(user_folder(), key)
     request = {
         "launches": rows,
-        "symbols": [kernel.symbol for kernel in question.kernels],
+        "symbols": [kernel.symbol for kernel in measurement.kernels],
         "peaks": known is None,
         "plan": {
             "seed": plan.seed.hex(),
@@ -159,7 +167,7 @@ def _measure(question: Measurement, cubins: Mapping[str, bytes], device: Device)
 
 
 def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, float]:
-    """cuBLAS' speed on a product of these sizes, remembered; nothing where it does not work."""
+    """Measure the rate of cuBLAS on a product of these sizes (cached); empty if it fails."""
     tools = toolkit()
     paths = peaks.cublas_libraries(tools) if tools and sizes else ()
     if not paths:
@@ -172,75 +180,89 @@ def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, flo
         try:
             reply = call_on(device, peaks.cublas_rate, request, {}, limits, (paths[-1].parent,))
         except (SandboxFailure, MachineFault):
-            return {}  # it is shown beside a speed that was measured, and decides nothing
+            return {}  # only shown in the report
         known = float(reply.value)
         store(user_folder(), key, known)
     return {"cublas_flop_per_second": known} if known else {}
 
 
-def _to_timing(question: Measurement, reply: Reply, verify: Verify) -> Timing:
-    """The pairs; the first only warmed up. What is wrong with any timed launch is a finding."""
-    told = reply.value
-    overhead = told["overhead"]
-    pairs = make_pairs(told["times"], throttled(told["clocks"]), overhead, told["empty"])
+def _to_timing(measurement: Measurement, reply: Reply, verify: Verify) -> Timing:
+    """Make the Timing; report what is wrong with any timed launch."""
+    samples = reply.value
+    overhead = samples["overhead"]
+    pairs = make_pairs(samples["times"], throttled(samples["clocks"]), overhead, samples["empty"])
     ran = any(key[0].isdigit() for key in reply.arrays)
-    findings = [*stop_findings(question.plan, told, ran), *_guard_findings(question, reply)]
-    findings += baseline_findings(question.plan, reply.arrays, verify)
-    wrong, verified = submission_findings(question.plan, reply.arrays, verify)
-    clocks = tuple(told["clocks"][1:]) if any(told["clocks"]) else ()
+    findings = [
+        *stop_findings(measurement.plan, samples, ran),
+        *_guard_findings(measurement, reply),
+    ]
+    findings += baseline_findings(measurement.plan, reply.arrays, verify)
+    wrong, verified = submission_findings(measurement.plan, reply.arrays, verify)
+    clocks = tuple(samples["clocks"][1:]) if any(samples["clocks"]) else ()
     return Timing(
         pairs,
         overhead,
         tuple(
-            at_kernel_line(f, question.program, question.kernels[1]) for f in (*findings, *wrong)
+            at_kernel_line(f, measurement.program, measurement.kernels[1])
+            for f in (*findings, *wrong)
         ),
-        ended=not told["stopped"],
+        ended=not samples["stopped"],
         verified=verified,
         clocks=clocks,
-        empty=max(told["empty"] - overhead, 0.0),
+        empty=max(samples["empty"] - overhead, 0.0),
     )
 
 
-def stop_findings(plan: TimingPlan, told: Mapping[str, Any], ran: bool) -> Iterator[Finding]:
-    """Why a launch ended the measurement, as the child told it; nothing when none did.
+def stop_findings(plan: TimingPlan, samples: Mapping[str, Any], ran: bool) -> Iterator[Finding]:
+    """Report why a launch ended the measurement; nothing when none did.
 
-    A baseline that fails is no mistake of the student's, unless the submission `ran` before it: the
-    baseline's first launch comes first, so it was sound then. Raises LabFault and MachineFault.
+    A failing baseline is the submission's error only if the submission `ran` before: the baseline's
+    first launch comes first, so it worked then.
+
+    Raises:
+        LabFault: the baseline fails.
+        MachineFault: an empty kernel fails.
     """
-    if not told["stopped"]:
+    if not samples["stopped"]:
         return
-    late = told["stopped"] == "timeout"
-    finding = timeout_finding(plan.limit) if late else error_finding(told["error"], told["text"])
-    if told["culprit"] == SUBMISSION:
+    is_timeout = samples["stopped"] == "timeout"
+    finding = (
+        timeout_finding(plan.limit)
+        if is_timeout
+        else error_finding(samples["error"], samples["text"])
+    )
+    if samples["culprit"] == SUBMISSION:
         yield finding
     elif ran:
-        what = "launched after this kernel the lab's own fails: memory that is not this kernel's"
-        yield Finding("invalid-access", "error", f"{what} was written", hint=USE_SIMULATOR)
-    elif told["culprit"] == BASELINE:
+        what = (
+            "the lab's baseline fails after this kernel ran: this kernel wrote outside its buffers"
+        )
+        yield Finding("invalid-access", "error", what, hint=USE_SIMULATOR)
+    elif samples["culprit"] == BASELINE:
         where = plan.baseline.file
         raise LabFault(f"the baseline fails when it is timed: {finding.message}", where=where)
     else:
-        raise MachineFault(f"the GPU fails an empty kernel: {finding.message}")
+        raise MachineFault(f"an empty kernel fails on the GPU: {finding.message}")
 
 
-def _guard_findings(question: Measurement, reply: Reply) -> Iterator[Finding]:
-    """Writes beside a buffer: the outputs' after every launch, the inputs' in the end."""
-    told: set[tuple[int, str]] = set()
-    names = question.kernels[1].parameters
-    arrays = dict(array_arguments(question.plan.launch))
+def _guard_findings(measurement: Measurement, reply: Reply) -> Iterator[Finding]:
+    """Report writes outside a buffer: outputs after every launch, inputs at the end."""
+    reported: set[tuple[int, str]] = set()
+    names = measurement.kernels[1].parameters
+    arrays = dict(array_arguments(measurement.plan.launch))
     for key, bytes_after in reply.arrays.items():
         if key.startswith(BASELINE_PREFIX):
             continue
         index = int(key.partition(".")[2])
         array = replace(arrays[index], name=names[index].name or arrays[index].name)
         for what, finding in guard_band_findings(index, array, bytes_after):
-            if (index, what) not in told:
-                told.add((index, what))
+            if (index, what) not in reported:
+                reported.add((index, what))
                 yield finding
 
 
 def _without_data(launch: Launch) -> Launch:
-    """Both kernels share the submission's buffers, and what their inputs are made of."""
+    """Drop the data of the baseline's arrays: both kernels use the submission's buffers."""
     args = tuple(replace(a, data=None) if isinstance(a, Array) else a for a in launch.args)
     return replace(launch, args=args)
 

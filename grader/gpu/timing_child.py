@@ -1,16 +1,15 @@
-"""Two kernels timed beside each other, in a child: grader.sandbox.call calls `measure` by name.
+"""Paired timing of two kernels in a sandboxed child process: what grader.gpu.timing calls.
 
-All of one timed launch is enqueued before the GPU comes to it: fresh inputs, poison over the
-outputs, a read of twice the L2 cache that leaves nothing of them in it (nor what a kernel asked to
-stay there), then event, kernel, event.
-No wait for the host lies between the events. The same with nothing between them tells what the
-events themselves cost, which is taken off; what is left is what Nsight Compute calls a kernel's
-duration.
+All of one timed launch is enqueued before the GPU starts it: new inputs, poison over the outputs, a
+read of twice the L2 cache that evicts them (and lines that a kernel marked as persisting), then
+event, kernel, event. The host does not intervene between the events. The same sequence without a
+kernel measures the events' overhead, which is subtracted; the rest is what Nsight Compute calls a
+kernel's duration.
 
-Both kernels use the same buffers, so that neither has the luckier addresses. The baseline's
-output is poisoned over before the submission runs, and its inputs are others: there is nothing to
-copy an answer from. Every output of the submission goes back, bands included, and is judged by the
-parent; of the baseline those of a few pairs.
+Both kernels use the same buffers, so that neither has better addresses. The baseline's output is
+overwritten with poison before the submission runs, and its inputs differ: there is no answer to
+copy. The child returns every output of the submission, including guard bands, and the baseline's
+outputs of some pairs; the parent verifies them.
 """
 
 from __future__ import annotations
@@ -63,8 +62,15 @@ class TimedKernel:
 
 @dataclass(frozen=True)
 class Buffers:
-    """Device memory by argument index: the buffers with their bands, what fresh inputs are made
-    of, where their pieces are told to go; and what the L2 cache is flushed with.
+    """Device memory of a measurement, by argument index.
+
+    Attributes:
+        held: the buffers with their guard bands.
+        bases: the base inputs that new inputs are made from.
+        starts: the moves of the new inputs.
+        flush: memory whose read flushes the L2 cache.
+        flush_bytes: its size.
+        sink: where the flush kernel writes.
     """
 
     held: Mapping[int, Any]
@@ -80,9 +86,12 @@ class LaunchTimeout(Exception):
 
 
 def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
-    """The times of both kernels pair by pair, and each output of the submission, bands included:
-    "pair.argument"; after BASE those of the baseline that are looked at; "bands.argument" are the
-    inputs' buffers at the end.
+    """Measure both kernels in pairs.
+
+    Returns:
+        The fields of Record (without outputs) and "peaks"; and buffers including guard bands:
+        "pair.argument" for outputs of the submission, with BASELINE_PREFIX for verified outputs of
+        the baseline, and "bands.argument" for the inputs at the end.
     """
     import pycuda.driver as cuda
 
@@ -90,19 +99,19 @@ def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arra
     with context(cuda) as made:
         bench = _make_bench(cuda, request, arrays)
         try:
-            record.overhead = bench.around(None)
-            record.empty = bench.around(bench.nothing())
+            record.overhead = bench.time_events(None)
+            record.empty = bench.time_events(bench.empty_kernel())
             if request["peaks"]:
                 best = measure_peaks(cuda, bench.own)
             bench.run(record, made)
         except LaunchTimeout:
             record.stopped = "timeout"
         except cuda.Error as error:
-            said = error_state(str(error))
-            record.stopped, record.error, record.text = "error", said.error, said.text
+            state = error_state(str(error))
+            record.stopped, record.error, record.text = "error", state.error, state.text
         if record.stopped:
             leak(bench)
-    told = {
+    reply = {
         "times": record.times,
         "clocks": record.clocks,
         "overhead": record.overhead,
@@ -113,7 +122,7 @@ def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arra
         "text": record.text,
         "peaks": best,
     }
-    return told, record.outputs
+    return reply, record.outputs
 
 
 @dataclass(frozen=True)
@@ -122,66 +131,71 @@ class Bench:
 
     cuda: Any
     own: Any
-    rivals: tuple[TimedKernel, TimedKernel]
+    kernels: tuple[TimedKernel, TimedKernel]
     buffers: Buffers
     clock: Clock
     plan: Mapping[str, Any]
 
     @property
     def arrays(self) -> list[tuple[int, Array]]:
-        """The submission's array arguments by index; the baseline's are alike."""
-        args = self.rivals[SUBMISSION].launch.args
+        """The submission's array arguments by index; the baseline's have the same shapes."""
+        args = self.kernels[SUBMISSION].launch.args
         return [(k, a) for k, a in enumerate(args) if isinstance(a, Array)]
 
-    def nothing(self) -> TimedKernel:
-        """An empty kernel."""
+    def empty_kernel(self) -> TimedKernel:
+        """Return an empty kernel."""
         launch = Launch("empty", (1, 1, 1), (1, 1, 1), ())
         return TimedKernel(self.own.get_function("empty").prepare([]), launch, ())
 
-    def around(self, rival: TimedKernel | None) -> float:
-        """The median time in seconds between the two events around `rival`, or around nothing."""
-        return median(self.timed(rival, number) for number in range(OVERHEAD_REPEATS))
+    def time_events(self, kernel: TimedKernel | None) -> float:
+        """Return the median seconds between two events around a kernel, or around nothing."""
+        return median(self.time_launch(kernel, number) for number in range(OVERHEAD_REPEATS))
 
     def run(self, record: Record, made: Any) -> None:
-        """Pair after pair until enough is known, the time is spent, or a launch fails."""
+        """Measure pairs until the stopping rule holds or a launch fails."""
         began = time.monotonic()
         while needs_more_pairs(record, self.plan, time.monotonic() - began):
             self._pair(record)
         made.synchronize()
         for k, array in self.arrays:
             if not array.read_back:
-                record.outputs[f"bands.{k}"] = self._fetched(k, array)
+                record.outputs[f"bands.{k}"] = self._fetch(k, array)
 
     def _pair(self, record: Record) -> None:
-        """Both kernels once: A B, in the next pair B A, so that a drift favours neither."""
+        """Measure one pair: A B, in the next pair B A, so that a drift favors neither."""
         pair = len(record.times)
         times = [0.0, 0.0]
         for side in (BASELINE, SUBMISSION) if pair % 2 == 0 else (SUBMISSION, BASELINE):
             record.culprit = side
-            times[side] = self.timed(self.rivals[side], 2 * pair + side)
+            times[side] = self.time_launch(self.kernels[side], 2 * pair + side)
             if side == SUBMISSION or is_baseline_verified(bytes.fromhex(self.plan["seed"]), pair):
                 prefix = BASELINE_PREFIX if side == BASELINE else ""
                 for k, array in self.arrays:
                     if array.read_back:
-                        record.outputs[f"{prefix}{pair}.{k}"] = self._fetched(k, array)
+                        record.outputs[f"{prefix}{pair}.{k}"] = self._fetch(k, array)
         record.times.append((times[BASELINE], times[SUBMISSION]))
         record.clocks.append(self.clock.megahertz())
 
-    def timed(self, rival: TimedKernel | None, number: int) -> float:
-        """One launch in seconds. Raises Hung when it takes too long, and cuda.Error."""
-        drawn = {k: self._sent(k, array, number) for k, array in self.arrays}
+    def time_launch(self, kernel: TimedKernel | None, number: int) -> float:
+        """Time one launch; return seconds.
+
+        Raises:
+            LaunchTimeout: it does not end in time.
+            cuda.Error: it fails.
+        """
+        lengths = {k: self._send_moves(k, array, number) for k, array in self.arrays}
         start, stop = self.cuda.Event(), self.cuda.Event()
         for k, array in self.arrays:
-            self._refreshed(k, array, drawn[k], POISONS[number // 2 % len(POISONS)])
-        self._flush()
+            self._enqueue_input(k, array, lengths[k], POISONS[number // 2 % len(POISONS)])
+        self._enqueue_flush()
         start.record()
-        if rival is not None:
-            rival.function.prepared_async_call(
-                rival.launch.grid,
-                rival.launch.block,
+        if kernel is not None:
+            kernel.function.prepared_async_call(
+                kernel.launch.grid,
+                kernel.launch.block,
                 None,
-                *rival.arguments,
-                shared_size=rival.launch.shared,
+                *kernel.arguments,
+                shared_size=kernel.launch.shared,
             )
         stop.record()
         if not wait_for(stop, self.plan["limit"]):
@@ -189,15 +203,15 @@ class Bench:
             raise LaunchTimeout
         return float(start.time_till(stop)) / 1e3
 
-    def _sent(self, k: int, array: Array, number: int) -> int:
-        """Tell the device where the pieces of an input go; their length, 0 for one that stays."""
+    def _send_moves(self, k: int, array: Array, number: int) -> int:
+        """Send an input's moves to the device; return a piece's length, 0 for a fixed input."""
         if array.data is None or array.name in self.plan["fixed"]:
             return 0
         moved = draw_moves(array.shape, bytes.fromhex(self.plan["seed"]), number, array.name)
         self.cuda.memcpy_htod(self.buffers.starts[k], moved.starts)
         return moved.length
 
-    def _refreshed(self, k: int, array: Array, length: int, poison: int) -> None:
+    def _enqueue_input(self, k: int, array: Array, length: int, poison: int) -> None:
         inside, bytes_ = int(self.buffers.held[k]) + GUARD, array.nbytes
         if not bytes_:
             return
@@ -215,7 +229,7 @@ class Bench:
                 int(self.buffers.starts[k]), length, count,
             )  # fmt: skip
 
-    def _flush(self) -> None:
+    def _enqueue_flush(self) -> None:
         reset_persisting_l2()
         count = self.buffers.flush_bytes // 16
         blocks = (min(-(-count // 256), 4096), 1)
@@ -224,7 +238,7 @@ class Bench:
             blocks, (256, 1, 1), None, int(self.buffers.flush), count, int(self.buffers.sink)
         )
 
-    def _fetched(self, k: int, array: Array) -> NDArray[np.uint8]:
+    def _fetch(self, k: int, array: Array) -> NDArray[np.uint8]:
         held = np.empty(array.nbytes + 2 * GUARD, np.uint8)
         self.cuda.memcpy_dtoh(held, self.buffers.held[k])
         return held
@@ -234,7 +248,7 @@ def _make_bench(cuda: Any, request: Any, arrays: Mapping[str, NDArray[Any]]) -> 
     launches = unpack_launches(request["launches"], arrays)
     device = cuda.Device(0)
     buffers = _allocate_buffers(cuda, launches[SUBMISSION], device)
-    rivals = [
+    kernels = [
         _timed_kernel(
             cuda, arrays[f"cubin.{side}"], launches[side], request["symbols"][side], buffers
         )
@@ -242,7 +256,7 @@ def _make_bench(cuda: Any, request: Any, arrays: Mapping[str, NDArray[Any]]) -> 
     ]
     own = cuda.module_from_buffer(arrays["cubin.own"].tobytes())
     clock = open_clock(device.pci_bus_id())
-    return Bench(cuda, own, (rivals[0], rivals[1]), buffers, clock, request["plan"])
+    return Bench(cuda, own, (kernels[0], kernels[1]), buffers, clock, request["plan"])
 
 
 def _allocate_buffers(cuda: Any, launch: Launch, device: Any) -> Buffers:

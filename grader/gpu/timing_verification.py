@@ -1,9 +1,9 @@
-"""What a timing child handed back, judged: whether it can be, and whether every output is right.
+"""Verify a timing child's reply: that it is plausible, and that every output is right.
 
-The child ran code that its submission wrote: its numbers are believed only if they are possible,
-and no time counts without the output that was computed in it. The baseline's outputs are looked at
-too, in pairs that a submission cannot foresee. One that reaches the baseline's inputs could make
-it slow without a trace in its own output; in the baseline's it shows.
+The child ran the submission's code, so its numbers count only if they are possible, and a time
+counts only with the output that was computed in it. The baseline's outputs are verified too, in
+pairs that a submission cannot predict: a submission that overwrites the baseline's inputs could
+slow it down without an error in its own output, but not in the baseline's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEY = re.compile(rf"(?:bands|(?:{BASELINE_PREFIX})?\d{{1,6}})\.(\d{{1,3}})")
 
 
 class ChildReply(BaseModel):
-    """The numbers that a timing child hands back: see grader.gpu.samples.Record."""
+    """The numbers of a timing child's reply: see grader.gpu.samples.Record."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     times: list[tuple[_Seconds, _Seconds]]
@@ -48,9 +48,16 @@ class ChildReply(BaseModel):
 
 
 def validate_reply(value: Any, arrays: Buffers, launch: Launch, wall: float) -> Mapping[str, Any]:
-    """The child's numbers when they are possible in `wall` seconds, and each time has its output.
+    """Validate a child's reply.
 
-    Raises MachineFault: the machine or the child lies, and nothing can be judged by it.
+    Args:
+        value: the numbers.
+        arrays: the buffers.
+        launch: the submission's launch.
+        wall: seconds that the child ran.
+
+    Raises:
+        MachineFault: the numbers are impossible, or a time has no output.
     """
     try:
         told = ChildReply.model_validate(value)
@@ -59,60 +66,64 @@ def validate_reply(value: Any, arrays: Buffers, launch: Launch, wall: float) -> 
         key = ".".join(map(str, first["loc"]))
         raise _implausible(f"{key}: {first['msg']}") from None
     if len(told.clocks) != len(told.times):
-        raise _implausible("clocks and pairs are not of one number")
+        raise _implausible("the numbers of clocks and pairs differ")
     took = sum(a + b for a, b in told.times)
     if took > wall:
         raise _implausible(f"{took:g} s of launches in {wall:g} s")
     sizes = {k: a.nbytes + 2 * GUARD for k, a in array_arguments(launch)}
     for key, held in arrays.items():
-        found = _KEY.fullmatch(key)
-        if not found or held.dtype != np.uint8 or held.shape != (sizes.get(int(found[1])),):
-            raise _implausible(f"the buffer {key[:20]!r} is none of the launch's")
+        match = _KEY.fullmatch(key)
+        if not match or held.dtype != np.uint8 or held.shape != (sizes.get(int(match[1])),):
+            raise _implausible(f"the launch has no buffer {key[:20]!r}")
     outputs = [k for k, a in array_arguments(launch) if a.read_back]
     if any(f"{p}.{k}" not in arrays for p in range(len(told.times)) for k in outputs):
-        raise _implausible("a launch was timed whose output is missing")
+        raise _implausible("the output of a timed launch is missing")
     return told.model_dump()
 
 
 def _implausible(why: str) -> MachineFault:
-    what = f"what the timing process says cannot be: {why}"
+    what = f"the timing process sent an implausible reply: {why}"
     return MachineFault(what, fix="grade it again; see `grader doctor` if it happens twice")
 
 
 def submission_findings(
     plan: TimingPlan, after: Buffers, verify: Verify
 ) -> tuple[tuple[Finding, ...], int]:
-    """What the first wrong output of the submission has wrong, and how many were right."""
-    said = _problems(plan, after, verify, SUBMISSION)
-    wrong = [(number, text) for number, text in enumerate(said.values(), start=1) if text]
+    """Report the first wrong output of the submission; return the number of right ones too."""
+    problems = _problems(plan, after, verify, SUBMISSION)
+    wrong = [(number, text) for number, text in enumerate(problems.values(), start=1) if text]
     if not wrong:
-        return (), len(said)
+        return (), len(problems)
     number, text = wrong[0]
-    what = f"timed launch {number} of {len(said)} is wrong: {text}"
-    hint = "every timed launch has inputs of its own: compute all of the output in each"
+    what = f"timed launch {number} of {len(problems)} is wrong: {text}"
+    hint = "compute the whole output in every launch: each timed launch has new inputs"
     finding = Finding("wrong-output", "error", what, count=len(wrong), hint=hint)
-    return (finding,), len(said) - len(wrong)
+    return (finding,), len(problems) - len(wrong)
 
 
 def baseline_findings(plan: TimingPlan, after: Buffers, verify: Verify) -> Iterator[Finding]:
-    """A wrong output of the lab's own kernel, in a pair in which it was looked at.
+    """Report a wrong output of the baseline, in a pair in which it is verified.
 
-    In the first pair it is launched before the submission ever was: LabFault, it is the lab's
-    mistake. Later somebody has written to its inputs, or to its code.
+    After the first pair, the submission has overwritten the baseline's inputs or code.
+
+    Raises:
+        LabFault: the output of the first pair is wrong; the baseline runs first there.
     """
-    said = _problems(plan, after, verify, BASELINE)
-    wrong = [(pair, text) for pair, text in said.items() if text]
+    problems = _problems(plan, after, verify, BASELINE)
+    wrong = [(pair, text) for pair, text in problems.items() if text]
     if wrong and wrong[0][0] == 0:
         what = f"the baseline is wrong at the timed size: {wrong[0][1]}"
-        raise LabFault(what, where=plan.baseline.file, fix="no speed is judged beside it")
+        raise LabFault(
+            what, where=plan.baseline.file, fix="correct the baseline or verify() in reference.py"
+        )
     if wrong:
-        what = "launched after this kernel the lab's own gives a wrong output: memory that is not "
-        what += f"this kernel's was written ({wrong[0][1]})"
+        what = "the lab's baseline gives a wrong output after this kernel ran: this kernel wrote "
+        what += f"outside its buffers ({wrong[0][1]})"
         yield Finding("invalid-access", "error", what, count=len(wrong), hint=USE_SIMULATOR)
 
 
 def _problems(plan: TimingPlan, after: Buffers, verify: Verify, side: int) -> dict[int, str]:
-    """What `verify` says of the outputs that one side left, by pair, in order."""
+    """Verify the outputs of one side; return what is wrong by pair, in order."""
     prefix = BASELINE_PREFIX if side == BASELINE else ""
     kept = (key.removeprefix(prefix) for key in after if key.startswith(prefix))
     pairs = sorted({int(key.partition(".")[0]) for key in kept if key[0].isdigit()})
@@ -127,7 +138,7 @@ def _problems(plan: TimingPlan, after: Buffers, verify: Verify, side: int) -> di
 def recreate_launch(
     plan: TimingPlan, pair: int, after: Buffers, side: int = SUBMISSION
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-    """The inputs that one side had in a pair, made again, and the outputs that it left."""
+    """Recreate the inputs of one side in a pair; return them with the outputs that it left."""
     inputs: dict[str, NDArray[Any]] = dict(plan.launch.globals)
     outputs: dict[str, NDArray[Any]] = {}
     prefix = BASELINE_PREFIX if side == BASELINE else ""
@@ -143,5 +154,5 @@ def recreate_launch(
 
 
 def array_arguments(launch: Launch) -> list[tuple[int, Array]]:
-    """The array arguments with their indices."""
+    """Return the array arguments with their indices."""
     return [(k, a) for k, a in enumerate(launch.args) if isinstance(a, Array)]

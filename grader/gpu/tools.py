@@ -1,7 +1,9 @@
-"""compute-sanitizer over a program's launches: a second judge beside the simulator.
+"""Run compute-sanitizer and Nsight Compute on a program's launches, and read their reports.
 
-Reports: Compute Sanitizer documentation, "Understanding Memcheck errors" and the other tools' like.
-A tool that never ends on a launch in time says nothing of it, and that is told.
+Report formats: Compute Sanitizer documentation, "Understanding Memcheck errors" and the sections on
+the other tools; metric names: Nsight Compute documentation, "Metrics Reference". Nsight Compute
+replays a launch until all metrics are counted, without changing the clocks. A launch that does not
+end in time under a tool is reported.
 """
 
 from __future__ import annotations
@@ -27,39 +29,39 @@ from grader.launch import Finding, Launch, OtherAccess
 from grader.sandbox.call import Limits, SandboxFailure
 from grader.sandbox.launches import pack_launches
 
-# The toolkit's own tools over a program's launches: where they are, and one call for several.
-
 PROCESSES = 512
-"""Threads too: a tool and what it watches have dozens each."""
+"""Includes threads: a tool and the process that it instruments have dozens each."""
 
-_NSIGHT_FOLDER = Path(
-    "/opt/nvidia"
-)  # where Nsight Compute's parts lie when the toolkit only links it
+_NSIGHT_FOLDER = Path("/opt/nvidia")  # Nsight Compute, where the toolkit only links to it
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one tool wrote about some launches; `hung` are the numbers of those without end."""
+    """One tool's report; `hung` has the numbers of the launches that did not end in time."""
 
     text: str
     hung: tuple[int, ...]
 
 
 def tool_path(name: str) -> Path | None:
-    """A tool of the toolkit: beside nvcc, else on the PATH."""
+    """Find a tool of the toolkit: next to nvcc, else on the PATH."""
     tools = toolkit()
-    beside = tools.root / "bin" / name if tools else None
-    if beside is not None and beside.exists():
-        return beside
-    found = shutil.which(name)
-    return Path(found) if found else None
+    in_toolkit = tools.root / "bin" / name if tools else None
+    if in_toolkit is not None and in_toolkit.exists():
+        return in_toolkit
+    on_path = shutil.which(name)
+    return Path(on_path) if on_path else None
 
 
 def require_tool(name: str, package: str) -> Path:
-    """The tool's path. MachineFault when this machine has no such tool, or no GPU for it."""
+    """Return the tool's path.
+
+    Raises:
+        MachineFault: this machine lacks the tool, or a GPU for it.
+    """
     if (missing := missing_requirement()) is not None:
-        what = f"{name} needs a GPU to watch, and {missing.what}"
-        raise MachineFault(what, fix="leave the option out; the simulator needs none")
+        what = f"{name} needs a GPU, and {missing.what}"
+        raise MachineFault(what, fix="omit the option; the simulator needs no GPU")
     path = tool_path(name)
     if path is None:
         fix = f"install the CUDA toolkit's package {package} and put {name} on the PATH"
@@ -70,15 +72,26 @@ def require_tool(name: str, package: str) -> Path:
 def run_tools(
     program: Program, launches: Sequence[Launch], tools: Sequence[Sequence[str]], limit: float
 ) -> tuple[Report, ...]:
-    """Each tool's report on the launches that CUDA can be asked for, from the first GPU that is
-    free. A tool is its command line, with {report} for the file that it is to write; `limit` is in
-    seconds a launch under a tool. Raises MachineFault and StudentFault.
+    """Run tools on the possible launches, on the first free GPU.
+
+    Args:
+        program: the compiled program.
+        launches: the launches; impossible ones are skipped.
+        tools: each tool's command line, with {report} for the file that it writes.
+        limit: seconds per launch under a tool.
+
+    Returns:
+        One report for each tool.
+
+    Raises:
+        MachineFault: the GPU or a tool fails.
+        StudentFault: nvcc does not compile the source.
     """
     ready = [one for one in launches if _fits(program, one)]
     if not ready:
         return tuple(Report("", ()) for _ in tools)
-    found = same_model_devices()
-    cubin = compile_cubin(program, device_info(found[0]).architecture)
+    devices = same_model_devices()
+    cubin = compile_cubin(program, device_info(devices[0]).architecture)
     rows, arrays = pack_launches(ready)
     arrays["cubin"] = np.frombuffer(cubin, np.uint8)
     symbols = [kernel.symbol for one in ready if (kernel := program.kernel(one.kernel))]
@@ -90,7 +103,7 @@ def run_tools(
     }
     wall = START_SECONDS + (START_SECONDS / 2 + limit) * len(ready)
     limits = Limits(wall=wall, cpu=wall * len(tools), memory=0, processes=PROCESSES)
-    with acquire_device(found) as device:
+    with acquire_device(devices) as device:
         try:
             reply = call_on(
                 device, tools_child.observe, request, arrays, limits, _readable_folders()
@@ -98,10 +111,12 @@ def run_tools(
         except SandboxFailure as death:
             require_healthy(device)
             raise MachineFault(
-                f"{Path(tools[0][0]).name} gave no answer: {death.detail}",
-                fix="leave the option out, or give a longer --limit",
+                f"{Path(tools[0][0]).name} did not finish: {death.detail}",
+                fix="omit the option, or use a longer --limit",
             ) from death
-    return tuple(_report(tool, told) for tool, told in zip(tools, reply.value, strict=True))
+    return tuple(
+        _report(tool, reply_row) for tool, reply_row in zip(tools, reply.value, strict=True)
+    )
 
 
 def _fits(program: Program, launch: Launch) -> bool:
@@ -109,28 +124,23 @@ def _fits(program: Program, launch: Launch) -> bool:
     return kernel is not None and launch_error(launch, kernel) is None
 
 
-def _report(tool: Sequence[str], told: dict[str, object]) -> Report:
-    if told["failed"]:
+def _report(tool: Sequence[str], row: dict[str, object]) -> Report:
+    if row["failed"]:
         raise MachineFault(
-            f"{Path(tool[0]).name} does not work here: {told['failed']}",
-            fix="run it by hand on a CUDA program; see `grader doctor`",
+            f"{Path(tool[0]).name} does not work here: {row['failed']}",
+            fix="run it on a CUDA program to test it; see `grader doctor`",
         )
-    hung = told["hung"]
+    hung = row["hung"]
     assert isinstance(hung, list)
-    return Report(str(told["text"]), tuple(hung))
+    return Report(str(row["text"]), tuple(hung))
 
 
 def _readable_folders() -> tuple[Path, ...]:
-    """The folders that the tools' own parts lie in; /usr is always there."""
+    """Return the tools' folders outside /usr, which the sandbox always has."""
     tools = toolkit()
     places = [p for p in ((tools.root if tools else None), _NSIGHT_FOLDER) if p and p.is_dir()]
     return tuple(p for p in places if Path("/usr") not in p.parents)
 
-
-# Nsight Compute's counters of one launch, to stand beside the simulator's.
-#
-# Names: Nsight Compute documentation, "Metrics Reference". They are the hardware's own; a launch is
-# replayed until all are counted, with the clocks as they are.
 
 PROFILER_NAME = "ncu"
 DURATION = "gpu__time_duration.sum"
@@ -139,8 +149,9 @@ _KERNEL = "Kernel Name"
 
 @dataclass(frozen=True)
 class Profile:
-    """What Nsight Compute counted in one launch, by metric name; `seconds` the kernel's time,
-    None where it was not measured.
+    """Nsight Compute's counters of one launch.
+
+    `counters` is by metric name; `seconds` is the kernel's time, None if it was not measured.
     """
 
     counters: Mapping[str, float]
@@ -150,10 +161,12 @@ class Profile:
 def run_profiler(
     program: Program, launch: Launch, metrics: Iterable[str], limit: float = 20.0
 ) -> Profile:
-    """The hardware's value of each metric that it knows, for one launch.
+    """Measure the metrics of one launch that the hardware has.
 
-    Raises MachineFault when this machine has no GPU or no Nsight Compute, or when its counters
-    are closed to this user, and StudentFault.
+    Raises:
+        MachineFault: this machine has no GPU or no Nsight Compute, or this user may not read the
+            counters.
+        StudentFault: nvcc does not compile the source.
     """
     path = require_tool(PROFILER_NAME, "nsight-compute")
     names = [*dict.fromkeys(hardware_metrics(metrics)), DURATION]
@@ -166,12 +179,12 @@ def run_profiler(
 
 
 def hardware_metrics(names: Iterable[str]) -> list[str]:
-    """The metrics that are the hardware's; those that we define at PTX level are not asked for."""
+    """Select the hardware's metrics, without those that we define at PTX level."""
     return [name for name in names if not name.startswith("ptx__")]
 
 
 def read_counters(text: str, names: Iterable[str]) -> dict[str, float]:
-    """The values in the raw page of one kernel: a header, a row of units, a row a launch."""
+    """Read the values from one kernel's raw page: a header, a row of units, a row per launch."""
     lines = [line for line in text.splitlines() if not line.startswith("==")]
     for row in csv.DictReader(lines):
         if row.get(_KERNEL):
@@ -181,7 +194,7 @@ def read_counters(text: str, names: Iterable[str]) -> dict[str, float]:
 
 
 def _number(text: str) -> float | None:
-    """None too for what could not be counted, "n/a" or "nan": another process used the GPU."""
+    """Read a number; None for "n/a" or "nan", when another process used the GPU."""
     try:
         value = float(text.replace(",", ""))
     except ValueError:
@@ -192,7 +205,7 @@ def _number(text: str) -> float | None:
 SANITIZER_NAME = "compute-sanitizer"
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 SHOWN = 20
-"""Findings of one tool that are told, alike ones folded."""
+"""Findings reported per tool, after folding."""
 
 _OPTIONS = ["--show-backtrace", "no", "--print-limit", "1000", "--log-file", "{report}"]
 _ACCESS = re.compile(
@@ -220,21 +233,23 @@ _MARGIN = "=========     "
 def run_sanitizer(
     program: Program, launches: Sequence[Launch], limit: float = 20.0
 ) -> tuple[Finding, ...]:
-    """What the four tools find in the launches, alike findings folded, at their lines.
+    """Run compute-sanitizer's four tools on the launches; return their folded findings.
 
-    Raises MachineFault when this machine has no GPU or no compute-sanitizer, and StudentFault.
+    Raises:
+        MachineFault: this machine has no GPU or no compute-sanitizer.
+        StudentFault: nvcc does not compile the source.
     """
     path = require_tool(SANITIZER_NAME, "cuda-sanitizer")
     commands = [[str(path), "--tool", tool, *_OPTIONS] for tool in TOOLS]
-    found: list[Finding] = []
+    result: list[Finding] = []
     for tool, report in zip(TOOLS, run_tools(program, launches, commands, limit), strict=True):
-        found += fold_findings(program, read_findings(tool, report.text))
-        found += [_not_evaluated(tool, launches[number].name, limit) for number in report.hung]
-    return tuple(found)
+        result += fold_findings(program, read_findings(tool, report.text))
+        result += [_not_evaluated(tool, launches[number].name, limit) for number in report.hung]
+    return tuple(result)
 
 
 def read_findings(tool: str, text: str) -> Iterable[Finding]:
-    """One finding a report of one tool's text; `line` is that of its first place."""
+    """Read the findings of one tool's report; `line` is that of the first place."""
     for block in _blocks(text):
         head = block[0]
         for pattern, kind in _HEADS:
@@ -243,10 +258,10 @@ def read_findings(tool: str, text: str) -> Iterable[Finding]:
                 break
 
 
-def fold_findings(program: Program, found: Iterable[Finding]) -> list[Finding]:
-    """Alike findings as one, with their count, at its line of the program's source."""
+def fold_findings(program: Program, findings: Iterable[Finding]) -> list[Finding]:
+    """Fold findings of the same kind and line, and place them in the program's source."""
     first: dict[tuple[object, ...], Finding] = {}
-    for one in found:
+    for one in findings:
         key = (one.kind, one.line, one.space, one.access, one.other and one.other.line)
         if key in first:
             one = replace(first[key], count=first[key].count + one.count)
@@ -260,7 +275,7 @@ def _placed(program: Program, one: Finding) -> Finding:
 
 
 def _blocks(text: str) -> Iterable[list[str]]:
-    """Each report's lines without the margin: its head first, then what is indented below."""
+    """Split a report into blocks: a head, then its indented lines, all without the margin."""
     block: list[str] = []
     for line in text.splitlines():
         if line.startswith(_MARGIN) and block:
@@ -274,12 +289,12 @@ def _blocks(text: str) -> Iterable[list[str]]:
 
 
 def _finding(tool: str, kind: str, match: re.Match[str], block: Sequence[str]) -> Finding:
-    told = match.groupdict()
+    groups = match.groupdict()
     whole = "\n".join(block)
     place, thread, other = (p.search(whole) for p in (_PLACE, _THREAD, _OTHER))
     hazards = _HAZARDS.search(whole)
     numbers = tuple(int(n) for n in thread.groups()) if thread else ()
-    access = (told.get("access") or "").lower()
+    access = (groups.get("access") or "").lower()
     warning = kind == "race" and match[1] == "Warning"
     return Finding(
         kind,
@@ -287,7 +302,7 @@ def _finding(tool: str, kind: str, match: re.Match[str], block: Sequence[str]) -
         f"{SANITIZER_NAME} {tool}: {_ADDRESS.sub('', block[0]).rstrip('. ')}",
         line=int(place[1]) if place else 0,
         count=int(hazards[1]) if hazards else 1,
-        space=told.get("space") or ("shared" if kind == "race" else ""),
+        space=groups.get("space") or ("shared" if kind == "race" else ""),
         access=access,
         thread=(numbers[0], numbers[1], numbers[2]) if numbers else None,
         block=(numbers[3], numbers[4], numbers[5]) if numbers else None,
@@ -303,5 +318,5 @@ def _second(found: re.Match[str]) -> OtherAccess:
 
 def _not_evaluated(tool: str, name: str, limit: float) -> Finding:
     where = f" of {name}" if name else ""
-    what = f"{SANITIZER_NAME} {tool} says nothing{where}: it did not end in {limit:g} s"
-    return Finding("timeout", "info", what, hint="give it more time: --limit SECONDS")
+    what = f"{SANITIZER_NAME} {tool} has no result{where}: it did not end in {limit:g} s"
+    return Finding("timeout", "info", what, hint="use a longer --limit")

@@ -1,10 +1,9 @@
-"""What runs in the child that watches: launches under tools of the toolkit.
+"""Run launches under the toolkit's tools in a sandboxed child process.
 
-`observe` starts the tool, the tool starts `launch_under` in a Python of its own, and both stay in
-the box. Buffers have exactly their own size, each from an allocation of its own, so that a byte
-past the end is out of bounds. A launch that ends its process is the last one that was announced;
-those after it go on in another. The tool writes its report to a file: what device code prints
-cannot be taken for it.
+`observe` starts the tool, the tool starts `launch_under` in a new Python process, and both stay in
+the sandbox. Each buffer is an allocation of exactly its size, so that a byte past its end is out of
+bounds. The process announces each launch; if one ends the process, another process runs the rest.
+The tool writes its report to a file, so that device code cannot forge it by printing.
 """
 
 from __future__ import annotations
@@ -36,8 +35,11 @@ _INNER += (
 
 
 def observe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:
-    """Every tool's report on the launches: {"text", "hung": numbers of the launches without end,
-    "failed": the tool's own last words when it launched nothing}.
+    """Run every tool on the launches.
+
+    Returns:
+        For each tool {"text": its report, "hung": the numbers of launches that did not end,
+        "failed": the tool's last line of output when it launched nothing}.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -50,7 +52,7 @@ def observe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict
 
 
 def _run_on_all(folder: Path, request: Any, tool: int) -> dict[str, Any]:
-    """One tool's report on all launches, in as many processes as their ends make needed."""
+    """Run one tool on all launches, with a new process after each launch that ends one."""
     texts: list[str] = []
     hung: list[int] = []
     first, count = 0, len(request["launches"])
@@ -70,21 +72,21 @@ def _run_on_all(folder: Path, request: Any, tool: int) -> dict[str, Any]:
 
 
 def _run(own: Path, tool: Sequence[str], first: int) -> tuple[int, str]:
-    """The tool over the launches from `first` on: the exit code and what was said."""
+    """Run the tool on the launches from `first` on; return exit code and output."""
     words = [word.replace("{report}", str(own / "report")) for word in tool]
     inner = [sys.executable, "-I", "-S", "-B", "-c", _INNER, json.dumps(sys.path), str(own)]
     path = f"{Path(tool[0]).parent}:/usr/bin:/bin"
     variables = {**os.environ, "HOME": str(own), "TMPDIR": str(own), "PATH": path}
-    with (own / "said").open("wb") as said:
+    with (own / "output").open("wb") as output:
         done = subprocess.run(
             [*words, *inner, str(first)],
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=output,
             stderr=subprocess.STDOUT,
             env=variables,
             check=False,
         )
-    return done.returncode, _read(own / "said")
+    return done.returncode, _read(own / "output")
 
 
 def _read(file: Path) -> str:
@@ -96,12 +98,13 @@ def _read(file: Path) -> str:
 
 def _last_line(text: str) -> str:
     lines = [line.lstrip("= ") for line in text.splitlines() if line.strip("= ")]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"
 
 
 def launch_under(place: str, first: int) -> None:
-    """Launch what the folder above `place` tells, from number `first` on; never returns when a
-    launch ends the context, or does not end.
+    """Run the request in the folder above `place`, from launch `first` on.
+
+    Exits the process when a launch ends the context or does not end.
     """
     import pycuda.driver as cuda
 

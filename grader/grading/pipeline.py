@@ -1,4 +1,6 @@
-"""The pipeline from a submission to its grade. `grade_submission` holds the steps in order:
+"""The pipeline from a submission to its grade.
+
+`grade_submission` holds the steps in order:
 
     read -> compile -> run the cases -> explain -> time -> check -> score -> record
 

@@ -1,4 +1,4 @@
-"""Which findings are told with the lines that their place depends on, and how they are shown."""
+"""Which findings get origins, the lines that their place depends on, and how they are shown."""
 
 from __future__ import annotations
 

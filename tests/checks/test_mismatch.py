@@ -1,4 +1,4 @@
-"""Each pattern is told for the mistake that makes it, and for no other one."""
+"""Each pattern is recognized for the mistake that leaves it, and for no other."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize(("spoil", "said"), [p[1:] for p in PATTERNS], ids=[p[0] for p in PATTERNS])
-def test_a_pattern_is_told(spoil: Spoil, said: str) -> None:
+def test_pattern_is_recognized(spoil: Spoil, said: str) -> None:
     cause = explain(mismatch(spoil))
     assert cause is not None
     assert said in cause.what
@@ -76,7 +76,7 @@ def test_one_element_beyond_the_first_block_may_be_a_block_without_its_index() -
     assert cause.fix.startswith("use blockIdx in the index")
 
 
-def test_no_cure_is_about_the_grid_which_is_the_labs() -> None:
+def test_no_fix_is_about_the_grid_of_the_lab() -> None:
     cures = [explain(mismatch(spoil)) for _, spoil, _ in PATTERNS]
     assert not [cause for cause in cures if cause and re.search(r"\bgrid\b", cause.fix)]
 

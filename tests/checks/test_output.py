@@ -1,4 +1,4 @@
-"""The output check: cases right or wrong, what is said of them, and where."""
+"""The output check: right and wrong cases, and the findings' texts and places."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_launch_that_did_not_end_is_a_failed_case() -> None:
     assert [f.kind for f in verdict.findings] == ["timeout"]
 
 
-def test_a_launch_that_ended_for_no_known_reason_is_told_of() -> None:
+def test_launch_that_ended_without_a_reason_is_reported() -> None:
     verdict = evaluate(Options(), evidence(a_run(SQUARE, ended=False)))
     (finding,) = verdict.findings
     assert finding.message == "`matmul` did not run to its end"
@@ -114,7 +114,7 @@ def test_digits_lost_in_whole_number_cases_only() -> None:
     assert "digits are lost" in verdict.findings[0].hint
 
 
-def test_digits_are_not_blamed_when_other_cases_fail_too() -> None:
+def test_precision_hint_needs_all_other_cases_to_pass() -> None:
     lost = a_run(WHOLE, right_answer(WHOLE) + 0.5, bound=0)
     verdict = evaluate(Options(), evidence(a_run(SQUARE, wrong(SQUARE)), lost, a_run(WIDE)))
     assert not any("digits are lost" in f.hint for f in verdict.findings)
@@ -124,7 +124,7 @@ def test_no_case_is_no_pass_for_free() -> None:
     assert evaluate(Options(), evidence()).share == 0.0
 
 
-def test_a_backend_that_returns_nothing_is_the_machine_s_fault() -> None:
+def test_backend_that_returns_nothing_is_a_system_error() -> None:
     with pytest.raises(MachineFault, match="no contents of C"):
         evaluate(Options(), evidence(a_run(SQUARE, outputs={})))
 
@@ -133,7 +133,7 @@ def stored(element: int) -> Localization:
     return Localization(stored={("wide", 1): LastStore(element, 8, (2, 0, 0), (1, 0, 0))})
 
 
-def test_who_stored_the_first_wrong_element_is_told() -> None:
+def test_thread_that_stored_the_first_wrong_element_is_reported() -> None:
     seen = replace(evidence(a_run(SQUARE), a_run(WIDE, wrong(WIDE))), localization=stored(1))
     (finding,) = evaluate(Options(), seen).findings
     assert (finding.line, finding.block, finding.thread) == (8, (2, 0, 0), (1, 0, 0))
@@ -142,7 +142,7 @@ def test_who_stored_the_first_wrong_element_is_told() -> None:
     assert "times" not in text and "in block" not in text
 
 
-def test_another_element_on_another_backend_is_not_told() -> None:
+def test_store_of_another_element_is_not_reported() -> None:
     seen = replace(evidence(a_run(SQUARE), a_run(WIDE, wrong(WIDE))), localization=stored(2))
     (finding,) = evaluate(Options(), seen).findings
     assert (finding.line, finding.thread) == (2, None)

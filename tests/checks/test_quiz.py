@@ -1,4 +1,4 @@
-"""Answers of all kinds, hostile ones among them: which count, and what the student is told."""
+"""Answers of all kinds, hostile ones included: which are right, and what is reported."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_no_sheet(tmp_path: Path) -> None:
     assert mark_quiz(None).status == mark_quiz(answered_quiz(None)).status == "unjudged"
 
 
-def test_a_copy_without_the_answers_judges_none(tmp_path: Path) -> None:
+def test_copy_without_answers_evaluates_no_question(tmp_path: Path) -> None:
     (tmp_path / ANSWERS_FILE).write_text(sheet(bytes="1"))
     verdict = mark_quiz(answered_quiz(read_answer_sheet(tmp_path), key={}))
     assert (verdict.status, verdict.share) == ("unjudged", 0)

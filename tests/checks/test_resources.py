@@ -1,4 +1,4 @@
-"""Shared memory as it is used, registers, spills."""
+"""Shared memory, registers, spills and occupancy against a lab's limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_shared_memory_counts_when_it_is_accessed(
     assert all(f.line == 2 for f in verdict.findings)
 
 
-def test_declared_but_never_used_is_said() -> None:
+def test_shared_memory_declared_but_not_used_is_reported() -> None:
     run = a_run(a_case(), counters=counters(**UNUSED), resources=resources(static=2048))
     verdict = evaluate(Options(shared="any"), evidence(run))
     assert verdict.summary.endswith("declares 2048 bytes of shared memory but never accesses them")
@@ -95,7 +95,7 @@ def test_measurements_name_what_is_known() -> None:
 
 
 @pytest.mark.parametrize("options", [{"max_registers": 32}, {"no_spills": True}, {"shared": "any"}])
-def test_what_is_not_known_is_not_judged(options: dict[str, object]) -> None:
+def test_unknown_resources_are_not_evaluated(options: dict[str, object]) -> None:
     run = a_run(a_case(), resources=Resources())
     assert evaluate(Options(**options), evidence(run)).status == "unjudged"  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""The speed check on made-up timings: what passes, what fails, what a person must see."""
+"""The speed check on prepared timings: what passes, what fails, what needs review."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ DOUBTFUL = [
 
 
 @pytest.mark.parametrize(("speedup", "sigma", "review", "said"), DOUBTFUL)
-def test_a_doubt_is_for_a_person_and_never_rounded_up(
+def test_doubtful_speedup_needs_review_and_is_not_rounded_up(
     speedup: float, sigma: float, review: bool, said: str
 ) -> None:
     first, last = a_timing(9.0), a_timing(speedup, sigma, seed=3)
@@ -149,7 +149,7 @@ def test_a_wrong_timed_launch_fails_whatever_its_speed(
     assert verdict.summary == verdict.findings[0].message
 
 
-def test_a_note_of_the_measurement_fails_nobody() -> None:
+def test_note_of_a_measurement_does_not_fail_the_check() -> None:
     note = replace(WRONG, kind="race", severity="info")
     assert judged(a_timing(9.0, findings=(note,))).status == "pass"
 
@@ -162,7 +162,7 @@ MACHINE = [
 
 
 @pytest.mark.parametrize(("timings", "more", "summary"), MACHINE)
-def test_a_machine_that_fails_costs_no_points(
+def test_system_error_of_timing_costs_no_points(
     timings: tuple[Timing, ...], more: dict[str, Any], summary: str
 ) -> None:
     verdict = judged(*timings, **more)
@@ -182,7 +182,7 @@ def test_a_device_s_own_thresholds_come_first(device: str, status: str) -> None:
     assert verdict.measurements["minimum"] == (2.0 if device == H100 else 1.25)
 
 
-def test_throttled_pairs_do_not_count_and_are_told() -> None:
+def test_throttled_pairs_do_not_count_and_are_reported() -> None:
     good = a_timing(1.6)
     slow = tuple(Pair(p.baseline, 3 * p.submission, throttled=True) for p in good.pairs[:300])
     verdict = judged(replace(good, pairs=slow + good.pairs[300:]))
@@ -215,7 +215,7 @@ def test_rates_are_held_against_the_measured_peaks() -> None:
     assert measured["percent_of_cublas"] == pytest.approx(100 * 2147.48 / 5e3, rel=1e-4)
 
 
-def test_a_rate_that_nobody_asked_for_is_not_told() -> None:
+def test_rate_is_reported_only_where_the_lab_has_its_numbers() -> None:
     measured = judged(a_timing(2.0)).measurements
     assert not {name for name in measured if "percent" in name or "per_second" in name}
 
@@ -231,9 +231,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("options", "said"), MISTAKES)
-def test_a_lab_s_mistake_is_told_before_anything_is_timed(
-    options: dict[str, Any], said: str
-) -> None:
+def test_invalid_options_are_reported_before_timing(options: dict[str, Any], said: str) -> None:
     with pytest.raises(LabFault) as caught:
         plan(a_lab({"speed": (15, {**ASKED, **options})}))
     assert said in caught.value.what

@@ -1,4 +1,4 @@
-"""Checks found by name, their options, what depends on what, and the points."""
+"""How checks are found and configured, their dependencies, and the points."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_check_file_is_found() -> None:
 
 
 @pytest.mark.parametrize("name", check_names())
-def test_a_check_says_what_it_judges_in_one_line(name: str) -> None:
+def test_check_has_a_one_line_title(name: str) -> None:
     options = {"minimum": 1, "full": 2} if name == "speed" else {}
     (check,) = plan(a_lab({name: (1, options)}))
     assert check.title.endswith(".")
@@ -75,7 +75,7 @@ def test_a_lab_s_mistake_is_a_fault_with_its_place(
     assert f"checks.{name}" in caught.value.where
 
 
-def test_a_right_kernel_gets_all_that_can_be_judged() -> None:
+def test_right_kernel_earns_all_evaluated_points() -> None:
     results = judged(ran(GOOD), ran(BAD))
     assert {n: r.status for n, r in results.items()} == {
         "output": "pass",
@@ -96,7 +96,7 @@ def test_a_kernel_that_does_nothing_earns_nothing() -> None:
     assert results["sync"].summary == "not evaluated: no case produces the correct output yet"
 
 
-def test_a_race_is_told_even_when_no_case_is_right() -> None:
+def test_race_is_reported_even_without_a_right_case() -> None:
     results = judged(ran(GOOD, right=False, findings=(RACE,)))
     assert results["sync"].status == "fail"
     assert [f.kind for f in results["sync"].findings] == ["race"]
@@ -109,7 +109,7 @@ def test_one_right_case_is_enough_for_safety_and_not_for_speed() -> None:
     assert results["sync"].status == results["memory"].status == "pass"
 
 
-def test_a_dependency_that_comes_later_in_the_lab_is_judged_first() -> None:
+def test_dependency_is_evaluated_first_in_any_order() -> None:
     results = judged(ran(GOOD, right=False), checks={"sync": (1, {}), "output": (1, {})})
     assert list(results) == ["sync", "output"]
     assert results["sync"].status == "blocked"
@@ -140,7 +140,7 @@ def test_all_blocked_and_all_in_error() -> None:
     ("backend", "right", "status"),
     [("sim", True, "unjudged"), ("sim", False, "unjudged"), ("gpu", False, "blocked")],
 )
-def test_speed_is_never_counted_where_it_cannot_be_judged(
+def test_speed_does_not_count_where_it_is_not_evaluated(
     backend: Any, right: bool, status: str
 ) -> None:
     lab = a_lab(FULL)
@@ -172,7 +172,7 @@ def test_an_expression_that_no_case_can_answer_is_placed_in_the_lab_file() -> No
     assert "`tile`" in caught.value.what
 
 
-def test_an_error_that_no_check_looks_for_is_told() -> None:
+def test_error_of_no_check_is_reported_with_the_output() -> None:
     racy = ran(GOOD, findings=(RACE,))
     alone = judged(racy, checks={"output": (10, {})})
     assert [f.kind for f in alone["output"].findings] == ["race"]

@@ -1,4 +1,4 @@
-"""The two checks that listen to the watchers: which findings fail which of them."""
+"""The sync and memory checks: which findings fail which check."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_nothing_run_is_nothing_earned(module: object) -> None:
     assert module.evaluate(module.Options(), evidence()).status == "fail"  # type: ignore[attr-defined]
 
 
-def test_a_race_seen_in_many_cases_is_one_finding_with_an_exact_count() -> None:
+def test_race_in_many_cases_is_one_finding_with_an_exact_count() -> None:
     runs = [a_run(a_case(f"case-{i}"), findings=(RACE,)) for i in range(4)]
     (finding,) = sync.evaluate(sync.Options(), evidence(*runs)).findings
     assert finding.count == 4 * RACE.count
@@ -73,7 +73,7 @@ def test_a_flood_of_findings_is_cut() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
-def test_a_case_that_was_never_launched_says_nothing_of_safety(module: object) -> None:
+def test_case_that_was_not_launched_does_not_count_for_safety(module: object) -> None:
     wrong = Finding("wrong-output", "error", "choose_tile(512) answered tile = 33")
     unready = replace(a_run(a_case("unready"), ended=False, findings=(wrong,)), launched=False)
     runs = a_run(a_case()), unready

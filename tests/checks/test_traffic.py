@@ -1,4 +1,4 @@
-"""Bytes against the baseline, sectors a request, and the hints for single lines."""
+"""Bytes against the baseline, sectors per request, atomics, and hints for single lines."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_bytes_message_has_the_numbers() -> None:
     ("variables", "constant_loads", "cure"),
     [((), 0, "shared memory"), (("mask",), 0, "`mask` __constant__"), (("mask",), 9, "shared")],
 )
-def test_the_cure_is_the_memory_that_the_lab_is_about(
+def test_fix_names_the_memory_that_the_lab_teaches(
     variables: tuple[str, ...], constant_loads: int, cure: str
 ) -> None:
     run = a_run(LARGE, counters=counters(ld_bytes=9) | {CONSTANT_LOADS: constant_loads})
@@ -168,7 +168,7 @@ def test_a_kernel_that_is_wrong_on_that_case_earns_nothing() -> None:
     assert verdict.status == "blocked"
 
 
-def test_what_was_not_counted_is_not_judged() -> None:
+def test_traffic_without_counters_is_not_evaluated() -> None:
     options = Options(max_global_bytes_ratio=0.5)
     assert evaluate(options, seen()).status == "unjudged"
     run = a_run(LARGE, counters=counters(ld_bytes=1))
@@ -193,13 +193,13 @@ HINTS = [
 
 
 @pytest.mark.parametrize(("values", "kinds"), [h[1:] for h in HINTS], ids=[h[0] for h in HINTS])
-def test_lines_that_waste_are_told_of(values: dict[str, float], kinds: list[str]) -> None:
+def test_wasteful_lines_are_reported(values: dict[str, float], kinds: list[str]) -> None:
     hints = line_hints([counters(6, **values)], a_program(), "warning")
     assert [hint.kind for hint in hints] == kinds
     assert all(hint.line == 6 and hint.text.startswith("As[") for hint in hints)
 
 
-def test_a_line_is_blamed_once() -> None:
+def test_line_is_reported_once() -> None:
     values = {"ld_requests": 10, "ld_sectors": 320, "ld_bytes": 1280}
     lines = (counters(6, **values), counters(8, ld_requests=10, ld_sectors=319, ld_bytes=1280))
     run = a_run(LARGE, counters=counters(**values), lines=lines)

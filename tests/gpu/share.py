@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from grader.gpu import devices as lock
+from grader.gpu import devices
 
 REPORTS = "reports"
 
@@ -81,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--shared")
     if folder is not None:
         config.pluginmanager.register(Reports(folder))
-        lock.LOCK_FOLDER = Path(tempfile.gettempdir())
+        devices.LOCK_FOLDER = Path(tempfile.gettempdir())
 
 
 def _claimed(folder: Path, name: str) -> bool:

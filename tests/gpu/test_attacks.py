@@ -1,4 +1,4 @@
-"""Every attack gets its verdict on a GPU, and the submission after it gets what is its due."""
+"""Every attack gets its expected verdict on a GPU, and the next submission its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIMIT = 2.0
 
 
 @pytest.mark.parametrize("path", [*LAUNCH, *SPEED], ids=name_of)
-def test_an_attack_and_an_honest_one_after_it(path: Path, row: Any) -> None:
+def test_attack_gets_its_verdict_and_next_submission_is_graded(path: Path, row: Any) -> None:
     """Tests share the GPU here, so that the honest one's speed is looked at in the next test."""
     started = time.perf_counter()
     got = grade_file(path, "gpu", names=SOME)
@@ -43,7 +43,7 @@ def test_an_attack_and_an_honest_one_after_it(path: Path, row: Any) -> None:
 
 @pytest.mark.alone
 @pytest.mark.parametrize("name", ["illegal_access", "endless_when_timed"])
-def test_an_honest_one_gets_everything_after(name: str, row: Any) -> None:
+def test_honest_submission_after_an_attack_gets_all_points(name: str, row: Any) -> None:
     grade_file(next(path for path in LAUNCH if path.stem == name), "gpu", names=FEW)
     after = grade_file(HONEST, "gpu")
     row(f"{after.score.points:g} of {after.score.judged_max:g} points")

@@ -1,4 +1,4 @@
-"""The GPU backend on a GPU: what it computes, what it finds, and that nothing hurts the next."""
+"""The GPU backend on a GPU: results, findings, and isolation between launches."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_write_past_the_end(row: Any) -> None:
     (trace,) = ran(RIGHT.replace("i < n", "i <= n"))
     (found,) = trace.errors
     row(found.message)
-    assert found.kind == "invalid-access" and "just past the end" in found.message
+    assert found.kind == "invalid-access" and "directly past the end" in found.message
     assert (found.file, found.line) == ("k.cu", 2)
 
 
@@ -205,7 +205,7 @@ def test_globals_are_set() -> None:
         ran(text, launch(globals={"other": weights}))
 
 
-def test_what_a_kernel_prints_is_kept_and_capped() -> None:
+def test_printed_text_is_kept_up_to_a_limit() -> None:
     (trace,) = ran(source('if (threadIdx.x == 0) printf("block %d\\n", blockIdx.x);'))
     assert sorted(trace.printed.splitlines()) == ["block 0", "block 1"]
     (flood,) = ran(source('for (int i = 0; i < 100000; i++) printf("0123456789abcdef\\n");'))
@@ -216,11 +216,11 @@ def test_what_a_kernel_prints_is_kept_and_capped() -> None:
     ("grid", "block", "shared"),
     [((1, 1, 1), (2048, 1, 1), 0), ((1, 70000, 1), (1, 1, 1), 0), ((1, 1, 1), (32, 1, 1), 60000)],
 )
-def test_a_launch_that_cuda_refuses(grid: Any, block: Any, shared: int) -> None:
+def test_launch_that_cuda_rejects_is_a_finding(grid: Any, block: Any, shared: int) -> None:
     one = Launch("k", grid, block, launch().args, shared)
     traces = ran(RIGHT, one, launch())
     assert traces[0].errors[0].kind == "launch-failure"
-    assert "the launch is refused" in traces[0].errors[0].message
+    assert "CUDA rejected the launch" in traces[0].errors[0].message
     assert traces[1].ended and not traces[1].errors
 
 
@@ -232,7 +232,7 @@ def test_a_device_heap_bomb_ends() -> None:
 
 @pytest.mark.alone
 @pytest.mark.parametrize("name", list_labs())
-def test_a_lab_s_solution_gets_all_that_is_judged(name: str, row: Any) -> None:
+def test_solution_of_each_lab_earns_all_evaluated_points(name: str, row: Any) -> None:
     started = time.perf_counter()
     file = ROOT / "solutions" / name / f"{name}.cu"
     graded = grade(load_lab(name), read_submission(file), on="gpu", visibility="all", threads=4)
@@ -247,7 +247,7 @@ WRONG = sorted((ROOT / "solutions").glob("*/wrong/*.cu"))
 
 
 @pytest.mark.parametrize("file", WRONG, ids=[f"{p.parts[-3]}/{p.stem}" for p in WRONG])
-def test_a_wrong_twin_loses_points_on_a_gpu_too(file: Path) -> None:
+def test_incorrect_variant_loses_points_on_a_gpu(file: Path) -> None:
     lab = load_lab(file.parts[-3])
     graded = grade(lab, read_submission(file), on="gpu", visibility="all", threads=2, limit=5)
     assert graded.score.status == "graded"

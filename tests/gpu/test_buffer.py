@@ -1,4 +1,4 @@
-"""Guard bands and poison: what the bytes after two launches are read as. Needs no GPU."""
+"""Guard bands and poison: how the bytes after two launches are read. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_buffer_lies_between_its_bands() -> None:
 
 
 @pytest.mark.parametrize("poison", POISONS)
-def test_what_starts_uninitialised_is_poisoned(poison: int) -> None:
+def test_uninitialized_buffer_is_poisoned(poison: int) -> None:
     assert set(without_guard_bands(with_guard_bands(0, OUT, poison))) == {poison}
 
 
@@ -62,7 +62,7 @@ def test_a_value_that_looks_like_poison_is_written(byte: int) -> None:
     assert left.unwritten is not None and not left.unwritten.any()
 
 
-def test_runs_that_differ_are_told() -> None:
+def test_different_results_of_two_runs_are_reported() -> None:
     after = [with_guard_bands(0, OUT, poison) for poison in POISONS]
     for k, held in enumerate(after):
         without_guard_bands(held).view(np.float32)[:] = k
@@ -75,7 +75,7 @@ def test_runs_that_differ_are_told() -> None:
     ("at", "words"),
     [
         (GUARD - 1, "the nearest 4 bytes before it"),
-        (-GUARD, "the nearest just past the end of it"),
+        (-GUARD, "the nearest directly past the end of it"),
         (-GUARD + 9, "the nearest 8 bytes past the end of it"),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_changed_input_is_found_only_where_it_is_const() -> None:
     assert not illegal_writes(launch(IN), kernel("int*"), [[with_guard_bands(0, IN, 0)], [after]])
 
 
-def test_untouched_buffers_draw_nothing() -> None:
+def test_untouched_buffers_give_no_finding() -> None:
     held = [[with_guard_bands(0, IN, p), with_guard_bands(1, OUT, p)] for p in POISONS]
     assert not illegal_writes(launch(IN, OUT), kernel("const int*", "float*"), held)
 

@@ -1,4 +1,4 @@
-"""A child that dies, and whose fault that is; a GPU that is there no more. Needs no GPU."""
+"""A child process that dies, and a GPU that disappears. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ import pytest
 
 from grader.compile.program import Kernel, Parameter, Program
 from grader.faults import MachineFault, StudentFault
-from grader.gpu import devices as device
-from grader.gpu import devices as lock
-from grader.gpu import launches as attempt
-from grader.gpu import peaks
-from grader.gpu import process as child
-from grader.gpu import timing as measure
+from grader.gpu import devices, launches, peaks, process, timing
 from grader.gpu.buffers import GUARD, guard_byte
 from grader.gpu.devices import Device, Toolkit, same_model_devices
 from grader.gpu.launch_child import Outcome
@@ -46,21 +41,21 @@ class Deaths:
 
 @pytest.fixture
 def one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    monkeypatch.setattr(attempt, "missing_requirement", lambda: None)
-    monkeypatch.setattr(attempt, "same_model_devices", lambda: (GPU,))
-    monkeypatch.setattr(attempt, "compile_cubin", lambda program, architecture: b"cubin")
-    monkeypatch.setattr(attempt, "device_info", lambda device: DeviceInfo("sm_75", {}))
-    monkeypatch.setattr(lock, "LOCK_FOLDER", tmp_path)
+    monkeypatch.setattr(launches, "missing_requirement", lambda: None)
+    monkeypatch.setattr(launches, "same_model_devices", lambda: (GPU,))
+    monkeypatch.setattr(launches, "compile_cubin", lambda program, architecture: b"cubin")
+    monkeypatch.setattr(launches, "device_info", lambda devices: DeviceInfo("sm_75", {}))
+    monkeypatch.setattr(devices, "LOCK_FOLDER", tmp_path)
     return monkeypatch
 
 
-def test_a_child_that_got_no_memory_tells_nothing_of_the_submission(
+def test_child_without_host_memory_is_a_system_error(
     one_gpu: pytest.MonkeyPatch,
 ) -> None:
     killed = SandboxFailure("memory", "the system killed it, most likely for want of memory")
-    one_gpu.setattr(child, "run_sandboxed", Deaths(launch=killed, probe=HEALTHY))
+    one_gpu.setattr(process, "run_sandboxed", Deaths(launch=killed, probe=HEALTHY))
     with pytest.raises(MachineFault, match="want of memory") as caught:
-        attempt.run_launches(PROGRAM, [LAUNCH])
+        launches.run_launches(PROGRAM, [LAUNCH])
     assert "at once" in caught.value.fix
 
 
@@ -69,9 +64,9 @@ def test_a_child_that_a_launch_ended_is_a_finding(
     one_gpu: pytest.MonkeyPatch, reason: Any, kind: str
 ) -> None:
     one_gpu.setattr(
-        child, "run_sandboxed", Deaths(launch=SandboxFailure(reason, "it is gone"), probe=HEALTHY)
+        process, "run_sandboxed", Deaths(launch=SandboxFailure(reason, "it is gone"), probe=HEALTHY)
     )
-    (trace,) = attempt.run_launches(PROGRAM, [LAUNCH])
+    (trace,) = launches.run_launches(PROGRAM, [LAUNCH])
     assert [finding.kind for finding in trace.errors] == [kind]
 
 
@@ -93,37 +88,35 @@ FINE = asdict(Outcome())
         ([[]], WHOLE),
     ],
 )
-def test_an_answer_of_another_form_is_not_believed(
+def test_malformed_reply_is_a_system_error(
     one_gpu: pytest.MonkeyPatch, value: Any, arrays: dict[str, Any]
 ) -> None:
     program = replace(PROGRAM, kernels=(Kernel("k", "k", 1, (Parameter("x", "float*", 8),)),))
-    one_gpu.setattr(child, "run_sandboxed", Deaths(launch=Reply(value, arrays)))
-    with pytest.raises(MachineFault, match="of another form"):
-        attempt.run_launches(program, [WITH_ARRAY])
-    one_gpu.setattr(child, "run_sandboxed", Deaths(launch=Reply([FINE], WHOLE)))
-    (trace,) = attempt.run_launches(program, [WITH_ARRAY])
+    one_gpu.setattr(process, "run_sandboxed", Deaths(launch=Reply(value, arrays)))
+    with pytest.raises(MachineFault, match="malformed reply"):
+        launches.run_launches(program, [WITH_ARRAY])
+    one_gpu.setattr(process, "run_sandboxed", Deaths(launch=Reply([FINE], WHOLE)))
+    (trace,) = launches.run_launches(program, [WITH_ARRAY])
     assert (
         trace.ended
         and trace.outputs[0].tolist() == [np.full(4, 0xC3, np.uint8).view(np.float32)[0]] * 2
     )
 
 
-def test_a_gpu_that_cannot_be_described_is_the_machine_s_fault(
+def test_gpu_without_description_is_a_system_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(child, "user_folder", lambda: None)
-    monkeypatch.setattr(child, "toolkit", lambda: None)
+    monkeypatch.setattr(process, "user_folder", lambda: None)
+    monkeypatch.setattr(process, "toolkit", lambda: None)
     died = SandboxFailure("timeout", "it ran for more than 30 s")
-    monkeypatch.setattr(child, "run_sandboxed", Deaths(describe=died))
-    with pytest.raises(MachineFault, match="what NVIDIA A is: it ran for more") as caught:
+    monkeypatch.setattr(process, "run_sandboxed", Deaths(describe=died))
+    with pytest.raises(MachineFault, match="cannot describe NVIDIA A: it ran for more") as caught:
         device_info(GPU)
     assert caught.value.where == "/dev/nvidia0"
 
 
-def test_gpus_that_are_gone_are_a_machine_s_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(device, "DEVICES", tmp_path)
+def test_missing_gpus_are_a_system_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "DEVICES", tmp_path)
     with pytest.raises(MachineFault, match="no NVIDIA GPU"):
         same_model_devices()
 
@@ -133,24 +126,24 @@ def test_a_gpu_whose_description_cannot_be_read_is_still_one(
 ) -> None:
     (tmp_path / "nvidia0").touch()
     (tmp_path / "gpus" / "0" / "information").mkdir(parents=True)
-    monkeypatch.setattr(device, "DEVICES", tmp_path)
-    monkeypatch.setattr(device, "DRIVER", tmp_path)
+    monkeypatch.setattr(devices, "DEVICES", tmp_path)
+    monkeypatch.setattr(devices, "DRIVER", tmp_path)
     assert [one.name for one in same_model_devices()] == ["nvidia0"]
 
 
 @pytest.mark.parametrize(
     "ends", [SandboxFailure("crash", "it was ended by SIGSEGV"), MachineFault("no memory is free")]
 )
-def test_a_speed_that_was_measured_is_not_lost_for_want_of_cublas(
+def test_missing_cublas_does_not_discard_a_measurement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: SandboxFailure | MachineFault
 ) -> None:
-    monkeypatch.setattr(measure, "toolkit", lambda: Toolkit(tmp_path / "bin" / "nvcc"))
+    monkeypatch.setattr(timing, "toolkit", lambda: Toolkit(tmp_path / "bin" / "nvcc"))
     monkeypatch.setattr(peaks, "cublas_libraries", lambda tools: (tmp_path / "libcublas.so",))
-    monkeypatch.setattr(measure, "user_folder", lambda: None)
-    monkeypatch.setattr(child, "run_sandboxed", Deaths(cublas_rate=ends))
-    assert measure._cublas((8, 8, 8), GPU) == {}
-    monkeypatch.setattr(child, "run_sandboxed", Deaths(cublas_rate=Reply(2e12, {})))
-    assert measure._cublas((8, 8, 8), GPU) == {"cublas_flop_per_second": 2e12}
+    monkeypatch.setattr(timing, "user_folder", lambda: None)
+    monkeypatch.setattr(process, "run_sandboxed", Deaths(cublas_rate=ends))
+    assert timing._cublas((8, 8, 8), GPU) == {}
+    monkeypatch.setattr(process, "run_sandboxed", Deaths(cublas_rate=Reply(2e12, {})))
+    assert timing._cublas((8, 8, 8), GPU) == {"cublas_flop_per_second": 2e12}
 
 
 LOGS = [
@@ -165,9 +158,7 @@ LOGS = [
 
 
 @pytest.mark.parametrize(("log", "kind", "line"), LOGS)
-def test_what_the_assembler_refuses_is_the_student_s(
-    log: str, kind: type[Exception], line: int
-) -> None:
+def test_assembler_error_is_the_submissions(log: str, kind: type[Exception], line: int) -> None:
     fault = _compile_fault(replace(PROGRAM), log)
     assert type(fault) is kind
     if isinstance(fault, StudentFault):

@@ -1,4 +1,4 @@
-"""Which backend `--on` means on a machine whose GPU cannot be used. Needs no GPU."""
+"""Which backend `--on` selects on a machine whose GPU cannot be used. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 
 from grader.cli.options import Backend, resolved
 from grader.faults import MachineFault
-from grader.gpu import devices as device
-from grader.gpu import devices as lock
+from grader.gpu import devices
 from grader.gpu.devices import quarantine, same_model_devices
 
 
@@ -17,11 +16,11 @@ from grader.gpu.devices import quarantine, same_model_devices
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """One GPU that nothing is lacking to use."""
     (tmp_path / "nvidia0").touch()
-    monkeypatch.setattr(device, "DEVICES", tmp_path)
-    monkeypatch.setattr(device, "DRIVER", tmp_path)
-    monkeypatch.setattr(lock, "LOCK_FOLDER", tmp_path)
+    monkeypatch.setattr(devices, "DEVICES", tmp_path)
+    monkeypatch.setattr(devices, "DRIVER", tmp_path)
+    monkeypatch.setattr(devices, "LOCK_FOLDER", tmp_path)
     for present in ("library_folder", "find_spec", "toolkit"):
-        monkeypatch.setattr(device, present, lambda *asked: "there")
+        monkeypatch.setattr(devices, present, lambda *asked: "there")
     return monkeypatch
 
 
@@ -39,7 +38,7 @@ def test_a_gpu_that_works_is_used(
 def test_auto_says_why_a_gpu_is_not_used(
     machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine.setattr(device, "find_spec", lambda name: None)
+    machine.setattr(devices, "find_spec", lambda name: None)
     assert resolved(Backend.auto) == "sim"
     said = capsys.readouterr().err
     assert "PyCUDA is not installed" in said and "pip install" in said

@@ -1,4 +1,4 @@
-"""Which pairs a dropped clock spoils; what is said where NVML is silent. Needs no GPU."""
+"""Which pairs a dropped clock excludes, and what happens without NVML. Needs no GPU."""
 
 from __future__ import annotations
 

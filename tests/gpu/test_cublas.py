@@ -1,4 +1,4 @@
-"""Where cuBLAS is looked for in a toolkit. Needs no GPU."""
+"""Where cuBLAS is found in a toolkit. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def toolkit_with(folder: Path, place: str, names: tuple[str, ...]) -> Toolkit:
 
 
 @pytest.mark.parametrize("place", ["lib64", "targets/x86_64-linux/lib"])
-def test_the_one_that_is_needed_comes_first(tmp_path: Path, place: str) -> None:
+def test_required_library_comes_first(tmp_path: Path, place: str) -> None:
     found = cublas_libraries(toolkit_with(tmp_path, place, BOTH))
     assert [path.name for path in found] == ["libcublasLt.so", "libcublas.so"]
 
@@ -32,5 +32,5 @@ def test_a_versioned_name_will_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", [(), BOTH[:2], BOTH[2:], ("libcublas_static.a",)], ids=str)
-def test_half_of_it_is_none(tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_missing_library_gives_no_libraries(tmp_path: Path, names: tuple[str, ...]) -> None:
     assert cublas_libraries(toolkit_with(tmp_path, "lib64", names)) == ()

@@ -1,4 +1,4 @@
-"""What is seen of the GPUs and the toolkit, from the files that tell it. Needs no GPU."""
+"""Devices and the toolkit, as read from files. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_two_gpus(two_gpus: Path) -> None:
     assert driver_version() == "580.95.05"
 
 
-def test_a_driver_that_tells_nothing(two_gpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_driver_without_descriptions(two_gpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "DRIVER", two_gpus / "none")
     assert [(d.name, d.uuid) for d in devices()] == [("nvidia0", ""), ("nvidia1", "")]
     assert driver_version() == ""
 
 
-def test_what_is_lacking_is_said_one_by_one(
+def test_each_missing_requirement_is_reported(
     two_gpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value, words in (

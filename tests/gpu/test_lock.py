@@ -1,4 +1,4 @@
-"""One attempt at a time on a GPU, and none on a sick one. Needs no GPU."""
+"""The lock of a GPU and its quarantine. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_two_attempts_get_two_gpus(tmp_path: Path) -> None:
 def test_a_busy_gpu_is_waited_for(tmp_path: Path) -> None:
     with (
         acquire_device([FIRST], folder=tmp_path),
-        pytest.raises(MachineFault, match="no GPU got free"),
+        pytest.raises(MachineFault, match="no GPU became free"),
         acquire_device([FIRST], wait=0.1, folder=tmp_path),
     ):
         pytest.fail("two attempts hold one GPU")
@@ -49,7 +49,7 @@ def test_a_busy_gpu_is_waited_for(tmp_path: Path) -> None:
         assert again is FIRST
 
 
-def test_who_has_waited_longer_asks_more_often() -> None:
+def test_longer_wait_retries_more_often() -> None:
     assert [round(1e3 * retry_pause(waited), 1) for waited in (0, 1, 9, 1000)] == [50, 25, 5, 1]
 
 
@@ -83,7 +83,7 @@ def test_a_killed_grader_s_child_keeps_the_gpu_until_it_is_gone(tmp_path: Path) 
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
     with (
-        pytest.raises(MachineFault, match="no GPU got free"),
+        pytest.raises(MachineFault, match="no GPU became free"),
         acquire_device([FIRST], wait=0.2, folder=tmp_path),
     ):
         pytest.fail("the child still uses it")
@@ -92,14 +92,14 @@ def test_a_killed_grader_s_child_keeps_the_gpu_until_it_is_gone(tmp_path: Path) 
         assert device is FIRST
 
 
-def test_a_lock_that_cannot_be_shared_hinders_nobody(tmp_path: Path) -> None:
+def test_lock_that_cannot_be_shared_does_not_stop_the_child(tmp_path: Path) -> None:
     share_lock(None)
     share_lock(str(lock_file(FIRST, tmp_path)))
     with acquire_device([FIRST], wait=0.1, folder=tmp_path) as device:
         assert device is FIRST
 
 
-def test_a_sick_gpu_is_left_out(tmp_path: Path) -> None:
+def test_quarantined_gpu_is_skipped(tmp_path: Path) -> None:
     quarantine(FIRST, "a known kernel gives wrong numbers", folder=tmp_path)
     with acquire_device([FIRST, SECOND], folder=tmp_path) as device:
         assert device is SECOND
@@ -136,7 +136,7 @@ def test_a_job_with_a_folder_of_its_own_for_temporary_files_takes_the_same_lock(
     assert tempfile.gettempdir() == str(tmp_path) and lock_file(FIRST) == before
 
 
-def test_a_full_disk_lets_no_sick_gpu_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_still_quarantines_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(file: int, data: bytes, at: int) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -151,7 +151,7 @@ def test_a_full_disk_lets_no_sick_gpu_pass(tmp_path: Path, monkeypatch: pytest.M
         pytest.fail("a sick GPU was used")
 
 
-def test_what_another_wrote_into_the_lock_file_reaches_no_terminal(tmp_path: Path) -> None:
+def test_control_characters_in_the_lock_file_are_not_printed(tmp_path: Path) -> None:
     lock_file(FIRST, tmp_path).write_bytes(b"\x1b]0;x\x07\xffgone\n")
     assert quarantine_reason(FIRST, tmp_path).isprintable()
     with (
@@ -169,7 +169,7 @@ def test_a_shorter_reason_replaces_a_longer_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["fifo", "folder"])
-def test_what_is_no_file_in_the_lock_s_place_is_told(tmp_path: Path, what: str) -> None:
+def test_irregular_lock_file_is_reported(tmp_path: Path, what: str) -> None:
     path = lock_file(FIRST, tmp_path)
     os.mkfifo(path) if what == "fifo" else path.mkdir()
     with (

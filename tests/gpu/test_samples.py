@@ -1,4 +1,4 @@
-"""When a measurement ends: settled, hopeless, out of time, enough for the memory. Needs no GPU."""
+"""When a measurement ends: decided, hopeless, out of time or of memory. Needs no GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read out of the tools' reports. Needs no GPU."""
+"""Reading the reports of compute-sanitizer and Nsight Compute. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_reports_are_findings_at_their_lines(
     assert all(f.file == "k.cu" and f.text and f"sanitizer {tool}: " in f.message for f in found)
 
 
-def test_the_first_thread_and_the_second_access_are_told() -> None:
+def test_first_thread_and_second_access_are_reported() -> None:
     first = fold_findings(PROGRAM, read_findings("memcheck", MEMCHECK))[0]
     assert (first.thread, first.block) == ((63, 0, 0), (1, 0, 0))
     assert first.message == "compute-sanitizer memcheck: Invalid __global__ write of size 4 bytes"

@@ -1,6 +1,6 @@
-"""Several GPUs: each attempt sees the one that it holds, and holds it for its launches only.
+"""Several GPUs: an attempt sees only the GPU that it locks, and locks it only for its launches.
 
-The machine's folders are made up and the children's answers prepared: needs no GPU.
+The machine's folders and the children's replies are prepared: needs no GPU.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 
 from grader.compile.program import Kernel, Program
-from grader.gpu import devices as device
-from grader.gpu import devices as lock
+from grader.gpu import devices, process
 from grader.gpu import launches as attempt
-from grader.gpu import process as child
-from grader.gpu.devices import acquire_device, devices, quarantine, same_model_devices
+from grader.gpu.devices import acquire_device, quarantine, same_model_devices
 from grader.gpu.launch_child import Outcome
 from grader.launch import Launch
 from grader.sandbox.call import Reply
@@ -48,12 +46,12 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
             return Reply(FACTS, {})
         return Reply([asdict(Outcome()) for _ in request["launches"]], {})
 
-    monkeypatch.setattr(device, "DEVICES", nodes)
-    monkeypatch.setattr(device, "DRIVER", tmp_path / "driver")
-    monkeypatch.setattr(lock, "LOCK_FOLDER", tmp_path)
-    monkeypatch.setattr(child, "user_folder", lambda: None)
-    monkeypatch.setattr(child, "toolkit", lambda: None)
-    monkeypatch.setattr(child, "run_sandboxed", answered)
+    monkeypatch.setattr(devices, "DEVICES", nodes)
+    monkeypatch.setattr(devices, "DRIVER", tmp_path / "driver")
+    monkeypatch.setattr(devices, "LOCK_FOLDER", tmp_path)
+    monkeypatch.setattr(process, "user_folder", lambda: None)
+    monkeypatch.setattr(process, "toolkit", lambda: None)
+    monkeypatch.setattr(process, "run_sandboxed", answered)
     monkeypatch.setattr(attempt, "missing_requirement", lambda: None)
     monkeypatch.setattr(attempt, "compile_cubin", lambda program, architecture: b"cubin")
     return made
@@ -64,7 +62,7 @@ def launches(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_an_attempt_sees_the_gpu_that_is_free(calls: list[dict[str, Any]]) -> None:
-    with acquire_device(devices()[:1]):
+    with acquire_device(devices.devices()[:1]):
         attempt.run_launches(PROGRAM, [LAUNCH])
     (made,) = launches(calls)
     assert [node.name for node in made["devices"]] == ["nvidia1", "nvidiactl", "nvidia-uvm"]
@@ -72,7 +70,7 @@ def test_an_attempt_sees_the_gpu_that_is_free(calls: list[dict[str, Any]]) -> No
 
 
 def test_a_gpu_in_quarantine_gets_no_attempt(calls: list[dict[str, Any]]) -> None:
-    quarantine(devices()[0], "its memory is broken")
+    quarantine(devices.devices()[0], "its memory is broken")
     attempt.run_launches(PROGRAM, [LAUNCH])
     assert launches(calls)[0]["variables"]["CUDA_VISIBLE_DEVICES"] == "GPU-1"
 
@@ -80,14 +78,14 @@ def test_a_gpu_in_quarantine_gets_no_attempt(calls: list[dict[str, Any]]) -> Non
 def test_two_attempts_at_once_use_both(
     calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together, answer = Barrier(2, timeout=20), child.run_sandboxed
+    together, answer = Barrier(2, timeout=20), process.run_sandboxed
 
     def waiting(step: str, *arguments: Any, **more: Any) -> Reply:
         if step.endswith("launch"):
             together.wait()  # nobody answers before both have a GPU
         return answer(step, *arguments, **more)
 
-    monkeypatch.setattr(child, "run_sandboxed", waiting)
+    monkeypatch.setattr(process, "run_sandboxed", waiting)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda _: attempt.run_launches(PROGRAM, [LAUNCH]), range(2)))
     used = {call["variables"]["CUDA_VISIBLE_DEVICES"] for call in launches(calls)}
@@ -101,8 +99,8 @@ def test_no_gpu_is_held_while_nvcc_compiles(
 
     def compiled(program: Program, architecture: str) -> bytes:
         with (
-            acquire_device(devices(), wait=0) as first,
-            acquire_device(devices(), wait=0) as second,
+            acquire_device(devices.devices(), wait=0) as first,
+            acquire_device(devices.devices(), wait=0) as second,
         ):
             free.extend([first.uuid, second.uuid])
         return b"cubin"
@@ -112,7 +110,7 @@ def test_no_gpu_is_held_while_nvcc_compiles(
     assert free == ["GPU-0", "GPU-1"]
 
 
-def test_a_gpu_of_another_kind_is_left_out(calls: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_gpu_of_another_model_is_skipped(calls: list[dict[str, Any]], tmp_path: Path) -> None:
     """The code is compiled for the first one's architecture."""
     told = tmp_path / "driver" / "gpus" / "1" / "information"
     told.write_text(INFORMATION.format(1).replace("T4", "H100"))

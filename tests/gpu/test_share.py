@@ -1,4 +1,4 @@
-"""Several processes share the tests: each runs once, and each failure is told. Needs no GPU."""
+"""Several processes share the GPU tests: each test runs once. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_file_that_is_no_python_is_a_failure(tmp_path: Path) -> None:
     assert [r.outcome for r in read(tmp_path / REPORTS)] == ["failed", "passed"]
 
 
-def test_each_test_runs_once_and_what_failed_is_told(tmp_path: Path) -> None:
+def test_each_test_runs_once_and_failures_are_printed(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
     codes = shares(tmp_path, ["-m", "not gpu", str(tmp_path)], 2, io.StringIO())
     reports = read(tmp_path / REPORTS)

@@ -1,6 +1,6 @@
-"""Two kernels timed beside each other: the ratio, and that no kernel can buy a better one.
+"""Paired timing of two kernels: the ratio, and that no cheat improves it.
 
-Every cheat is right in its first launches: nothing but the timed launches' own outputs shows it.
+Every cheat is right in its first launches: only the timed launches' outputs reveal it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def test_a_kernel_is_as_fast_as_itself(row: Any) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.alone
-def test_lines_that_are_kept_in_the_cache_buy_no_speed(row: Any) -> None:
+def test_persisting_cache_lines_gain_no_speed(row: Any) -> None:
     """Beside its honest twin, at the size that the file waits for."""
     case = Case("timed", {"n": 1024}, "integer")
     base, own = prepare_baseline(LAB, case, b"").launch, prepare_case(LAB, case, b"").launch
@@ -132,7 +132,7 @@ def test_lines_that_are_kept_in_the_cache_buy_no_speed(row: Any) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", CHEATS)
-def test_a_cheat_is_found_and_the_next_is_timed(name: str) -> None:
+def test_cheat_is_detected_and_next_kernel_is_timed(name: str) -> None:
     text, kind = CHEATS[name]
     timing = timed(text, minimum=0.01, full=100.0, least=60)
     assert kind in {f.kind for f in timing.findings}
@@ -202,14 +202,14 @@ def told(culprit: int, stopped: str = "error") -> dict[str, Any]:
         (told(BASELINE, "timeout"), True, ["invalid-access"]),
     ],
 )
-def test_what_the_student_is_told_of_the_end(
+def test_end_of_a_measurement_is_reported(
     answer: dict[str, Any], ran: bool, kinds: list[str]
 ) -> None:
     assert [finding.kind for finding in stop_findings(plan(), answer, ran)] == kinds
 
 
 @pytest.mark.parametrize(("culprit", "fault"), [(BASELINE, LabFault), (EMPTY_KERNEL, MachineFault)])
-def test_what_failed_before_the_submission_ran_is_not_its_fault(
+def test_failure_before_the_submission_runs_is_not_its_fault(
     culprit: int, fault: type[Fault]
 ) -> None:
     with pytest.raises(fault):

@@ -1,5 +1,6 @@
-"""What a timing child hands back is believed only if it can be; both kernels' outputs are looked
-at. The child's answers are made up: needs no GPU.
+"""A timing child's reply must be plausible, and both kernels' outputs are verified.
+
+The child's replies are prepared: needs no GPU.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault
-from grader.gpu import timing_child as rivals
+from grader.gpu import timing_child
 from grader.gpu.buffers import GUARD, with_guard_bands, without_guard_bands
 from grader.gpu.samples import (
     ALWAYS_VERIFIED,
@@ -81,7 +82,7 @@ def answer(**changed: Any) -> tuple[dict[str, Any], Buffers]:
     return {**told, **changed}, arrays
 
 
-def test_a_sound_answer_is_believed_and_right() -> None:
+def test_plausible_reply_is_accepted_and_right() -> None:
     told, arrays = answer()
     believed = validate_reply(told, arrays, OWN, 10.0)
     assert believed["times"] == [(2e-3, 1e-3)] * PAIRS
@@ -95,8 +96,11 @@ LIES: list[tuple[Mapping[str, Any], str]] = [
     ({"times": [[2e-3, -1e-3]] * PAIRS}, "times.0.1"),
     ({"times": [[2.0, 1e-3]] * PAIRS}, "24.012 s of launches in 10 s"),
     ({"times": [[2e-3, 1e-3, 5]] * PAIRS}, "times.0"),
-    ({"times": [[2e-3, 1e-3]] * (PAIRS + 1), "clocks": [0] * (PAIRS + 1)}, "output is missing"),
-    ({"clocks": [1980]}, "not of one number"),
+    (
+        {"times": [[2e-3, 1e-3]] * (PAIRS + 1), "clocks": [0] * (PAIRS + 1)},
+        "output of a timed launch is missing",
+    ),
+    ({"clocks": [1980]}, "numbers of clocks and pairs differ"),
     ({"overhead": -1}, "overhead"),
     ({"culprit": 7}, "culprit"),
     ({"peaks": {"cublas": "fast"}}, "peaks.cublas"),
@@ -105,16 +109,16 @@ LIES: list[tuple[Mapping[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changed", "said"), LIES)
-def test_numbers_that_cannot_be_are_not_believed(changed: Mapping[str, Any], said: str) -> None:
+def test_impossible_numbers_are_rejected(changed: Mapping[str, Any], said: str) -> None:
     told, arrays = answer(**changed)
-    with pytest.raises(MachineFault, match="cannot be") as caught:
+    with pytest.raises(MachineFault, match="implausible reply") as caught:
         validate_reply(told, arrays, OWN, 10.0)
     assert said in caught.value.what
 
 
 @pytest.mark.parametrize("told", [None, [], "pass", {"times": []}])
-def test_what_has_another_form_is_not_believed(told: Any) -> None:
-    with pytest.raises(MachineFault, match="cannot be"):
+def test_malformed_numbers_are_rejected(told: Any) -> None:
+    with pytest.raises(MachineFault, match="implausible reply"):
         validate_reply(told, {}, OWN, 10.0)
 
 
@@ -129,11 +133,9 @@ def test_what_has_another_form_is_not_believed(told: Any) -> None:
         (f"{BASELINE_PREFIX}x.2", np.zeros(2 * GUARD, np.uint8)),
     ],
 )
-def test_a_buffer_that_is_none_of_the_launch_s_is_not_believed(
-    key: str, held: NDArray[Any]
-) -> None:
+def test_buffer_of_no_argument_is_rejected(key: str, held: NDArray[Any]) -> None:
     told, arrays = answer()
-    with pytest.raises(MachineFault, match="none of the launch's"):
+    with pytest.raises(MachineFault, match="the launch has no buffer"):
         validate_reply(told, {**arrays, key: held}, OWN, 10.0)
 
 
@@ -144,7 +146,7 @@ def test_an_output_of_another_launch_is_wrong() -> None:
     assert finding.message.startswith(f"timed launch 6 of {PAIRS} is wrong") and right == PAIRS - 1
 
 
-def test_a_baseline_whose_inputs_were_written_is_noticed() -> None:
+def test_overwritten_baseline_input_is_detected() -> None:
     """The submission's own outputs are right: nothing else would show it."""
     _, arrays = answer()
     pair = next(p for p in range(1, PAIRS) if is_baseline_verified(PLAN.seed, p))
@@ -152,7 +154,7 @@ def test_a_baseline_whose_inputs_were_written_is_noticed() -> None:
     assert submission_findings(PLAN, arrays, VERIFY) == ((), PAIRS)
     (finding,) = baseline_findings(PLAN, arrays, VERIFY)
     assert (finding.kind, finding.severity) == ("invalid-access", "error")
-    assert "not this kernel's was written" in finding.message
+    assert "this kernel wrote outside its buffers" in finding.message
 
 
 def test_a_baseline_that_is_wrong_from_the_start_is_the_lab_s_mistake() -> None:
@@ -162,32 +164,32 @@ def test_a_baseline_that_is_wrong_from_the_start_is_the_lab_s_mistake() -> None:
         list(baseline_findings(PLAN, arrays, VERIFY))
 
 
-def test_the_baseline_is_looked_at_in_the_first_pairs_and_then_where_nobody_can_tell() -> None:
+def test_baseline_is_verified_in_first_pairs_then_in_unpredictable_ones() -> None:
     seeds = [bytes([k]) for k in range(200)]
     assert all(
         is_baseline_verified(seed, pair) for seed in seeds for pair in range(ALWAYS_VERIFIED)
     )
     late = [sum(is_baseline_verified(seed, pair) for pair in range(200, 400)) for seed in seeds]
-    assert 2 < np.mean(late) < 4, "SURE * log(2) of them"
+    assert 2 < np.mean(late) < 4, "ALWAYS_VERIFIED * log(2) of them"
     assert np.mean([count == 0 for count in late]) < 0.15
     assert len({tuple(is_baseline_verified(s, p) for p in range(400)) for s in seeds}) == len(seeds)
 
 
-class Bench(rivals.Bench):
+class Bench(timing_child.Bench):
     """The child's own loop, with right outputs in the place of launches."""
 
-    def timed(self, rival: rivals.TimedKernel | None, number: int) -> float:
+    def time_launch(self, kernel: timing_child.TimedKernel | None, number: int) -> float:
         return 1e-3 if number % 2 == SUBMISSION else 2e-3
 
-    def _fetched(self, k: int, array: Array) -> NDArray[np.uint8]:
+    def _fetch(self, k: int, array: Array) -> NDArray[np.uint8]:
         return with_guard_bands(k, array, 0)
 
 
-def test_the_child_hands_back_what_the_parent_asks_for() -> None:
-    rival = rivals.TimedKernel(None, OWN, ())
+def test_child_returns_the_outputs_that_the_parent_requires() -> None:
+    kernel = timing_child.TimedKernel(None, OWN, ())
     numbers = {"seed": PLAN.seed.hex(), "minimum": 1.2, "full": 1.5, "budget": 9, "least": 30}
     plan = {**numbers, "most": 60, "fixed": [], "limit": 1.0}
-    bench = Bench(None, None, (rival, rival), None, Clock(), plan)  # type: ignore[arg-type]
+    bench = Bench(None, None, (kernel, kernel), None, Clock(), plan)  # type: ignore[arg-type]
     record = Record()
     bench.run(record, SimpleNamespace(synchronize=lambda: None))
     pairs = range(len(record.times))

@@ -1,4 +1,4 @@
-"""The baseline's counters are measured once, and remembered only while they hold."""
+"""The baseline's counters are measured once and cached while they are valid."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_naive_product_loads_two_floats_a_term(cache: Path) -> None:
     assert loaded(cache) == 2 * CASE.dims["n"] ** 3 * 4
 
 
-def test_what_is_remembered_is_used(cache: Path) -> None:
+def test_cached_counters_are_used(cache: Path) -> None:
     loaded(cache)
     (kept,) = cache.iterdir()
     kept.write_text(json.dumps({LOAD_BYTES: 7}))
@@ -40,7 +40,7 @@ def test_what_is_remembered_is_used(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"a": '])
-def test_a_spoiled_memory_is_measured_again(cache: Path, text: str) -> None:
+def test_corrupt_cache_is_measured_again(cache: Path, text: str) -> None:
     right = loaded(cache)
     (kept,) = cache.iterdir()
     kept.write_text(text)
@@ -53,7 +53,7 @@ def test_a_cache_that_cannot_be_written_is_no_fault(cache: Path) -> None:
     assert loaded(cache) > 0
 
 
-def test_where_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
     assert cache_folder() == Path("/x/warpgrade/baseline")
     monkeypatch.delenv("XDG_CACHE_HOME")

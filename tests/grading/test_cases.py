@@ -1,4 +1,4 @@
-"""The student's own derived numbers, judged; and which cases are graded."""
+"""The student's derived numbers, and which cases are graded."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_answer_that_was_never_written_is_not_read() -> None:
     assert finding.message == "matmul(1024, 49152) never writes tile"
 
 
-def test_an_answer_that_never_came() -> None:
+def test_derivation_without_an_answer_fails() -> None:
     stuck = Finding("timeout", "error", "the kernel did not end", line=4)
     run, used = evaluate_answer(TILE, Trace("sim", (stuck,), ended=False), a_program())
     assert used is None

@@ -1,4 +1,4 @@
-"""What the toolkit's tools say becomes results worth no points. The tools' answers are prepared."""
+"""The toolkit's tools give results worth no points. The tools' answers are prepared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from grader.cli.app import run as command
 from grader.faults import MachineFault
-from grader.gpu import devices as device
+from grader.gpu import devices
 from grader.gpu.tools import Profile
 from grader.grading import crosscheck
 from grader.grading.cases import RunOptions
@@ -55,7 +55,7 @@ def test_findings_fail_a_check_worth_no_points(asked: list[Sequence[Launch]]) ->
     assert result.summary == f"compute-sanitizer: 1 error in {len(public)} launches"
 
 
-def test_counters_stand_beside_the_simulators(
+def test_counters_are_reported_next_to_the_simulators(
     asked: list[Sequence[Launch]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crosscheck, "run_profiler", lambda *a: Profile({SECTORS: 7.0}, 3e-6))
@@ -94,7 +94,7 @@ def test_a_machine_that_fails_before_its_tools_costs_nothing_either(
     assert results["profile"].summary == "there is no NVIDIA GPU here; see nvidia-smi"
 
 
-def test_a_file_that_does_not_compile_is_not_asked_about(asked: list[Sequence[Launch]]) -> None:
+def test_file_that_does_not_compile_is_not_cross_checked(asked: list[Sequence[Launch]]) -> None:
     wrong = Submission("x.cu", b"__global__ void k( {", "")
     assert checked(wrong, sanitizer=True, profile=True) == {} and asked == []
 
@@ -106,8 +106,8 @@ def test_a_machine_without_a_gpu_says_so_before_it_grades(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(device, "DEVICES", tmp_path)
+    monkeypatch.setattr(devices, "DEVICES", tmp_path)
     assert command(["check", LAB, str(SOLUTION), option]) == 3
     said = capsys.readouterr()
-    assert said.out == "" and "needs a GPU to watch" in said.err
-    assert "leave the option out" in said.err
+    assert said.out == "" and "needs a GPU, and" in said.err
+    assert "omit the option" in said.err

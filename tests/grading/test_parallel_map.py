@@ -1,4 +1,4 @@
-"""A parallel map: results in order, no more at a time than asked for, and stopped by a fault."""
+"""The parallel map: ordered results, limited parallelism, and the end at a fault."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def kinds(graded: Grade) -> set[str]:
 
 
 @pytest.mark.parametrize("name", LABS)
-def test_a_lab_s_solution_gets_all_that_is_judged(name: str) -> None:
+def test_solution_of_each_lab_earns_all_evaluated_points(name: str) -> None:
     lab = load_lab(name)
     graded = grade(lab, solution(lab), visibility="all")
     assert kinds(graded) == set()
@@ -76,7 +76,7 @@ def test_a_lab_s_solution_gets_all_that_is_judged(name: str) -> None:
     assert read.provenance.started.endswith("Z")
 
 
-def test_a_file_that_does_not_compile_gets_nothing_and_is_told_why() -> None:
+def test_file_that_does_not_compile_earns_nothing_and_shows_errors() -> None:
     graded = grade(load_lab("vector-add"), submitted(VECTOR_ADD))
     assert graded.score.points == 0
     assert graded.exit_code == 1
@@ -89,7 +89,7 @@ def test_a_file_that_does_not_compile_gets_nothing_and_is_told_why() -> None:
     held(graded)
 
 
-def test_a_kernel_of_another_name_is_told_the_right_one() -> None:
+def test_wrong_kernel_name_is_reported_with_the_right_one() -> None:
     text = VECTOR_ADD.replace("vector_add", "vector_sum").replace("b[i]\n", "b[i];\n")
     graded = grade(load_lab("vector-add"), submitted(text))
     assert graded.score.points == 0
@@ -108,7 +108,7 @@ TWINS = [
 
 
 @pytest.mark.parametrize(("lab", "name", "kind", "check"), TWINS, ids=[t[1] for t in TWINS])
-def test_a_wrong_twin_fails_its_check(lab: str, name: str, kind: str, check: str) -> None:
+def test_incorrect_variant_fails_its_check(lab: str, name: str, kind: str, check: str) -> None:
     graded = wrong(lab, name)
     assert kind in kinds(graded)
     assert statuses(graded)[check] == "fail"
@@ -117,12 +117,12 @@ def test_a_wrong_twin_fails_its_check(lab: str, name: str, kind: str, check: str
     held(graded)
 
 
-def test_a_wrong_choice_of_tile_is_told_with_its_call() -> None:
+def test_wrong_tile_is_reported_with_its_call() -> None:
     text = render(grade_report(wrong("dynamic-tile", "wrong-output-fixed-choice")))
     assert "choose_tile(512, 49152) answered tile = " in " ".join(text.split())
 
 
-def test_a_hidden_case_s_name_is_told_to_no_student() -> None:
+def test_hidden_case_names_are_not_shown_to_students() -> None:
     lab = load_lab("boundary-matmul")
     hidden = [case for case in lab.cases if case.visibility == "hidden"]
     graded = wrong(lab.name, "wrong-output-last-phase-dropped", visibility="all")
@@ -153,7 +153,7 @@ def test_what_it_prints_in_a_hidden_case_is_not_shown() -> None:
     assert grade(lab, submitted(text), visibility="all").printed == ("", "")
 
 
-def test_progress_is_told_step_by_step() -> None:
+def test_progress_reports_each_step() -> None:
     lab, seen = load_lab("vector-add"), []
     grade(lab, solution(lab), progress=lambda *step: seen.append(step))
     assert seen == [("compile", 1, 3), ("run", 2, 3), ("check", 3, 3)]
@@ -179,7 +179,7 @@ def broken(*_: object, **__: object) -> Any:
 
 
 @pytest.mark.parametrize("step", ["compile_source", "run_cases"])
-def test_a_machine_s_fault_costs_no_points(
+def test_system_error_costs_no_points(
     step: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     lab = load_lab("vector-add")

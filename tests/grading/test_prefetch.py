@@ -1,4 +1,4 @@
-"""What is made ahead of the checks is what they ask for afterwards."""
+"""Prefetching prepares exactly what the checks use afterwards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def no_run(*words: Any, **options: Any) -> Sequence[Any]:
     raise AssertionError("the baseline was simulated again")
 
 
-def test_a_baseline_measured_ahead_is_not_measured_again(
+def test_prefetched_baseline_is_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -56,7 +56,7 @@ def test_a_baseline_measured_ahead_is_not_measured_again(
     assert baseline_trace(lab, case, OPTIONS, cache_folder()).counters
 
 
-def test_a_broken_baseline_is_told_where_it_is_needed(
+def test_broken_baseline_is_reported_where_it_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""The grade object: exactly the keys and types of the contract, for every status."""
+"""The grade object: exactly the keys and types of the JSON contract, for every status."""
 
 from __future__ import annotations
 

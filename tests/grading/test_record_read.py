@@ -1,4 +1,4 @@
-"""A grade comes back from its object as it was, and what is no grade is refused."""
+"""A grade read back from its JSON object is equal; other objects are rejected."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
 
 
 @pytest.mark.parametrize(("said", "spoil"), WRONG)
-def test_what_is_no_grade_is_refused(said: str, spoil: Callable[[dict[str, Any]], object]) -> None:
+def test_other_objects_are_rejected(said: str, spoil: Callable[[dict[str, Any]], object]) -> None:
     with pytest.raises(LabFault) as told:
         grade_from_json(spoil(a_grade(a_result("sync", "pass")).to_json()))
     assert said in str(told.value)

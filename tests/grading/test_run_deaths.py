@@ -1,4 +1,4 @@
-"""A simulator's process that dies: what the kernel did to it is the kernel's, the rest is ours."""
+"""A simulator process that dies: the kernel's error or a system error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def trace(source: str = STATIC.format(count=8)) -> Trace:
     return run_all(program, [Launch("k", (1, 1, 1), (1, 1, 1), (x,))], threads=1)[0]
 
 
-def test_more_memory_than_is_granted_is_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exceeding_the_memory_limit_is_the_kernels_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A real death: its process gets too little for what it is given."""
     monkeypatch.setattr("grader.grading.run.simulator_memory", lambda launches, ptx="": 400 << 20)
     ended = trace(STATIC.format(count=6 << 20))
@@ -61,7 +61,7 @@ def test_the_bytes_of_variables(declared: str, size: int) -> None:
 @pytest.mark.parametrize(
     ("reason", "own"), [("memory", False), ("crash", True), ("protocol", True), ("output", True)]
 )
-def test_the_rest_is_the_machines(
+def test_other_deaths_are_system_errors(
     reason: FailureReason, own: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def died(*_: object, **__: object) -> None:

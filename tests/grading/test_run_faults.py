@@ -1,5 +1,7 @@
-"""`grader run`: whose mistake it is. LAUNCH.yaml's is told with its line and ends with 2; what the
-kernel's own registers, bounds or arrays do not allow is the kernel's, and ends with 1.
+"""`grader run`: errors of the launch file and errors of the kernel.
+
+An error in LAUNCH.yaml is reported with its line and exit code 2. A launch that the kernel's
+registers, bounds or arrays do not allow is an error of the kernel, with exit code 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Points: what counts, what leaves the total, and whose fault an incomplete grade is."""
+"""Points: what counts, what is left out, and when a grade is incomplete."""
 
 from __future__ import annotations
 

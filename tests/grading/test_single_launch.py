@@ -1,4 +1,4 @@
-"""`grader run` on a GPU machine: what the simulator says stands beside what the GPU did."""
+"""`grader run` on a GPU machine: the simulator's findings are added to the GPU's result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader.faults import LabFault, MachineFault
-from grader.grading import single_launch as onelaunch
+from grader.grading import single_launch
 from grader.grading.cases import RunOptions
 from grader.grading.single_launch import run_launch, with_simulation
 from grader.launch import Finding, Trace
@@ -43,7 +43,7 @@ def sim(*findings: Finding, ended: bool = True) -> Trace:
         (gpu(LATE, ended=False), sim(LATE, ended=False), [LATE]),
     ],
 )
-def test_each_finding_is_told_once_by_who_knows_more(
+def test_each_finding_is_reported_once_by_the_more_precise_backend(
     one: Trace, other: Trace, due: list[Finding]
 ) -> None:
     made = with_simulation(one, lambda: (other,))
@@ -64,7 +64,7 @@ def test_a_launch_that_cannot_be_simulated_is_still_run(fault: Exception) -> Non
     assert str(fault) in made.findings[1].message and made.findings[1].hint
 
 
-def test_a_simulation_that_is_too_slow_accuses_nobody() -> None:
+def test_slow_simulation_reports_no_error() -> None:
     made = with_simulation(gpu(), lambda: (sim(LATE, ended=False),))
     assert made.verdict == "clean" and not made.errors
     assert "--limit" in made.findings[0].message
@@ -81,16 +81,16 @@ LAUNCH = "grid: [1]\nblock: [64]\nargs:\n  - {out: {dtype: float32, shape: [64]}
 
 
 @pytest.mark.parametrize(("watched", "kinds"), [(True, ["race"]), (False, [])])
-def test_only_who_asks_for_no_backend_gets_both(
+def test_both_backends_run_only_with_auto(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: bool, kinds: list[str]
 ) -> None:
-    real = onelaunch.run_all
+    real = single_launch.run_all
 
     def run_all(program: Any, launches: Sequence[Any], *, on: str = "sim", **more: Any) -> Any:
         return (gpu(),) if on == "gpu" else real(program, launches, **more)
 
-    monkeypatch.setattr(onelaunch, "run_all", run_all)
-    monkeypatch.setattr(onelaunch, "build_for", lambda on, program: program)
+    monkeypatch.setattr(single_launch, "run_all", run_all)
+    monkeypatch.setattr(single_launch, "build_for", lambda on, program: program)
     (tmp_path / "k.cu").write_text(KERNEL)
     (tmp_path / "launch.yaml").write_text(LAUNCH)
     asked = read_launch(tmp_path / "launch.yaml")

@@ -1,4 +1,4 @@
-"""The interval of a speedup, the rule that stops timing, and what both do to grades."""
+"""The interval of a speedup, the stopping rule, and their effect on grades."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_two_per_cent_beside_a_threshold_the_verdict_is_always_the_same(
 
 
 @pytest.mark.parametrize("truth", [MINIMUM * 0.98, MINIMUM, FULL * 0.98, FULL])
-def test_noise_brings_a_person_and_no_verdict(truth: float) -> None:
+def test_noise_asks_for_review_and_does_not_fail(truth: float) -> None:
     seen = regrades(truth, normal(0.2), 100)
     wrong = [one for one in seen if not one.review and one.failed != (truth < MINIMUM)]
     assert len(wrong) <= 5
@@ -176,7 +176,7 @@ def test_noise_is_measured_robustly() -> None:
 
 
 @given(st.lists(st.floats(0.5, 2), min_size=MIN_RATIOS, max_size=90))
-def test_what_is_settled_is_never_in_doubt(ratios: list[float]) -> None:
+def test_settled_measurement_is_never_doubtful(ratios: list[float]) -> None:
     assert not (is_settled(ratios, 1.2, 1.4) and estimate(ratios).is_doubtful(1.2, 1.4))
 
 
@@ -196,7 +196,7 @@ DOUBTS = [
 
 
 @pytest.mark.parametrize(("ratios", "due", "why"), DOUBTS)
-def test_a_person_is_asked_where_points_depend_on_it(
+def test_review_is_asked_for_where_points_depend_on_it(
     ratios: list[float], due: bool, why: str
 ) -> None:
     assert estimate(ratios).is_doubtful(1.25, 1.4) is due, why

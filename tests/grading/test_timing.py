@@ -1,4 +1,4 @@
-"""From a lab's speed check to measurements: the plan, the second attempt, whose fault it is."""
+"""From a lab's speed check to measurements: the plan, the repetition, and faults."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ ATTEMPTS = [
 
 
 @pytest.mark.parametrize(("given", "status", "attempts"), ATTEMPTS)
-def test_a_doubt_is_measured_once_more(
+def test_doubtful_measurement_is_repeated_once(
     answers: Callable[..., Answers], given: tuple[Timing, ...], status: str, attempts: int
 ) -> None:
     gpu = answers(*given)
@@ -130,7 +130,9 @@ def test_a_lab_without_speed_is_not_timed(answers: Callable[..., Answers]) -> No
     assert not gpu.asked
 
 
-def test_a_machine_s_fault_is_told_and_costs_nothing(answers: Callable[..., Answers]) -> None:
+def test_system_error_while_timing_is_reported_and_costs_nothing(
+    answers: Callable[..., Answers],
+) -> None:
     answers(MachineFault("the GPU fell off the bus", fix="restart the machine"))
     _, speed = judged(small(), shown(small()))
     assert speed.status == "error"

@@ -1,4 +1,4 @@
-"""A timed output is verified at its full size: right ones pass, each wrong twin is told."""
+"""Timed outputs are verified at full size: right ones pass, incorrect variants fail."""
 
 from __future__ import annotations
 

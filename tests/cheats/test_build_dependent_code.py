@@ -1,4 +1,4 @@
-"""Kernels that would show one face to the judge and another to the GPU, each with its verdict."""
+"""Build-dependent code: kernels that differ between the simulator and the GPU, with verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fresh inputs as NumPy makes them: what the GPU's kernel is to do, element by element."""
+"""New inputs as NumPy makes them, which the GPU's kernel must match element by element."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_rows_move_whole_each_to_its_own_parity(shape: tuple[int, ...]) -> None:
     assert sorted(source) == list(range(len(made)))
 
 
-def test_a_line_is_drawn_anew_not_only_permuted() -> None:
+def test_one_axis_array_is_resampled_not_permuted() -> None:
     data = np.random.default_rng(0).integers(0, 256, 1 << 16).astype(np.uint8)
     made = new_input(data, draw_moves(data.shape, b"s", 1, "data"))
     counts = [np.bincount(a, minlength=256) for a in (data, made)]
