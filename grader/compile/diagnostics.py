@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from grader.compile.lexical import code, line_of
+from grader.compile.preprocessor import code, directives, line_of
 from grader.faults import StudentFault, did_you_mean
 from grader.launch import Finding, Severity
 
@@ -39,8 +39,6 @@ _CARET = re.compile(r"^(\s*)\^\s*$")
 _AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
 _PATH = re.compile(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
-
-_INCLUDE = re.compile(r"\s*#\s*include\b")
 
 _UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
 
@@ -218,7 +216,7 @@ def _only_include(message: str, text: str) -> int:
     """
     if not _MISSING_HEADER.search(message):
         return 0
-    lines = [n for n, row in enumerate(text.split("\n"), 1) if _INCLUDE.match(row)]
+    lines = [directive.line for directive in directives(text) if directive.name == "include"]
     return lines[0] if len(lines) == 1 else 0
 
 

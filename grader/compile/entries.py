@@ -1,4 +1,8 @@
-"""Kernels from the compiler's results: PTX entries, demangled names, the assembler's report."""
+"""Kernels and variables from the compiler's results: PTX, demangled names, the assembler's report.
+
+None of these is source text: PTX and the demangler's names have a fixed form, one item a line or a
+list with commas, which regular expressions read.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from grader.compile.declarations import Declaration
-from grader.compile.lexical import split
+from grader.compile.functions import Declaration
 from grader.compile.program import Kernel, Parameter
 from grader.launch import Resources
-
-# Where a kernel uses local memory, by its optimised PTX.
-
-_FILE = re.compile(r"^\s*\.file\s+(\d+)\s+\"([^\"]*)\"", re.M)
-_LOCATION = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
-_ACCESS = re.compile(r"\s*(?:@!?%\w+\s+)?(?:ld|st)\.(?:volatile\.)?local\b")
-
-
-def local_line(ptx: str, symbol: str, file: str) -> int:
-    """The line of `file` with most loads and stores of local memory in the kernel of that symbol,
-    the first of equals; 0 when it has none, as when the assembler alone put registers there.
-    """
-    body = re.search(rf"\.entry\s+{re.escape(symbol)}\b.*?\n\}}", ptx, re.S)
-    own = {number for number, name in _FILE.findall(ptx) if name.rpartition("/")[2] == file}
-    place, seen = ("", 0), Counter[int]()
-    for text in body[0].splitlines() if body else ():
-        if found := _LOCATION.match(text):
-            place = (found[1], int(found[2]))
-        elif _ACCESS.match(text) and place[0] in own and place[1]:
-            seen[place[1]] += 1
-    return max(seen, key=lambda line: seen[line], default=0)
-
 
 _ENTRY = re.compile(
     r"^(?:\.visible |\.weak |\.extern )*\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.M
@@ -44,6 +25,10 @@ _FUNCTION = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)'")
 _STACK = re.compile(r"(\d+) bytes stack frame")
 _USED = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
+_BITS = re.compile(r"\d+")
+_FILE = re.compile(r"^\s*\.file\s+(\d+)\s+\"([^\"]*)\"", re.M)
+_LOCATION = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
+_ACCESS = re.compile(r"\s*(?:@!?%\w+\s+)?(?:ld|st)\.(?:volatile\.)?local\b")
 
 
 def kernels(
@@ -58,7 +43,7 @@ def kernels(
     found = []
     for entry in _ENTRY.finditer(ptx):
         symbol = entry[1]
-        sizes = tuple(_bytes(p) for p in split(entry[2] or ""))
+        sizes = tuple(_bytes(p) for p in _split(entry[2] or ""))
         name, types = _spelled(names.get(symbol, symbol))
         told = _declared(declared, name, len(sizes))
         parameters = tuple(
@@ -83,6 +68,34 @@ def resources(log: str) -> dict[str, Resources]:
     return found
 
 
+def variable_bytes(ptx: str, name: str) -> int | None:
+    """The bytes of a variable at module scope, None when there is none of that name."""
+    found = re.search(
+        rf"^(?:\.\w+ )*\.(?:const|global)(?: \.align \d+)? \.(\w+) {re.escape(name)}"
+        r"(?:\[(\d+)\])?(?: =|;)",
+        ptx,
+        re.MULTILINE,
+    )
+    if found is None:
+        return None
+    bits = _BITS.search(found[1])
+    return int(bits[0]) // 8 * int(found[2] or 1) if bits else None
+
+
+def local_line(ptx: str, symbol: str, file: str) -> int:
+    """The line of `file` with most loads and stores of local memory in the kernel of that symbol,
+    the first of equals; 0 when it has none, as when the assembler alone put registers there."""
+    body = re.search(rf"\.entry\s+{re.escape(symbol)}\b.*?\n\}}", ptx, re.S)
+    own = {number for number, name in _FILE.findall(ptx) if name.rpartition("/")[2] == file}
+    place, seen = ("", 0), Counter[int]()
+    for text in body[0].splitlines() if body else ():
+        if found := _LOCATION.match(text):
+            place = (found[1], int(found[2]))
+        elif _ACCESS.match(text) and place[0] in own and place[1]:
+            seen[place[1]] += 1
+    return max(seen, key=lambda line: seen[line], default=0)
+
+
 def _bytes(declaration: str) -> int:
     """A PTX parameter's size: ".param .align 4 .b8 k_param_3[8]" has 8."""
     found = _PARAM.search(declaration.strip())
@@ -101,7 +114,7 @@ def _spelled(demangled: str) -> tuple[str, tuple[str, ...] | None]:
             break
     name = demangled[:opening].replace("(anonymous namespace)::", "")
     name = name.removeprefix("void ").partition("<")[0].rsplit(" ", 1)[-1]
-    types = split(demangled[opening + 1 : -1])
+    types = _split(demangled[opening + 1 : -1])
     return name, () if types == ["void"] else tuple(_west(t) for t in types)
 
 
@@ -126,3 +139,15 @@ def _type(types: tuple[str, ...] | None, told: Declaration | None, index: int) -
 
 def _name(told: Declaration | None, index: int) -> str:
     return told.parameters[index][1] if told and index < len(told.parameters) else ""
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no bracket; none for an empty text."""
+    parts, depth, start = [], 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter in "([{<") - (letter in ")]}>")
+        if letter == "," and depth == 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    last = text[start:].strip()
+    return [*parts, last] if parts or last else []

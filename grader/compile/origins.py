@@ -1,45 +1,50 @@
-"""Where the values and conditions of a source line come from, as far as its words tell.
+"""Where the values and conditions of a source line come from, as far as its syntax tree shows.
 
-What a run shows is the line where harm is done: the access out of bounds, the store of a wrong
-number. The mistake is often on the line that worked out the index, or in the guard around it. This
-reads the student's text for those: it is no parser and may name a line too many; the text is
-hostile, so everything here takes time in proportion to its length.
+What a run shows is the line of the symptom: the access out of bounds, the store of a wrong number.
+The mistake is often on the line that computed the index, or in the guard around it. Names are not
+resolved, so a line too many may be named. The text is hostile, so everything here takes time in
+proportion to its length.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from grader.compile.lexical import code, directives
+from grader.compile.functions import functions
+from grader.compile.preprocessor import code, directives
+from grader.compile.syntax import Node, Tree, parse
 from grader.launch import Origin
 
 MOST = 3
-"""So many origins are told at most: a student reads three lines, and skips ten."""
+"""Origins that are reported at most: a student reads three lines, and skips ten."""
 
 WORDS = 16
-"""So many words of a macro's text are looked at."""
+"""Words of a macro's text that are read."""
 
 DEEPEST = 8
-"""So many conditions before an `else` are kept: a chain of them must not cost its square."""
+"""Conditions around a `return` that are read: a chain of them must not cost its square."""
 
-_TOKEN = re.compile(r"\n|[A-Za-z_]\w*|\d[\w.]*|[=!<>]=|<<=|>>=|[-+*/%&|^]=|->|\S")
+NESTED = 32
+"""Nodes around a `return`, or inside a declarator, that are read."""
+
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"(\w+)\s+\(?(\d{1,9})\)?\s*$")
-_CONDITIONS = ("if", "for", "while", "switch")
-_SETS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
+_CONDITIONS: Mapping[str, str] = {
+    "if_statement": "if", "for_statement": "for", "for_range_loop": "for",
+    "while_statement": "while", "switch_statement": "switch",
+}  # fmt: skip
+_NO_ARRAYS = ("parameter_declaration", "optional_parameter_declaration", "array_declarator")
 _CONSTANTS = ("true", "false", "0", "1")
-_MEMBER = (".", "->")
-
-
-@dataclass(frozen=True)
-class Token:
-    """One word or sign, and its line from 1."""
-
-    text: str
-    line: int
+_NAMES = ("identifier", "type_identifier", "namespace_identifier", "statement_identifier")
+_SET = (
+    "assignment_expression", "init_declarator", "optional_parameter_declaration",
+    "alias_declaration", "array_declarator",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,10 +61,11 @@ class Span:
 class Flow:
     """What a source says about its names: the lines that set each, the words on each line, the
     spans under a condition, the functions, and each macro's line and the words of its text.
-    """
+
+    Lines and words are kept once each, in order."""
 
     set_at: Mapping[str, Sequence[int]]
-    named_at: Mapping[int, Sequence[str]]
+    named_at: Mapping[int, Collection[str]]
     conditions: Sequence[Span]
     functions: Sequence[Span]
     macros: Mapping[str, tuple[int, Sequence[str]]]
@@ -84,12 +90,13 @@ class Flow:
         names.
         """
         every = (o for line in places for o in self.reaching(line, unwritten))
-        found = {origin for origin in (*every, *first) if origin.line not in places}
+        before = frozenset(first)
+        found = {origin for origin in (*every, *before) if origin.line not in places}
 
         def rank(origin: Origin) -> tuple[int, int, int, str]:
-            condition = origin.name in _CONDITIONS and not guarded
+            condition = origin.name in _CONDITIONS.values() and not guarded
             least = 2 if origin.name in self.macros else condition
-            least = -1 if origin in first else least
+            least = -1 if origin in before else least
             return least, min(abs(origin.line - at) for at in places), origin.line, origin.name
 
         ranked = sorted(found, key=rank)
@@ -103,12 +110,10 @@ class Flow:
         inside = next((f for f in self.functions if f.first <= line <= f.last), None)
         if inside is None:
             return set()
-        found = self._direct(line, inside)
-        for origin in tuple(found):
-            found |= self._sizes(self.named_at.get(origin.line, ()))
-            if origin.name == unwritten:
-                found |= self._direct(origin.line, inside)
-        return found
+        found = self._direct((line,), inside)
+        lines = {origin.line for origin in found}
+        written = sorted({origin.line for origin in found if origin.name == unwritten})
+        return found | self._sizes(self._named(lines)) | self._direct(written, inside)
 
     def declared(self, name: str, places: Collection[int]) -> tuple[Origin, ...]:
         """Where an array is declared, or where those pointers into it are set that lines use."""
@@ -133,167 +138,108 @@ class Flow:
         held = (name for name, number in self.numbers.items() if number in near)
         return tuple(Origin(name, self.macros[name][0]) for name in held)
 
-    def _direct(self, line: int, inside: Span) -> set[Origin]:
-        names = self.named_at.get(line, ())
+    def _named(self, lines: Iterable[int]) -> Collection[str]:
+        """The words on some lines, each once."""
+        return dict.fromkeys(name for line in lines for name in self.named_at.get(line, ()))
+
+    def _direct(self, lines: Sequence[int], inside: Span) -> set[Origin]:
+        """What sets the names on some lines, in order, and the conditions around any of them."""
+        names = self._named(lines)
         sets = {Origin(n, at) for n in names for at in self.set_at.get(n, ())}
         found = {o for o in sets if inside.first <= o.line <= inside.last}
-        around = {Origin(c.name, c.line) for c in self.conditions if c.first <= line <= c.last}
+
+        def holds_one(span: Span) -> bool:
+            at = bisect_left(lines, span.first)
+            return at < len(lines) and lines[at] <= span.last
+
+        around = {Origin(c.name, c.line) for c in self.conditions if holds_one(c)}
         return found | around | self._sizes(names)
 
-    def _sizes(self, names: Sequence[str]) -> set[Origin]:
+    def _sizes(self, names: Iterable[str]) -> set[Origin]:
         """The macros among the words, and those in their texts."""
         found = {Origin(n, self.macros[n][0]) for n in names if n in self.macros}
-        inner = [n for o in found for n in self.macros[o.name][1] if n in self.macros]
+        inner = {n for o in found for n in self.macros[o.name][1] if n in self.macros}
         return found | {Origin(n, self.macros[n][0]) for n in inner}
 
 
 def read_flow(source: str) -> Flow:
     """Read a source once, for the origins of any of its lines."""
-    tokens = tuple(_tokens(code(source)))
+    tree = parse(code(source))
     named: dict[int, dict[str, None]] = defaultdict(dict)
-    for before, token in zip((Token("", 0), *tokens), tokens, strict=False):
-        if _WORD.match(token.text) and before.text not in _MEMBER:
-            named[token.line][token.text] = None
-    walk = _Walk()
-    for token in tokens:
-        walk.step(token)
+    for node in tree.walk(*_NAMES):
+        named[node.line][node.text] = None
+    spans = tuple(
+        Span("", f.first_line, f.first_line, f.last_line)
+        for f in functions(tree)
+        if f.outer and f.defined
+    )
     defined = (d for d in directives(source) if d.name == "define")
     texts = [(d, _WORD.findall(d.text)[:WORDS]) for d in defined]
     macros = {words[0]: (d.line, words[1:]) for d, words in texts if words}
     numbers = {found[1]: int(found[2]) for d, _ in texts if (found := _NUMBER.match(d.text))}
     return Flow(
-        _settings(tokens), {line: tuple(words) for line, words in named.items()},
-        tuple(walk.conditions), tuple(walk.functions), macros, numbers, tuple(_settled(tokens)),
+        _settings(tree), named, (*_conditions(tree), *_exits(tree, spans)), spans, macros, numbers,
+        tuple(_settled(tree)),
     )  # fmt: skip
 
 
-def _tokens(bare: str) -> Iterator[Token]:
-    line = 1
-    for found in _TOKEN.finditer(bare):
-        if found[0] == "\n":
-            line += 1
-        else:
-            yield Token(found[0], line)
-
-
-def _settings(tokens: Sequence[Token]) -> Mapping[str, Sequence[int]]:
+def _settings(tree: Tree) -> Mapping[str, Sequence[int]]:
     """The lines on which each name is given a value, or declared as an array."""
-    partner = _partners(tokens)
-    lines: dict[str, list[int]] = defaultdict(list)
-    for at, token in enumerate(tokens):
-        before = tokens[at - 1].text if at else ""
-        if not _WORD.match(token.text) or before in _MEMBER:
-            continue
-        after = partner[at + 1] if at + 1 < len(tokens) else at + 1
-        sign = tokens[after].text if after < len(tokens) else ""
-        declared = sign == ";" and after > at + 1 and bool(_WORD.match(before))
-        if sign in _SETS or (declared and before != "return"):
-            lines[token.text].append(token.line)
-    return lines
+    lines: dict[str, dict[int, None]] = defaultdict(dict)
+    for node in tree.walk(*_SET):
+        name = _set_name(node)
+        if name is not None:
+            lines[name.text][name.line] = None
+    return {name: tuple(at) for name, at in lines.items()}
 
 
-def _settled(tokens: Sequence[Token]) -> Iterator[Origin]:
-    """The conditions `if (false)` and `false ? ...`."""
-    for one, two, three, four in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
-        if (one.text, two.text, four.text) == ("if", "(", ")") and three.text in _CONSTANTS:
-            yield Origin("if", one.line)
-        elif one.text in _CONSTANTS and two.text == "?":
-            yield Origin("?", one.line)
+def _set_name(node: Node) -> Node | None:
+    """The name that is set, behind stars and casts and before indices; none for a member, which is
+    no variable, and for an array that is a parameter."""
+    if node.kind == "array_declarator" and node.parent and node.parent.kind in _NO_ARRAYS:
+        return None
+    inner = node.part("left") or node.part("declarator") or node.part("name")
+    for _ in range(NESTED):
+        if inner is None or inner.kind.endswith("identifier") or inner.kind == "field_expression":
+            break
+        inner = inner.part("declarator") or inner.part("argument") or inner.part("value")
+    return inner if inner is not None and inner.kind in _NAMES else None
 
 
-def _partners(tokens: Sequence[Token]) -> Sequence[int]:
-    """For each token where the text goes on when indices in brackets that begin there are passed
-    over: the token itself when none does.
-    """
-    goes_on = list(range(len(tokens) + 1))
-    open_at: list[int] = []
-    pairs: list[tuple[int, int]] = []
-    for at, token in enumerate(tokens):
-        if token.text == "[":
-            open_at.append(at)
-        elif token.text == "]" and open_at:
-            pairs.append((open_at.pop(), at))
-    for opening, end in sorted(pairs, reverse=True):
-        goes_on[opening] = goes_on[end + 1]
-    return goes_on
+def _conditions(tree: Tree) -> Iterator[Span]:
+    """The statements that decide about their lines, `else` included."""
+    for node in tree.walk(*_CONDITIONS):
+        yield Span(_CONDITIONS[node.kind], node.line, node.line, node.last_line)
 
 
-@dataclass
-class _Block:
-    """A brace that is open: what decided about it, and the line that it opened on."""
+def _exits(tree: Tree, functions: Sequence[Span]) -> Iterator[Span]:
+    """The conditions of a `return`, which decide about the rest of the function as well."""
+    starts = [function.first for function in functions]
+    found = {c for node in tree.walk("return_statement") for c in _around(node)}
+    for index in sorted(found):
+        condition = Node(tree, index)
+        at = bisect_left(starts, condition.line + 1) - 1
+        if at >= 0 and condition.line <= functions[at].last:
+            name, line = _CONDITIONS[condition.kind], condition.line
+            yield Span(name, line, line, functions[at].last)
 
-    headers: list[Token]
-    first: int
-    returns: bool = False
 
-
-@dataclass
-class _Walk:
-    """One pass over the tokens: which conditions decide about which lines."""
-
-    conditions: list[Span] = field(default_factory=list)
-    functions: list[Span] = field(default_factory=list)
-    blocks: list[_Block] = field(default_factory=list)
-    pending: list[Token] = field(default_factory=list)
-    header: Token | None = None
-    closed: list[Token] = field(default_factory=list)
-    depth: int = 0
-    began: int = 0
-    returned: bool = False
-    exits: list[Token] = field(default_factory=list)
-
-    def step(self, token: Token) -> None:
-        """Take one more token into account."""
-        self.began = self.began or token.line
-        match token.text:
-            case "(":
-                self.depth += 1
-            case ")":
-                self._closes()
-            case "{" if not self.depth:
-                self.blocks.append(_Block(self.pending, token.line))
-                self.pending, self.returned = [], False
-            case "}" if not self.depth:
-                self._ends(token)
-            case ";" if not self.depth:
-                self._simple(token)
-            case "else":
-                self.pending = self.closed[-DEEPEST:]
-            case "return":
-                self.returned = True
-                if self.blocks:
-                    self.blocks[-1].returns = True
-            case word if word in _CONDITIONS and not self.depth:
-                self.header = token
-
-    def _closes(self) -> None:
-        self.depth = max(self.depth - 1, 0)
-        if not self.depth and self.header is not None:
-            self.pending.append(self.header)
-            self.header = None
-
-    def _simple(self, end: Token) -> None:
-        """A statement without braces ends."""
-        self._decided(self.pending, self.pending[0].line if self.pending else 0, end.line)
-        if self.returned:
-            self.exits += self.pending
-        self.closed, self.pending, self.returned = self.pending, [], False
-        if not self.blocks:
-            self.began = 0
-
-    def _ends(self, end: Token) -> None:
-        """A block ends, with a function when it is the outermost."""
-        if not self.blocks:
+def _around(node: Node) -> Iterator[int]:
+    """The innermost conditions around a node: those of its block, at most DEEPEST."""
+    blocks = conditions = 0
+    for above in islice(node.ancestors, NESTED):
+        blocks += above.kind == "compound_statement"
+        if blocks > 1 or conditions == DEEPEST:
             return
-        block = self.blocks.pop()
-        self._decided(block.headers, block.first, end.line)
-        if block.returns:
-            self.exits += block.headers
-        self.closed, self.pending = block.headers, []
-        if not self.blocks:
-            self.functions.append(Span("", self.began, self.began, end.line))
-            self.conditions += [Span(e.text, e.line, e.line, end.line) for e in self.exits]
-            self.exits, self.began, self.closed = [], 0, []
+        if above.kind in _CONDITIONS:
+            conditions += 1
+            yield above.index
 
-    def _decided(self, headers: Sequence[Token], first: int, last: int) -> None:
-        self.conditions += [Span(h.text, h.line, first, last) for h in headers]
+
+def _settled(tree: Tree) -> Iterator[Origin]:
+    """The conditions `if (false)` and `false ? ...`."""
+    for node in tree.walk("if_statement", "conditional_expression"):
+        condition = node.part("condition")
+        value = condition and (condition.part("value") or condition)
+        if value is not None and value.is_leaf and value.text in _CONSTANTS:
+            yield Origin("if" if node.kind == "if_statement" else "?", node.line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from grader.compile.lexical import line_of
+from grader.compile.preprocessor import line_of
 from grader.launch import Finding, Resources
 
 

@@ -1,7 +1,15 @@
-"""What is refused before a compiler sees it: files that are no source, and reaching for others.
+"""What is refused before a compiler sees it: files that are not source text, includes of other
+files, and build-dependent code.
 
-The includes are refused here for a clear message and as a second wall; the first one is the box,
-which does not hold what they reach for.
+The includes are refused here for a clear message and as a second barrier; the first one is the
+sandbox, which does not hold those files.
+
+Code is build-dependent when it differs between the compiler whose result is graded and the one
+whose result is timed. The predefined macros that distinguish compilers, debug builds and devices
+have no use in a kernel that does the same everywhere. `__CUDACC__`, and a test for a device that
+every supported one passes (`__CUDA_ARCH__ >= 600`), are the same on all and stay. The words are
+looked for in the preprocessor's text, not in a syntax tree: hostile text must not hide them by what
+the grammar skips, and most of them stand in directives.
 """
 
 from __future__ import annotations
@@ -11,75 +19,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.compile.diagnostics import fault, located
-from grader.compile.lexical import Directive, closing, code, directives, line_at
+from grader.compile.functions import Function, functions
+from grader.compile.preprocessor import Directive, code, directives
+from grader.compile.syntax import Tree, parse
 from grader.faults import StudentFault
 from grader.launch import Finding
 
-# Code with two faces: one for the compiler that judges, another for the one that is timed.
-#
-# The predefined macros that tell compilers, debug builds and devices apart have no use in a
-# kernel that is to do the same everywhere. `__CUDACC__` and a test for a device that every
-# supported one passes (`__CUDA_ARCH__ >= 600`) are the same on all, and stay.
-
-OLDEST = 750
-"""__CUDA_ARCH__ of the oldest device that is supported; newer ones have larger numbers."""
-
-_TELLING = re.compile(
-    r"\b(__CUDACC_(?:RTC|DEBUG|VER_\w+|EWP|RDC|RELAXED\w*|EXTENDED\w*)__|__NVCC__"
-    r"|__NVRTC\w*|__NVCOMPILER\w*|__CUDA_ARCH_(?:LIST|FEAT_\w+|SPECIFIC|FAMILY_SPECIFIC)\w*"
-    r"|__OPTIMIZE__|__clang__|__GNUC__|_MSC_VER|__DATE__|__TIME__|__TIMESTAMP__)\b"
-)
-_PASTED = re.compile(
-    r"(?:__CUDA|__NV)\w{0,64}\s{0,64}\#\#|\#\#\s{0,64}(?:CUDACC|NVCC|RTC__|DEBUG__|ARCH__)"
-)
-_DEVICE = re.compile(r"\b__CUDA_ARCH__\b(?:\s*(>=|<=|==|!=|>|<)\s*(\d+))?")
-_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*)?__CUDA_ARCH__\b")
-_HINT = "write one kernel for every compiler, build and device: delete the condition"
-
-
-def two_faced(text: str) -> tuple[int, str, str] | None:
-    """(line, message, hint) of the first thing that tells compilers or devices apart."""
-    for line, words in sorted(_pieces(text)):
-        if found := _TELLING.search(words):
-            return line, f"`{found[1]}` shows one kernel to the judge and another to the GPU", _HINT
-        if _PASTED.search(words):
-            return line, "## puts together the name of a compiler's own macro", _HINT
-        if any(not _same_on_all(m) for m in _DEVICE.finditer(_DEFINED.sub("", words))):
-            return line, "`__CUDA_ARCH__` makes the kernel another one on another device", _HINT
-    return None
-
-
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The directives and the lines of code, literals and comments apart, with their lines."""
-    for d in directives(text):
-        bare = d.text if d.name not in ("ifdef", "ifndef") else f"defined({d.text})"
-        yield d.line, bare
-    for number, line in enumerate(code(text).split("\n"), 1):
-        if "__" in line or "_MSC_VER" in line:
-            yield number, line
-
-
-def _same_on_all(found: re.Match[str]) -> bool:
-    """Whether a comparison has one answer for every supported device."""
-    if not found[1]:
-        return False
-    bound = int(found[2])
-    return bound <= OLDEST if found[1] in (">=", "<") else bound < OLDEST
-
-
 # Finds the host half of a program: main, kernel launches, calls of the CUDA runtime.
 #
-# Students often hand in the whole program that they tried their kernel with. The compiler answers
+# Students often submit the whole program that they tried their kernel with. The compiler answers
 # that with a page of errors; this answers with the lines to delete.
 
-_NAME = re.compile(r"([A-Za-z_]\w*)\s*\(")
-_HOSTCODE_DEVICE = re.compile(r"__global__|__device__")
-_SCOPE = re.compile(r'^\s*(?:inline\s+)?(?:namespace\b|extern\s*"[^"]*"\s*$)')
-_DATA = re.compile(r"^\s*(?:typedef\s+)?(?:struct|class|enum|union)\b")
-_MARK = re.compile(r"[({};]")
-_LAUNCH = "<<<"
-_RUNTIME = re.compile(r"\b(cuda[A-Z]\w*)\s*\(")
-_STREAM = re.compile(r"\bstd\s*::\s*(?:cout|cerr|vector|string|chrono|unique_ptr)\b")
+_DEVICE = frozenset({"__global__", "__device__"})
+_RUNTIME = re.compile(r"cuda[A-Z]\w*")
+_STREAM = frozenset({"cout", "cerr", "vector", "string", "chrono", "unique_ptr"})
 
 
 @dataclass(frozen=True)
@@ -98,18 +51,20 @@ class HostCode:
         return f"{lines} ({self.what})"
 
 
-def host_code(text: str) -> tuple[HostCode, ...]:
-    """The host's functions of a source, in order."""
-    bare = code(text)
+def host_code(text: str, tree: Tree | None = None) -> tuple[HostCode, ...]:
+    """Find the host's functions of a source, in order.
+
+    Args:
+        text: The source.
+        tree: The tree of its `preprocessor.code`, where that is made already.
+    """
+    tree = tree or parse(code(text))
     conditional = _conditional_lines(text)
-    found = []
-    for head, start, end in _functions(bare):
-        what = _role(head, bare[start:end])
-        if what:
-            lead = start - len(head.lstrip())
-            first, last = line_at(bare, lead), line_at(bare, end)
-            found.append(HostCode(what, first, last, first in conditional))
-    return tuple(found)
+    return tuple(
+        HostCode(what, f.first_line, f.last_line, f.first_line in conditional)
+        for f in _outer(tree)
+        if (what := _role(f, tree))
+    )
 
 
 def host_finding(
@@ -134,53 +89,53 @@ def host_finding(
     )
 
 
-def nested_launch(text: str, file: str) -> Finding | None:
-    """A kernel launch in device code, which no backend here offers."""
-    bare = code(text)
-    for head, start, end in _functions(bare):
-        at = bare.find(_LAUNCH, start, end)
-        if _HOSTCODE_DEVICE.search(head) and at >= 0:
+def nested_launch(text: str, file: str, tree: Tree | None = None) -> Finding | None:
+    """Find a kernel launch in device code, which no backend here offers.
+
+    Args:
+        text: The source.
+        file: Its name in the message.
+        tree: The tree of its `preprocessor.code`, where that is made already.
+    """
+    tree = tree or parse(code(text))
+    for function in _outer(tree):
+        line = _launch_line(function, tree)
+        if line and not _DEVICE.isdisjoint(function.head):
             message = "a kernel launches another kernel (dynamic parallelism), which is not offered"
             hint = "do the work in this kernel, or split it into launches that the lab asks for"
-            line = line_at(bare, at)
             return located(message, file, line, text, hint=hint, kind="missing-feature")
     return None
 
 
-def _functions(bare: str) -> Iterator[tuple[str, int, int]]:
-    """(head, start of the body, its end) of each function that stands outside of any other."""
-    start = position = 0
-    while found := _MARK.search(bare, position):
-        position = found.end()
-        match found[0]:
-            case "(":
-                position = closing(bare, found.start()) + 1
-            case "{":
-                head = bare[start : found.start()]
-                if not _SCOPE.search(head):
-                    position = closing(bare, found.start()) + 1
-                    if "(" in head and not _DATA.search(head):
-                        yield head, found.start(), position - 1
-                start = position
-            case _:
-                start = position
+def _outer(tree: Tree) -> Iterator[Function]:
+    return (f for f in functions(tree) if f.outer and f.defined)
 
 
-def _role(head: str, body: str) -> str:
+def _role(function: Function, tree: Tree) -> str:
     """What a function is on the host; empty for device code and for what may become it."""
-    if _HOSTCODE_DEVICE.search(head):
+    if not _DEVICE.isdisjoint(function.head):
         return ""
-    names = _NAME.findall(head)
-    name = names[0] if names else "a function"
+    name = function.name or "a function"
     if name == "main":
         return "main"
-    if _LAUNCH in body:
+    if _launch_line(function, tree):
         return f"{name}: a kernel launch"
-    if called := _RUNTIME.search(body):
-        return f"{name}: {called[1]}"
-    if _STREAM.search(body) or re.search(r"\b__host__\b", head):
-        return f"{name}: host code"
-    return ""
+    words = [node.text for node in tree.between(function.body, function.end)]
+    called = (one for one, two in zip(words, words[1:], strict=False) if two == "(")
+    if runtime := next(filter(_RUNTIME.fullmatch, called), ""):
+        return f"{name}: {runtime}"
+    named = zip(words, words[1:], words[2:], strict=False)
+    streams = any(a == "std" and b == "::" and c in _STREAM for a, b, c in named)
+    return f"{name}: host code" if streams or "__host__" in function.head else ""
+
+
+def _launch_line(function: Function, tree: Tree) -> int:
+    """The line of the first `<<<` in a function's body; 0 when there is none. What is no launch to
+    the grammar is `<<` and `<`."""
+    for node in tree.between(function.body, function.end):
+        if node.kind in ("<<<", "<<") and tree.data.startswith(b"<<<", node.start):
+            return node.line
+    return 0
 
 
 def _conditional_lines(text: str) -> frozenset[int]:
@@ -197,14 +152,32 @@ def _conditional_lines(text: str) -> frozenset[int]:
 
 MAX_BYTES = 256 << 10
 
+OLDEST = 750
+"""`__CUDA_ARCH__` of the oldest device that is supported; newer ones have larger numbers."""
+
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(r"""(?:<([^>\n]*)>|"([^"\n]*)")""")
 _HEADER_SUFFIXES = (".h", ".hpp", ".cuh", ".hxx")
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
+_BUILD_MACRO = re.compile(
+    r"\b(__CUDACC_(?:RTC|DEBUG|VER_\w+|EWP|RDC|RELAXED\w*|EXTENDED\w*)__|__NVCC__"
+    r"|__NVRTC\w*|__NVCOMPILER\w*|__CUDA_ARCH_(?:LIST|FEAT_\w+|SPECIFIC|FAMILY_SPECIFIC)\w*"
+    r"|__OPTIMIZE__|__clang__|__GNUC__|_MSC_VER|__DATE__|__TIME__|__TIMESTAMP__)\b"
+)
+_PASTED = re.compile(
+    r"(?:__CUDA|__NV)\w{0,64}\s{0,64}\#\#|\#\#\s{0,64}(?:CUDACC|NVCC|RTC__|DEBUG__|ARCH__)"
+)
+_SCREEN_DEVICE = re.compile(r"\b__CUDA_ARCH__\b(?:\s*(>=|<=|==|!=|>|<)\s*(\d+))?")
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*)?__CUDA_ARCH__\b")
+_BUILD_HINT = "write one kernel for every compiler, build and device: delete the condition"
 
 
 def text_of(source: bytes, file: str) -> str:
-    """The source as text with plain line ends. StudentFault when it is none."""
+    """Decode a source as text with plain line ends.
+
+    Raises:
+        StudentFault: It is not text, empty or too long.
+    """
     if len(source) > MAX_BYTES:
         size = f"{len(source):,} bytes, more than the {MAX_BYTES >> 10} KiB that a kernel may have"
         raise _refusal(file, f"the file has {size}", "submit the kernel's source alone")
@@ -227,17 +200,19 @@ def text_of(source: bytes, file: str) -> str:
 
 
 def refuse_reaching(text: str, file: str) -> None:
-    """StudentFault for directives that reach for files outside of CUDA's headers, or that would
-    make messages point elsewhere, and for code that the judge would see another of.
+    """Refuse includes of files that are not CUDA's headers, `#line`, and build-dependent code.
+
+    Raises:
+        StudentFault: The first of these, at its line.
     """
     for directive in directives(text):
-        found = _problem(directive)
-        if found:
-            kind, message, hint = found
+        problem = _problem(directive)
+        if problem:
+            kind, message, hint = problem
             finding = located(message, file, directive.line, text, hint=hint, kind=kind)
             raise fault((finding,), message)
-    if face := two_faced(text):
-        line, message, hint = face
+    if found := build_dependent(text):
+        line, message, hint = found
         raise fault((located(message, file, line, text, hint=hint, kind="cheat"),), message)
 
 
@@ -278,3 +253,41 @@ def _include_problem(text: str) -> tuple[str, str, str] | None:
 
 def _refusal(file: str, what: str, fix: str) -> StudentFault:
     return fault((located(what, file, 0, "", hint=fix),), what)
+
+
+def build_dependent(text: str) -> tuple[int, str, str] | None:
+    """Return (line, message, hint) of the first build-dependent code; None when there is none."""
+    for line, words in sorted(_pieces(text)):
+        if found := _BUILD_MACRO.search(words):
+            return (
+                line,
+                f"`{found[1]}` shows one kernel to the judge and another to the GPU",
+                _BUILD_HINT,
+            )
+        if _PASTED.search(words):
+            return line, "## puts together the name of a compiler's own macro", _BUILD_HINT
+        if any(not _same_on_all(m) for m in _SCREEN_DEVICE.finditer(_DEFINED.sub("", words))):
+            return (
+                line,
+                "`__CUDA_ARCH__` makes the kernel another one on another device",
+                _BUILD_HINT,
+            )
+    return None
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The directives and the lines of code, literals and comments apart, with their lines."""
+    for d in directives(text):
+        bare = d.text if d.name not in ("ifdef", "ifndef") else f"defined({d.text})"
+        yield d.line, bare
+    for number, line in enumerate(code(text).split("\n"), 1):
+        if "__" in line or "_MSC_VER" in line:
+            yield number, line
+
+
+def _same_on_all(found: re.Match[str]) -> bool:
+    """Whether a comparison has one answer for every supported device."""
+    if not found[1]:
+        return False
+    bound = int(found[2])
+    return bound <= OLDEST if found[1] in (">=", "<") else bound < OLDEST

@@ -1,23 +1,25 @@
-"""Whether a program has the variable that a lab sets before each launch: its name and its size."""
+"""Whether a program has what a lab asks for: its kernel, by name, count, order and types of the
+parameters, and the variable that is set before each launch, by name and size."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
 
-from grader.compile.declarations import declarations, function_line
 from grader.compile.diagnostics import fault
-from grader.compile.lexical import code, line_at
+from grader.compile.entries import variable_bytes
+from grader.compile.functions import declarations, function_line
+from grader.compile.preprocessor import code
 from grader.compile.program import Kernel, Parameter, Program
+from grader.compile.syntax import parse
 from grader.faults import StudentFault, closest_match
 from grader.labs.model import ArgumentSpec, KernelSpec
 from grader.launch import Finding
 
-# Whether a program has the kernel that a lab asks for: name, count, order and types.
-
-_SPELLINGS = {
+_SPELLINGS: Mapping[str, str] = {
     "unsigned": "unsigned int",
     "signed": "int",
     "signed int": "int",
@@ -41,7 +43,7 @@ _SPELLINGS = {
     "size_t": "unsigned long",
     "half": "__half",
 }
-_BYTES = {
+_BYTES: Mapping[str, int] = {
     "bool": 1,
     "char": 1,
     "signed char": 1,
@@ -57,13 +59,28 @@ _BYTES = {
     "unsigned long": 8,
     "double": 8,
 }
+_C_TYPES: Mapping[str, str] = {
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float16": "__half",
+    "float32": "float",
+    "float64": "double",
+}
 _FLOATING = ("float", "double", "__half", "__nv_bfloat16")
 _POINTER_BYTES = 8
 
 
 def check_kernel(program: Program, spec: KernelSpec) -> Kernel:
-    """The program's kernel that fits `spec`. StudentFault with one message otherwise: there is no
-    such kernel, or its parameters differ; const, __restrict__ and the names may.
+    """Return the program's kernel that fits `spec`; const, __restrict__ and the names may differ.
+
+    Raises:
+        StudentFault: There is no such kernel, or its parameters differ, with one message.
     """
     named = [k for k in program.kernels if k.name == spec.name]
     if not named:
@@ -75,6 +92,32 @@ def check_kernel(program: Program, spec: KernelSpec) -> Kernel:
     raise _refused(
         program, spec, f"kernel `{spec.name}` {problem}", kernel.line, found=kernel.signature
     )
+
+
+def check_variable(program: Program, spec: ArgumentSpec) -> None:
+    """Check that a `__constant__` or `__device__` variable of that name and size is at file scope.
+
+    Args:
+        program: The submission.
+        spec: The variable; the entries of its `shape` are whole numbers.
+
+    Raises:
+        StudentFault: There is none, with one message.
+    """
+    shape = tuple(int(extent) for extent in spec.shape)
+    due = prod(shape) * np.dtype(spec.dtype).itemsize
+    found = variable_bytes(program.ptx, spec.name)
+    if found == due:
+        return
+    written = f"__constant__ {_C_TYPES[spec.dtype]} {spec.name}{_extents(shape)};"
+    if found is None:
+        what = f"there is no variable `{spec.name}`: the grader cannot set it"
+    else:
+        what = f"`{spec.name}` has {found} bytes, the lab asks for {due}"
+    line = _named_at(program.source, spec.name) if found is not None else 0
+    hint = f"write `{written}` outside of all functions and namespaces"
+    finding = Finding("compile-error", "error", what, hint=hint)
+    raise fault((program.at(finding, line),), what)
 
 
 def _misfit(kernel: Kernel, spec: KernelSpec) -> str:
@@ -136,16 +179,16 @@ def _shape(text: str) -> tuple[str, int]:
 
 
 def _missing(program: Program, spec: KernelSpec) -> StudentFault:
-    bare = code(program.source)
+    tree = parse(code(program.source))
     head = f"there is no kernel `{spec.name}`"
-    declared = next((d for d in declarations(bare) if d.name == spec.name), None)
+    declared = next((d for d in declarations(tree) if d.name == spec.name), None)
     if declared and declared.template:
         what = f"kernel `{spec.name}` is a template"
         return _refused(program, spec, what, declared.line, "write it for the lab's types")
     if declared and not declared.defined:
         what = f"kernel `{spec.name}` is declared, not defined"
         return _refused(program, spec, what, declared.line, "write its body")
-    if line := function_line(bare, spec.name):
+    if line := function_line(tree, spec.name):
         what = f"function `{spec.name}` is not a kernel"
         return _refused(program, spec, what, line, "put __global__ before it")
     names = [k.name for k in program.kernels]
@@ -170,56 +213,10 @@ def _refused(
     return fault((program.at(finding, line),), what)
 
 
-_C_TYPES = {
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "int16": "short",
-    "uint16": "unsigned short",
-    "int32": "int",
-    "uint32": "unsigned int",
-    "int64": "long long",
-    "uint64": "unsigned long long",
-    "float16": "__half",
-    "float32": "float",
-    "float64": "double",
-}
-_BITS = re.compile(r"\d+")
-
-
-def check_variable(program: Program, spec: ArgumentSpec) -> None:
-    """StudentFault with one message when no `__constant__` or `__device__` variable of that name
-    and size stands at the file's top level; `spec.shape` is whole numbers.
-    """
-    shape = tuple(int(extent) for extent in spec.shape)
-    due = prod(shape) * np.dtype(spec.dtype).itemsize
-    found = variable_bytes(program.ptx, spec.name)
-    if found == due:
-        return
-    written = f"__constant__ {_C_TYPES[spec.dtype]} {spec.name}{_extents(shape)};"
-    if found is None:
-        what = f"there is no variable `{spec.name}`: the grader cannot set it"
-    else:
-        what = f"`{spec.name}` has {found} bytes, the lab asks for {due}"
-    bare = code(program.source)
-    named = re.search(rf"\b{re.escape(spec.name)}\b", bare)
-    line = line_at(bare, named.start()) if named and found is not None else 0
-    hint = f"write `{written}` outside of all functions and namespaces"
-    finding = Finding("compile-error", "error", what, hint=hint)
-    raise fault((program.at(finding, line),), what)
-
-
-def variable_bytes(ptx: str, name: str) -> int | None:
-    """The bytes of a variable at module scope, None when there is none of that name."""
-    found = re.search(
-        rf"^(?:\.\w+ )*\.(?:const|global)(?: \.align \d+)? \.(\w+) {re.escape(name)}"
-        r"(?:\[(\d+)\])?(?: =|;)",
-        ptx,
-        re.MULTILINE,
-    )
-    if found is None:
-        return None
-    bits = _BITS.search(found[1])
-    return int(bits[0]) // 8 * int(found[2] or 1) if bits else None
+def _named_at(source: str, name: str) -> int:
+    """The line on which the source first has that name; 0 if nowhere."""
+    words = parse(code(source)).leaves()
+    return next((word.line for word in words if word.text == name), 0)
 
 
 def _extents(shape: tuple[int, ...]) -> str:

@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from grader.compile.cache import key_of, load, store, user_folder
-from grader.compile.declarations import declarations
 from grader.compile.diagnostics import fault, findings, located, missing_header
 from grader.compile.entries import kernels, resources
-from grader.compile.lexical import code, directives
+from grader.compile.functions import declarations
 from grader.compile.nvrtc import COMPILATION, SUCCESS, Installation, installation
+from grader.compile.preprocessor import code, directives
 from grader.compile.program import Kernel, Program
-from grader.compile.screen import host_code, host_finding, nested_launch, refuse_reaching, text_of
+from grader.compile.screen import (
+    HostCode,
+    host_code,
+    host_finding,
+    nested_launch,
+    refuse_reaching,
+    text_of,
+)
+from grader.compile.syntax import Tree, parse
 from grader.faults import MachineFault, StudentFault
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
@@ -71,7 +79,8 @@ def compile_source(
     name = _UNPRINTABLE.sub("_", Path(file).name) or "kernel.cu"
     text = text_of(source, name)
     refuse_reaching(text, name)
-    _refuse_host_code(text, name)
+    tree = parse(code(text))
+    _refuse_host_code(text, name, tree)
     place = installation()
     variants = _variants(architecture, place)
     folder = user_folder() if cache == "user" else cache
@@ -82,7 +91,7 @@ def compile_source(
         if _last(kept)["code"] in (SUCCESS, COMPILATION):
             store(folder, key, kept)
     raw = _Raw(_last(kept), kept["variants"]["debug"], kept["names"])
-    program = _program(raw, text, name, architecture, place)
+    program = _program(raw, text, tree, name, architecture, place)
     return replace(program, seconds=time.perf_counter() - started)
 
 
@@ -167,11 +176,13 @@ def _gave_up(death: SandboxFailure, name: str, limits: Limits) -> StudentFault |
     return fault((located(what, name, 0, "", hint=hint),), what)
 
 
-def _program(raw: _Raw, text: str, name: str, architecture: str, place: Installation) -> Program:
-    declared = declarations(code(text))
+def _program(
+    raw: _Raw, text: str, tree: Tree, name: str, architecture: str, place: Installation
+) -> Program:
+    declared = declarations(tree)
     if raw.last["code"] != 0:
         found = kernels(raw.debug["ptx"], raw.names, declared, raw.log)
-        raise _failure(raw, found, text, name, place)
+        raise _failure(raw, found, host_code(text, tree), text, name, place)
     return Program(
         file=name,
         source=text,
@@ -185,13 +196,18 @@ def _program(raw: _Raw, text: str, name: str, architecture: str, place: Installa
 
 
 def _failure(
-    raw: _Raw, found: tuple[Kernel, ...], text: str, name: str, place: Installation
+    raw: _Raw,
+    found: tuple[Kernel, ...],
+    hosts: tuple[HostCode, ...],
+    text: str,
+    name: str,
+    place: Installation,
 ) -> StudentFault | MachineFault:
     """Why it did not compile, as one message where one says more than the compiler's many."""
     missing = missing_header(raw.log)
     if missing.startswith(_TOOLKIT) and not place.headers:
         return MachineFault(f"the toolkit's header {missing} is not here", fix=_TOOLKIT_WHEELS)
-    if hosts := host_code(text):
+    if hosts:
         one = host_finding(hosts, text, name, _unknown_headers(text, place))
         return fault((one,), one.message)
     errors = findings(raw.log, name, text, raw.last["ptx"])
@@ -228,14 +244,14 @@ def _unsaid(raw: _Raw, found: tuple[Kernel, ...], text: str, name: str) -> tuple
     return tuple(errors)
 
 
-def _refuse_host_code(text: str, name: str) -> None:
+def _refuse_host_code(text: str, name: str, tree: Tree) -> None:
     """StudentFault when the compiler is certain to meet a host function or a nested launch."""
-    found = tuple(h for h in host_code(text) if not h.guarded)
+    found = tuple(h for h in host_code(text, tree) if not h.guarded)
     if found:
         place = installation()
         one = host_finding(found, text, name, _unknown_headers(text, place))
         raise fault((one,), one.message)
-    if nested := nested_launch(text, name):
+    if nested := nested_launch(text, name, tree):
         raise fault((nested,), nested.message)
 
 

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from grader.compile.cache import key_of, load, store, user_folder
-from grader.compile.declarations import declarations
 from grader.compile.entries import kernels
-from grader.compile.lexical import code
+from grader.compile.functions import declarations
+from grader.compile.preprocessor import code
 from grader.compile.program import Program
+from grader.compile.syntax import parse
 from grader.faults import MachineFault, StudentFault
 from grader.gpu import nvcc_child
 from grader.gpu.devices import Toolkit, library_folder, toolkit
@@ -67,7 +68,7 @@ def compile_cubin(program: Program, architecture: str) -> bytes:
 def with_nvcc_ptx(program: Program, architecture: str) -> Program:
     """Return the program with nvcc's PTX, kernels and resources in place of NVRTC's."""
     built = build(program, architecture)
-    declared = declarations(code(program.source))
+    declared = declarations(parse(code(program.source)))
     return replace(
         program,
         kernels=kernels(built.ptx, built.names, declared, built.log),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.compile.lexical import LONGEST_LINE
+from grader.compile.preprocessor import LONGEST_LINE
 from grader.compile.program import Program
 from grader.launch import Finding
 

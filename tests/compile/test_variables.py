@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from grader.compile.entries import variable_bytes
 from grader.compile.program import Program
-from grader.compile.signature import check_variable, variable_bytes
+from grader.compile.signature import check_variable
 from grader.compile.source import compile_source
 from grader.faults import StudentFault
 from grader.labs.model import ArgumentSpec

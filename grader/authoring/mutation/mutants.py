@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from tree_sitter import Node
-
 from grader.authoring.mutation import operators as folder
-from grader.authoring.mutation.syntax import line_of, parse, text
+from grader.compile.syntax import Node, Tree, parse
 
 # What a mutant is: one edit of a source text, the rest of it byte for byte the same.
 
@@ -29,7 +27,7 @@ class Edit:
     change: str
 
 
-Operator = Callable[[Node], Iterator[Edit]]
+Operator = Callable[[Tree], Iterator[Edit]]
 """A way to break a program: the tree of a source -> the edits that it offers, in the text's
 order."""
 
@@ -52,8 +50,8 @@ class Mutant:
 
 def replaced(node: Node, new: str, change: str = "") -> Edit:
     """The edit that puts `new` in the place of a node."""
-    said = change or f"{text(node)} -> {new}"
-    return Edit(node.start_byte, node.end_byte, new, line_of(node), said)
+    said = change or f"{node.text} -> {new}"
+    return Edit(node.start, node.end, new, node.line, said)
 
 
 def applied(source: bytes, edit: Edit) -> bytes:
@@ -80,7 +78,7 @@ def operators() -> Mapping[str, Operator]:
 def make_mutants(source: str) -> tuple[Mutant, ...]:
     """The mutants of a source, in the order of its lines; the same text twice is made once."""
     data, lines = source.encode(), source.splitlines()
-    tree = parse(data)
+    tree = parse(source)
     offered = sorted(
         ((edit.line, edit.start, name, edit) for name, edits in operators().items()
          for edit in edits(tree)),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.compile.lexical import LONGEST_LINE
+from grader.compile.preprocessor import LONGEST_LINE
+from grader.compile.syntax import LONGEST, Node, parse
 from grader.grading.record import Grade
 from grader.launch import Finding, Trace
 from grader.reports.explain.explanation import Line, source_lines
@@ -21,24 +21,19 @@ MAX_NOTES = 3
 
 MAX_MESSAGE_CELLS = 140
 
-MAX_HIGHLIGHTED = 1 << 15
-"""Letters of a source that is told apart by colours; in a longer one each letter could be a token
-of its own."""
+_KINDS: Mapping[str, str] = {
+    "comment": "comment", "string_literal": "string", "char_literal": "string",
+    "raw_string_literal": "string", "number_literal": "number", "preproc_directive": "directive",
+}  # fmt: skip
+"""What a node of the syntax tree is on the page, with all that is inside it."""
 
-_TOKEN = re.compile(
-    r"""
-      (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
-    | (?P<string> "(?:\\.|[^"\\\n])*"? | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])*'? )
-    | (?P<directive> ^[ ]*\#[ ]*\w+ )
-    | (?P<number> \b\d[\w.']* )
-    | (?P<keyword> \b(?: auto | bool | break | case | char | const | constexpr | continue | default
-      | do | double | else | enum | extern | false | float | for | half | if | inline | int | long
-      | namespace | return | short | signed | sizeof | static | struct | switch | template | true
-      | typedef | typename | unsigned | using | void | volatile | while
-      | __(?: constant | device | global | launch_bounds | restrict | shared )__ )\b )
-    """,
-    re.DOTALL | re.MULTILINE | re.VERBOSE,
-)
+_KEYWORDS = frozenset({
+    "auto", "bool", "break", "case", "char", "const", "constexpr", "continue", "default", "do",
+    "double", "else", "enum", "extern", "false", "float", "for", "half", "if", "inline", "int",
+    "long", "namespace", "return", "short", "signed", "sizeof", "static", "struct", "switch",
+    "template", "true", "typedef", "typename", "unsigned", "using", "void", "volatile", "while",
+    "__constant__", "__device__", "__global__", "__launch_bounds__", "__restrict__", "__shared__",
+})  # fmt: skip
 
 Token = tuple[str, str]
 """A piece of a line, and what it is: a keyword, a comment ...; "" for the rest."""
@@ -164,15 +159,15 @@ def _spans(noted: Sequence[int], count: int) -> Mapping[int, int]:
 
 
 def _tokens(text: str) -> Iterator[tuple[Token, ...]]:
-    if len(text) <= MAX_HIGHLIGHTED:
+    if len(text) <= LONGEST:
         return tokens_by_line(text)
     return (((line, ""),) for line in text.split("\n"))
 
 
 def tokens_by_line(text: str) -> Iterator[tuple[Token, ...]]:
-    """The tokens of each line; together they are the line."""
+    """Yield the tokens of each line; together they are the line."""
     line: list[Token] = []
-    for piece, kind in _pieces(text):
+    for piece, kind in _joined(_pieces(text)):
         first, *rest = piece.split("\n")
         line += [(first, kind)] if first else []
         for part in rest:
@@ -181,10 +176,41 @@ def tokens_by_line(text: str) -> Iterator[tuple[Token, ...]]:
     yield tuple(line)
 
 
-def _pieces(text: str) -> Iterator[Token]:
-    end = 0
-    for found in _TOKEN.finditer(text):
-        yield text[end : found.start()], ""
-        yield found[0], found.lastgroup or ""
-        end = found.end()
-    yield text[end:], ""
+def _joined(pieces: Iterator[Token]) -> Iterator[Token]:
+    """The pieces with those in a row that are nothing put together."""
+    held: list[str] = []
+    for piece, kind in pieces:
+        if not kind:
+            held.append(piece)
+            continue
+        yield "".join(held), ""
+        yield piece, kind
+        held = []
+    yield "".join(held), ""
+
+
+def _pieces(text: str, *, directives: bool = True) -> Iterator[Token]:
+    """The text cut at the nodes of its syntax tree that have a kind. What follows `#define` is one
+    node to the grammar, and is parsed once more."""
+    tree, end = parse(text), 0
+    for node in tree.walk():
+        if node.start < end or not node.end:
+            continue
+        inside = directives and node.kind == "preproc_arg"
+        kind = "" if inside else _kind(node)
+        if inside or kind:
+            yield tree.data[end : node.start].decode(), ""
+            yield from _pieces(node.text, directives=False) if inside else ((node.text, kind),)
+            end = node.end
+    yield tree.data[end:].decode(), ""
+
+
+def _kind(node: Node) -> str:
+    """What a node is on the page; "" for nothing that is shown."""
+    if node.kind in _KINDS:
+        return _KINDS[node.kind]
+    if not node.is_leaf:
+        return ""
+    if node.kind.startswith("#"):
+        return "directive"
+    return "keyword" if node.text in _KEYWORDS else ""

@@ -6,7 +6,7 @@ import pytest
 
 from grader.authoring.mutation.mutants import applied, operator, operator_names
 from grader.authoring.mutation.operators.expressions import twin
-from grader.authoring.mutation.syntax import parse
+from grader.compile.syntax import parse
 
 OFFERED = [
     ("accumulation", "sum += x;", ["sum = x;"]),
@@ -67,7 +67,7 @@ OFFERED = [
 @pytest.mark.parametrize(("name", "source", "due"), OFFERED)
 def test_edits(name: str, source: str, due: list[str]) -> None:
     data = source.encode()
-    found = sorted(operator(name)(parse(data)), key=lambda edit: edit.start)
+    found = sorted(operator(name)(parse(source)), key=lambda edit: edit.start)
     assert sorted(applied(data, edit).decode() for edit in found) == sorted(due)
     assert all(edit.line == 1 and edit.change for edit in found)
 

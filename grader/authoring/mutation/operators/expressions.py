@@ -6,22 +6,20 @@ import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from tree_sitter import Node
-
 from grader.authoring.mutation.mutants import Edit, replaced
-from grader.authoring.mutation.syntax import field, first_line, line_of, text, walk
+from grader.compile.syntax import Node, Tree
 
 # Another sign of arithmetic.
 
 OTHER: Mapping[str, str] = MappingProxyType({"+": "-", "-": "+", "*": "+", "/": "%", "%": "/"})
 
 
-def arithmetic_edits(tree: Node) -> Iterator[Edit]:
+def arithmetic_edits(tree: Tree) -> Iterator[Edit]:
     """Each `+` becomes `-`, each `*` becomes `+`, each `/` becomes `%`, and so on."""
-    for term in walk(tree, "binary_expression"):
-        sign = field(term, "operator")
-        if other := OTHER.get(text(sign)):
-            yield replaced(sign, other, f"{text(term)}: {text(sign)} -> {other}")
+    for term in tree.walk("binary_expression"):
+        sign = term.field("operator")
+        if other := OTHER.get(sign.text):
+            yield replaced(sign, other, f"{term.text}: {sign.text} -> {other}")
 
 
 # A whole number is off by one.
@@ -29,18 +27,18 @@ def arithmetic_edits(tree: Node) -> Iterator[Edit]:
 WHOLE = re.compile(r"(\d+)([uUlL]*)")
 
 
-def constant_edits(tree: Node) -> Iterator[Edit]:
+def constant_edits(tree: Tree) -> Iterator[Edit]:
     """Each decimal whole number, those of `#define` included, one more and one less."""
-    for number in walk(tree, "number_literal"):
-        if found := WHOLE.fullmatch(text(number)):
+    for number in tree.walk("number_literal"):
+        if found := WHOLE.fullmatch(number.text):
             for new in _beside(found):
                 yield replaced(number, new, f"{found[0]} -> {new} in {_around(number)}")
-    for body in walk(tree, "preproc_arg"):
-        for found in re.finditer(rf"\b{WHOLE.pattern}\b", text(body)):
-            start = body.start_byte + len(text(body)[: found.start()].encode())
+    for body in tree.walk("preproc_arg"):
+        for found in re.finditer(rf"\b{WHOLE.pattern}\b", body.text):
+            start = body.start + len(body.text[: found.start()].encode())
             end = start + len(found[0])
             for new in _beside(found):
-                yield Edit(start, end, new, line_of(body), f"{found[0]} -> {new} in {text(body)}")
+                yield Edit(start, end, new, body.line, f"{found[0]} -> {new} in {body.text}")
 
 
 def _beside(found: re.Match[str]) -> tuple[str, str]:
@@ -52,12 +50,12 @@ def _beside(found: re.Match[str]) -> tuple[str, str]:
 def _around(number: Node) -> str:
     """The expression that a number stands in, which tells it from others on its line."""
     above = number.parent
-    while above is not None and above.type in (
+    while above is not None and above.kind in (
         "parenthesized_expression",
         "subscript_argument_list",
     ):
         above = above.parent
-    return first_line(above) if above is not None else text(number)
+    return above.first_line() if above is not None else number.text
 
 
 # Two indices are exchanged: x for y, a row for a column.
@@ -66,40 +64,39 @@ BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 AXES = (("row", "col"), ("col", "row"), ("width", "height"), ("height", "width"))
 
 
-def index_edits(tree: Node) -> Iterator[Edit]:
+def index_edits(tree: Tree) -> Iterator[Edit]:
     """`.x` and `.y` of each built-in variable, the indices of each `a[i][j]`, and each use of a
     variable that has a twin along the other axis in the same function (`row` and `col`, `tx` and
-    `ty`): exchanged.
-    """
-    for access in walk(tree, "field_expression"):
-        part = field(access, "field")
-        if text(field(access, "argument")) in BUILT_IN and text(part) in ("x", "y"):
-            yield replaced(access, f"{text(access)[:-1]}{'y' if text(part) == 'x' else 'x'}")
-    for outer in walk(tree, "subscript_expression"):
-        inner = field(outer, "argument")
-        if inner.type == "subscript_expression":
+    `ty`): exchanged."""
+    for access in tree.walk("field_expression"):
+        part = access.field("field")
+        if access.field("argument").text in BUILT_IN and part.text in ("x", "y"):
+            yield replaced(access, f"{access.text[:-1]}{'y' if part.text == 'x' else 'x'}")
+    for outer in tree.walk("subscript_expression"):
+        inner = outer.field("argument")
+        if inner.kind == "subscript_expression":
             yield _exchanged(outer, inner)
-    for function in walk(tree, "function_definition"):
+    for function in tree.walk("function_definition"):
         yield from _twins(function)
 
 
 def _exchanged(outer: Node, inner: Node) -> Edit:
     array, first, second = (
-        text(node)
-        for node in (field(inner, "argument"), field(inner, "indices"), field(outer, "indices"))
+        node.text
+        for node in (inner.field("argument"), inner.field("indices"), outer.field("indices"))
     )
     return replaced(outer, f"{array}{second}{first}")
 
 
 def _twins(function: Node) -> Iterator[Edit]:
     """Uses inside an index or in the computation of another variable's first value."""
-    declared = {text(name) for name in walk(function, "identifier") if _is_declared(name)}
-    for use in walk(function, "identifier"):
-        other = twin(text(use))
-        if not {other, text(use)} <= declared or _is_declared(use):
+    declared = {name.text for name in function.walk("identifier") if _is_declared(name)}
+    for use in function.walk("identifier"):
+        other = twin(use.text)
+        if not {other, use.text} <= declared or _is_declared(use):
             continue
         if _inside(use, "subscript_argument_list") or _inside(use, "init_declarator"):
-            yield replaced(use, other, f"{text(use)} -> {other} in {_around(use)}")
+            yield replaced(use, other, f"{use.text} -> {other} in {_around(use)}")
 
 
 def twin(name: str) -> str:
@@ -116,16 +113,16 @@ def _is_declared(name: Node) -> bool:
     parent = name.parent
     return (
         parent is not None
-        and parent.type
+        and parent.kind
         in ("init_declarator", "declaration", "parameter_declaration", "pointer_declarator",
             "array_declarator")
-        and parent.child_by_field_name("declarator") == name
+        and parent.part("declarator") == name
     )  # fmt: skip
 
 
 def _inside(node: Node, kind: str) -> bool:
     above = node.parent
-    while above is not None and above.type != kind:
+    while above is not None and above.kind != kind:
         above = above.parent
     return above is not None
 
@@ -133,6 +130,6 @@ def _inside(node: Node, kind: str) -> bool:
 def _index_around(use: Node) -> str:
     """The statement's text, so that two uses on one line are told apart by the count alone."""
     above = use
-    while above.parent is not None and not above.type.endswith(("statement", "declaration")):
+    while above.parent is not None and not above.kind.endswith(("statement", "declaration")):
         above = above.parent
-    return text(above).splitlines()[0]
+    return above.text.splitlines()[0]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from tree_sitter import Node
-
 from grader.authoring.mutation.mutants import Edit, replaced
-from grader.authoring.mutation.syntax import field, text, walk
+from grader.compile.syntax import Tree
 
 # A comparison is off by its equality, or turned round.
 
@@ -17,14 +15,14 @@ OTHER: Mapping[str, str] = MappingProxyType(
 )
 
 
-def comparison_edits(tree: Node) -> Iterator[Edit]:
+def comparison_edits(tree: Tree) -> Iterator[Edit]:
     """Each `<` becomes `<=`, each `==` becomes `!=`, and so on."""
-    for comparison in walk(tree, "binary_expression"):
-        sign = field(comparison, "operator")
-        if text(sign) in OTHER:
-            other = OTHER[text(sign)]
-            left, right = text(field(comparison, "left")), text(field(comparison, "right"))
-            change = f"{left} {text(sign)} {right} -> {left} {other} {right}"
+    for comparison in tree.walk("binary_expression"):
+        sign = comparison.field("operator")
+        if sign.text in OTHER:
+            other = OTHER[sign.text]
+            left, right = comparison.field("left").text, comparison.field("right").text
+            change = f"{left} {sign.text} {right} -> {left} {other} {right}"
             yield replaced(sign, other, change)
 
 
@@ -33,39 +31,39 @@ def comparison_edits(tree: Node) -> Iterator[Edit]:
 CONNECTIVE_OTHER = (("&&", "||"), ("||", "&&"))
 
 
-def connective_edits(tree: Node) -> Iterator[Edit]:
+def connective_edits(tree: Tree) -> Iterator[Edit]:
     """Each `&&` becomes `||` and each `||` becomes `&&`; each side of either is dropped."""
-    for joined in walk(tree, "binary_expression"):
-        sign, left, right = (field(joined, name) for name in ("operator", "left", "right"))
-        other = dict(CONNECTIVE_OTHER).get(text(sign))
+    for joined in tree.walk("binary_expression"):
+        sign, left, right = (joined.field(name) for name in ("operator", "left", "right"))
+        other = dict(CONNECTIVE_OTHER).get(sign.text)
         if other is None:
             continue
-        yield replaced(sign, other, f"{text(joined)}: {text(sign)} -> {other}")
-        yield replaced(joined, text(right), f"{text(left)} dropped")
-        yield replaced(joined, text(left), f"{text(right)} dropped")
+        yield replaced(sign, other, f"{joined.text}: {sign.text} -> {other}")
+        yield replaced(joined, right.text, f"{left.text} dropped")
+        yield replaced(joined, left.text, f"{right.text} dropped")
 
 
 # A guard lets everything through, or nothing.
 
 
-def guard_edits(tree: Node) -> Iterator[Edit]:
+def guard_edits(tree: Tree) -> Iterator[Edit]:
     """The condition of each `if` and of each `? :` becomes true, and becomes false."""
-    for guard in walk(tree, "if_statement", "conditional_expression"):
-        condition = field(guard, "condition")
-        inner = condition.child_by_field_name("value") or condition
+    for guard in tree.walk("if_statement", "conditional_expression"):
+        condition = guard.field("condition")
+        inner = condition.part("value") or condition
         for constant in ("true", "false"):
-            yield replaced(inner, constant, f"{text(inner)} -> {constant}")
+            yield replaced(inner, constant, f"{inner.text} -> {constant}")
 
 
 # A sum keeps only its last term.
 
 
-def accumulation_edits(tree: Node) -> Iterator[Edit]:
+def accumulation_edits(tree: Tree) -> Iterator[Edit]:
     """Each `+=` becomes `=`."""
-    for assignment in walk(tree, "assignment_expression"):
-        sign = field(assignment, "operator")
-        if text(sign) == "+=":
-            left, right = text(field(assignment, "left")), text(field(assignment, "right"))
+    for assignment in tree.walk("assignment_expression"):
+        sign = assignment.field("operator")
+        if sign.text == "+=":
+            left, right = assignment.field("left").text, assignment.field("right").text
             yield replaced(sign, "=", f"{left} += {right}: += -> =")
 
 
@@ -74,8 +72,8 @@ def accumulation_edits(tree: Node) -> Iterator[Edit]:
 INITIAL_VALUE_OTHER = (("0.0f", "1.0f"), ("1.0f", "0.0f"), ("0.0", "1.0"), ("1.0", "0.0"))
 
 
-def initial_value_edits(tree: Node) -> Iterator[Edit]:
+def initial_value_edits(tree: Tree) -> Iterator[Edit]:
     """Each floating-point zero becomes one, each one zero."""
-    for number in walk(tree, "number_literal"):
-        if other := dict(INITIAL_VALUE_OTHER).get(text(number)):
+    for number in tree.walk("number_literal"):
+        if other := dict(INITIAL_VALUE_OTHER).get(number.text):
             yield replaced(number, other)

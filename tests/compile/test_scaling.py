@@ -1,0 +1,185 @@
+"""Readers of a student's text take time in proportion to its length, whatever the text.
+
+Work is counted, not timed: lines of Python that run, rounds of loops included, and calls of C
+functions. A text eight times as long may take ten times the work and a little; a quadratic reader
+takes sixty times. What C functions do is timed, generously, with the longest texts.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from grader.compile.diagnostics import findings
+from grader.compile.functions import declarations, function_line, functions
+from grader.compile.origins import read_flow
+from grader.compile.preprocessor import code, directives, without_comments
+from grader.compile.screen import (
+    MAX_BYTES,
+    build_dependent,
+    host_code,
+    nested_launch,
+    refuse_reaching,
+)
+from grader.compile.syntax import parse
+from grader.faults import StudentFault
+from grader.launch import Origin
+from grader.reports.page.source import tokenized
+
+SHORT = 300
+LONGER = 8
+MOST = 10
+SPARE = 2000
+"""Work that any text may cost."""
+
+
+def flow(text: str) -> None:
+    found = read_flow(text)
+    first = [Origin("s", line) for line in range(text.count("\n"))]
+    found.origins({2, 3}, "s", first, guarded=True)
+    found.declared("s", {2, 3})
+    found.numbers_on(range(text.count("\n")))
+    found.beside(range(100))
+
+
+def refused(text: str) -> None:
+    try:
+        refuse_reaching(text, "a.cu")
+    except StudentFault as fault:
+        assert fault.findings
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "without_comments": without_comments,
+    "code": code,
+    "directives": lambda text: list(directives(text)),
+    "refuse_reaching": refused,
+    "build_dependent": build_dependent,
+    "parse": parse,
+    "functions": lambda text: functions(parse(code(text))),
+    "declarations": lambda text: declarations(parse(code(text))),
+    "function_line": lambda text: function_line(parse(code(text)), "f"),
+    "host_code": host_code,
+    "nested_launch": lambda text: nested_launch(text, "a.cu"),
+    "flow": flow,
+    "tokenized": lambda text: list(tokenized(text)),
+}
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "kernels in a conditional": ("#if 0\n", "__global__ f(\n"),
+    "one array set": ("void f(int* s) {\n", "s[0]=s[1];\n"),
+    "one line of settings": ("void f(int* s) {\n\n", "s[0]=s[1];"),
+    "one line of names": ("void f() {\n\n", "s=a{}=a{};"),
+    "functions": ("", "void f(int a){}\n"),
+    "kernels": ("", "__global__ void f(const float* a, int b) {\n  g<<<1, 1>>>(a);\n}\n"),
+    "kernels without an end": ("", "__global__ "),
+    "attributes": ("", "__global__ __launch_bounds__("),
+    "parameters": ("__global__ void f(int a", ", float b[2] = {1}"),
+    "dimensions": ("__global__ void f(int a", "[2]"),
+    "nested blocks": ("void f() {\n", "if (a) { s = 1;\n"),
+    "returns": ("void f() {\n", "if (a) return; else "),
+    "returns in a label": ("void f() {\n", "a: return;"),
+    "constant conditions": ("void f() {\n", "if (0) s = 0 ? 1 : 2;\n"),
+    "macros": ("void f() { s = A0; }\n", "#define A{} A{} A1 + 1\n"),
+    "parentheses": ("int x = ", "("),
+    "braces": ("", "f(){"),
+    "closing braces": ("", "}"),
+    "brackets": ("", "[[ a"),
+    "angle brackets": ("", "a<"),
+    "templates and casts": ("", "a<(b)"),
+    "scopes of templates": ("", "a<b>::"),
+    "error recovery": ("", "= typename "),
+    "lambdas": ("", "[]("),
+    "splices": ("", "\\\n"),
+    "comments": ("", "/*"),
+    "quotes": ("", "'"),
+    "double quotes": ("", '"\n'),
+    "raw strings": ("", 'R"x('),
+    "hashes": ("", "#\n"),
+    "includes": ("", "#include <a>\n"),
+    "digraphs": ("", "<::"),
+}
+
+
+def quadratic(text: str) -> int:
+    return sum(text.count(letter) for letter in text for _ in range(len(text) // 50))
+
+
+def quadratic_inside(text: str) -> int:
+    return len([one for one in text for _ in text[: len(text) // 50]])
+
+
+def text_of(name: str, length: int) -> str:
+    start, unit = TEXTS[name]
+    parts, size = [start], len(start)
+    while size < length:
+        parts.append(unit.replace("{}", str(len(parts))))
+        size += len(parts[-1])
+    return "".join(parts)
+
+
+def work(reader: Callable[[str], object], text: str) -> int:
+    """Lines of Python and calls of C functions that run while a reader reads a text."""
+    count = 0
+
+    def traced(_frame: FrameType, event: str, _arg: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return traced
+
+    def profiled(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event == "c_call"
+
+    before = sys.gettrace()
+    sys.settrace(traced)
+    sys.setprofile(profiled)
+    try:
+        reader(text)
+    finally:
+        sys.setprofile(None)
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("reader", [quadratic, quadratic_inside])
+def test_a_quadratic_reader_is_noticed(reader: Callable[[str], object]) -> None:
+    short, long = (work(reader, "x" * n) for n in (SHORT, LONGER * SHORT))
+    assert long > MOST * short + SPARE
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("reader", READERS)
+def test_work_grows_with_the_length(reader: str, name: str) -> None:
+    short, long = (work(READERS[reader], text_of(name, n)) for n in (SHORT, LONGER * SHORT))
+    assert long <= MOST * short + SPARE
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_longest_text_is_read_in_time(name: str) -> None:
+    text = text_of(name, MAX_BYTES)[:MAX_BYTES]
+    for reader in ("refuse_reaching", "declarations", "nested_launch", "host_code", "flow"):
+        started = time.perf_counter()
+        READERS[reader](text)
+        assert time.perf_counter() - started < 20, reader
+
+
+@pytest.mark.parametrize("opening", ["(", "{", "[", "if (a) ", "a = ", "!", "f(", "x: ", "<"])
+def test_depth_is_no_error(opening: str) -> None:
+    text = "void f() {\n" + opening * 4000
+    for read in READERS.values():
+        read(text)
+
+
+def test_a_log_of_a_hostile_source_is_read_in_time() -> None:
+    head = 'a.cu(1): error: expected a ";"\n  ' + "x" * 1000 + "\n     ^\n"
+    log = head * 2000 + "(" * 100_000 + "\n" + "/a" * 100_000
+    started = time.process_time()
+    (finding,) = findings(log, "a.cu", "x" * 100_000)
+    assert time.process_time() - started < 5
+    assert (finding.line, finding.column, len(finding.text)) == (1, 4, 500)
