@@ -29,7 +29,7 @@ from grader.compile.screen import (
 from grader.compile.syntax import parse
 from grader.faults import StudentFault
 from grader.launch import Origin
-from grader.reports.page.source import tokenized
+from grader.reports.page.source import tokens_by_line
 
 SHORT = 300
 LONGER = 8
@@ -67,7 +67,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "host_code": host_code,
     "nested_launch": lambda text: nested_launch(text, "a.cu"),
     "flow": flow,
-    "tokenized": lambda text: list(tokenized(text)),
+    "tokens_by_line": lambda text: list(tokens_by_line(text)),
 }
 
 TEXTS: dict[str, tuple[str, str]] = {
