@@ -21,7 +21,8 @@ from pathlib import Path
 
 from grader.compile.source import LIMITS, compile_source
 from grader.faults import StudentFault
-from grader.grading import pipeline as grading
+from grader.feedback import grade as feedback
+from grader.grading import pipeline
 from grader.labs.reading import load_lab
 from grader.reports.text import grade_report, render
 from grader.submissions.files import parse_submission, read_submission
@@ -58,7 +59,7 @@ class AttackResult:
     text: str
     seconds: float
     allowed_seconds: float
-    remaining_traces: tuple[str, ...]
+    remaining: tuple[str, ...]
 
     @property
     def checks(self) -> Mapping[str, tuple[str, frozenset[str]]]:
@@ -141,7 +142,7 @@ def _shorten_compiler_limit() -> None:
     The limit is in processor time, because two attacks on a busy machine wait for each other.
     """
     short = replace(LIMITS, cpu=COMPILE_SECONDS)
-    grading.compile_source = partial(compile_source, limits=short)
+    pipeline.compile_source = partial(compile_source, limits=short)
 
 
 def _run_attack(name: str, data: bytes | Path) -> AttackResult:
@@ -162,8 +163,8 @@ def _timed_grade(name: str, data: bytes | Path) -> tuple[str, str, float]:
         submission = (
             read_submission(data) if isinstance(data, Path) else parse_submission(data, name)
         )
-        got = grading.grade(lab, submission, visibility="all", threads=1, limit=LIMIT)
+        got = feedback.grade(lab, submission, visibility="all", threads=1, limit=LIMIT)
     except StudentFault as fault:
-        got = grading.grade_unreadable(lab, name, fault)
+        got = pipeline.grade_unreadable(lab, name, fault)
     seconds = time.monotonic() - started
     return json.dumps(got.to_json()), render(grade_report(got)), seconds

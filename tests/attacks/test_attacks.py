@@ -47,8 +47,8 @@ def corpus(
 
 def check_invariants(result: AttackResult) -> None:
     """Check that an attack ended in time, read no secret, left nothing, and has a plain report."""
-    assert result.left == ()
-    assert result.seconds < result.longest
+    assert result.remaining == ()
+    assert result.seconds < result.allowed_seconds
     assert CANARY not in result.grade and CANARY not in result.text
     assert "root:" not in result.grade and "HOME=" not in result.grade
     assert is_harmless(result.text)
@@ -88,7 +88,7 @@ def test_grades_of_neighbors_do_not_change(corpus: Corpus) -> None:
     for result in neighbors:
         assert result.checks["output"] == ("pass", frozenset())
         assert result.verdicts == neighbors[0].verdicts
-        assert result.left == ()
+        assert result.remaining == ()
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "\u202e", "\x07", "a\rb", "\x1b]0;x\x07", "\x9b2J"])
