@@ -82,10 +82,10 @@ def same_model_devices() -> tuple[Device, ...]:
     Raises:
         MachineFault: there is no GPU.
     """
-    found = devices()
-    if not found:
+    present = devices()
+    if not present:
         raise _no_gpu_fault()
-    return tuple(device for device in found if device.model == found[0].model)
+    return tuple(device for device in present if device.model == present[0].model)
 
 
 def _driver_entries() -> list[tuple[str, str, str]]:

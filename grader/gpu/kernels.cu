@@ -1,8 +1,8 @@
-// The grader's own kernels: what surrounds a timed launch, and what a GPU is able to do at best.
+// The grader's kernels: those around a timed launch, and those that measure a GPU's peaks.
 
 typedef unsigned int u32;
 
-// to[i] = from[starts[i / length] + i % length]: fresh inputs (grader/gpu/fresh.py).
+// to[i] = from[starts[i / length] + i % length]: new inputs (grader/gpu/buffers.py).
 template <typename T>
 __device__ void move(T* to, const T* from, const u32* starts, u32 length, u32 size)
 {
@@ -33,14 +33,14 @@ extern "C" __global__ void empty()
 // yet to be written back: a write-back would be charged to the kernel that comes next.
 extern "C" __global__ void flush(const uint4* data, u32 size, u32* out)
 {
-    u32 seen = 0;
+    u32 bits = 0;
     u32 step = gridDim.x * blockDim.x;
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {
         uint4 word = data[i];
-        seen |= word.x | word.y | word.z | word.w;
+        bits |= word.x | word.y | word.z | word.w;
     }
-    if (seen) {
-        *out = seen;
+    if (bits) {
+        *out = bits;
     }
 }
 

@@ -90,8 +90,8 @@ def build(program: Program, architecture: str) -> Built:
         raise MachineFault("nvcc is not installed", fix="install the CUDA toolkit 13.0")
     folder = user_folder()
     options = [OPTIONS, DEBUG_OPTIONS]
-    asked = (program.source, program.file, architecture, options, cached_release(tools))
-    key = key_of("nvcc", FORMAT, *asked)
+    inputs = (program.source, program.file, architecture, options, cached_release(tools))
+    key = key_of("nvcc", FORMAT, *inputs)
     kept = load(folder, key)
     if kept is None:
         kept = _compile(program, architecture, tools)
@@ -109,8 +109,8 @@ def release(tools: Toolkit) -> str:
         done = subprocess.run([tools.nvcc, "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"nvcc does not run: {error}", where=str(tools.nvcc)) from error
-    found = _RELEASE.search(done.stdout)
-    return found[1] if found else "unknown"
+    match = _RELEASE.search(done.stdout)
+    return match[1] if match else "unknown"
 
 
 def cached_release(tools: Toolkit) -> str:

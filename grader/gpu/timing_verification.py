@@ -60,14 +60,14 @@ def validate_reply(value: Any, arrays: Buffers, launch: Launch, wall: float) -> 
         MachineFault: the numbers are impossible, or a time has no output.
     """
     try:
-        told = ChildReply.model_validate(value)
+        reply = ChildReply.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))
         raise _implausible(f"{key}: {first['msg']}") from None
-    if len(told.clocks) != len(told.times):
+    if len(reply.clocks) != len(reply.times):
         raise _implausible("the numbers of clocks and pairs differ")
-    took = sum(a + b for a, b in told.times)
+    took = sum(a + b for a, b in reply.times)
     if took > wall:
         raise _implausible(f"{took:g} s of launches in {wall:g} s")
     sizes = {k: a.nbytes + 2 * GUARD for k, a in array_arguments(launch)}
@@ -76,9 +76,9 @@ def validate_reply(value: Any, arrays: Buffers, launch: Launch, wall: float) -> 
         if not match or held.dtype != np.uint8 or held.shape != (sizes.get(int(match[1])),):
             raise _implausible(f"the launch has no buffer {key[:20]!r}")
     outputs = [k for k, a in array_arguments(launch) if a.read_back]
-    if any(f"{p}.{k}" not in arrays for p in range(len(told.times)) for k in outputs):
+    if any(f"{p}.{k}" not in arrays for p in range(len(reply.times)) for k in outputs):
         raise _implausible("the output of a timed launch is missing")
-    return told.model_dump()
+    return reply.model_dump()
 
 
 def _implausible(why: str) -> MachineFault:

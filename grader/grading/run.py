@@ -133,10 +133,10 @@ def _trace_of_death(death: SandboxFailure) -> Trace:
     an error of the submission. Other deaths are system errors: MachineFault.
     """
     if death.reason == "timeout":
-        found = Finding(
+        finding = Finding(
             "timeout", "error", "the simulation was stopped: it exceeded the time limit"
         )
-        return Trace("sim", (found,), ended=False)
+        return Trace("sim", (finding,), ended=False)
     if death.reason == "memory" and death.caused_by_child:
         message = "the simulation was stopped: the kernel uses more memory than the simulator has"
         hint = "use smaller local arrays, fewer allocations, or run it on a GPU"
