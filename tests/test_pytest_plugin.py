@@ -70,7 +70,7 @@ def test_a_right_kernel_passes(course: pytest.Pytester) -> None:
     outcomes = done.parseoutcomes()
     assert outcomes["passed"] >= 4 and not {"failed", "error", "errors"} & set(outcomes)
     assert done.ret == 0
-    done.stdout.fnmatch_lines(["*no answers.yaml beside the file*"])
+    done.stdout.fnmatch_lines(["*no answers.yaml next to the source file*"])
 
 
 def test_a_wrong_kernel_fails_with_its_finding(course: pytest.Pytester) -> None:
