@@ -1,8 +1,8 @@
-"""A class through the gradebook: whatever is killed and whenever, the same command again ends with
-every submission graded once.
+"""Grade a class through the gradebook, durable and idempotent.
 
-A submission is claimed, graded, and its grade kept in one transaction; what was claimed and not
-kept is claimed anew. Only this process talks to the gradebook.
+Whichever process is killed, running the same command again grades every submission once. A
+submission is claimed, then graded, and its grade is stored in one transaction; a claim without a
+grade expires and is claimed again. Only this process uses the gradebook.
 """
 
 from __future__ import annotations
@@ -21,16 +21,21 @@ from grader.faults import MachineFault
 from grader.gradebook.attempts import this_worker
 from grader.gradebook.book import MAX_FAULTS, AuditEvent, Claim, Gradebook
 
-# The claims on what is being graded, renewed while it is.
-
 LEASE_SECONDS = 60.0
-"""Seconds. Others take a submission over when its grader has said nothing for so long, as one on
-another machine that has died does; one of this machine they know to be dead at once."""
+"""Seconds without a renewal after which another worker takes a submission over. A dead worker on
+the same machine is detected at once."""
+
+MAX_CONSECUTIVE_FAULTS = 8
+"""System errors at different submissions in a row after which the machine counts as broken."""
+
+POLL_SECONDS = 0.5
+"""Seconds between two checks of what other workers are grading."""
 
 
 class Leases:
-    """A thread that renews every claim it was given, thrice a lease. A database that fails
-    meanwhile stops nothing: what is late is told when the grade is to be kept.
+    """A thread that renews its claims three times per lease.
+
+    A database error does not stop it: a claim that was lost is detected when its grade is stored.
     """
 
     def __init__(self, book: Gradebook, lease: float = LEASE_SECONDS) -> None:
@@ -45,14 +50,14 @@ class Leases:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop renewing, and give back what is still held: nobody need wait for it."""
+        """Stop renewing, and release the remaining claims so that other workers need not wait."""
         self._ended.set()
         self._thread.join()
         for claim in self._claims.values():
             self._book.release(claim)
 
     def claim(self, number: int, key: str, worker: str, proposal: str) -> bool:
-        """Claim a submission for as long as it takes; False when it cannot be had."""
+        """Claim a submission and renew the claim until `end`; False when it is not available."""
         claim = self._book.claim(number, key, worker, self._lease, proposal=proposal)
         if claim is None:
             return False
@@ -61,7 +66,7 @@ class Leases:
         return True
 
     def end(self, number: int) -> Claim:
-        """The claim, which is renewed no more."""
+        """Stop renewing a claim and return it."""
         with self._lock:
             return self._claims.pop(number)
 
@@ -76,13 +81,14 @@ class Leases:
                     break  # tried again in a third of a lease
 
 
-# What of a class is still to be graded: from what was found and what the gradebook holds.
-
-
 @dataclass(frozen=True)
 class Plan:
-    """`tasks` are to be graded. The others, by number: `graded` before; `outdated`, those of
-    them graded with another lab text, seed or toolchain.
+    """What is left to grade.
+
+    Attributes:
+        tasks: The submissions to grade.
+        graded: The numbers of those graded before.
+        outdated: The numbers of those graded with another lab text, seed or toolchain.
     """
 
     tasks: tuple[Task, ...]
@@ -91,15 +97,17 @@ class Plan:
 
 
 def plan(
-    handed: Sequence[StoreResult],
+    results: Sequence[StoreResult],
     grades: Mapping[int, tuple[str, Any]],
     wanted: Collection[int],
     key: str,
 ) -> Plan:
-    """A submission that has a grade is never graded again by itself, whatever the key: that is a
-    regrade, which has to be asked for and looked at.
+    """Choose the submissions to grade.
+
+    A submission with a grade is never graded again, even when its key has changed: the instructor
+    must ask for a regrade and review it.
     """
-    tasks = {one.task.number: one.task for one in handed if one.task is not None}
+    tasks = {one.task.number: one.task for one in results if one.task is not None}
     held = [number for number in tasks if number in grades]
     new = [number for number in tasks if number not in grades]
     return Plan(
@@ -110,26 +118,18 @@ def plan(
 
 
 def proposal_name(key: str, audit: Iterable[AuditEvent]) -> str:
-    """The name of the regrade under that key: the same until it is adopted, so that one that was
-    stopped goes on; then a new one.
+    """Return the name of the regrade under that key.
+
+    The name stays the same until the regrade is adopted, so that a stopped one continues.
     """
     stem = f"regrade-{key[:8]}"
     adopted = {event.action for event in audit if event.action.startswith(f"adopt {stem}-")}
     return f"{stem}-{len(adopted) + 1}"
 
 
-MAX_CONSECUTIVE_FAULTS = 8
-"""Submissions one after the other at which the machine fails before it is taken for broken."""
-
-POLL_SECONDS = 0.5
-"""Seconds between two looks at what others are grading."""
-
-
 @dataclass(frozen=True)
 class Step:
-    """One submission dealt with: `done` of `total` are. `again` when the machine failed and it is
-    to be tried once more.
-    """
+    """One submission processed, `done` of `total`; `again`: a system error, it is tried again."""
 
     task: Task
     answer: Answer
@@ -140,7 +140,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many were graded in this run; the failures that are left, by the submission's number."""
+    """The number graded in this run, and the failures by the submission's number."""
 
     graded: int
     failures: tuple[tuple[int, Answer], ...] = ()
@@ -153,11 +153,13 @@ def run_batch(
     lab: str, key: str, tasks: Sequence[Task], book: Gradebook, runner: Runner, *,
     proposal: str = "", on_step: OnStep = lambda step: None,
 ) -> Outcome:  # fmt: skip
-    """Grade all the tasks and keep their grades under `key`; as a proposal when one is named.
+    """Grade all the tasks and store their grades under `key`, as a proposal when one is named.
 
-    A fault of the machine is tried FAULTS times in all, then it is among the failures. Raises
-    MachineFault when the gradebook fails, or the machine at one submission after the other; the
-    grades before it are kept.
+    A submission with a system error is graded up to MAX_FAULTS times, then it is a failure.
+
+    Raises:
+        MachineFault: The gradebook fails, or many submissions in a row have system errors. The
+            grades stored before are kept.
     """
     with Leases(book) as leases:
         batch = _Batch(lab, key, proposal, book, runner, leases, on_step)
@@ -165,7 +167,7 @@ def run_batch(
 
 
 class _Batch:
-    """One run: what waits, what is being graded, and what came of it."""
+    """One run: the waiting tasks, the running ones, and the results."""
 
     def __init__(
         self, lab: str, key: str, proposal: str, book: Gradebook, runner: Runner, leases: Leases,
@@ -205,7 +207,7 @@ class _Batch:
                 self._elsewhere.append(task)
 
     def _look_elsewhere(self) -> None:
-        """What another process had: graded there by now, or to be claimed here."""
+        """Recheck submissions claimed by other processes: drop the graded ones, queue the rest."""
         lab, key, proposal = self._lane
         time.sleep(POLL_SECONDS)
         open_ = {stored.id for stored in self._book.wanted(lab, key, proposal=proposal)}
@@ -237,6 +239,6 @@ class _Batch:
 
 
 def _broken_machine(answer: Answer) -> MachineFault:
-    what = f"the machine fails at one submission after the other: {answer.reason}"
-    fix = "`grader doctor` looks at it; when it is mended, the same command goes on"
+    what = f"system errors at many submissions in a row: {answer.reason}"
+    fix = "Run `grader doctor`, fix the problem, and run the same command again to continue."
     return MachineFault(what, fix=fix)

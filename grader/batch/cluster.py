@@ -1,8 +1,7 @@
-"""Tasks performed on a Dask cluster: each boxes one submission on some worker.
+"""Grade submissions on a Dask cluster, each in a sandbox on some worker.
 
-Workers get the lab once, when they join, and the submissions one by one; they never see the
-gradebook. A worker that dies costs nothing: its task is given to another, and whichever answer
-comes is kept once.
+Workers get the lab once, when they join, and the submissions one by one; they have no access to the
+gradebook. When a worker dies, another gets its task, and one answer is kept.
 """
 
 from __future__ import annotations
@@ -28,12 +27,31 @@ from grader.faults import Fault, LabFault, MachineFault
 from grader.labs.model import Lab
 from grader.labs.reading import lab_digest, load_lab
 
-# A lab as one plain value, to be sent to a machine that has no copy of it, or an older one.
+CONNECT_SECONDS = 20.0
+"""Seconds in which a scheduler must answer."""
+
+WORKER_SECONDS = 60.0
+"""Seconds in which the first worker must join."""
+
+GPU_WORKER_SECONDS = 30.0
+"""Further seconds in which a worker with a GPU must join: workers join one by one."""
+
+DEFAULT_MEMORY = "4 GB"
+"""The memory of a Slurm job when the site's configuration does not set it."""
+
+_COUNT_SECONDS = 2.0
+"""Seconds for which the number of workers is cached."""
+
+_POLL_SECONDS = 0.2
+"""Seconds between two checks for a worker with a GPU."""
 
 
 @dataclass(frozen=True)
 class PackedLab:
-    """`files` are paths below a course's folder and what they hold; `digest` is the lab's."""
+    """A lab as one plain value, to send to a machine that has no copy or an older one.
+
+    `files` are paths below a course's folder with their contents; `digest` is the lab's.
+    """
 
     name: str
     digest: str
@@ -41,8 +59,10 @@ class PackedLab:
 
 
 def pack_lab(lab: Lab) -> PackedLab:
-    """All that grading needs of a lab: its folder, and what its quiz measures of the solutions;
-    never the solution itself otherwise. Raises LabFault.
+    """Pack a lab's folder and the solution files that its quiz measures, no others.
+
+    Raises:
+        LabFault: A file cannot be read.
     """
     try:
         files = [
@@ -68,8 +88,10 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def unpack_lab(packed: PackedLab, folder: Path) -> Lab:
-    """The lab, its files written below an empty folder. Raises LabFault when it is not the same
-    there.
+    """Write the lab's files below an empty folder and load the lab.
+
+    Raises:
+        LabFault: The digest differs.
     """
     for name, data in packed.files:
         path = folder / PurePosixPath(name)
@@ -77,32 +99,14 @@ def unpack_lab(packed: PackedLab, folder: Path) -> Lab:
         path.write_bytes(data)
     lab = load_lab(packed.name, (folder / "labs",))
     if lab_digest(lab) != packed.digest:
-        raise LabFault(f"the lab `{packed.name}` did not arrive as it was sent")
+        raise LabFault(f"the lab `{packed.name}` changed on its way to the worker")
     return lab
 
 
-CONNECT_SECONDS = 20.0
-"""Seconds in which a scheduler has to answer."""
-
-WORKER_SECONDS = 60.0
-"""Seconds in which a first worker has to join."""
-
-GPU_WORKER_SECONDS = 30.0
-"""Seconds after that in which one with a GPU has to: workers started together join one by one."""
-
-DEFAULT_MEMORY = "4 GB"
-"""What a Slurm job asks for where the site's configuration does not say."""
-
-_COUNT_SECONDS = 2.0
-"""Seconds for which the number of workers is taken for true."""
-
-_POLL_SECONDS = 0.2
-"""Seconds between two looks for a worker with a GPU."""
-
-
 class LabPlugin(WorkerPlugin):
-    """What a worker needs to grade: the lab, unpacked where the worker keeps its own files, and
-    the terms; `problem` says why this worker cannot.
+    """What a worker needs to grade: the lab, unpacked in the worker's folder, and the options.
+
+    `problem` says why this worker cannot grade, "" when it can.
     """
 
     lab: Lab
@@ -113,6 +117,7 @@ class LabPlugin(WorkerPlugin):
         self.problem = ""
 
     def setup(self, worker: Worker) -> None:
+        """Unpack the lab, and compare the worker's toolchain with the cluster's."""
         self.folder = Path(tempfile.mkdtemp(prefix="lab-", dir=worker.local_directory))
         self.lab = unpack_lab(self.packed, self.folder)
         try:
@@ -122,11 +127,12 @@ class LabPlugin(WorkerPlugin):
             self.problem = f"worker {worker.address}: {fault}"
 
     def teardown(self, worker: Worker) -> None:
+        """Delete the unpacked lab."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def grade_on_worker(name: str, task: Task) -> Answer:
-    """What runs on the worker."""
+    """Grade a task; this runs on the worker."""
     plugin = get_worker().plugins.get(name)
     if not isinstance(plugin, LabPlugin):
         return Answer(task.number, failure="the worker has no lab yet")
@@ -136,8 +142,10 @@ def grade_on_worker(name: str, task: Task) -> Answer:
 
 
 class DaskRunner:
-    """Tasks go to a scheduler, one for each thread of its workers at a time: none waits behind
-    another on the same worker, so that one that kills its worker kills nobody else's chances.
+    """A Runner on a Dask cluster, with at most one task per worker thread.
+
+    No task waits behind another on the same worker, so that a submission that kills its worker does
+    not affect other submissions.
     """
 
     def __init__(self, client: Client, lab: Lab, terms: BatchOptions) -> None:
@@ -159,13 +167,14 @@ class DaskRunner:
 
     @property
     def at_a_time(self) -> int:
-        """The threads of all workers, or their GPUs, as of a moment ago."""
+        """The threads of all workers, or their GPUs; cached for a short time."""
         if monotonic() - self._counted > _COUNT_SECONDS:
             self._width = self._count()
             self._counted = monotonic()
         return max(self._width, 1)
 
     def submit(self, task: Task) -> None:
+        """Send a task to the scheduler."""
         assert self._plugin is not None, "a runner without workers takes no tasks"
         future = self._client.submit(
             grade_on_worker,
@@ -179,6 +188,7 @@ class DaskRunner:
         future.add_done_callback(lambda done: self._answers.put((task.number, done)))
 
     def next(self, seconds: float) -> Answer | None:
+        """Return the next answer; None when none came in time. Raises MachineFault."""
         try:
             number, future = self._answers.get(timeout=seconds)
         except queue.Empty:
@@ -188,12 +198,13 @@ class DaskRunner:
         return self._answer(number, future)
 
     def close(self) -> None:
+        """Cancel open tasks, and stop the cluster if it was started for this batch."""
         for future in self._futures.values():
             future.cancel()
         if self._client.status == "running" and self._plugin is not None:
-            with suppress(ValueError):  # it was not taken in
+            with suppress(ValueError):  # it was never registered
                 self._client.unregister_worker_plugin(self._plugin.name)
-        if self._client.cluster is not None:  # it was started for this batch
+        if self._client.cluster is not None:  # started for this batch
             self._client.cluster.close()
         self._client.close()
 
@@ -203,20 +214,20 @@ class DaskRunner:
             return answer
         except KilledWorker as killed:
             died = killed.allowed_failures + 1
-            said = f"{died} workers died of it, one after the other"
-            return Answer(number, failure=said, is_final=True)
+            failure = f"{died} workers in a row died while grading it"
+            return Answer(number, failure=failure, is_final=True)
         except Fault as fault:
             return Answer(number, failure=str(fault), is_lab_fault=isinstance(fault, LabFault))
         except Exception as error:
             self._check()
-            said = f"{type(error).__name__}: {error}"
-            return Answer(number, failure=f"the cluster failed: {said}")
+            failure = f"the cluster failed: {type(error).__name__}: {error}"
+            return Answer(number, failure=failure)
 
     def _check(self) -> None:
-        """Raises MachineFault when the scheduler is gone: nothing will ever come again."""
+        """Raise MachineFault when the scheduler is gone and no answer can come."""
         if self._client.status not in ("running", "connecting"):
             what = "the connection to the cluster's scheduler is lost"
-            fix = "start it again and run the same command: what is graded is kept"
+            fix = "Start the scheduler and run the same command again; grades are kept."
             raise MachineFault(what, where=self._where, fix=fix)
 
     def _count(self) -> int:
@@ -228,7 +239,7 @@ class DaskRunner:
         return sum(int(worker["resources"].get("GPU", 0)) for worker in workers.values())
 
     def _tools(self, terms: BatchOptions) -> Mapping[str, str]:
-        """Ours, or where only workers have GPUs, those of one of them. Raises MachineFault."""
+        """Return this machine's tools, or a worker's when only workers have GPUs."""
         if self._resources is None:
             return local_tools(terms.on)
         asked = self._client.submit(local_tools, terms.on, resources=self._resources, pure=False)
@@ -236,37 +247,37 @@ class DaskRunner:
         return tools
 
     def _wait_for_workers(self) -> None:
-        """One at least. A queue such as Slurm's may take its time."""
+        """Wait for at least one worker; without a limit when Slurm starts them."""
         patience = WORKER_SECONDS if self._client.cluster is None else None
         try:
             self._client.wait_for_workers(1, timeout=patience)
         except TimeoutError:
-            raise self._nobody("no worker has joined the cluster", "") from None
+            raise self._no_worker("no worker has joined the cluster", "") from None
         if self._resources is None:
             return
         end = monotonic() + GPU_WORKER_SECONDS
         while not self._count():
             if monotonic() > end:
-                raise self._nobody("no worker has a GPU", " --resources GPU=1")
+                raise self._no_worker("no worker has a GPU", " --resources GPU=1")
             sleep(_POLL_SECONDS)
 
-    def _nobody(self, what: str, more: str) -> MachineFault:
-        fix = f"start one: dask worker {self._where} --nthreads 1{more}"
+    def _no_worker(self, what: str, more: str) -> MachineFault:
+        fix = f"Start one: dask worker {self._where} --nthreads 1{more}"
         return MachineFault(what, where=self._where, fix=fix)
 
 
 def connect(address: str) -> Client:
-    """A client of the scheduler at that address. Raises LabFault and MachineFault."""
-    fix = "an address is such as tcp://10.0.0.1:8786; `dask scheduler` starts one"
+    """Connect to the scheduler at that address. Raises LabFault and MachineFault."""
+    fix = "Write an address such as tcp://10.0.0.1:8786. `dask scheduler` starts a scheduler."
     try:
         scheme, host = parse_address(address)
         get_backend(scheme).get_connector()
         if not host:
-            raise ValueError("there is no host in it")
+            raise ValueError("it has no host")
     except ValueError as error:
-        what = f"not the address of a scheduler: {error}"
+        what = f"this is not the address of a scheduler: {error}"
         raise LabFault(what, where=address, fix=fix) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told as a fault
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are raised as faults
     try:
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError) as error:
@@ -275,17 +286,21 @@ def connect(address: str) -> Client:
 
 
 def start_on_slurm(jobs: int) -> Client:
-    """A client of a cluster of so many Slurm jobs of one worker each, which end with it. Queue,
-    account, memory and time are as the site's jobqueue.yaml says. Raises MachineFault.
+    """Start a cluster of Slurm jobs with one worker each, which end with the client.
+
+    Queue, account, memory and time come from the site's jobqueue.yaml.
+
+    Raises:
+        MachineFault: Slurm or its configuration failed.
     """
     from dask import config
     from dask_jobqueue.slurm import SLURMCluster
 
-    fix = "dask-jobqueue's configuration, ~/.config/dask/jobqueue.yaml, has a section `slurm`"
+    fix = "Check the section `slurm` of dask-jobqueue's ~/.config/dask/jobqueue.yaml."
     memory = config.get("jobqueue.slurm.memory", None) or DEFAULT_MEMORY
     try:
         cluster = SLURMCluster(cores=1, processes=1, memory=memory)
         cluster.scale(jobs=jobs)
         return Client(cluster, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
-        raise MachineFault(f"no cluster on Slurm: {error}", fix=fix) from None
+        raise MachineFault(f"cannot start a cluster on Slurm: {error}", fix=fix) from None

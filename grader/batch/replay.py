@@ -1,7 +1,7 @@
-"""A recorded grade made again: the same flow, from the recorded source and seed.
+"""Reproduce a recorded grade from its source and seed, and compare the two.
 
-Speed is never measured again unless that is asked for: its verdict is worked out from the times
-in the record, which gives the same interval and the same points on any machine.
+Speed is measured again only on request. Otherwise its verdict is computed from the recorded times,
+which gives the same interval and the same points on any machine.
 """
 
 from __future__ import annotations
@@ -27,24 +27,26 @@ from grader.reports.printable import clip, printable
 from grader.reports.redact import redact
 from grader.submissions.files import parse_submission
 
-# Two grades of one submission side by side: everything that they say differently.
-
 SPEED = "speed"
 MAX_VALUE_CELLS = 60
-"""Cells of a value that a difference shows."""
+"""Maximum length of a value in a difference, in cells."""
 
 TOLERANCE = 1e-9
-"""Relative: numbers closer than this are the same, whatever they have been through."""
+"""Relative difference below which two numbers count as equal."""
 
 PEAK_SHARE = "percent_of"
-"""Measurements that are shares of a device's own peaks, which a record does not have."""
+"""The prefix of measurements relative to a device's peaks, which a record does not have."""
 
+TOOL_CHECKS = ("sanitizer", "profile")
+"""Checks made by the CUDA toolkit's tools on a GPU, worth no points and not part of a lab."""
+
+_ALIAS = re.compile(r"hidden-\d+")
 _NOTHING = object()
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that is not as recorded: `what` as a path of keys, and both values in words."""
+    """One difference from the record: its path of keys, and both values as text."""
 
     what: str
     recorded: str
@@ -55,7 +57,7 @@ class Difference:
 
 
 def conditions(record: Provenance, made: Provenance) -> Iterator[Difference]:
-    """What a verdict depends on beside the submission and the seed."""
+    """Yield the changed conditions of a verdict, other than the submission and the seed."""
     tools = sorted({*record.toolchain, *made.toolchain})
     yield from (
         Difference(name, old or "none", new or "none")
@@ -71,8 +73,9 @@ def conditions(record: Provenance, made: Provenance) -> Iterator[Difference]:
 
 
 def differences(record: Grade, made: Grade, *, timed_again: bool = False) -> Iterator[Difference]:
-    """What the grades themselves say differently, in score, checks and cases. Of a speed that was
-    measured anew, only the verdict has to be the same.
+    """Yield the differences in score, checks and cases.
+
+    With `timed_again`, only the verdict of the speed check must be equal.
     """
     yield from _walk("", _compared_values(record, timed_again), _compared_values(made, timed_again))
 
@@ -94,7 +97,7 @@ def _check(told: Mapping[str, Any], timed_again: bool) -> Mapping[str, Any]:
 
 
 def _by_name(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Rows by their names; of those with one name all are kept."""
+    """Index rows by name; rows with the same name are all kept."""
     named: dict[str, Any] = {}
     for row in rows:
         name = str(row["name"])
@@ -124,7 +127,7 @@ def _same(old: Any, new: Any) -> bool:
 
 
 def _value_text(value: Any) -> str:
-    """A value as a difference shows it; of what has parts, how many."""
+    """Return a value as text; for a collection, its size."""
     if value is _NOTHING:
         return "nothing"
     if isinstance(value, Mapping) and "status" in value:
@@ -139,17 +142,9 @@ def _value_text(value: Any) -> str:
     )
 
 
-TOOL_CHECKS = ("sanitizer", "profile")
-"""Checks beside a lab's own, worth no points, that the toolkit's tools on a GPU have made."""
-
-_ALIAS = re.compile(r"hidden-\d+")
-
-
 @dataclass(frozen=True)
 class ReplayInputs:
-    """What a grade is made again of: the submission's bytes, the answers handed in beside them,
-    and the seed that the inputs are drawn from.
-    """
+    """The inputs of a replay: the submission's bytes, its quiz answers, and the seed."""
 
     data: bytes
     answers: AnswerSheet | None = None
@@ -158,9 +153,13 @@ class ReplayInputs:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of it. `unlike` are conditions of the grade that are not met here: where the
-    source or the seed is another, nothing was graded and `made` is None. `verdict` is what the
-    grades say differently; `notes` tell what was taken from the record as it is.
+    """The result of a replay.
+
+    Attributes:
+        changed_conditions: Conditions that differ from the record's.
+        verdict: The differences between the two grades.
+        notes: What was copied from the record.
+        made: The new grade; None when the source or the seed differs, so that nothing was graded.
     """
 
     changed_conditions: tuple[Difference, ...] = ()
@@ -170,7 +169,7 @@ class Replay:
 
     @property
     def is_same(self) -> bool:
-        """Whether the same was seen again under the same conditions."""
+        """Whether the grade is equal under equal conditions."""
         return self.made is not None and not self.changed_conditions and not self.verdict
 
 
@@ -183,15 +182,23 @@ def replay(
     again: bool = False,
     progress: Progress = lambda step, number, steps: None,
 ) -> Replay:
-    """The record's grade made again and compared with it.
+    """Grade the submission again and compare the grade with the record.
 
-    `how` says what runs the cases; its seed is not looked at. Times are judged as recorded; with
-    `again` they are measured anew, on a GPU. Raises LabFault where the record holds no verdict,
-    since the machine had failed, or times that are none; MachineFault where it fails now.
+    Args:
+        lab: The lab.
+        record: The recorded grade.
+        given: The inputs.
+        how: The options of the run; its seed is not used.
+        again: Measure times again, on a GPU; otherwise evaluate the recorded ones.
+        progress: Called at each step.
+
+    Raises:
+        LabFault: The record is incomplete because of a system error, or its times are invalid.
+        MachineFault: The machine fails now.
     """
     if record.score.status == "incomplete":
-        what = "the grade is incomplete: the machine had failed, there is no verdict to replay"
-        raise LabFault(what, fix="grade the submission again")
+        what = "the grade is incomplete because of a system error: it has no verdict to replay"
+        raise LabFault(what, fix="Grade the submission again.")
     if unlike := tuple(_other_inputs(record, given)):
         return Replay(unlike)
     made = _graded(lab, record, given, how, again=again, progress=progress)
@@ -199,19 +206,19 @@ def replay(
     made = _with_checks(made, trusted)
     if made.score.status == "incomplete":
         why = next((check.summary for check in made.checks if check.status == "error"), "")
-        raise MachineFault(f"the grade could not be made again: {why}", fix="try it again")
+        raise MachineFault(f"the grade could not be reproduced: {why}", fix="Try again.")
     notes = tuple(f"{check.name} is as recorded: {_reason(check)}" for check in trusted)
-    seen = redact(made) if is_redacted(record) else made
+    compared = redact(made) if is_redacted(record) else made
     return Replay(
         tuple(conditions(record.provenance, made.provenance)),
-        tuple(differences(record, seen, timed_again=again)),
+        tuple(differences(record, compared, timed_again=again)),
         notes,
         made,
     )
 
 
 def is_redacted(record: Grade) -> bool:
-    """Whether it is a student's copy, in which hidden cases have lost their names and sizes."""
+    """Whether this is a student's copy, whose hidden cases have no names and sizes."""
     hidden = [case for case in record.cases if case.visibility == "hidden"]
     return bool(hidden) and all(_ALIAS.fullmatch(c.name) and not c.size for c in hidden)
 
@@ -256,8 +263,9 @@ def _graded(
 
 
 def _kept_checks(record: Grade, *, again: bool) -> Iterator[Result]:
-    """The recorded checks that no replay can make again: what went wrong in a timed launch, and
-    what the toolkit's own tools said. They are worth nothing.
+    """Yield the recorded checks that a replay cannot reproduce, with 0 points.
+
+    These are errors in a timed launch, and the results of the CUDA toolkit's tools.
     """
     for check in record.checks:
         if check.name in TOOL_CHECKS:
@@ -267,15 +275,15 @@ def _kept_checks(record: Grade, *, again: bool) -> Iterator[Result]:
 
 
 def _reason(check: Result) -> str:
-    """The sort of thing that a check saw, which a replay does not."""
+    """Say what a check reported that a replay cannot reproduce."""
     if check.name != SPEED:
-        return "the toolkit's tools said so, for no points"
+        return "result of the CUDA toolkit's tools, worth no points"
     errors = [f.kind for f in check.findings if f.severity == "error" and f.kind != "too-slow"]
     return f"{errors[0]} in a timed launch" if errors else ""
 
 
 def _with_checks(made: Grade, trusted: tuple[Result, ...]) -> Grade:
-    """The grade with those checks in the place of its own of that name, and its score."""
+    """Replace the grade's checks of the same names, and compute its score again."""
     held = {check.name: check for check in trusted}
     checks = [
         replace(held.pop(check.name), max_points=check.max_points) if check.name in held else check

@@ -1,4 +1,4 @@
-"""Where tasks are performed: on threads here, or elsewhere behind the same few calls."""
+"""Runners grade tasks: on threads of this process, or elsewhere behind the same interface."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Runner(Protocol):
-    """Takes tasks and gives answers, in whatever order they come. Never touches the gradebook."""
+    """Takes tasks and returns answers in any order. Never uses the gradebook."""
 
     @property
     def at_a_time(self) -> int:
-        """How many tasks it is worth handing over before the first answer is back."""
+        """How many tasks run at the same time."""
 
     @property
     def tools(self) -> Mapping[str, str]:
-        """What compiles and runs the submissions there."""
+        """The versions of what compiles and runs the submissions there."""
 
     def submit(self, task: Task) -> None:
-        """Take a task over; returns at once."""
+        """Start a task; return at once."""
 
     def next(self, seconds: float) -> Answer | None:
-        """The next answer; None when none came in that time."""
+        """Return the next answer; None when none came in that time."""
 
     def close(self) -> None:
-        """Take no more tasks, and drop those that have not begun."""
+        """Take no more tasks, and drop those that have not started."""
 
 
 class LocalRunner:
-    """Threads of this process: what takes long is done by child processes.
+    """A Runner on threads of this process; sandboxed child processes do the work.
 
-    The threads are daemons. When the process ends, by Ctrl-C or otherwise, so do they, and with
-    them the boxes that they wait for.
+    The threads are daemons. When the process ends, by Ctrl-C or otherwise, the threads and their
+    sandboxes end too.
     """
 
     def __init__(self, perform: Perform, jobs: int, tools: Mapping[str, str] = _NOTHING) -> None:
@@ -51,15 +51,18 @@ class LocalRunner:
             threading.Thread(target=self._work, name=f"grade-{number}", daemon=True).start()
 
     def submit(self, task: Task) -> None:
+        """Queue a task."""
         self._tasks.put(task)
 
     def next(self, seconds: float) -> Answer | None:
+        """Return the next answer; None when none came in that time."""
         try:
             return self._answers.get(timeout=seconds)
         except queue.Empty:
             return None
 
     def close(self) -> None:
+        """Drop the queued tasks and end the threads."""
         while not self._tasks.empty():
             self._tasks.get()
         for _ in range(self.at_a_time):

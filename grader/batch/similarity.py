@@ -1,9 +1,16 @@
-"""Which pairs of a class share what nobody else would have written.
+"""Find pairs of submissions that share code which other students would not write.
 
-Everybody's solution of a small lab has the same shape, because the lab leads there. What counts as
-evidence is what is left when that is taken away: the skeleton, the baseline and the solution, and
-whatever more than a few of the class have in common. So two honest solutions are alike in much and
-share little evidence, and of a submission that has little of its own nothing can be said.
+All solutions of a small lab have the same shape, because the lab leads to it. So evidence is the
+code that is not in the skeleton, the baseline or the solution, and that only a few submissions of
+the class have in common. Two honest solutions are similar but share little evidence. A submission
+with little code of its own cannot be compared.
+
+copydetect computes fingerprints of a submission's text in two views. Structure: names become one
+letter and comments are removed, so that a copy with other names is equal. Wording: the text without
+white space, so that a copy with its comments is equal.
+
+copydetect thins out fingerprints by Python's string hashes, which differ from process to process. A
+window of 1 keeps all of them, so that the same class always gives the same result.
 """
 
 from __future__ import annotations
@@ -20,34 +27,46 @@ import numpy as np
 
 from grader.faults import MachineFault, install_command
 
-# A submission's text as fingerprints, by copydetect, in two views.
-#
-# structure: names become one letter and comments go, so that a copy with other names is the same.
-# wording: the text without white space, so that what is copied, comments and all, is the same.
-#
-# copydetect thins fingerprints out by Python's hashes of strings, which differ from process to
-# process. A window of 1 keeps every one of them, so the same class gives the same answer always.
-
-FINGERPRINT_LENGTH = 25
-"""Characters of one fingerprint, after the view's filter: copydetect's own default, about a
-statement of a kernel. What is shorter is never seen as shared."""
-
 View = Literal["structure", "wording"]
 VIEWS: tuple[View, ...] = ("structure", "wording")
+
+FINGERPRINT_LENGTH = 25
+"""Characters of one fingerprint in a view: copydetect's default, about one statement of a kernel.
+Shorter matches are not detected."""
+
+MIN_EVIDENCE: Mapping[View, int] = {"structure": 80, "wording": 120}
+"""Characters of evidence that a pair must share, about three statements. Two students who fill the
+same gap independently share less."""
+
+THRESHOLDS: Mapping[View, float] = {"structure": 0.9, "wording": 0.5}
+"""The share of one side's evidence that the other must have. Structure ignores names, so nearly all
+of it must be shared; for wording, half of it is enough."""
+
+COMMON_COUNT = 3
+COMMON_SHARE = 0.1
+"""Code that more than COMMON_COUNT submissions, and more than this share of the class, have in
+common is no evidence."""
+
+SMALL_CLASS = 10
+SMALL_CLASS_THRESHOLDS: Mapping[View, float] = {"wording": 1.0}
+"""A smaller class does not show which code is common: students of one teacher choose the same
+names. There only submissions of which one contains the other are reported."""
 
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """One text in one view. `places` maps a fingerprint to where it begins in the filtered text;
-    `lines` has the source line, from 1, of each filtered character.
+    """The fingerprints of one text in one view.
+
+    `places` maps a fingerprint to its positions in the filtered text; `lines` has the source line,
+    from 1, of each filtered character.
     """
 
     places: Mapping[int, tuple[int, ...]]
     lines: tuple[int, ...]
 
     def covered(self, hashes: Set[int]) -> tuple[range, ...]:
-        """The stretches of filtered characters that these fingerprints lie on, in their order."""
-        starts = sorted(at for found in hashes & self.places.keys() for at in self.places[found])
+        """Return the ranges of filtered characters that these fingerprints cover, in order."""
+        starts = sorted(at for key in hashes & self.places.keys() for at in self.places[key])
         stretches: list[range] = []
         for at in starts:
             begin = at
@@ -57,23 +76,26 @@ class Fingerprints:
         return tuple(stretches)
 
     def lines_of(self, stretches: Iterable[range]) -> frozenset[int]:
-        """The source lines that these filtered characters stand on."""
+        """Return the source lines of these filtered characters."""
         return frozenset(self.lines[at] for stretch in stretches for at in stretch)
 
 
 def fingerprints(text: str, view: View) -> Fingerprints:
-    """The fingerprints of a source text. Raises MachineFault: copydetect is not installed.
+    """Return the fingerprints of a source text.
 
-    Raw strings are read as plain ones: the lexer looks for the end of each in all of the text.
+    Raw strings are read as plain ones, because the lexer searches the whole text for their ends.
+
+    Raises:
+        MachineFault: copydetect is not installed.
     """
     kept = text.replace('R"', ' "') if view == "structure" else "".join(text.split())
-    found = _fingerprint(kept, view)
-    positions = _source_positions(found.offsets, len(found.filtered_code), len(text))
+    result = _fingerprint(kept, view)
+    positions = _source_positions(result.offsets, len(result.filtered_code), len(text))
     if view == "wording":
         positions = [at for at, character in enumerate(text) if not character.isspace()]
     starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
     return Fingerprints(
-        places={int(k): tuple(map(int, at)) for k, at in found.hash_idx.items()},
+        places={int(k): tuple(map(int, at)) for k, at in result.hash_idx.items()},
         lines=tuple(bisect_right(starts, at) for at in positions),
     )
 
@@ -83,7 +105,7 @@ def _fingerprint(text: str, view: View) -> Any:
         from copydetect import CodeFingerprint
     except ModuleNotFoundError as missing:
         raise MachineFault(
-            f"submissions cannot be compared: there is no Python package {missing.name}",
+            f"cannot compare submissions: the Python package {missing.name} is missing",
             fix=install_command("similar"),
         ) from None
     return CodeFingerprint(
@@ -97,8 +119,9 @@ def _fingerprint(text: str, view: View) -> Any:
 
 
 def _source_positions(offsets: Any, length: int, most: int) -> list[int]:
-    """Where in the text each filtered character comes from: copydetect tells how many characters
-    were dropped before each place where it dropped some.
+    """Return the position in the text of each filtered character.
+
+    copydetect reports how many characters it dropped before each place where it dropped some.
     """
     if not len(offsets):
         return list(range(length))
@@ -106,28 +129,12 @@ def _source_positions(offsets: Any, length: int, most: int) -> list[int]:
     return [min(at + int(more), most - 1) for at, more in enumerate(dropped[:, 1])]
 
 
-MIN_EVIDENCE: Mapping[View, int] = {"structure": 80, "wording": 120}
-"""Characters of evidence that a pair must share, about three statements: two people who close the
-same gap in their own way come to fewer."""
-
-THRESHOLDS: Mapping[View, float] = {"structure": 0.9, "wording": 0.5}
-"""The share of one side's evidence that the other must have. Structure says nothing of names, so
-nearly all of it has to be shared; the same names, comments and layout of half of it are enough."""
-
-COMMON_COUNT = 3
-COMMON_SHARE = 0.1
-"""What more than FEW, and more than this share of the class, have in common is no evidence."""
-
-SMALL_CLASS = 10
-SMALL_CLASS_THRESHOLDS: Mapping[View, float] = {"wording": 1.0}
-"""In a smaller class what is usual cannot be told: people who learn from one teacher choose the
-same names. There only texts are told of which one is wholly in the other."""
-
-
 @dataclass(frozen=True)
 class Match:
-    """What two submissions share in one view: characters of evidence, the part of the evidence of
-    the one who has more of it in common, and the source lines on either side.
+    """What two submissions share in one view.
+
+    `shared` counts characters of evidence, `share` is the larger of the two sides' shares, `first`
+    and `second` are the source lines.
     """
 
     shared: int = 0
@@ -138,8 +145,9 @@ class Match:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two submissions by their names, in alphabetical order, what they share by view, and the
-    views that are the `reasons` why a person should look at the two.
+    """Two submissions by name, in alphabetical order, and what they share in each view.
+
+    `reasons` are the views in which the pair needs review.
     """
 
     first: str
@@ -149,15 +157,17 @@ class Pair:
 
     @property
     def weight(self) -> tuple[float, int]:
-        """What sorts pairs: the largest share of those that are reasons, then the amount."""
-        found = [self.matches[view] for view in self.reasons]
-        return max(m.share for m in found), max(m.shared for m in found)
+        """The sort key of pairs: the largest share among the reasons, then the amount."""
+        matches = [self.matches[view] for view in self.reasons]
+        return max(m.share for m in matches), max(m.shared for m in matches)
 
 
 @dataclass(frozen=True)
 class SimilarityReport:
-    """What was found in a class. `pairs` are those to look at, the most alike first; `thin` names
-    the submissions that have too little of their own to say anything about.
+    """The result for a class.
+
+    `pairs` need review, the most similar first; `thin` names the submissions with too little code
+    of their own to compare.
     """
 
     submissions: int
@@ -166,43 +176,49 @@ class SimilarityReport:
 
 
 def compare(texts: Mapping[str, str], known: Iterable[str]) -> SimilarityReport:
-    """The pairs of the class's `texts`, by name, to look at; `known` are texts that all of them had
-    or were led to. Raises MachineFault: copydetect is not installed.
+    """Compare the submissions of a class.
+
+    Args:
+        texts: The submissions by name.
+        known: Texts that all students had or were led to: skeleton, baseline and solution.
+
+    Raises:
+        MachineFault: copydetect is not installed.
     """
-    led = tuple(known)
-    own = {view: _evidence(texts, led, view) for view in VIEWS}
-    alike = THRESHOLDS if len(texts) >= SMALL_CLASS else SMALL_CLASS_THRESHOLDS
-    pairs = (_pair(a, b, own, alike) for a, b in _candidates(own))
-    found = sorted((pair for pair in pairs if pair.reasons), key=lambda p: (p.first, p.second))
-    found.sort(key=lambda pair: pair.weight, reverse=True)
+    given = tuple(known)
+    own = {view: _evidence(texts, given, view) for view in VIEWS}
+    thresholds = THRESHOLDS if len(texts) >= SMALL_CLASS else SMALL_CLASS_THRESHOLDS
+    candidates = (_pair(a, b, own, thresholds) for a, b in _candidates(own))
+    pairs = sorted((pair for pair in candidates if pair.reasons), key=lambda p: (p.first, p.second))
+    pairs.sort(key=lambda pair: pair.weight, reverse=True)
     thin = (n for n in sorted(texts) if all(_amount(own[v][n]) < MIN_EVIDENCE[v] for v in VIEWS))
-    return SimilarityReport(len(texts), tuple(found), tuple(thin))
+    return SimilarityReport(len(texts), tuple(pairs), tuple(thin))
 
 
 def _evidence(
     texts: Mapping[str, str], known: Sequence[str], view: View
 ) -> dict[str, Fingerprints]:
-    """Each text's evidence: what is neither known nor common."""
+    """Return each text's evidence: the fingerprints that are neither known nor common."""
     every = {name: fingerprints(text, view) for name, text in texts.items()}
-    led = {found for text in known for found in fingerprints(text, view).places}
-    held = Counter(found for one in every.values() for found in one.places)
+    given = {key for text in known for key in fingerprints(text, view).places}
+    held = Counter(key for one in every.values() for key in one.places)
     most = max(COMMON_COUNT, int(COMMON_SHARE * len(texts)))
     return {
         name: Fingerprints(
-            {k: at for k, at in one.places.items() if k not in led and held[k] <= most}, one.lines
+            {k: at for k, at in one.places.items() if k not in given and held[k] <= most}, one.lines
         )
         for name, one in every.items()
     }
 
 
 def _candidates(own: Mapping[View, Mapping[str, Fingerprints]]) -> list[tuple[str, str]]:
-    """The pairs that share any evidence at all."""
+    """Return the pairs that share any evidence."""
     together: set[tuple[str, str]] = set()
     for view in own.values():
         holders: dict[int, list[str]] = {}
         for name in sorted(view):
-            for found in view[name].places:
-                holders.setdefault(found, []).append(name)
+            for key in view[name].places:
+                holders.setdefault(key, []).append(name)
         for names in holders.values():
             together.update(combinations(names, 2))
     return sorted(together)
@@ -212,13 +228,13 @@ def _pair(
     first: str,
     second: str,
     own: Mapping[View, Mapping[str, Fingerprints]],
-    alike: Mapping[View, float],
+    thresholds: Mapping[View, float],
 ) -> Pair:
     matches = {view: _match(own[view][first], own[view][second]) for view in VIEWS}
     reasons = tuple(
         view
-        for view, due in alike.items()
-        if matches[view].shared >= MIN_EVIDENCE[view] and matches[view].share >= due
+        for view, threshold in thresholds.items()
+        if matches[view].shared >= MIN_EVIDENCE[view] and matches[view].share >= threshold
     )
     return Pair(first, second, matches, reasons)
 
@@ -237,7 +253,7 @@ def _match(first: Fingerprints, second: Fingerprints) -> Match:
 
 
 def _amount(one: Fingerprints) -> int:
-    """The characters of evidence in all."""
+    """Return the characters of evidence in total."""
     return _length(one.covered(one.places.keys()))
 
 

@@ -1,4 +1,4 @@
-"""What was found in a folder, stored in the gradebook before anything is graded."""
+"""Store the submissions of a class in the gradebook, before anything is graded."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from grader.submissions.gather import StudentSubmission, SubmissionSet
 
 @dataclass(frozen=True)
 class StoreResult:
-    """One found submission under the name that the gradebook has for the student: as it is
-    `stored`, or the `problem` why its bytes could not be had.
+    """One student's submission, under the student's ID in the gradebook.
+
+    It is either `stored`, or `problem` says why it could not be read. `refused` says why a stored
+    submission has no source to grade.
     """
 
     found: StudentSubmission
@@ -32,23 +34,26 @@ class StoreResult:
 
     @property
     def task(self) -> Task | None:
+        """The task that grades it; None when it could not be stored."""
         if self.stored is None:
             return None
         return task_of(self.stored, self.refused)
 
 
 def task_of(stored: StoredSubmission, refused: Finding | None = None) -> Task:
-    """What it takes to grade a stored submission."""
+    """Return the task that grades a stored submission."""
     return Task(stored.id, stored.student, stored.name, stored.data, stored.answers, refused)
 
 
 def store_submissions(
     lab: str, gathered: SubmissionSet, book: Gradebook, course: Course | None
 ) -> tuple[StoreResult, ...]:
-    """Store every submission. Each file is read once, here: what is graded is what was stored.
+    """Store every submission, and read each file exactly once: the stored bytes are graded.
 
-    A thing that is no file is stored without bytes, and gets its verdict. Raises MachineFault when
-    the gradebook fails.
+    A submission that is no regular file is stored without bytes and gets its verdict.
+
+    Raises:
+        MachineFault: The gradebook fails.
     """
     return tuple(
         _stored(lab, found, roster_id(found, course), book, gathered)
@@ -78,7 +83,7 @@ def _stored(
 
 
 def _answers(found: StudentSubmission) -> bytes | None:
-    """What is no file, a link for instance, is an empty sheet: the kernel beside it counts."""
+    """Read the answers; a link or other special file counts as an empty sheet."""
     try:
         return found.answers()
     except StudentFault:
@@ -86,46 +91,47 @@ def _answers(found: StudentSubmission) -> bytes | None:
 
 
 def roster_id(found: StudentSubmission, course: Course | None) -> str:
-    """The student's identifier in the roster; what the download calls them when that, their e-mail
-    address and their name are no student's there, or more than one's.
+    """Return the student's ID in the roster, found by the download's ID, e-mail address or name.
+
+    Without exactly one match, return the download's ID.
     """
     if course is None:
         return found.student
-    words = (found.student, found.email, found.full_name)
-    known = (course.student(word) for word in words if word)
+    identifiers = (found.student, found.email, found.full_name)
+    known = (course.student(identifier) for identifier in identifiers if identifier)
     return next((student.id for student in known if student is not None), found.student)
 
 
 def missing_time_notes(
     handed: Sequence[StoreResult], lab: str, course: Course | None
 ) -> tuple[str, ...]:
-    """What is said of submissions whose time nobody told, where it could have mattered."""
+    """Say which submissions have no time, when lateness could have changed their points."""
     none = [one for one in handed if one.found.received is None]
     late = [one.student for one in none if one.found.late]
-    said = []
+    notes = []
     if late:
         names = ", ".join(late)
-        said.append(f"marked late, by how much is not told, so nothing is taken off: {names}")
+        notes.append(f"marked late without a time, so there is no penalty: {names}")
     if course is not None and course.policy(lab).due is not None and len(none) > len(late):
         whose = "the submission" if len(none) == 1 else f"{len(none)} submissions"
-        said.append(f"time of {whose} not told: counted as in time")
-    if said:
-        said.append(f"  to take points off: grader gradebook override {lab} STUDENT POINTS ...")
-    return tuple(said)
+        notes.append(f"time of {whose} unknown: counted as in time")
+    if notes:
+        notes.append(f"  to deduct points: grader gradebook override {lab} STUDENT POINTS ...")
+    return tuple(notes)
 
 
 def resubmission_notes(handed: Sequence[StoreResult], lab: str, book: Gradebook) -> tuple[str, ...]:
-    """Who handed in again what they had before something else: it keeps its place."""
+    """Name the students whose submission equals an earlier one that is not their newest."""
     newest = {stored.student: stored.id for stored in book.submissions(lab)}
     return tuple(
-        f"{one.student}: handed this in before, and something else after it: no new submission"
+        f"{one.student}: same as an earlier submission, not the newest: not a new submission"
         for one in handed
         if one.stored is not None and newest[one.stored.student] != one.number
     )
 
 
 def not_enrolled(handed: Sequence[StoreResult], course: Course | None) -> tuple[str, ...]:
-    """Who handed in and is not in the course's roster, with the name that the download tells."""
+    """Name the students who submitted but are not in the course's roster."""
     if course is None or not course.students:
         return ()
     known = {student.id for student in course.students}

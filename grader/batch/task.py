@@ -1,4 +1,8 @@
-"""One submission to be graded, as plain values that can go to another process or machine."""
+"""One submission to grade, as plain values that can go to another process or machine.
+
+`batch_key` is a digest of what a grade depends on besides the submission: two grades of the same
+submission with the same key are equal.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +29,24 @@ from grader.launch import Finding
 from grader.sandbox.call import require_sandbox
 from grader.submissions.files import parse_submission
 
-# What a grade depends on beside the submission itself, as one digest: two grades of the same
-# submission with the same key are the same grade.
-
 
 def batch_key(lab: Lab, on: Backend, seed: bytes, tools: Mapping[str, str]) -> str:
-    """SHA-256 over the lab's files, the seed, and what compiles and runs the submissions there.
-    Raises LabFault.
+    """Return the SHA-256 of the lab's files, the seed, the backend and its tools.
+
+    Raises:
+        LabFault: A file of the lab cannot be read.
     """
     files = [hashlib.sha256(path.read_bytes()).hexdigest() for path in quiz_files(lab)]
     return key_of(lab_digest(lab), files, seed_id(seed), on, dict(tools))
 
 
 def local_tools(on: Backend) -> Mapping[str, str]:
-    """The grader's version, the compilers' and on a GPU its model: where they are the same, the
-    same submission gets the same grade. Raises MachineFault.
+    """Return the versions of the grader and the compilers, and the GPU's model.
+
+    Where they are equal, the same submission gets the same grade.
+
+    Raises:
+        MachineFault: A compiler or the GPU is not available.
     """
     tools = {"grader": __version__, **toolchain()}
     if on == "gpu":
@@ -49,7 +56,7 @@ def local_tools(on: Backend) -> Mapping[str, str]:
 
 
 def quiz_files(lab: Lab) -> Iterator[Path]:
-    """What the answers to the quiz are measured with, outside the lab's folder: its solution's."""
+    """Yield the solution files from which the quiz's answers are measured."""
     probes = (probe for question in lab.quiz for probe in question.probes.values())
     for name in sorted({probe.file for probe in probes}):
         path = lab.solution.parent / name
@@ -59,8 +66,14 @@ def quiz_files(lab: Lab) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """What all submissions of a batch are graded by. `threads` is the simulator's for each of
-    them, `limit` in seconds a launch; `confined` refuses to grade without a sandbox.
+    """The options of all gradings of a batch.
+
+    Attributes:
+        on: The backend.
+        seed: The seed that hidden inputs are drawn from.
+        threads: The simulator's threads for each submission.
+        limit: The time limit of a launch in seconds.
+        confined: Whether grading without a sandbox is refused.
     """
 
     on: Backend = "sim"
@@ -72,8 +85,10 @@ class BatchOptions:
 
 @dataclass(frozen=True)
 class Task:
-    """`number` is the submission's in the gradebook. `refused` says why there is nothing to
-    grade: what was handed in is no file.
+    """One submission to grade.
+
+    `number` is the submission's in the gradebook. `refused` says why it cannot be graded, for
+    example because it is not a regular file.
     """
 
     number: int
@@ -86,8 +101,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a task: its grade's JSON, or the failure that there is none for. A failure is
-    the machine's, to be tried again unless it `is_final`, or the lab's own.
+    """The result of a task: the grade's JSON, or why there is none.
+
+    A failure is a system error, tried again unless `is_final`, or an error of the lab.
     """
 
     number: int
@@ -98,6 +114,7 @@ class Answer:
 
     @property
     def is_graded(self) -> bool:
+        """Whether there is a complete grade."""
         return self.grade is not None and self.grade["status"] == "graded"
 
     @property
@@ -110,8 +127,9 @@ class Answer:
 
 
 def grade_task(lab: Lab, task: Task, terms: BatchOptions) -> Answer:
-    """Grade one submission on all cases. Whatever goes wrong is in the answer: one submission
-    never stops the others.
+    """Grade one submission on all cases.
+
+    Every error is in the answer, so that one submission never stops the others.
     """
     try:
         require_sandbox(unsafe=not terms.confined)

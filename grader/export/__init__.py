@@ -1,13 +1,14 @@
-"""Grades in the forms that other systems read: one file a format, found by its name.
+"""Exports: grades in the formats that other systems read, one module per format.
 
-A format is a module with
+In: ExportRow values (`formats`). Out: the document as text. A format is found by its name; `_` in a
+module's name is `-` in the format's. A format module has
 
-    export(rows, options) -> str    the document; the first line of its docstring says what it is
-    unfit(row, options) -> str      why a row cannot be told in it, "" when it can
-    EACH                            whether every submission gets a document of its own
-    SUFFIX                          how its file's name ends
-    UNIQUE                          whether a student may have one row only (not, when left out)
-    READER                          "student": grades are redacted first; or "staff"
+    export(rows, options) -> str       the document; its docstring is the format's line in the list
+    row_problem(row, options) -> str   why a row cannot be exported, "" when it can
+    EACH                               whether every submission gets a document of its own
+    SUFFIX                             the suffix of the file
+    UNIQUE                             whether a student may have one row only (default: no)
+    READER                             "student": grades are redacted first; or "staff"
 
-`_` in a module's name is `-` in the format's. Nothing here reads or writes a file but `container`.
+Only `container` reads and writes files. May import `gradebook` and below, never `batch`.
 """

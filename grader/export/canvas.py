@@ -1,8 +1,8 @@
 """A CSV file for Canvas' "Import grades".
 
-Canvas looks a row up by Canvas ID, then by SIS User ID, then by login; a row with none of them it
-would match by name, and a name is what a student writes. A row whose first cell has "Points
-Possible" in it describes the assignments, whoever's name that is.
+Canvas finds a student by Canvas ID, then SIS User ID, then login. Without any of them it would
+match the name, which students choose themselves. A row whose first cell contains "Points Possible"
+describes the assignments, even when that is a student's name.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     )
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """Points are needed, and something that Canvas knows the student by."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Require points, and an identifier that Canvas knows."""
     if row.points is None:
         return row.why
     known = _identifiers(row.student)
     if not any(known):
-        return f"the roster gives `{row.student.id}` no Canvas ID, SIS ID or login"
+        return f"the roster has no Canvas ID, SIS ID or login for `{row.student.id}`"
     return next(filter(None, map(cell_problem, known)), "")
 
 
 def advice(options: Options) -> str:
-    """Without an assignment's number Canvas makes another assignment."""
+    """Say that Canvas creates a new assignment when the column has no assignment ID."""
     if _NUMBERED.search(options.column):
         return ""
     return (
-        'Canvas will offer to make a new assignment of this column; --column "TITLE (ID)", with '
-        "the number that ends the assignment's address, fills one that there is"
+        "Canvas will offer to create a new assignment for this column. To fill an existing one, "
+        'use --column "TITLE (ID)" with the number at the end of the assignment\'s address.'
     )
 
 
@@ -70,8 +70,10 @@ def _line(row: ExportRow) -> list[str]:
 
 
 def _identifiers(student: Student) -> tuple[str, str, str]:
-    """Canvas ID, SIS ID and login. An ID is taken for Canvas' own only where there is no other:
-    a university's number could be somebody else's Canvas ID.
+    """Return Canvas ID, SIS ID and login.
+
+    The roster's ID counts as the Canvas ID only when there is no other identifier: a university's
+    number could be another student's Canvas ID.
     """
     if student.sis_id or student.login:
         return "", student.sis_id, student.login

@@ -1,4 +1,4 @@
-"""check50's JSON, for tools that read what it prints with `-o json`."""
+"""check50's JSON, for tools that read the output of `check50 -o json`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READER: Literal["student", "staff"] = "student"
 
 COMPILE = "compile"
 PASSED = {"pass": True, "fail": False}
-"""Everything else was not tried, which check50 says as null."""
+"""Other statuses mean that the check did not run, which is null in check50's JSON."""
 
 
 def export(rows: Sequence[ExportRow], options: Options) -> str:
@@ -29,13 +29,13 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return dumps(results(row))
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """A grade is needed; one that the machine failed has an `error` in place of results."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Require a grade; an incomplete one has an `error` instead of results."""
     return "" if row.grade else row.why or "there is no grade to show"
 
 
 def results(row: ExportRow) -> dict[str, Any]:
-    """The object of a row that is fit."""
+    """Return the JSON object of a row that has no problem."""
     grade = row.grade
     assert grade is not None
     head: dict[str, Any] = {"slug": grade.lab, "version": grade.provenance.grader_version}
@@ -70,7 +70,7 @@ def _cause(check: Result) -> dict[str, Any]:
 
 
 def _dependency(check: Result, grade: Grade) -> str | None:
-    """The check that must hold before this one: its own, when the lab has it, else the compiler."""
+    """Name the check that must pass before this one: its dependency, otherwise `compile`."""
     names = [other.name for other in grade.checks]
     known = check_info(check.name)
     first = known.depends.on if known and known.depends else COMPILE

@@ -1,4 +1,4 @@
-"""A plain table for the instructor: every student, every check, every reason."""
+"""A plain CSV table for the instructor: every student, every check, every note."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return csv_text([head, *(_line(row, tuple(checks)) for row in rows)])
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """Every row can be told."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Accept every row."""
     return ""
 
 
@@ -36,21 +36,21 @@ def _line(row: ExportRow, checks: tuple[str, ...]) -> list[str]:
     who = [student.id, student.name, student.email, student.section, grade.file if grade else ""]
     points = "" if row.points is None else two_decimals(row.points)
     status = grade.score.status if grade and not row.why else row.why
-    found = {check.name: check for check in grade.checks} if grade else {}
+    results = {check.name: check for check in grade.checks} if grade else {}
     return [
         *map(spreadsheet_safe, who),
         points,
         two_decimals(row.out_of),
         spreadsheet_safe(status),
         spreadsheet_safe(row.note),
-        *(_mark(found.get(name)) for name in checks),
+        *(_mark(results.get(name)) for name in checks),
         main_finding(grade) if grade else "",
         grade.submission_sha256 if grade else "",
     ]
 
 
 def _mark(check: Result | None) -> str:
-    """The points; what was not judged or failed on this machine has its status instead."""
+    """Return the points, or the status of a check that was not evaluated or had a system error."""
     if check is None:
         return ""
     return check.status if check.status in ("unjudged", "error") else two_decimals(check.points)

@@ -1,4 +1,7 @@
-"""What a check found, as plain text that fits into another system's field."""
+"""Fields of an export: a check's result as plain text, and cells of a CSV file.
+
+CSV is RFC 4180. No cell may begin with a character that makes a spreadsheet read it as a formula.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,40 @@ from grader.reports.finding import findings_text
 from grader.reports.printable import printable
 from grader.reports.text import measurement_text, render
 
-# Tables as CSV (RFC 4180) whose cells no spreadsheet takes for a formula.
-
 FORMULA = "=+-@"
-"""What a formula begins with, in a spreadsheet of any maker."""
+"""The first characters of a formula in any spreadsheet."""
 
 QUOTE = "'"
 
 JOINERS = "\u200c\u200d"
-"""Without a width, but part of how names are written."""
+"""Zero-width characters that are part of the spelling of names."""
+
+MAX_CHARACTERS = 20_000
+"""Maximum length of one check's text."""
+
+NOT_SHOWN = "the result of this check is hidden"
 
 
 def csv_text(rows: Iterable[Sequence[str]]) -> str:
-    """Rows of cells as CSV text; cells are written as they are."""
+    """Return rows of cells as CSV text; the cells are written unchanged."""
     held = io.StringIO(newline="")
     csv.writer(held, lineterminator="\r\n").writerows(rows)
     return held.getvalue()
 
 
 def one_line(text: str) -> str:
-    """Text of unknown origin as one line: control characters and line ends become spaces, marks
-    that reorder or hide other characters go.
+    """Return untrusted text as one line.
+
+    Control characters and line breaks become spaces; marks that reorder or hide other characters
+    are removed.
     """
     return " ".join("".join(_plain(character) for character in text).split())
 
 
 def spreadsheet_safe(text: str) -> str:
-    """A cell of one line that a spreadsheet shows and never computes: a leading quote stands
-    before what would begin a formula.
+    """Return a cell of one line that a spreadsheet shows and never computes.
+
+    Text that would begin a formula gets a leading quote.
     """
     line = one_line(text)
     first = unicodedata.normalize("NFKC", line[:1])  # full-width signs begin formulas, too
@@ -47,18 +56,18 @@ def spreadsheet_safe(text: str) -> str:
 
 
 def cell_problem(text: str) -> str:
-    """Why a cell that has to be exact cannot be, and how to mend it; "" when it is `harmless`."""
+    """Say why a cell that must be exact is not `spreadsheet_safe`, and how to fix it; else ""."""
     line = one_line(text)
     if line != text:
         broken = len(text.splitlines()) > 1
-        what = "a line break" if broken else "blanks or characters that do not show"
-        return f"`{line}` has {what} in it: mend it in the roster"
-    formula = f"`{line}` would be a formula in a spreadsheet: give another in the roster"
+        what = "a line break" if broken else "extra spaces or invisible characters"
+        return f"`{line}` contains {what}: fix it in the roster"
+    formula = f"`{line}` is a formula for a spreadsheet: use another identifier in the roster"
     return formula if spreadsheet_safe(line) != line else ""
 
 
 def two_decimals(value: float) -> str:
-    """Two decimals and a point, whatever the language."""
+    """Return a number with two decimals and a decimal point, in every locale."""
     return f"{value:.2f}"
 
 
@@ -70,34 +79,28 @@ def _plain(character: str) -> str:
     return " " if gone else character
 
 
-MAX_CHARACTERS = 20_000
-"""Characters of one check's text."""
-
-NOT_SHOWN = "what this check found is not shown"
-
-
 def summary(check: Result) -> str:
-    """The check's result in one line."""
+    """Return the check's result in one line."""
     if check.visibility == "hidden" and not check.summary:
         return NOT_SHOWN
     return clipped(printable(check.summary), 500)
 
 
 def check_text(check: Result, limit: int = MAX_CHARACTERS) -> str:
-    """The summary, then the details; of at most `limit` characters, no control characters."""
+    """Return the summary and the details, at most `limit` characters, no control characters."""
     parts = (summary(check), details(check, limit))
     return clipped("\n\n".join(filter(None, parts)), limit)
 
 
 def details(check: Result, limit: int = MAX_CHARACTERS) -> str:
-    """Every finding with its place and advice, and what was measured."""
+    """Return every finding with its place and hint, and the measurements."""
     parts = [findings_text(check.findings)] if check.findings else []
     texts = (render(part).rstrip("\n") for part in (*parts, *measurement_text((check,))))
     return clipped("\n\n".join(texts), limit)
 
 
 def clipped(text: str, limit: int) -> str:
-    """`text` of at most `limit` characters; what is cut off is counted at its end."""
+    """Shorten `text` to at most `limit` characters; its end says how many are cut off."""
     if len(text) <= limit:
         return text
     for kept in (limit - 60, 0):

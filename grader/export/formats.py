@@ -1,4 +1,8 @@
-"""Finds a format by its name, and sorts out which rows it can tell."""
+"""Export formats and their rows.
+
+An ExportRow is one line of an export: a student, the grade that counts, the points after all rules.
+`find_format` finds a format by its name, `select_rows` separates the rows that it can export.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +21,31 @@ from grader.gradebook.roster import Student
 from grader.grading.record import Grade
 from grader.reports.redact import redact
 
-# One line of an export: a student, the grade that counts, the points after all rules.
-
-FAILED = "this machine failed: grade it again"
+FAILED = "system error (not the submission): grade it again"
 WHY = {
     "incomplete": FAILED,
-    "missing": "nothing handed in",
-    "waiting": "not graded yet: `grader batch` goes on where it was",
+    "missing": "nothing submitted",
+    "waiting": "not graded yet: run `grader batch` again to continue",
 }
 """Why an entry of a gradebook has no points, by its status."""
+
+SEVERAL_GRADES = "more than one grade of this student: export from a gradebook, which selects one"
+NOT_IN_ROSTER = "not in the roster, so not in the course: fix the roster, or add the student to it"
 
 
 @dataclass(frozen=True)
 class ExportRow:
-    """`points` of `out_of` are after lateness and override; None while there are none, and then
-    `why` says what is missing. `note` is what lateness or an override did. `grade` is None when
-    points were given without one; `source` is the text that was graded, "" where it is not at
-    hand. `enrolled` is whether a roster has the student, None where there is no roster.
+    """One student's grade and points.
+
+    Attributes:
+        student: The student, from the roster when there is one.
+        grade: The grade; None when points were given without one.
+        points: The points after lateness and override; None when there are none.
+        out_of: The points of full marks.
+        note: What lateness or an override changed.
+        why: Why there are no points.
+        source: The source that was graded, "" when it is not available.
+        enrolled: Whether the roster has the student; None without a roster.
     """
 
     student: Student
@@ -47,7 +59,7 @@ class ExportRow:
 
     @property
     def share(self) -> float:
-        """The points as a share of all, from 0 to 1; 0 without points, 1 when nothing is asked."""
+        """The points as a share from 0 to 1; 0 without points, 1 when full marks are 0."""
         if self.points is None:
             return 0.0
         return min(max(self.points / self.out_of, 0.0), 1.0) if self.out_of else 1.0
@@ -55,8 +67,10 @@ class ExportRow:
 
 @dataclass(frozen=True)
 class Options:
-    """`column` is the title of the assignment's column, "" for the lab's; `identifier` what Moodle
-    knows students by.
+    """Options of an export.
+
+    `column` is the title of the assignment's column, "" for the lab's name. `identifier` is the
+    one by which Moodle finds students: "email" or "id".
     """
 
     column: str = ""
@@ -66,8 +80,9 @@ class Options:
 def row_from_grade(
     grade: Grade, student: Student | None = None, enrolled: bool | None = None
 ) -> ExportRow:
-    """A grade's own line, without a gradebook: no lateness, the points that were judged. Without a
-    student, the one whom the grade names, else its file.
+    """Return the row of a grade without a gradebook: no lateness, the points of the grade.
+
+    Without `student`, the row names the grade's student, otherwise its file.
     """
     known = student or Student(grade.student or PurePath(grade.file).stem)
     failed = grade.score.status == "incomplete"
@@ -77,7 +92,7 @@ def row_from_grade(
 
 
 def scale_points(row: ExportRow, points: float) -> ExportRow:
-    """The same line where all is worth `points`."""
+    """Return the row with full marks worth `points`."""
     if row.points is None:
         return replace(row, out_of=points)
     factor = points / row.out_of if row.out_of else 0.0
@@ -85,15 +100,9 @@ def scale_points(row: ExportRow, points: float) -> ExportRow:
 
 
 def column_title(rows: Sequence[ExportRow], options: Options) -> str:
-    """What the column of this assignment is called."""
+    """Return the title of the assignment's column."""
     named = (row.grade.lab for row in rows if row.grade)
     return options.column or next(named, "") or "lab"
-
-
-SEVERAL_GRADES = "there is more than one grade of this student; a gradebook knows which counts"
-NOT_IN_ROSTER = (
-    "not in the roster, so not in the course there: mend the roster, or add a line to it"
-)
 
 
 def _no_advice(options: Options) -> str:
@@ -102,9 +111,18 @@ def _no_advice(options: Options) -> str:
 
 @dataclass(frozen=True)
 class Format:
-    """One format. `export` takes rows that are fit, exactly one where `each` submission has a
-    document of its own; `unfit` says why a row is not. `unique`: a student has one row at most, and
-    has to be in the roster where there is one. `advice` is what to tell whoever exports, or "".
+    """One export format.
+
+    Attributes:
+        name: The name on the command line.
+        title: The line in the list of formats.
+        each: Whether every submission gets a document of its own.
+        suffix: The suffix of the file.
+        reader: Who reads the document; students get redacted grades.
+        export: Makes the document from rows without a problem, exactly one when `each`.
+        row_problem: Says why a row cannot be exported.
+        unique: Whether a student has at most one row and must be in the roster.
+        advice: A note for the instructor who exports, or "".
     """
 
     name: str
@@ -113,7 +131,7 @@ class Format:
     suffix: str
     reader: Literal["student", "staff"]
     export: Callable[[Sequence[ExportRow], Options], str]
-    unfit: Callable[[ExportRow, Options], str]
+    row_problem: Callable[[ExportRow, Options], str]
     unique: bool = False
     advice: Callable[[Options], str] = _no_advice
 
@@ -127,12 +145,12 @@ class LeftOut:
 
 
 def format_names() -> tuple[str, ...]:
-    """Every format there is, by looking into the folder."""
+    """Return the names of all formats in this package."""
     return tuple(format.name for format in map(_format, _modules()) if format)
 
 
 def find_format(name: str) -> Format:
-    """The format of that name. Raises LabFault, which names the nearest."""
+    """Return the format of that name. Raises LabFault, which names the closest match."""
     known = {format.name: format for format in map(_format, _modules()) if format}
     if name in known:
         return known[name]
@@ -143,19 +161,19 @@ def find_format(name: str) -> Format:
 def select_rows(
     format: Format, rows: Iterable[ExportRow], options: Options
 ) -> tuple[tuple[ExportRow, ...], tuple[LeftOut, ...]]:
-    """The rows that the format can tell, redacted where students read it, and those it cannot."""
+    """Separate the rows that the format can export, redacted for students, from the others."""
     every = tuple(rows)
     count = Counter(row.student.id for row in every) if format.unique else Counter()
-    reasons = [_problem(format, row, options, count[row.student.id]) for row in every]
+    reasons = [_reason(format, row, options, count[row.student.id]) for row in every]
     kept = (row for row, why in zip(every, reasons, strict=True) if not why)
     left = (LeftOut(row, why) for row, why in zip(every, reasons, strict=True) if why)
     return tuple(_for_reader(format, row) for row in kept), tuple(left)
 
 
-def _problem(format: Format, row: ExportRow, options: Options, times: int) -> str:
+def _reason(format: Format, row: ExportRow, options: Options, times: int) -> str:
     if format.unique and row.enrolled is False:
         return NOT_IN_ROSTER
-    return SEVERAL_GRADES if times > 1 else format.unfit(row, options)
+    return SEVERAL_GRADES if times > 1 else format.row_problem(row, options)
 
 
 def _for_reader(format: Format, row: ExportRow) -> ExportRow:
@@ -165,8 +183,8 @@ def _for_reader(format: Format, row: ExportRow) -> ExportRow:
 
 
 def _modules() -> Iterable[ModuleType]:
-    for found in pkgutil.iter_modules(folder.__path__):
-        yield import_module(f"{folder.__name__}.{found.name}")
+    for module in pkgutil.iter_modules(folder.__path__):
+        yield import_module(f"{folder.__name__}.{module.name}")
 
 
 def _format(module: ModuleType) -> Format | None:
@@ -179,7 +197,7 @@ def _format(module: ModuleType) -> Format | None:
         suffix=module.SUFFIX,
         reader=module.READER,
         export=module.export,
-        unfit=module.unfit,
+        row_problem=module.row_problem,
         unique=getattr(module, "UNIQUE", False),
         advice=getattr(module, "advice", _no_advice),
     )

@@ -1,7 +1,7 @@
-"""GitHub Classroom's autograding: what its reporter takes from a step, as base64.
+"""GitHub Classroom's autograding: the result of a step that its reporter reads, as base64.
 
-The reporter adds up the scores of all tests and compares with `max_score`; a `max_score` of 0
-keeps it from reporting anything, which is what a failure of the machine asks for.
+The reporter adds up the scores of all tests and compares the sum with `max_score`. With a
+`max_score` of 0 it reports nothing, which is right for a system error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUFFIX = ".txt"
 READER: Literal["student", "staff"] = "student"
 
 MAX_CHARACTERS = 4_000
-"""Characters of a test's message: a step's outputs may hold 1 MB together."""
+"""Maximum length of a test's message: the outputs of a step have at most 1 MB together."""
 
 
 def export(rows: Sequence[ExportRow], options: Options) -> str:
@@ -32,13 +32,13 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return base64.b64encode(text.encode()).decode() + "\n"
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """A grade is needed; one that the machine failed is told as an error."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Require a grade; an incomplete one is exported as an error."""
     return "" if row.grade else row.why or "there is no grade to show"
 
 
 def results(row: ExportRow) -> dict[str, Any]:
-    """The result object of a row that is fit."""
+    """Return the result object of a row that has no problem."""
     grade = row.grade
     assert grade is not None
     failed = row.points is None

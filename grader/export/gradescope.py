@@ -1,8 +1,8 @@
-"""Gradescope's results.json, as its autograder specification has it.
+"""Gradescope's results.json, by its autograder specification.
 
-There is no way in it to say that the grader failed: a file without a score is refused and one
-with a score is a grade. So a row without points is unfit, and no file at all makes Gradescope say
-that the autograder failed, which an instructor sees and runs again.
+The file cannot say that the grader failed: Gradescope rejects a file without a score, and a file
+with a score is a grade. So a row without points is not exported. Without a file Gradescope reports
+that the autograder failed, and an instructor runs it again.
 """
 
 from __future__ import annotations
@@ -28,26 +28,27 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return dumps(results(row))
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """Without points there is no results.json; without a grade there is nothing to show."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Require points and a grade."""
     if row.points is None:
         return row.why
     return "" if row.grade else "there is no grade to show"
 
 
 def results(row: ExportRow) -> dict[str, Any]:
-    """The results object of a row that is fit. The checks' points are shown in the row's scale;
-    `score` is what counts, after lateness and override.
+    """Return the results object of a row that has no problem.
+
+    The checks' points are in the row's scale. `score` counts, after lateness and override.
     """
     grade = row.grade
     assert grade is not None and row.points is not None
     scale = row.out_of / grade.score.judged_max if grade.score.judged_max else 1.0
     judged = [check for check in grade.checks if check.status not in ("unjudged", "error")]
-    said = render(score_line(grade)).rstrip("\n")
+    output = render(score_line(grade)).rstrip("\n")
     return {
         "score": row.points,
         "execution_time": round(grade.provenance.seconds, 3),
-        "output": f"{said}\n{printable(row.note)}" if row.note else said,
+        "output": f"{output}\n{printable(row.note)}" if row.note else output,
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",

@@ -1,4 +1,4 @@
-"""A page a student, to hand back: what was found, beside the source where the gradebook has it."""
+"""One HTML page per student: findings and, when the gradebook has it, the source."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return load_templates().student(student_view(shown, with_seed=False)).decode()
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """Points without a grade have nothing to be shown beside."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Require a grade."""
     return "" if row.grade else row.why or "there is no grade to show"

@@ -1,6 +1,6 @@
-"""JUnit XML, as the reporters of GitHub, GitLab and Jenkins read it: a suite a submission.
+"""JUnit XML for the reporters of GitHub, GitLab and Jenkins: one suite per submission.
 
-A check that was not reached or cannot be judged here is skipped; an error is always the machine's.
+A check that is blocked or cannot be evaluated here is skipped. An error is always a system error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUFFIX = ".xml"
 READER: Literal["student", "staff"] = "student"
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 does not let stand, not even as a character reference."""
+"""Characters that XML 1.0 forbids, even as character references."""
 
 OUTCOMES = {"fail": "failure", "blocked": "skipped", "unjudged": "skipped", "error": "error"}
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
@@ -40,8 +40,8 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(top, encoding="unicode")}\n'
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """A grade is needed; one that the machine failed has errors in it."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Require a grade; an incomplete one contains errors."""
     return "" if row.grade else row.why or "there is no grade to show"
 
 
@@ -72,14 +72,14 @@ def _case(check: Result, grade: Grade, suite: str) -> ET.Element:
 
 def _outcome(check: Result) -> ET.Element:
     tag = OUTCOMES[check.status]
-    told = ET.Element(tag, message=xml_safe(summary(check)))
+    outcome = ET.Element(tag, message=xml_safe(summary(check)))
     if tag != "skipped":
         kind = next((f.kind for f in check.findings if f.severity == "error"), check.status)
-        told.set("type", xml_safe(printable(kind)))
-        told.text = xml_safe(check_text(check))
-    return told
+        outcome.set("type", xml_safe(printable(kind)))
+        outcome.text = xml_safe(check_text(check))
+    return outcome
 
 
 def xml_safe(text: str) -> str:
-    """`text` with U+FFFD for each character that XML 1.0 forbids."""
+    """Return `text` with U+FFFD for each character that XML 1.0 forbids."""
     return _FORBIDDEN.sub("\ufffd", text)

@@ -1,7 +1,7 @@
 """A CSV file for Moodle's "Import: CSV file" in the grader report.
 
-Moodle refuses the whole file for one student whom it does not find, and gives an empty cell as
-"no grade", which would take one away. Its feedback is HTML.
+Moodle rejects the whole file when it does not find one student. An empty cell removes an existing
+grade. The feedback is HTML.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ READER: Literal["student", "staff"] = "student"
 
 HEADS = {"email": "Email address", "id": "ID number"}
 MAX_CHARACTERS = 2_000
-"""Characters of the feedback."""
+"""Maximum length of the feedback."""
 
 
 def export(rows: Sequence[ExportRow], options: Options) -> str:
@@ -40,15 +40,17 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return csv_text([head, *(_line(row, options) for row in rows)])
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """Points are needed, and an identifier that a spreadsheet leaves alone."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Require points, and an identifier that a spreadsheet does not change."""
     if row.points is None:
         return row.why
     known = _identifier(row, options)
     if not known:
-        whose = "no roster is at hand that" if row.enrolled is None else "the roster"
-        other = "--course DIR names it, " if row.enrolled is None else ""
-        return f"{whose} gives no e-mail address; {other}--identifier id goes by the ID number"
+        what = "the e-mail address is unknown"
+        other = "name the course with --course DIR, or "
+        if row.enrolled is not None:
+            what, other = "the roster has no e-mail address", ""
+        return f"{what}: {other}use --identifier id for the ID number"
     return cell_problem(known)
 
 
@@ -62,7 +64,7 @@ def _line(row: ExportRow, options: Options) -> list[str]:
 
 
 def feedback(row: ExportRow) -> str:
-    """One line of HTML: what lateness or an override did, the main finding, every check."""
+    """Return one line of HTML: lateness or override, the main finding, every check."""
     main = main_finding(row.grade) if row.grade else ""
     parts = [one_line(row.note), f"main finding: {main}" if main else ""]
     parts += [_check_feedback(check) for check in row.grade.checks] if row.grade else []
@@ -71,7 +73,7 @@ def feedback(row: ExportRow) -> str:
 
 
 def _check_feedback(check: Result) -> str:
-    """A check that has something to say: it is worth points, or it failed."""
+    """Return a check's line; "" when it was not evaluated, or passed and is worth no points."""
     if check.status in ("unjudged", "error") or (check.status == "pass" and not check.max_points):
         return ""
     earned = f" {check.points:g} of {check.max_points:g}" if check.max_points else ""

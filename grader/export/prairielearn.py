@@ -1,7 +1,7 @@
 """PrairieLearn's results.json for external graders.
 
-A score is a share from 0 to 1. What could not be judged is not gradable: no points are given or
-taken, and the student keeps the attempt.
+A score is a share from 0 to 1. A submission that could not be evaluated is not gradable: it gets no
+points and the student keeps the attempt.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUFFIX = ".json"
 READER: Literal["student", "staff"] = "student"
 
 MAX_BYTES = 1_000_000
-"""PrairieLearn drops larger files; whether its 1 MB is 10^6 or 2^20 bytes, this is below."""
+"""PrairieLearn rejects files over 1 MB; this is below both 10^6 and 2^20 bytes."""
 
 
 def export(rows: Sequence[ExportRow], options: Options) -> str:
@@ -37,23 +37,24 @@ def export(rows: Sequence[ExportRow], options: Options) -> str:
     return text
 
 
-def unfit(row: ExportRow, options: Options) -> str:
-    """A grade is needed; one without points is told as not gradable."""
+def row_problem(row: ExportRow, options: Options) -> str:
+    """Require a grade; one without points is exported as not gradable."""
     return "" if row.grade else row.why or "there is no grade to show"
 
 
 def results(row: ExportRow, limit: int = MAX_CHARACTERS) -> dict[str, Any]:
-    """The results object of a row that is fit; no text in it has more than `limit` characters."""
+    """Return the results object; no text in it has more than `limit` characters."""
     grade = row.grade
     assert grade is not None
     if row.points is None or not row.out_of:
-        why = clipped(row.why or "nothing of this can be judged here", limit)
+        why = clipped(row.why or "no check can be evaluated here", limit)
         return {"gradable": False, "format_errors": [why], "message": why}
-    said = render(score_line(grade)).rstrip("\n")
+    message = render(score_line(grade)).rstrip("\n")
+    message += f"\n{printable(row.note)}" if row.note else ""
     return {
         "gradable": True,
         "score": row.share,
-        "message": clipped(f"{said}\n{printable(row.note)}" if row.note else said, limit),
+        "message": clipped(message, limit),
         "output": clipped(_cases(grade), limit),
         "tests": [_test(c, limit) for c in grade.checks if c.status != "unjudged"],
     }
@@ -72,7 +73,7 @@ def _test(check: Result, limit: int) -> dict[str, Any]:
 
 
 def _cases(grade: Grade) -> str:
-    """One line a case."""
+    """List one line per case."""
     lines = (
         f"{case.status:<8} {printable(case.name)} {printable(case.size)}" for case in grade.cases
     )

@@ -1,4 +1,16 @@
-"""Regrades: graded beside the grades that stand, looked at, then adopted or rejected."""
+"""Attempts at grading a submission: leased, fenced, accepted once; and regrades.
+
+A worker claims a submission and gets a token. While its lease runs, no other worker gets one. When
+the lease has expired, or the worker is known to be dead, the next claim takes over and the old
+token is void: a grade that comes with it is dropped. So each submission has one accepted attempt
+for each key, whichever process is killed.
+
+A worker's name says which process of which boot and PID namespace it is, so that a batch that was
+killed need not wait for its own leases to expire. A wrong conclusion could only cost work: the
+token decides what is accepted.
+
+The attempts of a regrade are proposed: the current grades stay until the regrade is adopted.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +29,11 @@ from grader.gradebook.ledger import record_event, storable
 from grader.gradebook.tables import attempt, grade, submission
 from grader.gradebook.values import Claim, GradeJson, ProposedChange, verdict
 
-# A worker's name, from which others on the same machine can tell that it is dead.
-#
-# A lease alone would make a batch that was killed wait for its own leases to run out. The name says
-# which process of which boot and PID namespace the worker is; one that is provably gone holds
-# nothing. A wrong answer could only cost work twice: what is accepted is decided by the fence.
-
 _PROC = Path("/proc")
 
 
 def this_worker(part: str = "") -> str:
-    """This process, and which part of it: `host/boot/namespace/pid/start/part`."""
+    """Name this process and a part of it: `host/boot/namespace/pid/start/part`."""
     pid = os.getpid()
     host = socket.gethostname().replace("/", "_")
     return "/".join((host, _boot_and_namespace(), str(pid), _started(pid) or "0", part))
@@ -43,7 +49,7 @@ def is_dead(worker: str) -> bool:
 
 
 def _boot_and_namespace() -> str:
-    """The boot of this machine and the PID namespace; `-/-` where the system tells neither."""
+    """Return this machine's boot and PID namespace; `-/-` when the system reports neither."""
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
         space = os.readlink(_PROC / "self/ns/pid")
@@ -53,7 +59,7 @@ def _boot_and_namespace() -> str:
 
 
 def _started(pid: int) -> str:
-    """When the process began, in ticks since the boot; "" when there is none, or a zombie."""
+    """Return the start of a process in ticks since boot; "" when it is gone or a zombie."""
     try:
         fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -61,19 +67,11 @@ def _started(pid: int) -> str:
     return "" if fields[0] in "ZX" else fields[19]
 
 
-# Attempts: leased, fenced, and accepted once.
-#
-# A worker claims a submission and gets a token. While its lease runs nobody else gets one; when the
-# lease has run out, or the worker is known to be dead, the next claim takes over and the old token
-# is worth nothing. Whoever comes late with a grade is told so, and its grade is dropped. So each
-# submission has one accepted attempt of each key, whatever is killed and whenever.
-
-
 def claim(
     connection: Connection, stored_id: int, key: str, worker: str, lease: float, proposal: str,
     now: datetime,
 ) -> Claim | None:  # fmt: skip
-    """The right to grade, or None: a grade is kept already, or another that lives has it."""
+    """Claim a submission; None when it has a grade, or a live worker has claimed it."""
     _lock(connection, stored_id)
     mine = (attempt.c.submission == stored_id) & (attempt.c.key == key)
     columns = (attempt.c[name] for name in ("id", "proposal", "state", "lease_until", "worker"))
@@ -106,11 +104,9 @@ def claim(
 
 
 def _lock(connection: Connection, stored_id: int) -> None:
-    """Let nobody else change this submission's attempts until the transaction ends. SQLite has
-    one writer at a time anyway.
-    """
-    found = select(submission.c.id).where(submission.c.id == stored_id).with_for_update()
-    if connection.execute(found).first() is None:
+    """Lock this submission's attempts until the transaction ends; SQLite has one writer anyway."""
+    row = select(submission.c.id).where(submission.c.id == stored_id).with_for_update()
+    if connection.execute(row).first() is None:
         raise ValueError(f"there is no submission {stored_id}")
 
 
@@ -122,7 +118,7 @@ def _end_attempt(
 
 
 def _is_newest(connection: Connection, held: Claim) -> bool:
-    """Whether the claim's token is still the newest; if not, someone else took over."""
+    """Whether the claim's token is still the newest; if not, another worker took over."""
     _lock(connection, held.submission)
     mine = (attempt.c.id == held.attempt) & (attempt.c.token == held.token)
     running = select(attempt.c.id).where(mine, attempt.c.state == "running")
@@ -130,7 +126,7 @@ def _is_newest(connection: Connection, held: Claim) -> bool:
 
 
 def renew(connection: Connection, held: Claim, lease: float, now: datetime) -> bool:
-    """Let the lease end that much later than now; False: someone else took over."""
+    """Extend the lease to `lease` seconds from now; False when another worker took over."""
     if not _is_newest(connection, held):
         return False
     until = now + timedelta(seconds=lease)
@@ -141,7 +137,7 @@ def renew(connection: Connection, held: Claim, lease: float, now: datetime) -> b
 
 
 def release(connection: Connection, held: Claim, now: datetime) -> bool:
-    """Give the claim back with nothing done; False: someone else took over before."""
+    """Give the claim back without a result; False when another worker took over."""
     if not _is_newest(connection, held):
         return False
     _end_attempt(connection, held.attempt, "released", now)
@@ -149,11 +145,13 @@ def release(connection: Connection, held: Claim, now: datetime) -> bool:
 
 
 def accept(connection: Connection, held: Claim, made: GradeJson, now: datetime) -> bool:
-    """Keep a grade: as the submission's, or as proposed when the claim was for a regrade. False:
-    the token is stale, and nothing is changed.
+    """Store a grade, as a proposal when the claim is for a regrade.
+
+    Returns:
+        False when the token is stale; nothing is changed then.
     """
     if made["status"] != "graded":
-        raise ValueError("an incomplete grade is a fault of the machine, not a grade")
+        raise ValueError("an incomplete grade is a system error, not a grade")
     if not _is_newest(connection, held):
         return False
     state = "proposed" if held.proposal else "accepted"
@@ -166,7 +164,7 @@ def accept(connection: Connection, held: Claim, made: GradeJson, now: datetime) 
 def install(
     connection: Connection, stored_id: int, attempt_id: int, actor: str, action: str, now: datetime
 ) -> None:
-    """Make an attempt the grade of its submission, and put both scores on record."""
+    """Make an attempt the grade of its submission, and record both scores."""
     before = _score(connection, grade_of(connection, stored_id))
     mine = grade.c.submission == stored_id
     changed = connection.execute(
@@ -186,7 +184,7 @@ def record_attempt(
     connection: Connection, now: datetime, actor: str, action: str, stored_id: int,
     attempt_id: int, **values: Any,
 ) -> None:  # fmt: skip
-    """One line of the audit about an attempt at a submission."""
+    """Record an audit event about an attempt at a submission."""
     of = select(submission.c.lab, submission.c.student).where(submission.c.id == stored_id)
     row = connection.execute(of).one()
     whose: dict[str, Any] = {"lab": row.lab, "student": row.student, "submission": stored_id}
@@ -194,21 +192,25 @@ def record_attempt(
 
 
 def grade_of(connection: Connection, stored_id: int) -> int | None:
-    """The attempt that is the grade of a submission."""
-    found = select(grade.c.attempt).where(grade.c.submission == stored_id)
-    return connection.execute(found).scalar()
+    """Return the attempt that is the grade of a submission."""
+    query = select(grade.c.attempt).where(grade.c.submission == stored_id)
+    return connection.execute(query).scalar()
 
 
 def _score(connection: Connection, attempt_id: int | None) -> float | None:
     if attempt_id is None:
         return None
-    found = select(attempt.c.grade_json).where(attempt.c.id == attempt_id)
-    return float(json.loads(connection.execute(found).scalar_one())["score"])
+    query = select(attempt.c.grade_json).where(attempt.c.id == attempt_id)
+    return float(json.loads(connection.execute(query).scalar_one())["score"])
 
 
 def fault(connection: Connection, held: Claim, why: GradeJson | str, now: datetime) -> int:
-    """Count a fault of the machine; what it says is kept, and no grade is touched. How many this
-    key has had. A stale token counts nothing: whoever took over decides.
+    """Count a system error and store its reason; grades do not change.
+
+    A stale token counts nothing, because the worker that took over decides.
+
+    Returns:
+        The number of system errors under this key.
     """
     if _is_newest(connection, held):
         text = why if isinstance(why, str) else "the grade is incomplete"
@@ -225,8 +227,10 @@ def fault(connection: Connection, held: Claim, why: GradeJson | str, now: dateti
 def forgive(
     connection: Connection, lab: str, students: Collection[str] | None, author: str, now: datetime
 ) -> int:
-    """Count the machine's faults no longer, so that what they stopped is wanted again. How many
-    submissions that are.
+    """Reset the count of system errors, so that the submissions are graded again.
+
+    Returns:
+        The number of submissions.
     """
     query = select(submission.c.id).where(submission.c.lab == lab)
     if students is not None:
@@ -247,7 +251,7 @@ def forgive(
 
 
 def changes(connection: Connection, proposal: str) -> Sequence[ProposedChange]:
-    """The old and the new grade of every submission that the regrade has got to, by student."""
+    """Return the old and the new grade of every submission regraded so far, by student."""
     now = attempt.alias("now")
     query = (
         select(submission.c.lab, submission.c.student, submission.c.id, attempt.c.grade_json)
@@ -273,20 +277,20 @@ def _change(row: Row[Any]) -> ProposedChange:
 
 
 def _proposed(connection: Connection, proposal: str) -> Sequence[tuple[int, int]]:
-    """The attempts that wait for a decision, each with its submission. Those are locked first, as
-    every writer does, and always in the same order: two that wait for each other would wait for
-    ever.
+    """Return the proposed attempts, each with its submission.
+
+    The submissions are locked first and in a fixed order, as in every writer, to avoid deadlocks.
     """
     waiting = (attempt.c.proposal == proposal) & (attempt.c.state == "proposed")
     theirs = submission.c.id.in_(select(attempt.c.submission).where(waiting))
     locked = select(submission.c.id).where(theirs).order_by(submission.c.id).with_for_update()
     connection.execute(locked).all()
-    found = select(attempt.c.id, attempt.c.submission).where(waiting).order_by(attempt.c.submission)
-    return [(row.id, row.submission) for row in connection.execute(found)]
+    query = select(attempt.c.id, attempt.c.submission).where(waiting).order_by(attempt.c.submission)
+    return [(row.id, row.submission) for row in connection.execute(query)]
 
 
 def adopt(connection: Connection, proposal: str, author: str, now: datetime) -> int:
-    """Make all that was proposed the submissions' grades, all at once. How many there were."""
+    """Make all proposed attempts the submissions' grades at once, and return their number."""
     proposed = _proposed(connection, proposal)
     for attempt_id, stored_id in proposed:
         _set_state(connection, attempt_id, "accepted")
@@ -295,7 +299,7 @@ def adopt(connection: Connection, proposal: str, author: str, now: datetime) -> 
 
 
 def reject(connection: Connection, proposal: str, author: str, now: datetime) -> int:
-    """Drop all that was proposed; the grades that stand are kept. How many there were."""
+    """Reject all proposed attempts, keep the current grades, and return their number."""
     proposed = _proposed(connection, proposal)
     for attempt_id, stored_id in proposed:
         _set_state(connection, attempt_id, "rejected")

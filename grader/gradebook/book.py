@@ -1,5 +1,6 @@
-"""The gradebook as one object: every method is one transaction, and safe to call from any thread
-or process.
+"""The gradebook as one object.
+
+Every method is one transaction and safe to call from any thread or process.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ def _now() -> datetime:
 
 
 class Gradebook:
-    """Submissions, attempts and grades of a class. Raises MachineFault wherever the database
-    fails; what was stored before is kept. `clock` gives the time in UTC, for leases and records.
+    """Submissions, attempts and grades of a class.
+
+    Every method raises MachineFault when the database fails; earlier data is kept. `clock` returns
+    the time in UTC, for leases and records.
     """
 
     def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
@@ -59,11 +62,11 @@ class Gradebook:
 
     @property
     def name(self) -> str:
-        """The database's URL as it may be shown: without a password."""
+        """The database's URL without its password, or the file's path."""
         return self._database.name
 
     def close(self) -> None:
-        """Give the connections back; the gradebook opens new ones when it is used again."""
+        """Close the connections; the gradebook opens new ones when it is used again."""
         self._database.close()
 
     def submit(
@@ -71,9 +74,19 @@ class Gradebook:
         received: datetime | None, answers: bytes | None = None, source: str = "",
         late: bool = False,
     ) -> StoredSubmission:  # fmt: skip
-        """Store a submission: the same lab, student, bytes and answers give the same row, which
-        keeps the earliest time. `received` needs a time zone; None: nobody told it. `late`: the
-        course's site marked it so.
+        """Store a submission once.
+
+        The same lab, student, bytes and answers give the same row, which keeps the earliest time.
+
+        Args:
+            lab: The lab's name.
+            student: The student's ID.
+            name: The file's name.
+            data: The file's bytes.
+            received: When it was received, with a time zone; None when the time is unknown.
+            answers: The bytes of the answers to the quiz.
+            source: The place that it was read from.
+            late: Whether the course's site marked it late.
         """
         new = NewSubmission(lab, student, name, data, received, answers, source, late)
         with self._database.writing() as connection:
@@ -82,18 +95,18 @@ class Gradebook:
     def submissions(
         self, lab: str, *, students: Collection[str] | None = None
     ) -> Sequence[StoredSubmission]:
-        """A lab's submissions, oldest first."""
+        """Return a lab's submissions, oldest first."""
         with self._database.reading() as connection:
             return tuple(
                 map(submissions.stored_submission, connection.execute(lab_query(lab, students)))
             )
 
     def submission(self, stored_id: int) -> StoredSubmission | None:
-        """The submission with that number."""
+        """Return the submission with that number."""
         return self._one(submission.c.id == stored_id)
 
     def source(self, sha256: str) -> StoredSubmission | None:
-        """A submission with those bytes: the first that was stored."""
+        """Return the first stored submission with those bytes."""
         return self._one(submission.c.sha256 == sha256)
 
     def _one(self, which: object) -> StoredSubmission | None:
@@ -105,22 +118,27 @@ class Gradebook:
     def wanted(
         self, lab: str, key: str, *, students: Collection[str] | None = None, proposal: str = ""
     ) -> Sequence[StoredSubmission]:
-        """What is still to be graded under `key`: no attempt kept, fewer than MAX_FAULTS faults of
-        the machine; those leased to others are among them.
+        """Return the submissions still to be graded under `key`, also those leased to others.
+
+        They have no kept attempt and fewer than MAX_FAULTS system errors.
         """
         with self._database.reading() as connection:
             return submissions.wanted(connection, lab, key, students, proposal)
 
     def grades(self, lab: str) -> Mapping[int, tuple[str, GradeJson]]:
-        """By a submission's number, the key that its grade was made with, and the grade."""
+        """Map a submission's number to the key that its grade was made with, and the grade."""
         with self._database.reading() as connection:
             return submissions.grades(connection, lab)
 
     def claim(
         self, stored_id: int, key: str, worker: str, lease: float, *, proposal: str = ""
     ) -> Claim | None:
-        """The right to grade a submission for `lease` seconds. None: its grade is kept already,
-        or another that lives has the right. With `proposal`, what is accepted waits for `adopt`.
+        """Claim a submission for `lease` seconds.
+
+        With `proposal`, an accepted grade waits for `adopt`.
+
+        Returns:
+            None when the submission has a grade, or a live worker has claimed it.
         """
         with self._database.writing() as connection:
             return attempts.claim(
@@ -128,52 +146,60 @@ class Gradebook:
             )
 
     def renew(self, claim: Claim, lease: float) -> bool:
-        """Hold the claim for `lease` seconds from now; False: someone else took over."""
+        """Extend the claim to `lease` seconds from now; False when another worker took over."""
         with self._database.writing() as connection:
             return attempts.renew(connection, claim, lease, self._clock())
 
     def release(self, claim: Claim) -> bool:
-        """Give the claim back with nothing done; False: someone else took over before."""
+        """Give the claim back without a result; False when another worker took over."""
         with self._database.writing() as connection:
             return attempts.release(connection, claim, self._clock())
 
     def accept(self, claim: Claim, grade_json: GradeJson) -> bool:
-        """Keep a grade that is complete. False: the token is stale, someone else took over."""
+        """Store a complete grade; False when the token is stale: another worker took over."""
         with self._database.writing() as connection:
             return attempts.accept(connection, claim, grade_json, self._clock())
 
     def fault(self, claim: Claim, why: GradeJson | str) -> int:
-        """Count a fault of the machine: an incomplete grade, or words. How many this key has had;
-        a grade that stands is never touched.
+        """Count a system error, given as an incomplete grade or as text; grades do not change.
+
+        Returns:
+            The number of system errors under this key.
         """
         with self._database.writing() as connection:
             return attempts.fault(connection, claim, why, self._clock())
 
     def forgive(self, lab: str, author: str, *, students: Collection[str] | None = None) -> int:
-        """Count the machine's faults so far no longer: what they stopped is wanted again. How many
-        submissions that are.
+        """Reset the count of system errors, so that the submissions are graded again.
+
+        Returns:
+            The number of submissions.
         """
         with self._database.writing() as connection:
             return attempts.forgive(connection, lab, students, author, self._clock())
 
     def changes(self, proposal: str) -> Sequence[ProposedChange]:
-        """What adopting that regrade would change, by student; the same grade again included."""
+        """Return the old and new grades of a regrade by student, equal ones included."""
         with self._database.reading() as connection:
             return proposals.changes(connection, proposal)
 
     def adopt(self, proposal: str, author: str) -> int:
-        """Make all grades of that regrade count, all at once. How many there were."""
+        """Make all grades of a regrade count at once, and return their number."""
         with self._database.writing() as connection:
             return proposals.adopt(connection, proposal, author, self._clock())
 
     def reject(self, proposal: str, author: str) -> int:
-        """Drop the grades of that regrade. How many there were."""
+        """Reject the grades of a regrade, and return their number."""
         with self._database.writing() as connection:
             return proposals.reject(connection, proposal, author, self._clock())
 
     def entries(self, lab: str, *, course: Course | None = None) -> Sequence[Entry]:
-        """What counts for each student. Without a course, the last submission counts and nothing
-        is late. Raises LabFault when the course does not have the lab.
+        """Return what counts for each student.
+
+        Without a course, the last submission counts and nothing is late.
+
+        Raises:
+            LabFault: The course does not have the lab.
         """
         with self._database.reading() as connection:
             return counting.entries(connection, lab, course)
@@ -181,37 +207,39 @@ class Gradebook:
     def override(
         self, lab: str, student: str, points: float | None, author: str, reason: str
     ) -> None:
-        """Give points instead of the computed ones; None takes an override back. Raises LabFault
-        when there is none to take back.
+        """Set points instead of the computed ones; None removes an override.
+
+        Raises:
+            LabFault: There is no override to remove.
         """
         with self._database.writing() as connection:
             ledger.set_override(connection, lab, student, points, author, reason, self._clock())
 
     def enroll(self, students: Sequence[Student], author: str) -> Sequence[str]:
-        """Import a roster: who is new, changed or left, a line each."""
+        """Import a roster; return a line for each student who is new, changed or left."""
         with self._database.writing() as connection:
             return ledger.enroll(connection, students, author, self._clock())
 
     def labs(self) -> Sequence[str]:
-        """The labs of which something was handed in."""
+        """Return the labs that have submissions."""
         query = select(submission.c.lab).distinct().order_by(submission.c.lab)
         with self._database.reading() as connection:
             return tuple(connection.execute(query).scalars())
 
     def students(self) -> Sequence[str]:
-        """The ids of all who are enrolled or have handed something in."""
+        """Return the IDs of all students who are enrolled or have submitted."""
         with self._database.reading() as connection:
             return tuple(connection.execute(select(student.c.id).order_by(student.c.id)).scalars())
 
     def recompute(
         self, lab: str, author: str, *, course: Course | None = None
     ) -> Sequence[PointsChange]:
-        """Work all points out again, after the rules or a grade have changed; whose moved."""
+        """Compute all points again after a change of rules or grades; return the changes."""
         with self._database.writing() as connection:
             return counting.recompute(connection, lab, course, author, self._clock())
 
     def audit(self, lab: str | None = None, student: str | None = None) -> Sequence[AuditEvent]:
-        """Every change that was ever made, oldest first."""
+        """Return every recorded change, oldest first."""
         with self._database.reading() as connection:
             return ledger.events(connection, lab, student)
 
@@ -219,10 +247,13 @@ class Gradebook:
 def open_gradebook(
     url: str, *, create: bool = True, clock: Callable[[], datetime] = _now
 ) -> Gradebook:
-    """The gradebook at a database URL or in a SQLite file; an empty database gets its tables, and
-    with `create` a file that is not there is made.
+    """Open the gradebook at a database URL or in a SQLite file.
 
-    Raises LabFault when `url` is neither, MachineFault when the database cannot be used.
+    An empty database gets its tables; with `create`, a missing file is created.
+
+    Raises:
+        LabFault: `url` is neither.
+        MachineFault: The database cannot be used.
     """
     database = connect(url, create=create)
     migrate(database)

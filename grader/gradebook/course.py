@@ -1,4 +1,8 @@
-"""course.yaml read and checked, and turned into a frozen Course."""
+"""A course: course.yaml read and checked, its roster, and its secret file.
+
+The pydantic models are the file's schema; `read_course` turns them into a frozen Course. The secret
+file is readable by its owner only; hidden inputs are drawn from it.
+"""
 
 from __future__ import annotations
 
@@ -23,45 +27,50 @@ from grader.gradebook.roster import Student, read_roster
 from grader.labs.schema import Label, Strict
 from grader.labs.yamlfile import Document, read_document
 
-# The course's secret: a file that nobody else may read, and what is made from it.
+COURSE_FILE = "course.yaml"
+DATABASE = "course.db"
 
 MIN_SECRET_BYTES = 32
-"""Bytes of a secret file at least: it is the only thing that keeps hidden inputs hidden."""
+"""Minimum size of the secret file: only this secret keeps hidden inputs hidden."""
 
 
 def read_secret(path: Path) -> bytes:
-    """The secret, without the white space around it.
+    """Return the secret, without surrounding white space.
 
-    Raises LabFault: no such file, too short, or one that other users of this machine may read.
+    Raises:
+        LabFault: The file is missing, too short, or readable by other users of this machine.
     """
     try:
         with path.open("rb") as stream:
             mode = os.fstat(stream.fileno()).st_mode
             data = stream.read(1 << 16).strip()
     except OSError as error:
-        fix = f"make one: grader gradebook secret --course {path.parent}"
+        fix = f"Create one: grader gradebook secret --course {path.parent}"
         if not isinstance(error, FileNotFoundError):
-            fix = "check its name and its rights"
+            fix = "Check the file's name and permissions."
         what = f"cannot read the course's secret: {error.strerror}"
         raise LabFault(what, where=str(path), fix=fix) from None
     if stat.S_IMODE(mode) & 0o027:
-        what = f"others may read the course's secret (its mode is {stat.S_IMODE(mode):o})"
-        raise LabFault(what, where=str(path), fix=f"chmod 600 {path}")
+        what = f"other users may read the course's secret (mode {stat.S_IMODE(mode):o})"
+        raise LabFault(what, where=str(path), fix=f"Run `chmod 600 {path}`.")
     if len(data) < MIN_SECRET_BYTES:
-        what = f"the course's secret has {len(data)} bytes; {MIN_SECRET_BYTES} are the least"
-        raise LabFault(what, where=str(path), fix="remove the file and make a new one")
+        what = f"the course's secret has {len(data)} bytes, fewer than {MIN_SECRET_BYTES}"
+        raise LabFault(what, where=str(path), fix="Delete the file and create a new one.")
     return data
 
 
 def make_secret(path: Path) -> None:
-    """Write a new secret, readable by its owner only. Raises LabFault when there is one: hidden
-    inputs are drawn from it, and with another one no grade could be made again.
+    """Write a new secret, readable by its owner only.
+
+    Raises:
+        LabFault: There is a secret already. With another secret no grade could be reproduced,
+            because hidden inputs are drawn from it.
     """
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        fix = "keep it: with another secret no grade could be made again"
-        raise LabFault("there is a secret already", where=str(path), fix=fix) from None
+        fix = "Keep it. With another secret no grade can be reproduced."
+        raise LabFault("the course already has a secret", where=str(path), fix=fix) from None
     except OSError as error:
         raise LabFault(f"cannot write the secret: {error.strerror}", where=str(path)) from None
     with os.fdopen(handle, "wb") as stream:
@@ -70,21 +79,19 @@ def make_secret(path: Path) -> None:
         os.fsync(handle)
 
 
-# The shape of course.yaml as pydantic models.
-
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d+)?) *%", re.ASCII)
 
 
 def read_share(value: Any) -> float:
-    """`10%` as 0.1. Raises ValueError."""
-    found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
-    if found is None or float(found[1]) > 100:
-        raise ValueError(f"write a share as `10%`, of 100 % at most, not `{value}`")
-    return float(found[1]) / 100
+    """Parse `10%` as 0.1. Raises ValueError."""
+    match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    if match is None or float(match[1]) > 100:
+        raise ValueError(f"`{value}` is not a share from 0% to 100%: write it as `10%`")
+    return float(match[1]) / 100
 
 
 def read_moment(value: Any) -> datetime:
-    """A date with its time; without an offset it is local. Raises ValueError."""
+    """Parse a date with its time; without an offset it is local time. Raises ValueError."""
     if isinstance(value, str):
         try:
             day = len(value.strip()) <= len("2027-03-28")
@@ -101,13 +108,13 @@ def read_moment(value: Any) -> datetime:
 
 
 def read_length(value: Any) -> tuple[str, Span]:
-    """A length of time as it was written, and what it means. Raises ValueError."""
+    """Parse a length of time; return its text and its value. Raises ValueError."""
     text = str(value).strip()
     return text, read_span(text)
 
 
 def read_cut_off(value: Any) -> datetime | Span:
-    """A moment, or how long after the deadline. Raises ValueError."""
+    """Parse a moment, or a length of time after the deadline. Raises ValueError."""
     if isinstance(value, str) and not value[:4].isdigit():
         return read_span(value.strip())
     return read_moment(value)
@@ -141,7 +148,7 @@ class LateRule(Strict):
 
 
 def read_rules(value: Any) -> Any:
-    """`none` is no rule at all. Raises ValueError for a rule given twice."""
+    """Parse rules; `none` is no rule. Raises ValueError for a rule given twice."""
     if value == "none":
         return ()
     kinds = [
@@ -152,7 +159,7 @@ def read_rules(value: Any) -> Any:
     ]
     twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
     if twice:
-        raise ValueError(f"`{twice}` stands here twice")
+        raise ValueError(f"`{twice}` is given twice: remove one of them")
     return value
 
 
@@ -160,7 +167,7 @@ Late = Annotated[tuple[LateRule, ...], BeforeValidator(read_rules)]
 
 
 class CourseLab(Strict):
-    """When a lab is due and how it counts. What is not said here is as the course says."""
+    """A lab's deadline and how it counts; what is not given here is the course's."""
 
     due: Moment | None = Field(None, description="2027-03-28 23:59, in the course's time zone")
     late: Late | None = Field(None, description="none, or rules instead of the course's")
@@ -198,13 +205,9 @@ class CourseModel(Strict):
         return name
 
 
-COURSE_FILE = "course.yaml"
-DATABASE = "course.db"
-
-
 @dataclass(frozen=True)
 class Course:
-    """A course as course.yaml says it. `database` is a URL or a path; "" is course.db beside it."""
+    """A course. `database` is a URL or a path; "" is course.db in the course's folder."""
 
     name: str
     timezone: str
@@ -215,11 +218,11 @@ class Course:
     database: str = ""
 
     def seed(self, lab: str) -> bytes:
-        """What hidden inputs of that lab are drawn from: HMAC-SHA256 of its name. Never shown."""
+        """Return the seed of a lab's hidden inputs: HMAC-SHA256 of its name. Never show it."""
         return hmac.digest(self.secret, lab.encode(), hashlib.sha256)
 
     def policy(self, lab: str) -> LabPolicy:
-        """How that lab counts. Raises LabFault when course.yaml does not have it."""
+        """Return how a lab counts. Raises LabFault when course.yaml does not have it."""
         if lab in self.labs:
             return self.labs[lab]
         fix = did_you_mean(lab, self.labs) or f"it has: {', '.join(self.labs) or 'no labs'}"
@@ -227,35 +230,34 @@ class Course:
         raise LabFault(what, where=str(self.folder / COURSE_FILE), fix=fix)
 
     def student(self, word: str) -> Student | None:
-        """The one student with that ID, SIS ID, login or e-mail address, letter case aside; by
-        name when exactly one has it, `Last, First` being `First Last`. None: nobody, or more than
-        one.
+        """Return the one student with that ID, SIS ID, login, e-mail address or name.
+
+        Letter case does not matter; `Last, First` is the same name as `First Last`. None when no
+        student or more than one matches.
         """
         if not word:
             return None
-        for said in (lambda s: (s.id,), lambda s: s.identifiers):
-            found = [s for s in self.students if word.casefold() in map(str.casefold, said(s))]
-            if found:
-                return found[0] if len(found) == 1 else None
-        spoken = _spoken_name(word)
-        alike = [s for s in self.students if spoken and _spoken_name(s.name) == spoken]
-        return alike[0] if len(alike) == 1 else None
+        for keys in (lambda s: (s.id,), lambda s: s.identifiers):
+            matches = [s for s in self.students if word.casefold() in map(str.casefold, keys(s))]
+            if matches:
+                return matches[0] if len(matches) == 1 else None
+        name = _spoken_name(word)
+        matches = [s for s in self.students if name and _spoken_name(s.name) == name]
+        return matches[0] if len(matches) == 1 else None
 
     @property
     def gradebook(self) -> str:
-        """The URL or the path of the gradebook; a relative path is meant from the course's
-        folder.
-        """
+        """The URL or path of the gradebook; a relative path starts at the course's folder."""
         if "://" in self.database:
             return self.database
         return str(self.folder / (self.database or DATABASE))
 
 
 def read_course(folder: Path) -> Course:
-    """The course of a folder with a course.yaml.
+    """Read the course of a folder with a course.yaml.
 
-    Raises LabFault with file, line, key and how to mend it: course.yaml, the roster or the secret
-    does not hold.
+    Raises:
+        LabFault: course.yaml, the roster or the secret is wrong; with file, line, key and fix.
     """
     document = read_document(folder / COURSE_FILE, CourseModel)
     model: CourseModel = document.model
@@ -271,13 +273,13 @@ def read_course(folder: Path) -> Course:
 
 
 def secret_file(folder: Path, model: CourseModel | None = None) -> Path:
-    """Where the secret of the course in that folder lies. Raises LabFault."""
+    """Return the path of a course's secret file. Raises LabFault."""
     model = model or read_document(folder / COURSE_FILE, CourseModel).model
     return folder / model.secret
 
 
 def _spoken_name(name: str) -> str:
-    """A name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
+    """Return a name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
     last, _, first = name.casefold().partition(",")
     return " ".join(f"{first} {last}".split())
 
@@ -289,8 +291,8 @@ def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:
     due = _moment(lab.due, zone, document, ("labs", name, "due")) if lab.due else None
     key = ("labs", name, "late") if lab.late is not None else ("late",)
     if lab.late and due is None:
-        what = f"`{name}` has rules for lateness and no deadline"
-        raise LabFault(what, where=document.where(key), fix="give it `due`")
+        what = f"`{name}` has rules for lateness but no deadline"
+        raise LabFault(what, where=document.where(key), fix="Add `due`.")
     return LabPolicy(
         due=due,
         late=tuple(kept for rule in rules if (kept := _rule(rule)) is not None),
@@ -302,15 +304,16 @@ def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:
 
 
 def _moment(
-    said: datetime, zone: ZoneInfo, document: Document, key: tuple[str, ...]
+    written: datetime, zone: ZoneInfo, document: Document, key: tuple[str, ...]
 ) -> datetime:  # fmt: skip
-    """A time as it was written, in the course's zone. One that the clocks skip is a mistake."""
-    if said.tzinfo is not None:
-        return said.astimezone(zone)
-    moment = later_moment(said, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
-    if moment.replace(tzinfo=None) != said:
-        what = f"there is no {said:%H:%M} on {said:%Y-%m-%d} in {zone.key}: the clocks skip it"
-        raise LabFault(what, where=document.where(key), fix=f"write {moment:%H:%M}")
+    """Return a time in the course's zone. Raises LabFault for one that the clocks skip."""
+    if written.tzinfo is not None:
+        return written.astimezone(zone)
+    moment = later_moment(written, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
+    if moment.replace(tzinfo=None) != written:
+        what = f"{written:%H:%M} on {written:%Y-%m-%d} does not exist in {zone.key}"
+        fix = f"The clocks skip this time. Write {moment:%H:%M}."
+        raise LabFault(what, where=document.where(key), fix=fix)
     return moment
 
 
@@ -326,14 +329,15 @@ def _cut_off(
     rules: tuple[LateRule, ...], due: datetime | None, zone: ZoneInfo, document: Document,
     key: tuple[str, ...],
 ) -> datetime | None:  # fmt: skip
-    said = next((rule.cut_off for rule in rules if rule.cut_off is not None), None)
-    if said is None or due is None:
+    written = next((rule.cut_off for rule in rules if rule.cut_off is not None), None)
+    if written is None or due is None:
         return None
-    if isinstance(said, Span):
-        return said.after(due)
-    moment = _moment(said, zone, document, key).astimezone(UTC)
+    if isinstance(written, Span):
+        return written.after(due)
+    moment = _moment(written, zone, document, key).astimezone(UTC)
     if moment < due:
-        told, due_at = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" for at in (moment, due))
-        what = f"the cut-off {told} is before the deadline {due_at}"
-        raise LabFault(what, where=document.where(key), fix="name a later moment, or a span")
+        ends, due_at = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" for at in (moment, due))
+        what = f"the cut-off {ends} is before the deadline {due_at}"
+        fix = "Write a later time, or a length of time after the deadline."
+        raise LabFault(what, where=document.where(key), fix=fix)
     return moment

@@ -1,4 +1,9 @@
-"""Tables made, and those of an older version brought up to date, when a gradebook is opened."""
+"""Connections to SQLite or PostgreSQL, reading and writing transactions, and schema migration.
+
+SQLite: write-ahead log, every commit flushed, one writer at a time (`BEGIN IMMEDIATE` waits for its
+turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's row.
+Opening a gradebook creates its tables, or migrates those of an older version.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +23,16 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from grader.faults import LabFault, MachineFault, install_command
 
-# A connection to SQLite or PostgreSQL, and the two kinds of transaction: reading and writing.
-#
-# SQLite: write-ahead log, every commit flushed, one writer at a time (`BEGIN IMMEDIATE` waits for
-# its turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's
-# row.
+LATEST_REVISION = "4"
+"""The newest step in migrations/versions, which this code works with."""
 
 LOCK_SECONDS = 30.0
-"""Seconds that a writer waits for the one before it."""
+"""Seconds that a writer waits for the previous one."""
+
+_ONE_MIGRATION = threading.Lock()
+"""Alembic keeps the running migration in module state: one at a time per process."""
+
+_POSTGRESQL_LOCK = 0x67726164
 
 
 class Database:
@@ -37,15 +44,15 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that changes things: all of it is kept, or nothing. Raises MachineFault."""
+        """Open a writing transaction: all of it is kept, or nothing. Raises MachineFault."""
         with self._faults(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one moment and never waits for writers. Raises MachineFault."""
+        """Open a reading transaction: one snapshot, no waiting for writers. Raises MachineFault."""
         with self._faults(), self.engine.connect() as connection:
-            # Both at once: the snapshot must not move between two questions.
+            # REPEATABLE READ: the snapshot must not change between two queries.
             level = {"isolation_level": "REPEATABLE READ"} if not is_sqlite(connection) else {}
             with connection.execution_options(reading=True, **level).begin():
                 yield connection
@@ -58,38 +65,41 @@ class Database:
             raise self._fault(getattr(error, "orig", None) or error) from error
 
     def _fault(self, error: BaseException) -> MachineFault:
-        """What the database said, as a fault that says how to mend it."""
-        said = " ".join(str(error).split())
-        held = f"another program has held it for {LOCK_SECONDS:g} s; end it, and try again"
-        mends = {
-            "full": "make room on the disk; nothing that was stored is lost",
-            "No space left": "make room on the disk; nothing that was stored is lost",
-            "readonly": "check the rights of the file and of its folder",
-            "read-only": "check the rights of the database",
+        """Turn the database's error into a fault that says how to fix it."""
+        message = " ".join(str(error).split())
+        held = f"Another program has locked it for {LOCK_SECONDS:g} s. End it and try again."
+        fixes = {
+            "full": "Free disk space. Stored data is not lost.",
+            "No space left": "Free disk space. Stored data is not lost.",
+            "readonly": "Check the permissions of the file and its folder.",
+            "read-only": "Check the permissions of the database.",
             "locked": held,
             "lock timeout": held,
-            "deadlock": "two changes stood in each other's way; try the same again",
-            "unable to open": "check that its folder is there and may be written",
-            "not a database": "this file is something else; name another one",
-            "malformed": "the file is damaged; restore a copy of it",
-            "connection": "check that the server runs and that the URL is right",
+            "deadlock": "Two changes blocked each other. Try again.",
+            "unable to open": "Check that its folder exists and is writable.",
+            "not a database": "This file is not a gradebook. Name another file.",
+            "malformed": "The file is damaged. Restore a backup.",
+            "connection": "Check that the server is running and that the URL is correct.",
         }
-        fix = next((mends[word] for word in mends if word in said), "")
-        return MachineFault(f"the gradebook failed: {said}", where=self.name, fix=fix)
+        fix = next((fixes[word] for word in fixes if word in message), "")
+        return MachineFault(f"the gradebook failed: {message}", where=self.name, fix=fix)
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def is_sqlite(connection: Connection) -> bool:
-    """Whether this is SQLite, which has one writer at a time and knows no row locks."""
+    """Whether this is SQLite, which has one writer at a time and no row locks."""
     return connection.dialect.name == "sqlite"
 
 
 def connect(url: str, *, create: bool = True) -> Database:
-    """A database by its URL, or a SQLite file by its path. Raises LabFault for what is neither,
-    and for a file that is not there when none is to be made.
+    """Connect to a database by its URL, or to a SQLite file by its path.
+
+    Raises:
+        LabFault: `url` is neither, or the file does not exist and `create` is False.
+        MachineFault: The database's driver is not installed, or the file cannot be created.
     """
     where = _url(url)
     try:
@@ -98,7 +108,7 @@ def connect(url: str, *, create: bool = True) -> Database:
             return Database(_sqlite(where))
         return Database(_postgresql(where))
     except ModuleNotFoundError as missing:
-        what = f"the database cannot be reached: there is no Python package {missing.name}"
+        what = f"cannot connect to the database: the Python package {missing.name} is missing"
         raise MachineFault(
             what, where=_display_name(where), fix=install_command("postgres")
         ) from None
@@ -110,18 +120,20 @@ def _url(url: str) -> URL:
     try:
         where = make_url(url)
     except (ArgumentError, ValueError):
-        fix = "a URL is such as postgresql://USER@HOST/NAME"
-        raise LabFault("this is not a database's URL", where=url.split("://")[0], fix=fix) from None
+        fix = "Write a URL such as postgresql://USER@HOST/NAME."
+        raise LabFault("this is not a database URL", where=url.split("://")[0], fix=fix) from None
     if where.drivername in ("postgres", "postgresql"):
         return where.set(drivername="postgresql+psycopg")
     if where.drivername not in ("sqlite", "postgresql+psycopg"):
-        fix = "name a SQLite file, or postgresql://USER@HOST/NAME"
-        raise LabFault("no such kind of database", where=_display_name(where), fix=fix)
+        fix = "Name a SQLite file, or postgresql://USER@HOST/NAME."
+        raise LabFault(
+            "this kind of database is not supported", where=_display_name(where), fix=fix
+        )
     return where
 
 
 def _display_name(url: URL) -> str:
-    """As it may be told: a file's path, or a URL without its password."""
+    """Return a file's path, or a URL without its password."""
     if url.get_backend_name() == "sqlite":
         return url.database or ""
     return url.render_as_string(hide_password=True)
@@ -140,24 +152,24 @@ def _postgresql(url: URL) -> Engine:
 
 
 def _check_file(url: URL, create: bool) -> None:
-    """Refuse a place where no gradebook can be, and make an empty file where one is to be."""
+    """Reject a path where no gradebook can be, and create an empty file when allowed."""
     path = Path(url.database or "").absolute()
     if not path.parent.is_dir():
-        what = "there is no folder to keep the gradebook in"
-        raise LabFault(what, where=str(path), fix=f"make {path.parent} first")
+        what = "the gradebook's folder does not exist"
+        raise LabFault(what, where=str(path), fix=f"Create {path.parent} first.")
     if path.is_dir():
-        raise LabFault("this is a folder", where=str(path), fix="name a file in it")
+        raise LabFault("this is a folder", where=str(path), fix="Name a file in it.")
     if path.exists():
         return
     if not create:
-        fix = "check the name; `grader batch` and `grader gradebook roster` make one"
-        raise LabFault("there is no gradebook here yet", where=str(path), fix=fix)
+        fix = "Check the name. `grader batch` and `grader gradebook roster` create a gradebook."
+        raise LabFault("there is no gradebook here", where=str(path), fix=fix)
     try:
-        # Grades and everybody's work: the owner's alone, as are the files SQLite keeps beside it.
+        # Grades and submissions are private: SQLite's other files get the same permissions.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
-        what = f"cannot make the gradebook: {error.strerror}"
-        raise MachineFault(what, where=str(path), fix="check the folder's rights") from None
+        what = f"cannot create the gradebook: {error.strerror}"
+        raise MachineFault(what, where=str(path), fix="Check the folder's permissions.") from None
 
 
 def _sqlite(url: URL) -> Engine:
@@ -165,7 +177,7 @@ def _sqlite(url: URL) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, record: object) -> None:
-        # The driver must not open transactions of its own: `_begun` does.
+        # `_begun` opens the transactions, so the driver must not.
         connection.isolation_level = None
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
@@ -180,7 +192,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _write_ahead(connection: Any) -> None:
-    """Switch to the write-ahead log. Two that do it at once are told `locked` without waiting."""
+    """Switch to the write-ahead log; SQLite reports `locked` at once when two processes do."""
     end = time.monotonic() + LOCK_SECONDS
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -191,20 +203,11 @@ def _write_ahead(connection: Any) -> None:
             time.sleep(0.02)
 
 
-LATEST_REVISION = "4"
-"""The newest step in migrations/versions: what this code works with."""
-
-_ONE_MIGRATION = threading.Lock()
-"""Alembic keeps the migration that runs in a module of its own: one at a time in a process."""
-
-_POSTGRESQL_LOCK = 0x67726164
-
-
 def migrate(database: Database) -> None:
-    """Bring the tables to HEAD: all of it, or nothing. Whoever opens at the same time waits.
+    """Migrate the tables to LATEST_REVISION in one transaction; other processes wait.
 
-    Raises MachineFault: the gradebook was written by a newer version, or it is some other
-    program's database.
+    Raises:
+        MachineFault: A newer version wrote the gradebook, or the database is another program's.
     """
     with database.reading() as connection:
         if revision(connection) == LATEST_REVISION:
@@ -216,24 +219,24 @@ def migrate(database: Database) -> None:
             )
         was = revision(connection)
         if was is None and inspect(connection).get_table_names():
-            what = "this database has tables, but no gradebook's"
-            raise MachineFault(what, where=database.name, fix="name an empty one")
+            what = "this database has tables, but not those of a gradebook"
+            raise MachineFault(what, where=database.name, fix="Name an empty database.")
         if was is not None and int(was) > int(LATEST_REVISION):
-            what = f"this gradebook is of version {was}; this grader knows {LATEST_REVISION}"
-            raise MachineFault(what, where=database.name, fix="install the newer grader")
+            what = f"the gradebook has version {was}, this grader supports {LATEST_REVISION}"
+            raise MachineFault(what, where=database.name, fix="Install the newer grader.")
         if was != LATEST_REVISION:
             upgrade(connection)
 
 
 def revision(connection: Connection) -> str | None:
-    """The newest step that was made; None for a database that is no gradebook."""
+    """Return the schema's revision; None for a database that is no gradebook."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def upgrade(connection: Connection, to: str = "head") -> None:
-    """Take the steps up to that one, in the transaction of the connection."""
+    """Run the migrations up to that revision, in the transaction of the connection."""
     from alembic import command
     from alembic.config import Config
 

@@ -1,4 +1,8 @@
-"""A lab's entries and the audit, as text for people and as JSON for programs. No I/O."""
+"""What counts for each student of a lab: which submission, how late, overridden or not.
+
+`entries` computes it from the tables, `recompute` stores the points and reports the changes. The
+other functions show entries and the audit as text for people and as JSON for programs.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +24,18 @@ from grader.gradebook.tables import attempt, grade, standing, student, submissio
 from grader.gradebook.values import AuditEvent, Entry, GradeJson, PointsChange
 from grader.reports.printable import clip, printable, wrap
 
-# What counts for each student of a lab: which submission, how late, overridden or not.
+MARKED_LATE = "marked late without a time: no penalty"
+"""The note of a submission that the course's site marked late without giving a time."""
 
-MARKED_LATE = "marked late, by how much is not told: nothing is taken off"
-"""The note of a submission that the course's site marked so without a time."""
+STYLES = {"graded": "", "overridden": "magenta", "incomplete": "red", "refused": "red"}
+
+MIN_NOTE_CELLS = 16
+"""Minimum width of a note in cells."""
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """One submission with what lateness makes of it. `number` counts the student's from 1."""
+    """One submission with its lateness. `number` counts the student's submissions from 1."""
 
     row: Row[Any]
     number: int
@@ -36,14 +43,14 @@ class _Candidate:
     grade: GradeJson | None
 
     def points(self, policy: LabPolicy) -> float | None:
-        """Points after lateness, to a hundredth."""
+        """Return the points after lateness, rounded to a hundredth."""
         if self.grade is None:
             return None
         return round(_points_before_lateness(self.grade, policy) * self.late.share_kept, 2)
 
 
 def _points_before_lateness(grade: GradeJson, policy: LabPolicy) -> float:
-    """Points before lateness. In the course's points, full marks are all that was judged."""
+    """Return the points before lateness; the course's points scale to the evaluated checks."""
     score = float(grade["score"])
     if policy.points is None:
         return score
@@ -52,32 +59,33 @@ def _points_before_lateness(grade: GradeJson, policy: LabPolicy) -> float:
 
 
 def entries(connection: Connection, lab: str, course: Course | None) -> Sequence[Entry]:
-    """One a student: those of the course's roster in its order (of the gradebook's without a
-    course), then others who handed something in.
+    """Return one entry per student: those of the roster in its order, then other submitters.
+
+    Without a course, the roster is the gradebook's.
     """
     policy = course.policy(lab) if course else LabPolicy()
     names = _names(connection, course)
-    handed: dict[str, list[_Candidate]] = {}
+    submitted: dict[str, list[_Candidate]] = {}
     for row in connection.execute(_query(lab)):
-        mine = handed.setdefault(row.student, [])
+        mine = submitted.setdefault(row.student, [])
         late = _lateness(policy, row)
         made = None if row.grade_json is None else json.loads(row.grade_json)
         mine.append(_Candidate(row, len(mine) + 1, late, made))
     given = overrides(connection, lab)
-    others = sorted({*handed, *given} - names.keys())
-    found = []
+    others = sorted({*submitted, *given} - names.keys())
+    result = []
     for who in [*names, *others]:
-        entry = _entry(lab, who, names.get(who, ""), handed.get(who, []), policy)
+        entry = _entry(lab, who, names.get(who, ""), submitted.get(who, []), policy)
         if who in given:
             entry = replace(
                 entry, status="overridden", points=given[who].points, override=given[who]
             )
-        found.append(entry)
-    return tuple(found)
+        result.append(entry)
+    return tuple(result)
 
 
 def _lateness(policy: LabPolicy, row: Row[Any]) -> Lateness:
-    """A submission whose time nobody told is in time, whenever the lab is due."""
+    """Return a submission's lateness; one whose time is unknown counts as in time."""
     if row.received is not None:
         return lateness(policy, row.received)
     return Lateness(1.0, MARKED_LATE if row.late else "")
@@ -91,7 +99,7 @@ def _names(connection: Connection, course: Course | None) -> dict[str, str]:
 
 
 def _query(lab: str) -> Any:
-    """The lab's submissions without their bytes, oldest first, with their grades."""
+    """Select the lab's submissions without their bytes, oldest first, with their grades."""
     faults = (
         select(func.count())
         .where(attempt.c.submission == submission.c.id, attempt.c.state == "fault")
@@ -132,7 +140,7 @@ def _entry(lab: str, who: str, name: str, handed: Sequence[_Candidate], policy: 
 
 
 def _counting_submission(counted: Sequence[_Candidate], policy: LabPolicy) -> _Candidate:
-    """The last one, or the best: the earliest of equals, and the last while none is graded."""
+    """Choose the last submission, or the best: the earliest of equals; the last if ungraded."""
     graded = [one for one in counted if one.grade is not None]
     if policy.counts == "last" or not graded:
         return counted[-1]
@@ -142,7 +150,7 @@ def _counting_submission(counted: Sequence[_Candidate], policy: LabPolicy) -> _C
 def recompute(
     connection: Connection, lab: str, course: Course | None, author: str, now: datetime
 ) -> Sequence[PointsChange]:
-    """Work every student's points out again and keep them; whose changed, and to what."""
+    """Compute every student's points again and store them; return the changes."""
     rows = connection.execute(select(standing).where(standing.c.lab == lab))
     before = {row.student: row for row in rows}
     moved = []
@@ -166,15 +174,10 @@ def recompute(
     return tuple(moved)
 
 
-STYLES = {"graded": "", "overridden": "magenta", "incomplete": "red", "refused": "red"}
-
-MIN_NOTE_CELLS = 16
-"""Cells of a line that a note has at least."""
-
-
 def entry_table(entries: Sequence[Entry], zone: tzinfo, width: int = 80) -> Text:
-    """A line a student: points, which submission counts and when it came, and a note, which may
-    take more lines.
+    """Show a line per student: points, which submission counts, its time, and a note.
+
+    A long note takes more lines.
     """
     if not entries:
         return Text("no students and no submissions")
@@ -190,8 +193,8 @@ def entry_table(entries: Sequence[Entry], zone: tzinfo, width: int = 80) -> Text
     for entry, (name, worth, number, at, note) in zip(entries, rows, strict=True):
         left = f"{_padded(name, who)}  {worth:>{points}}  {number:<{sent}}  {at:<{when}}  "
         noted = wrap(note, max(width - cell_len(left), MIN_NOTE_CELLS))
-        told = f"\n{' ' * cell_len(left)}".join([left + (noted[0] if noted else ""), *noted[1:]])
-        lines.append(Text(told.rstrip(), STYLES.get(entry.status, "dim")))
+        line = f"\n{' ' * cell_len(left)}".join([left + (noted[0] if noted else ""), *noted[1:]])
+        lines.append(Text(line.rstrip(), STYLES.get(entry.status, "dim")))
     return Text("\n").join([*lines, Text(), *map(Text, _footer(entries, zone, width))])
 
 
@@ -205,12 +208,12 @@ def _cells(entry: Entry, zone: tzinfo) -> tuple[str, str, str, str, str]:
 
 def _note(entry: Entry) -> str:
     given = entry.override
-    said = [f"by {given.author}: {given.reason}"] if given else []
+    notes = [f"by {given.author}: {given.reason}"] if given else []
     if entry.status == "incomplete":
-        said.append(f"machine faults: {entry.faults}")
+        notes.append(f"system errors: {entry.faults}")
     if entry.status in ("waiting", "missing"):
-        said.append({"waiting": "not graded yet", "missing": "nothing handed in"}[entry.status])
-    return "; ".join([*said, entry.note] if entry.note else said)
+        notes.append({"waiting": "not graded yet", "missing": "nothing submitted"}[entry.status])
+    return "; ".join([*notes, entry.note] if entry.note else notes)
 
 
 def _padded(text: str, cells: int) -> str:
@@ -220,24 +223,26 @@ def _padded(text: str, cells: int) -> str:
 
 def _received(entry: Entry, zone: tzinfo) -> str:
     if entry.received is None:
-        return "not told" if entry.attempts else ""
+        return "unknown" if entry.attempts else ""
     return f"{entry.received.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def _footer(entries: Sequence[Entry], zone: tzinfo, width: int) -> list[str]:
     points = [entry.points for entry in entries if entry.points is not None]
-    said = f"{len(entries)} students, {len(points)} with points"
+    line = f"{len(entries)} students, {len(points)} with points"
     if points:
-        said += f", mean {sum(points) / len(points):.4g}"
+        line += f", mean {sum(points) / len(points):.4g}"
     for status in ("overridden", "incomplete", "waiting", "refused", "missing"):
         number = sum(entry.status == status for entry in entries)
-        said += f", {number} {status}" if number else ""
-    return wrap(f"{said}; times are {zone}", width, "  ")
+        line += f", {number} {status}" if number else ""
+    return wrap(f"{line}; times are {zone}", width, "  ")
 
 
 def entries_json(lab: str, entries: Sequence[Entry]) -> dict[str, Any]:
-    """`{"lab", "entries": [...]}`: what counts for each student, moments as ISO 8601 in UTC; of the
-    grade only score, judged_max and status: `grader export` and `grader batch` give the rest.
+    """Return `{"lab", "entries": [...]}`: what counts for each student.
+
+    Times are ISO 8601 in UTC. A grade has its score, judged_max and status only; `grader export`
+    and `grader batch` write the rest.
     """
     return {"lab": lab, "entries": [_entry_json(entry) for entry in entries]}
 
@@ -256,25 +261,25 @@ def _iso(moment: datetime | None) -> str | None:
 
 
 def event_lines(events: Sequence[AuditEvent], zone: tzinfo) -> Text:
-    """The audit, a line a change."""
+    """Show the audit, a line per change."""
     lines = []
     for event in events:
         whose = " ".join(filter(None, (event.lab, event.student)))
-        said = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M:%S}  {event.action}: {whose}"
-        said += f"{_change(event.before, event.after)}, by {_actor(event.actor)}"
-        said += f": {event.reason}" if event.reason else ""
-        lines.append(Text(printable(said)))
-    return Text("\n").join(lines) if lines else Text("nothing has happened yet")
+        line = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M:%S}  {event.action}: {whose}"
+        line += f"{_change(event.before, event.after)}, by {_actor(event.actor)}"
+        line += f": {event.reason}" if event.reason else ""
+        lines.append(Text(printable(line)))
+    return Text("\n").join(lines) if lines else Text("no changes recorded")
 
 
 def _actor(name: str) -> str:
-    """A person as named; of a worker the machine, the part and the process."""
+    """Return a person's name; for a worker its part, machine and process."""
     fields = name.split("/", 5)
     return name if len(fields) < 6 else f"{fields[5] or 'grader'} on {fields[0]}, pid {fields[3]}"
 
 
 def _change(before: Any, after: Any) -> str:
-    """What was before and after; of two objects, what differs."""
+    """Show the values before and after; for two objects, what differs."""
     if before is None and after is None:
         return ""
     if not isinstance(before, dict) and not isinstance(after, dict):
@@ -293,18 +298,18 @@ def _value(value: Any) -> str:
 
 
 def events_json(events: Sequence[AuditEvent]) -> dict[str, Any]:
-    """`{"events": [...]}`, oldest first."""
+    """Return `{"events": [...]}`, oldest first."""
     return {"events": [vars(event) | {"at": _iso(event.at)} for event in events]}
 
 
 def points_change_lines(moved: Sequence[PointsChange]) -> Text:
-    """Whose points are not what they were; who had none on record before is only counted."""
+    """List the students whose points changed; those without earlier points are only counted."""
     lines = (
         f"{one.student}: {_value(one.old)} -> {_value(one.new)}"
         + (f"  ({one.note})" if one.note else "")
         for one in moved
         if one.old is not None
     )
-    told = "\n".join(map(printable, lines)) or "nobody's points have changed"
+    text = "\n".join(map(printable, lines)) or "no points have changed"
     first = sum(one.old is None for one in moved)
-    return Text(told + (f"\nnoted for the first time: {first}" if first else ""))
+    return Text(text + (f"\nrecorded for the first time: {first}" if first else ""))

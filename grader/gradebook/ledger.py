@@ -1,4 +1,4 @@
-"""The audit, the roster and overrides: what people do to a gradebook, all of it on record."""
+"""The audit, the roster and overrides: what people change in a gradebook, all of it recorded."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from grader.gradebook.values import AuditEvent, Override
 
 
 def storable(text: str) -> str:
-    """`text` as every database can keep it: what is not UTF-8, and NUL, written out."""
+    """Return `text` as every database can store it: NUL and what is not UTF-8 are escaped."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
 def insert_new(connection: Connection, table: Table, **values: Any) -> bool:
-    """Insert a row unless a constraint says that there is one. Whether it is new."""
+    """Insert a row unless a constraint says that it exists; return whether it is new."""
     insert = sqlite_insert if is_sqlite(connection) else postgresql_insert
     query = insert(table).values(**values).on_conflict_do_nothing()
-    # PostgreSQL is asked for the new row's id, and its count of rows would be thrown away.
+    # SQLAlchemy asks PostgreSQL for the new row's id and would discard the row count.
     return connection.execute(query, execution_options={"preserve_rowcount": True}).rowcount == 1
 
 
@@ -37,7 +37,7 @@ def record_event(
     student: str = "", submission: int | None = None, attempt: int | None = None,
     before: Any = None, after: Any = None, reason: str = "",
 ) -> None:  # fmt: skip
-    """One line of the audit, in the transaction that makes the change."""
+    """Record an audit event, in the transaction that makes the change."""
     connection.execute(
         audit.insert().values(
             at=at,
@@ -57,7 +57,7 @@ def record_event(
 def events(
     connection: Connection, lab: str | None = None, student: str | None = None
 ) -> Sequence[AuditEvent]:
-    """The audit from its beginning, of one lab or student where they are given."""
+    """Return the audit, oldest first; of one lab or student when given."""
     query = select(audit).order_by(audit.c.id)
     query = query if lab is None else query.where(audit.c.lab == lab)
     query = query if student is None else query.where(audit.c.student == storable(student))
@@ -75,15 +75,17 @@ def events(
 def enroll(
     connection: Connection, students: Sequence[Student], author: str, now: datetime
 ) -> Sequence[str]:
-    """Make the enrolled students those of the roster; nobody's submissions are touched. What
-    changed, a line for each student.
+    """Enroll exactly the students of the roster; submissions do not change.
+
+    Returns:
+        A line for each student who is new, changed or left.
     """
     known = {row.id: row for row in connection.execute(select(student))}
-    said = []
+    lines = []
     for one in students:
         who = storable(one.id)
-        said_of = {name: storable(value) for name, value in asdict(one).items()}
-        values = said_of | {"enrolled": True}
+        texts = {name: storable(value) for name, value in asdict(one).items()}
+        values = texts | {"enrolled": True}
         old = known.pop(who, None)
         before = dict(old._mapping) if old else None
         if before == values:
@@ -93,16 +95,16 @@ def enroll(
         else:
             connection.execute(update(student).where(student.c.id == who).values(**values))
         record_event(connection, now, author, "enroll", student=who, before=before, after=values)
-        said.append(f"{'changed' if old is not None else 'new'}: {who} {one.name}".rstrip())
+        lines.append(f"{'changed' if old is not None else 'new'}: {who} {one.name}".rstrip())
     for gone in (row for row in known.values() if row.enrolled):
         connection.execute(update(student).where(student.c.id == gone.id).values(enrolled=False))
         record_event(connection, now, author, "leave", student=gone.id, before=dict(gone._mapping))
-        said.append(f"left: {gone.id} {gone.name}".rstrip())
-    return tuple(said)
+        lines.append(f"left: {gone.id} {gone.name}".rstrip())
+    return tuple(lines)
 
 
 def overrides(connection: Connection, lab: str) -> dict[str, Override]:
-    """The newest override of each student that has one which stands."""
+    """Return each student's newest override, unless it was removed."""
     rows = connection.execute(select(override).where(override.c.lab == lab).order_by(override.c.id))
     newest = {row.student: Override(row.points, row.author, row.reason, row.at) for row in rows}
     return {name: one for name, one in newest.items() if one.points is not None}
@@ -112,14 +114,16 @@ def set_override(
     connection: Connection, lab: str, who: str, points: float | None, author: str, reason: str,
     now: datetime,
 ) -> None:  # fmt: skip
-    """Keep an override beside the earlier ones; `points` of None takes them back. Raises LabFault
-    when there is none to take back.
+    """Add an override after the earlier ones; `points` of None removes them.
+
+    Raises:
+        LabFault: There is no override to remove.
     """
     who = storable(who)
     before = overrides(connection, lab).get(who)
     if points is None and before is None:
-        fix = f"`grader gradebook show {lab}` has the overrides"
-        raise LabFault(f"there is no override of `{who}` in `{lab}`", fix=fix)
+        fix = f"List the overrides with `grader gradebook show {lab}`."
+        raise LabFault(f"`{who}` has no override in `{lab}`", fix=fix)
     connection.execute(
         override.insert().values(
             lab=lab,

@@ -1,8 +1,8 @@
-"""Deadlines and what lateness costs: pure, and right when the clocks change.
+"""Deadlines and penalties for lateness, correct when the clocks change.
 
-A day is a day of the calendar where the course is taught: a day after Saturday 23:59 is Sunday
-23:59, be it 23, 24 or 25 hours later. Hours, minutes and seconds are elapsed time. Where local time
-names two moments (the clocks go back) or none (they go forward), the later one is meant.
+A day is a calendar day in the course's time zone: a day after Saturday 23:59 is Sunday 23:59, 23,
+24 or 25 hours later. Hours, minutes and seconds are elapsed time. When a local time names two
+moments (the clocks go back) or none (they go forward), the later one counts.
 """
 
 from __future__ import annotations
@@ -21,41 +21,39 @@ _PART = re.compile(r"(\d{1,6}) *(second|minute|hour|day|week)s?(?: +|$)", re.ASC
 
 @dataclass(frozen=True)
 class Span:
-    """A length of time: days of the calendar, then seconds of elapsed time."""
+    """A length of time: calendar days, then seconds of elapsed time."""
 
     days: int = 0
     seconds: int = 0
 
     def after(self, moment: datetime) -> datetime:
-        """The moment that much later, in UTC; days are counted in the zone of `moment`."""
+        """Return the moment that much later, in UTC; days count in the zone of `moment`."""
         local = moment.replace(tzinfo=None) + timedelta(days=self.days)
         return later_moment(local, moment) + timedelta(seconds=self.seconds)
 
 
 def read_span(text: str) -> Span:
-    """`15 minutes`, `1 day 12 hours`, `1 week`. Raises ValueError."""
+    """Parse `15 minutes`, `1 day 12 hours` or `1 week`. Raises ValueError."""
     days = seconds = at = 0
-    while found := _PART.match(text, at):
-        number, unit = int(found[1]), found[2]
+    while match := _PART.match(text, at):
+        number, unit = int(match[1]), match[2]
         days += number * _DAYS.get(unit, 0)
         seconds += number * _SECONDS.get(unit, 0)
-        at = found.end()
+        at = match.end()
     if at == 0 or at < len(text):
         raise ValueError(f"write a length of time such as `15 minutes` or `2 days`, not `{text}`")
     return Span(days, seconds)
 
 
 def later_moment(local: datetime, like: datetime) -> datetime:
-    """The moment that a wall clock in the zone of `like` shows as `local`, in UTC."""
+    """Return the moment in UTC that a clock in the zone of `like` shows as `local`."""
     both = (local.replace(tzinfo=like.tzinfo, fold=fold) for fold in (0, 1))
     return max(moment.astimezone(UTC) for moment in both)
 
 
 @dataclass(frozen=True)
 class Grace:
-    """Up to that long after the deadline nothing is lost; later, lateness counts from the
-    deadline.
-    """
+    """A grace period: no penalty within it; after it, lateness counts from the deadline."""
 
     length: Span
     text: str
@@ -63,8 +61,9 @@ class Grace:
 
 @dataclass(frozen=True)
 class Penalty:
-    """`share` of the earned points, from 0 to 1, is lost for each hour or day that has begun, and
-    never more than `at_most` in all.
+    """A penalty for each hour or day begun: a share of the earned points, from 0 to 1.
+
+    `at_most` limits the sum.
     """
 
     share: float
@@ -77,12 +76,15 @@ Rule = Grace | Penalty
 
 @dataclass(frozen=True)
 class LabPolicy:
-    """When a lab is due and how its submissions count.
+    """A lab's deadline and how its submissions count.
 
-    `due` is in the course's time zone; None: never. After `cut_off`, in UTC, nothing counts.
-    `late` are rules, in any order; without one, lateness costs nothing. Only the first
-    `attempts` submissions count; None: all. `points` is what full marks are worth in the course;
-    None: the lab's own.
+    Attributes:
+        due: The deadline in the course's time zone; None for no deadline.
+        late: The rules, in any order; without one, lateness has no penalty.
+        cut_off: The moment in UTC after which submissions do not count.
+        attempts: How many submissions count, the first ones; None for all.
+        counts: Which submission counts: the best or the last.
+        points: The points of full marks in the course; None for the lab's own.
     """
 
     due: datetime | None = None
@@ -95,8 +97,9 @@ class LabPolicy:
 
 @dataclass(frozen=True)
 class Lateness:
-    """The share of the earned points that is kept, from 0 to 1, and why; `note` is empty for a
-    submission in time. One after the cut-off is not `accepted`.
+    """The share of the earned points that is kept, from 0 to 1, and why.
+
+    `note` is empty for a submission in time. A submission after the cut-off is not `accepted`.
     """
 
     share_kept: float
@@ -105,7 +108,7 @@ class Lateness:
 
 
 def lateness(policy: LabPolicy, received: datetime) -> Lateness:
-    """What being received then costs. Parts of a second are dropped: 23:59:00.9 is 23:59:00."""
+    """Return the lateness of a submission; fractions of a second are dropped."""
     at = received.astimezone(UTC).replace(microsecond=0)
     if policy.due is None:
         return Lateness(1.0)
@@ -127,9 +130,7 @@ def lateness(policy: LabPolicy, received: datetime) -> Lateness:
 
 
 def _periods_begun(rule: Penalty, due: datetime, at: datetime) -> int:
-    """How many hours or days have begun between the two; one that has just ended is counted
-    alone.
-    """
+    """Count the hours or days begun since the deadline; exactly one hour or day counts as one."""
     if rule.per == "hour":
         return -(-int((at - due.astimezone(UTC)).total_seconds()) // 3600)
     days = max((at.astimezone(due.tzinfo).date() - due.date()).days - 1, 1)
@@ -139,7 +140,7 @@ def _periods_begun(rule: Penalty, due: datetime, at: datetime) -> int:
 
 
 def format_duration(length: timedelta) -> str:
-    """A length of time in its two largest units: `1 d 2 h`, `4 min 10 s`."""
+    """Return a length of time in its two largest units: `1 d 2 h`, `4 min 10 s`."""
     rest = int(length.total_seconds())
     parts: list[tuple[int, str]] = []
     for unit, seconds in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):

@@ -1,4 +1,4 @@
-"""The roster: a CSV file with the usual columns of Canvas, Moodle and Gradescope exports."""
+"""The roster: a CSV file with the columns of Canvas, Moodle and Gradescope exports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "role": ("role",),
     "section": ("section", "sections", "section name", "groups", "group"),
 }
-"""What a column's head may read, letter case and `_` aside."""
+"""The accepted headings of each column, ignoring letter case and `_`."""
 
 _IDENTIFIERS = ("id", "sis_id", "login", "email")
 _KNOWN = (
@@ -33,13 +33,15 @@ _KNOWN = (
     "Email", "Email address",
 )  # fmt: skip
 _NOT_STUDENTS = ("points possible", "manual posting", "student, test")
-"""Names in Canvas' export that are nobody's: the last is its own test student."""
+"""Names in Canvas' export that are not students; the last is Canvas' test student."""
 
 
 @dataclass(frozen=True)
 class Student:
-    """One line of the roster. `id` is what the gradebook knows the student by: unique, and the
-    first that the file gives of an ID, an SIS ID, a login and an e-mail address.
+    """One student of the roster.
+
+    `id` is the gradebook's unique identifier: the first that the file has of ID, SIS ID, login and
+    e-mail address.
     """
 
     id: str
@@ -51,27 +53,28 @@ class Student:
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """All that tells this student from the others, in the order in which it is tried."""
+        """The student's identifiers, in the order in which they are tried."""
         return tuple(filter(None, (self.id, self.sis_id, self.login, self.email)))
 
 
 def read_roster(path: Path) -> tuple[Student, ...]:
-    """The students of a CSV file in its order; lines of another role are passed over.
+    """Read the students of a CSV file in its order; lines with another role are skipped.
 
-    Raises LabFault: no such file, not UTF-8, no line of heads with a known column, a line without
-    any identifier, an identifier twice.
+    Raises:
+        LabFault: The file is missing or not UTF-8, no heading names an identifier, a line has no
+            identifier, or an identifier occurs twice.
     """
     rows = _rows(path, _text(path))
     heads, line = next(rows, ([], 1))
     if not heads:
-        fix = "its first line names the columns, the others the students"
+        fix = "Write the columns in the first line and one student in each other line."
         raise LabFault("the roster is empty", where=str(path), fix=fix)
     columns = _columns(heads)
     if not any(name in columns for name in _IDENTIFIERS):
         raise LabFault(
-            "no column names the students",
+            "no column identifies the students",
             where=f"{path}:{line}",
-            fix="the first line needs one of: " + ", ".join(_KNOWN),
+            fix="Add one of these columns: " + ", ".join(_KNOWN),
         )
     students: dict[str, Student] = {}
     for cells, at in rows:
@@ -79,23 +82,25 @@ def read_roster(path: Path) -> tuple[Student, ...]:
         if student is None:
             continue
         if student.id in students:
-            raise LabFault(f"the student `{student.id}` stands here twice", where=f"{path}:{at}")
+            what = f"the student `{student.id}` is listed twice"
+            raise LabFault(what, where=f"{path}:{at}", fix="Remove one of the lines.")
         students[student.id] = student
     return tuple(students.values())
 
 
 def _text(path: Path) -> str:
     try:
-        # A FIFO without a writer would make a plain open wait for ever.
+        # O_NONBLOCK: opening a FIFO without a writer would block forever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as stream:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise LabFault("this is not a regular file", where=str(path))
+                raise LabFault("the roster is not a regular file", where=str(path))
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        fix = "put it there, or mend its name: in course.yaml that is `roster:`"
-        fix = fix if isinstance(error, FileNotFoundError) else "check its name and its rights"
+        fix = "Create the file, or correct `roster:` in course.yaml."
+        if not isinstance(error, FileNotFoundError):
+            fix = "Check the file's name and permissions."
         raise LabFault(f"cannot read the roster: {reason}", where=str(path), fix=fix) from None
     if len(data) > MAX_BYTES:
         raise LabFault(f"the roster is larger than {MAX_BYTES >> 20} MiB", where=str(path))
@@ -105,11 +110,11 @@ def _text(path: Path) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         byte = error.start - data.rfind(b"\n", 0, error.start)
         what = f"not UTF-8 text: byte {byte} of the line is 0x{data[error.start]:02x}"
-        raise LabFault(what, where=f"{path}:{line}", fix="save the file as CSV UTF-8") from None
+        raise LabFault(what, where=f"{path}:{line}", fix="Save the file as CSV UTF-8.") from None
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[list[str], int]]:
-    """Each row that is not blank, with the line at which it starts."""
+    """Yield each row that is not blank, with its first line's number."""
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -120,12 +125,12 @@ def _rows(path: Path, text: str) -> Iterator[tuple[list[str], int]]:
                 yield [cell.strip() for cell in cells], line
             line = reader.line_num + 1
     except csv.Error as error:
-        fix = "a quote inside a cell is written twice, and the cell is quoted"
+        fix = "Quote the cell, and double each quote inside it."
         raise LabFault(f"not CSV: {error}", where=f"{path}:{line}", fix=fix) from None
 
 
 def _columns(heads: Sequence[str]) -> dict[str, int]:
-    """Where each thing that is known of a student stands; the first of equal heads counts."""
+    """Map each known field to its column; the first of equal headings counts."""
     plain = [" ".join(head.lower().replace("_", " ").split()) for head in heads]
     return {
         name: plain.index(head)
@@ -136,17 +141,17 @@ def _columns(heads: Sequence[str]) -> dict[str, int]:
 
 
 def _student(cells: Sequence[str], columns: Mapping[str, int], where: str) -> Student | None:
-    said = {name: cells[at] if at < len(cells) else "" for name, at in columns.items()}
-    if said.get("name", "").lower() in _NOT_STUDENTS:
+    values = {name: cells[at] if at < len(cells) else "" for name, at in columns.items()}
+    if values.get("name", "").lower() in _NOT_STUDENTS:
         return None
-    if said.get("role", "").lower() not in ("", "student"):
+    if values.get("role", "").lower() not in ("", "student"):
         return None
-    if any("\0" in cell for cell in said.values()):
-        raise LabFault("a NUL character in a cell", where=where, fix="save the file as CSV UTF-8")
-    if not said.get("name"):
-        said["name"] = f"{said.get('first', '')} {said.get('last', '')}".strip()
-    said["id"] = next((said[name] for name in _IDENTIFIERS if said.get(name)), "")
-    if not said["id"]:
-        what = "this line names no student: no ID, login or e-mail address"
-        raise LabFault(what, where=where, fix="give it one, or take the line out")
-    return Student(**{f.name: said.get(f.name, "") for f in fields(Student)})
+    if any("\0" in cell for cell in values.values()):
+        raise LabFault("a NUL character in a cell", where=where, fix="Save the file as CSV UTF-8.")
+    if not values.get("name"):
+        values["name"] = f"{values.get('first', '')} {values.get('last', '')}".strip()
+    values["id"] = next((values[name] for name in _IDENTIFIERS if values.get(name)), "")
+    if not values["id"]:
+        what = "this line identifies no student: it has no ID, login or e-mail address"
+        raise LabFault(what, where=where, fix="Add an identifier, or remove the line.")
+    return Student(**{f.name: values.get(f.name, "") for f in fields(Student)})

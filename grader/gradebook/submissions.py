@@ -1,4 +1,4 @@
-"""Submissions: stored once, bytes and all, before anything is done with them."""
+"""Submissions: stored once, with their bytes, before they are graded."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from grader.gradebook.tables import attempt, grade, student, submission
 from grader.gradebook.values import GradeJson, StoredSubmission
 
 MAX_FAULTS = 3
-"""Machine faults after which a submission is left alone until someone has looked."""
+"""System errors after which a submission is not graded again until an instructor starts it."""
 
 RECEIVED = case((submission.c.told, submission.c.received)).label("received")
-"""When a submission came; NULL when nobody told."""
+"""When a submission was received; NULL when the time is unknown."""
 
 _STORED = ("id", "lab", "student", "name", "sha256", "data", "answers")
 COLUMNS = (*(submission.c[name] for name in _STORED), RECEIVED)
@@ -38,8 +38,9 @@ COLUMNS = (*(submission.c[name] for name in _STORED), RECEIVED)
 
 @dataclass(frozen=True)
 class NewSubmission:
-    """A submission before it is stored. `received` is None when nobody told the time; `late` says
-    that the course's site marked it so.
+    """A submission before it is stored.
+
+    `received` is None when the time is unknown; `late`: the course's site marked it late.
     """
 
     lab: str
@@ -53,8 +54,10 @@ class NewSubmission:
 
 
 def store(connection: Connection, new: NewSubmission, now: datetime) -> StoredSubmission:
-    """The row of that submission, which is made when there is none. Of the same bytes handed in
-    twice, the earlier time is kept, a told one before none; late is only what was so each time.
+    """Return the submission's row, and insert it when it is new.
+
+    When the same bytes are submitted again, the earlier time is kept, a known one before an unknown
+    one. A submission is late only when every one of its copies is.
     """
     if new.received is not None and new.received.tzinfo is None:
         raise ValueError("the time of a submission needs its time zone")
@@ -85,7 +88,7 @@ def store(connection: Connection, new: NewSubmission, now: datetime) -> StoredSu
 
 
 def _earlier(new: NewSubmission, row: Row[Any]) -> dict[str, Any]:
-    """What changes when handing in again says that the submission came earlier than was known."""
+    """Return what changes when a second copy shows that the submission came earlier."""
     values: dict[str, Any] = {"late": False} if row.late and not new.late else {}
     if new.received is not None and (row.received is None or new.received < row.received):
         values |= {"received": new.received, "told": True}
@@ -93,9 +96,9 @@ def _earlier(new: NewSubmission, row: Row[Any]) -> dict[str, Any]:
 
 
 def _when(received: datetime | None, late: bool) -> dict[str, Any]:
-    """What the audit says of a submission's time."""
-    said = {"received": "not told" if received is None else received.isoformat()}
-    return said | ({"late": True} if late else {})
+    """Return a submission's time as the audit stores it."""
+    values = {"received": "not told" if received is None else received.isoformat()}
+    return values | ({"late": True} if late else {})
 
 
 def _record(
@@ -108,13 +111,13 @@ def _record(
 
 
 def stored_submission(row: Row[Any]) -> StoredSubmission:
-    """A row of COLUMNS as a value."""
+    """Convert a row of COLUMNS to a value."""
     values: Sequence[Any] = tuple(row)[: len(COLUMNS)]
     return StoredSubmission(*values)
 
 
 def lab_query(lab: str, students: Collection[str] | None) -> Select[Any]:
-    """A query of a lab's submissions, oldest first; of those students only, where given."""
+    """Select a lab's submissions, oldest first; only those of `students` when given."""
     query = select(*COLUMNS).where(submission.c.lab == lab)
     if students is not None:
         query = query.where(submission.c.student.in_([storable(s) for s in students]))
@@ -140,7 +143,7 @@ def wanted(
 
 
 def grades(connection: Connection, lab: str) -> Mapping[int, tuple[str, GradeJson]]:
-    """By a submission's number, the key that its grade was made with, and the grade."""
+    """Map a submission's number to the key that its grade was made with, and the grade."""
     query = (
         select(submission.c.id, attempt.c.key, attempt.c.grade_json)
         .join(grade, grade.c.submission == submission.c.id)

@@ -1,8 +1,10 @@
-"""The tables. A row of `grade` says which attempt is a submission's grade: there can be one only.
-Where a submission's time is not `told`, `received` is when it was stored, for the order alone.
+"""The tables of the gradebook.
 
-Constraints hold what the code promises: one submission for the same bytes, one running attempt and
-one accepted one for each key, one token for each attempt.
+A row of `grade` names the one attempt that is a submission's grade. When a submission's time is not
+`told`, `received` is when it was stored, for the order only.
+
+Constraints enforce what the code promises: one submission for the same bytes, one running and one
+accepted attempt for each key, one token for each attempt.
 """
 
 from __future__ import annotations
@@ -31,12 +33,13 @@ from sqlalchemy import (
 
 
 class Instant(TypeDecorator[datetime]):
-    """A moment in UTC, to the microsecond. SQLite keeps no offset, so it is left out there."""
+    """A moment in UTC, to the microsecond; stored without an offset in SQLite, which has none."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert a moment to UTC for the database. Raises ValueError without a time zone."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -45,6 +48,7 @@ class Instant(TypeDecorator[datetime]):
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert the database's value to a moment in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

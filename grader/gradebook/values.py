@@ -1,4 +1,4 @@
-"""What the gradebook gives out and takes in: frozen values."""
+"""The values that a gradebook takes and returns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Status = Literal["graded", "overridden", "incomplete", "waiting", "refused", "mi
 
 @dataclass(frozen=True)
 class StoredSubmission:
-    """A submission as it was handed in: `data` are the bytes that `sha256` is of, `answers` those
-    of its answers.yaml. `received` is in UTC, None when nobody told the time; `name` is the file's,
-    as the student named it.
+    """A submission as it was submitted.
+
+    `data` are the file's bytes, whose digest is `sha256`; `answers` are those of its answers.yaml.
+    `name` is the student's file name. `received` is in UTC, None when the time is unknown.
     """
 
     id: int
@@ -32,9 +33,10 @@ class StoredSubmission:
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to grade one submission once. `number` counts the attempts at it from 1; `token`
-    is the fence: what is accepted must carry the newest one. `proposal` is "" or the regrade that
-    this attempt is for.
+    """The right to grade one submission once.
+
+    `number` counts the attempts at it from 1. `token` is the fencing token: only a grade with the
+    newest one is accepted. `proposal` names the regrade of this attempt, "" for none.
     """
 
     attempt: int
@@ -48,7 +50,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Override:
-    """Points that an instructor gave instead of the computed ones; None takes it back."""
+    """Points that an instructor set instead of the computed ones; None removes an override."""
 
     points: float | None
     author: str
@@ -60,15 +62,26 @@ class Override:
 class Entry:
     """What counts for one student in one lab.
 
-    `points` of `max_points` are after lateness and override, in the course's points where
-    course.yaml gives the lab some, else in the lab's; None while there are none. `submission` is
-    the one that counts and `number` which of the student's `attempts` submissions it is, from 1;
-    0 and None for a student who handed nothing in. `received` is None too when nobody told the
-    time: such a submission counts as in time. `grade_json` is its grade; None while there is
-    none. `faults` counts the machine's faults at it. `share_kept` and `note` say what lateness
-    costs. `status` says why there are no points: the machine failed (`incomplete`), nobody has
-    graded it yet (`waiting`), all came after the cut-off (`refused`: 0 points), or nothing
-    came (`missing`).
+    Attributes:
+        lab: The lab.
+        student: The student's ID.
+        name: The student's name.
+        status: Why there are points or none: `graded`, `overridden`, `incomplete` (system error),
+            `waiting` (not graded yet), `refused` (all after the cut-off: 0 points) or `missing`.
+        points: The points after lateness and override, in the course's points when course.yaml sets
+            them, otherwise in the lab's; None when there are none.
+        max_points: The points of full marks.
+        submission: The submission that counts; None without a submission.
+        file: Its file name.
+        sha256: Its digest.
+        number: Which of the student's submissions it is, from 1; 0 without a submission.
+        attempts: The number of the student's submissions.
+        grade_json: Its grade; None when it is not graded.
+        received: When it was received; None also when the time is unknown, which counts as in time.
+        share_kept: The share of the points that lateness leaves, from 0 to 1.
+        note: Why lateness costs points.
+        faults: The number of system errors at it.
+        override: The instructor's points.
     """
 
     lab: str
@@ -92,8 +105,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class ProposedChange:
-    """What a regrade would change for one submission. Scores are in the lab's points; verdicts are
-    `pass`, `fail: CHECK, ...` or "" without an old grade.
+    """What a regrade would change for one submission.
+
+    Scores are in the lab's points. Verdicts are `pass`, `fail: CHECK, ...`, or "" without an old
+    grade.
     """
 
     lab: str
@@ -108,13 +123,13 @@ class ProposedChange:
 
     @property
     def differs(self) -> bool:
-        """Whether the student would see another score or verdict."""
+        """Whether the score or the verdict changes."""
         return (self.old_score, self.old_verdict) != (self.new_score, self.new_verdict)
 
 
 @dataclass(frozen=True)
 class PointsChange:
-    """A student whose points are not what they were when they were last worked out."""
+    """A student's points that changed since they were last computed."""
 
     lab: str
     student: str
@@ -125,7 +140,7 @@ class PointsChange:
 
 @dataclass(frozen=True)
 class AuditEvent:
-    """One line of the audit: who did what to whom, and what was before and after."""
+    """One event of the audit: who changed what of whom, with the values before and after."""
 
     id: int
     at: datetime
@@ -140,6 +155,6 @@ class AuditEvent:
 
 
 def verdict(grade: GradeJson) -> str:
-    """`pass` when nothing judged fell short, else which checks did."""
+    """Return `pass` when no evaluated check failed, otherwise which ones did."""
     short = [c["name"] for c in grade["checks"] if c["status"] in ("fail", "blocked")]
     return f"fail: {', '.join(short)}" if short else "pass"

@@ -84,13 +84,13 @@ def _footer(grades: Sequence[Grade], width: int) -> Text:
     """Summarize the scores and count the main findings."""
     graded = [grade.score for grade in grades if grade.score.status == "graded"]
     full = sum(score.points == score.judged_max for score in graded)
-    said = f"{pluralize(len(grades), 'submission')}, {full} with full marks"
+    line = f"{pluralize(len(grades), 'submission')}, {full} with full marks"
     if graded:
         mean = sum(score.points for score in graded) / len(graded)
-        said += f", mean {mean:.1f} of {max(score.judged_max for score in graded):g}"
+        line += f", mean {mean:.1f} of {max(score.judged_max for score in graded):g}"
     if len(graded) < len(grades):
-        said += f", {len(grades) - len(graded)} incomplete"
-    lines = wrap(said, width, "  ")
+        line += f", {len(grades) - len(graded)} incomplete"
+    lines = wrap(line, width, "  ")
     kinds = Counter(kind for grade in grades if (kind := main_finding(grade)))
     if kinds:
         listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())

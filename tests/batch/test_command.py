@@ -158,7 +158,7 @@ def test_a_course_knows_its_students_and_draws_its_own_numbers(place: Path, tmp_
     [
         (["--regrade", "anne"], "did you mean `ann`"),
         (["--accept", "regrade-1"], "no regrade `regrade-1` waits"),
-        (["--db", "nonsense://x"], "no such kind of database"),
+        (["--db", "nonsense://x"], "this kind of database is not supported"),
         (["--json", "no/such/folder.json"], "no folder"),
     ],
 )

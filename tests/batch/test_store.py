@@ -24,9 +24,9 @@ from grader.submissions.gather import find_submissions
 LAB = "tiled"
 PAST = datetime(2001, 1, 1, tzinfo=UTC)
 COURSE = Course("c", "UTC", (), {LAB: LabPolicy(due=PAST, cut_off=PAST)}, b"", Path())
-UNTOLD = "time of 2 submissions not told: counted as in time"
-LATE = "marked late, by how much is not told, so nothing is taken off: 102"
-MEND = f"  to take points off: grader gradebook override {LAB} STUDENT POINTS ..."
+UNTOLD = "time of 2 submissions unknown: counted as in time"
+LATE = "marked late without a time, so there is no penalty: 102"
+MEND = f"  to deduct points: grader gradebook override {LAB} STUDENT POINTS ..."
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_the_same_bytes_again_are_no_new_submission(tmp_path: Path, book: Gradeb
         )
     assert said[:3] == [(), (), ()]
     (told,) = said[3]
-    assert told.startswith("ada: handed this in before")
+    assert told.startswith("ada: same as an earlier submission")
     (counted, _) = book.entries(LAB)
     assert (counted.number, counted.attempts) == (2, 2)
 

@@ -223,7 +223,7 @@ def test_a_failing_machine_writes_no_score(root: Path) -> None:
     (root / "source" / CONFIG).write_text('{"lab": "vector-add"}')
     done = run(root)
     assert done.returncode == 3
-    assert "is not whole" in done.stdout and "Traceback" not in done.stdout
+    assert "is incomplete" in done.stdout and "Traceback" not in done.stdout
     assert not (root / "results" / "results.json").exists(), "an older score must not stand"
 
 

@@ -94,11 +94,11 @@ def test_what_canvas_knows_a_student_by(student: Student, due: tuple[str, str, s
 @pytest.mark.parametrize(
     ("student", "why"),
     [
-        (Student("ada@u.edu", email="ada@u.edu"), "no Canvas ID"),
+        (Student("ada@u.edu", email="ada@u.edu"), "the roster has no Canvas ID"),
         (Student("7", login="=1+1"), "formula"),
-        (Student("+49", name="Ada"), "formula in a spreadsheet: give another in the roster"),
-        (Student("bad\nname"), "`bad name` has a line break in it: mend it in the roster"),
-        (Student("7", login="a\u202eb"), "`ab` has blanks or characters that do not show"),
+        (Student("+49", name="Ada"), "formula for a spreadsheet: use another"),
+        (Student("bad\nname"), "`bad name` contains a line break: fix it in the roster"),
+        (Student("7", login="a\u202eb"), "`ab` contains extra spaces or invisible characters"),
     ],
 )
 def test_whom_canvas_could_take_for_another_stays_out(student: Student, why: str) -> None:
@@ -116,7 +116,7 @@ def test_two_grades_of_one_student_both_stay_out(name: str) -> None:
     text, left = made(name, a_row(PASSED), a_row(graded()), a_row(PASSED, id="7", email="b@u.edu"))
     assert [item.row.student.id for item in left] == ["4242", "4242"]
     assert len(cells(text)) == (3 if name == "canvas" else 2)
-    assert all("a gradebook knows which counts" in item.why for item in left)
+    assert all("export from a gradebook" in item.why for item in left)
 
 
 # -- Moodle ----------------------------------------------------------------------------------------
@@ -139,7 +139,8 @@ def test_moodle_by_id_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("enrolled", "why"), [(True, "the roster gives no e-mail"), (None, "--course DIR names it")]
+    ("enrolled", "why"),
+    [(True, "the roster has no e-mail address"), (None, "name the course with --course DIR")],
 )
 def test_a_missing_address_is_the_rosters_only_where_there_is_one(
     enrolled: bool | None, why: str
@@ -173,7 +174,7 @@ def test_the_table_has_every_student_and_check() -> None:
     assert [row["id"] for row in rows] == ["4242", "8", "7"]
     assert rows[0]["points"] == "70.00" and rows[0]["speed"] == "unjudged"
     assert (rows[0]["sync"], rows[0]["main finding"]) == ("15.00", "race")
-    assert rows[1]["points"] == "" and "machine failed" in rows[1]["status"]
+    assert rows[1]["points"] == "" and "system error" in rows[1]["status"]
     assert rows[1]["output"] == "error"
     assert (rows[2]["status"], rows[2]["points"]) == ("missing", "")
 

@@ -90,9 +90,9 @@ def test_show(folder: Path, book_command: Command) -> None:
         "student                   points  counts  received          note",
         "1 Ada Lovelace             20/20  1 of 1  2027-03-27 23:59",
         "2 =cmd|'/c calc'!A1         9/20  1 of 1  2027-03-28 23:59  late by 23 h: -10 %",
-        "3 \\x1b[31mred \\u202eevil    -/20  1 of 1  2027-03-27 21:00  machine faults: 1",
-        '4 Quote " comma, line...    -/20  -                         nothing handed in',
-        "5 李四 \U0001f980                   -/20  -                         nothing handed in",
+        "3 \\x1b[31mred \\u202eevil    -/20  1 of 1  2027-03-27 21:00  system errors: 1",
+        '4 Quote " comma, line...    -/20  -                         nothing submitted',
+        "5 李四 \U0001f980                   -/20  -                         nothing submitted",
         "",
         "5 students, 2 with points, mean 14.5, 1 incomplete, 2 missing; times are",
         "  Europe/Berlin",
@@ -175,14 +175,14 @@ def shown(book_command: Command) -> dict[str, dict]:
         (["override", "tilde", "1", "5", "--reason", "x"], "the course has no lab `tilde`"),
         (["show", "tiledd", "--db", "course.db"], "the course has no lab `tiledd`"),
         (["recompute", "tiledd", "--db", "course.db"], "did you mean `tiled`"),
-        (["override", LAB, "1", "--remove", "--reason", "x"], "there is no override of `1`"),
-        (["show", LAB, "--db", "nowhere.db"], "there is no gradebook here yet"),
+        (["override", LAB, "1", "--remove", "--reason", "x"], "`1` has no override"),
+        (["show", LAB, "--db", "nowhere.db"], "there is no gradebook here"),
         (["show", LAB, "--db", "no/where.db"], "there is no folder"),
         (["show", LAB, "--db", "."], "this is a folder"),
-        (["show", LAB, "--db", "oracle://x"], "no such kind of database"),
+        (["show", LAB, "--db", "oracle://x"], "this kind of database is not supported"),
         (["show", LAB, "--json", "no/where.json"], "there is no folder to write this file in"),
         (["roster", "nowhere.csv"], "cannot read the roster"),
-        (["secret"], "there is a secret already"),
+        (["secret"], "the course already has a secret"),
     ],
 )
 def test_wrong_use(folder: Path, book_command: Command, words: list[str], told: str) -> None:
@@ -216,8 +216,8 @@ def test_roster_again(folder: Path, book_command: Command) -> None:
 
 def test_recompute_tells_whose_points_moved(folder: Path, book_command: Command) -> None:
     first = book_command("recompute", LAB)
-    assert first.out.splitlines() == ["nobody's points have changed", "noted for the first time: 2"]
-    assert book_command("recompute", LAB).out == "nobody's points have changed\n"
+    assert first.out.splitlines() == ["no points have changed", "recorded for the first time: 2"]
+    assert book_command("recompute", LAB).out == "no points have changed\n"
     (folder / "course.yaml").write_text(COURSE.replace("10%", "50%"))
     again = book_command("recompute", LAB)
     assert again.out == "2: 9 -> 5  (late by 23 h: -50 %)\n"

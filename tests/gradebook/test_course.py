@@ -151,12 +151,12 @@ LAB = HEAD + "labs:\n  tiled:\n"
         (LAB + "    due: 2027-03-28 02:30\n", "5: labs.tiled.due: there is no 02:30 on 2027-03-28"),
         (LAB + "    due: 20270328\n", "write a date and a time"),
         (LAB + "    late:\n      - grace: soon\n", "write a length of time"),
-        (LAB + "    late:\n      - penalty: 10\n        per: day\n", "write a share as `10%`"),
-        (LAB + "    late:\n      - penalty: 110%\n        per: day\n", "write a share as `10%`"),
+        (LAB + "    late:\n      - penalty: 10\n        per: day\n", "write it as `10%`"),
+        (LAB + "    late:\n      - penalty: 110%\n        per: day\n", "write it as `10%`"),
         (LAB + "    late:\n      - penalty: 10%\n", "a penalty needs `per: hour` or `per: day`"),
         (LAB + "    late:\n      - penalty: 10%\n        per: week\n", "'hour' or 'day'"),
         (LAB + "    late:\n      - grace: 1 day\n        cut_off: 2 days\n", "exactly one of"),
-        (LAB + "    late: [{grace: 1 day}, {grace: 2 days}]\n", "`grace` stands here twice"),
+        (LAB + "    late: [{grace: 1 day}, {grace: 2 days}]\n", "`grace` is given twice"),
         (LAB + "    late:\n      - grce: 1 day\n", "did you mean `grace`"),
         (LAB + "    late: never\n", "late"),
         (
@@ -196,7 +196,7 @@ def test_a_new_secret_is_its_owners_alone(tmp_path: Path) -> None:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(read_secret(path)) == 64
-    with pytest.raises(LabFault, match="there is a secret already"):
+    with pytest.raises(LabFault, match="the course already has a secret"):
         make_secret(path)
 
 
@@ -209,9 +209,9 @@ def test_no_two_secrets_are_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mode", "data", "told"),
     [
-        (0o644, SECRET, "others may read"),
-        (0o604, SECRET, "others may read"),
-        (0o660, SECRET, "others may read"),
+        (0o644, SECRET, "other users may read"),
+        (0o604, SECRET, "other users may read"),
+        (0o660, SECRET, "other users may read"),
         (0o600, b"short\n", "has 5 bytes"),
         (0o600, b" " * 64, "has 0 bytes"),
     ],

@@ -20,11 +20,11 @@ LAB = "tiled"
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("mysql://me@host/grades", "no such kind of database"),
-        ("oracle://me:hunter2@host/grades", "no such kind of database"),
-        ("postgresql+nonsense://host/grades", "no such kind of database"),
-        ("://", "not a database's URL"),
-        ("postgresql://host:port/x", "not a database's URL"),
+        ("mysql://me@host/grades", "this kind of database is not supported"),
+        ("oracle://me:hunter2@host/grades", "this kind of database is not supported"),
+        ("postgresql+nonsense://host/grades", "this kind of database is not supported"),
+        ("://", "not a database URL"),
+        ("postgresql://host:port/x", "not a database URL"),
         ("/no/such/folder/course.db", "make /no/such/folder first"),
         ("/", "this is a folder"),
         ("sqlite:////no/such/folder/course.db", "make /no/such/folder first"),

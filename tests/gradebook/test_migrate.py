@@ -101,7 +101,7 @@ def test_opened_by_many_at_once(url: str) -> None:
     ("statement", "told"),
     [
         ("UPDATE alembic_version SET version_num = '999'", "is of version 999"),
-        ("DROP TABLE alembic_version", "has tables, but no gradebook's"),
+        ("DROP TABLE alembic_version", "has tables, but not those of a gradebook"),
     ],
 )
 def test_what_is_no_gradebook_of_ours_is_left_alone(url: str, statement: str, told: str) -> None:

@@ -1,7 +1,8 @@
 """The zip that is uploaded to Gradescope as an autograder.
 
-Its root has `setup.sh` and `run_autograder`; `course/` has the lab with its hidden cases, and what
-the quiz's answers are worked out from; `warpgrade/` this package's source, where it is at hand.
+Its root has `setup.sh` and `run_autograder`. `course/` has the lab with its hidden cases, and the
+files that the quiz's answers are computed from. `warpgrade/` has this package's source, when it is
+available.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from grader.labs.model import Lab
 CONFIG = "course/autograder.json"
 SCRIPTS = ("run_autograder", "setup.sh")
 SOURCE = "warpgrade"
-"""Where the package's source lies in the zip."""
+"""The folder of the package's source in the zip."""
 
 _PACKAGE_FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 _OMITTED_SUFFIXES = (".so", ".part", ".pyc")
@@ -28,9 +29,17 @@ _PLACEHOLDER = "@PACKAGE@"
 
 
 def autograder_zip(lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | None = None) -> bytes:
-    """The zip for a lab. `seed` draws the hidden inputs, the same for all students; `limit` is in
-    seconds a launch. `wheel` is what pip installs; without one this checkout, else the version of
-    this package from PyPI. Raises LabFault: a file cannot be read.
+    """Return the zip for a lab.
+
+    Args:
+        lab: The lab.
+        seed: Draws the hidden inputs, the same for all students.
+        limit: The time limit of a launch in seconds.
+        wheel: The wheel that pip installs; without one this checkout, otherwise this version of the
+            package from PyPI.
+
+    Raises:
+        LabFault: A file cannot be read.
     """
     package, wanted = _package(wheel)
     files = {**dict(_lab_files(lab)), **package}
@@ -43,7 +52,7 @@ def autograder_zip(lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | Non
 
 
 def _lab_files(lab: Lab) -> Iterator[tuple[str, bytes]]:
-    """The lab's folder, and of its solution only what the quiz needs."""
+    """Yield the files of the lab's folder, and of its solution only those that the quiz needs."""
     course = lab.folder.parent.parent
     inside = (path for path in lab.folder.rglob("*") if path.is_file())
     for path in dict.fromkeys((*sorted(inside), *probed_files(lab))):
@@ -52,7 +61,7 @@ def _lab_files(lab: Lab) -> Iterator[tuple[str, bytes]]:
 
 
 def _package(wheel: Path | None) -> tuple[Mapping[str, bytes], str]:
-    """The files that pip installs from, and what it is told to install."""
+    """Return the files that pip installs from, and pip's requirement."""
     if wheel is not None:
         return {wheel.name: _read(wheel)}, f"./{wheel.name}"
     root = Path(__file__).parents[3]
@@ -70,4 +79,4 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         what = f"cannot read the file: {error.strerror}"
-        raise LabFault(what, where=str(path), fix="the zip would not be whole") from None
+        raise LabFault(what, where=str(path), fix="Make the file readable.") from None

@@ -1,10 +1,10 @@
-"""What run_autograder does in Gradescope's container, where nothing has a GPU.
+"""Grade a submission in Gradescope's container, which has no GPU.
 
-Gradescope's containers run as root and forbid namespaces. So the answers are hidden before anything
-is graded: they are root's alone, and what reads a submission is another user. stdout is for the
-instructors; what students see is in results.json.
+Gradescope's containers run as root and forbid namespaces. So the course's files are made readable
+by root only before anything is graded, and an unprivileged user runs the submission. stdout is for
+the instructors; students see results.json.
 
-Where this machine fails there is no results.json: Gradescope then says that the autograder failed
+After a system error there is no results.json: Gradescope then reports that the autograder failed,
 and an instructor runs it again. A score of 0 would be a grade.
 """
 
@@ -39,7 +39,7 @@ MAX_TRIES = 3
 
 @dataclass(frozen=True)
 class Configuration:
-    """What the zip was made for."""
+    """What the zip was made for: the lab, the seed and the limit in seconds per launch."""
 
     lab: Lab
     seed: bytes
@@ -47,7 +47,7 @@ class Configuration:
 
 
 def main() -> int:
-    """Grade what lies in the folder that the command line names; the exit code of the grade."""
+    """Grade the submission in the folder that the command line names; return the exit code."""
     try:
         return run(Path(sys.argv[1]))
     except Fault as fault:
@@ -59,39 +59,42 @@ def main() -> int:
 
 
 def run(root: Path) -> int:
-    """Grade root/submission into root/results/results.json. Raises LabFault and MachineFault, and
-    then there is no such file.
+    """Grade root/submission into root/results/results.json.
+
+    Raises:
+        LabFault: The lab is wrong; there is no results.json then.
+        MachineFault: The machine failed; there is no results.json then.
     """
     results = root / "results" / "results.json"
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
     course = root / "source" / "course"
     restrict_access([course])
-    order = read_configuration(root / "source")
-    made = grade_folder(order, root / "submission")
+    configuration = read_configuration(root / "source")
+    made = grade_folder(configuration, root / "submission")
     print(render(grade_report(made)))
     row = row_from_grade(made)
     if row.points is None:
-        raise MachineFault(FAILED, where="run_autograder", fix="press Rerun in Gradescope")
+        raise MachineFault(FAILED, where="run_autograder", fix="Press Rerun in Gradescope.")
     shown = replace(row, grade=redact(made))
     write_atomically(results, gradescope.export([shown], Options()).encode())
     return 0
 
 
 def read_configuration(source: Path) -> Configuration:
-    """What to grade, from the unpacked zip. Raises MachineFault and LabFault."""
+    """Read the configuration from the unpacked zip. Raises MachineFault and LabFault."""
     try:
         held: dict[str, Any] = json.loads((source / CONFIG).read_text("utf-8"))
         lab, seed, limit = str(held["lab"]), bytes.fromhex(held["seed"]), float(held["limit"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        fix = "make the zip again: grader export gradescope-autograder LAB"
-        raise MachineFault(f"{CONFIG} is not whole: {error}", fix=fix) from None
+        fix = "Make the zip again: grader export gradescope-autograder LAB"
+        raise MachineFault(f"{CONFIG} is incomplete: {error}", fix=fix) from None
     return Configuration(load_lab(lab, [source / "course" / "labs"]), seed, limit)
 
 
-def grade_folder(order: Configuration, folder: Path) -> Grade:
-    """The grade of what was submitted, on all cases; tried again where this machine fails."""
-    lab = order.lab
+def grade_folder(configuration: Configuration, folder: Path) -> Grade:
+    """Grade the submission in a folder on all cases; try again after a system error."""
+    lab = configuration.lab
     answers = AnswerSheet(exists=False)
     try:
         file = find_submission(folder, lab.name)
@@ -101,8 +104,8 @@ def grade_folder(order: Configuration, folder: Path) -> Grade:
         return grade_unreadable(lab, f"{lab.name}.cu", fault, answers=answers)
     for left in reversed(range(MAX_TRIES)):
         made = grade(
-            lab, submission, on="sim", visibility="all", seed=order.seed, limit=order.limit,
-            answers=answers,
+            lab, submission, on="sim", visibility="all", seed=configuration.seed,
+            limit=configuration.limit, answers=answers,
         )  # fmt: skip
         if made.score.status == "graded" or not left:
             break
@@ -110,31 +113,35 @@ def grade_folder(order: Configuration, folder: Path) -> Grade:
 
 
 def find_submission(folder: Path, lab: str) -> Path:
-    """The .cu file that counts: the one named after the lab, else the only one. Links are nobody's
-    submission: root would read out what they point to. Raises StudentFault.
+    """Return the submitted .cu file: the one named after the lab, otherwise the only one.
+
+    Links are not accepted: root would read the file that they point to.
+
+    Raises:
+        StudentFault: There is no such file, or more than one.
     """
-    found = [
+    paths = [
         Path(place) / name
         for place, _, names in os.walk(folder, followlinks=False)
         for name in sorted(names)
         if name.endswith(".cu") and not name.startswith(".")
     ]
-    files = [path for path in found if path.is_file() and not path.is_symlink()]
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
     named = [path for path in files if path.name == f"{lab}.cu"] or files
     if len(named) == 1:
         return named[0]
-    what = "there is no .cu file in what you submitted"
-    if found and not files:
-        what = f"{found[0].name} is a link, or no file"
+    what = "your submission has no .cu file"
+    if paths and not files:
+        what = f"{paths[0].name} is a link, not a regular file"
     elif named:
-        what = f"there are {len(named)} files that could be meant"
-    fix = f"submit one file, {lab}.cu, and {ANSWERS_FILE} beside it if there are questions"
+        what = f"your submission has {len(named)} .cu files that could be graded"
+    fix = f"Submit one file, {lab}.cu, and {ANSWERS_FILE} with it if the lab has questions."
     finding = Finding("compile-error", "error", what, file=f"{lab}.cu", hint=fix)
     raise StudentFault(what, fix=fix, findings=(finding,))
 
 
 def _answers_folder(file: Path, folder: Path) -> Path:
-    """Where the answers to the quiz lie: beside the kernel, else at the top."""
+    """Return the folder of the quiz's answers: the kernel's, otherwise the top one."""
     return file.parent if (file.parent / ANSWERS_FILE).exists() else folder
 
 

@@ -1,5 +1,5 @@
-"""How the tables came to be, step by step, for alembic.
+"""The history of the tables, as steps for alembic.
 
-A change of tables.py needs a new file in versions/ that names the one before as its
-`down_revision`, and migrate.HEAD set to it; tests hold the tables and the steps together.
+A change of tables.py needs a new file in versions/ that names the previous one as its
+`down_revision`, and database.LATEST_REVISION set to it. Tests compare the tables with the steps.
 """

@@ -1,4 +1,4 @@
-"""What the index of a class tells, as plain values made from its rows."""
+"""The view of a class's index page: plain values and a histogram, made from the rows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from grader.reports.page.row import ReportRow, display_name, short_name
 from grader.reports.printable import clip, printable
 from grader.reports.text import MAX_SUMMARY_CELLS, STATUS_WORDS
 
-# The scores of a class as SVG: a bar for each tenth of the points.
-
 BINS = 10
 WIDTH, HEIGHT = 560, 180
 BASE = 150
@@ -30,9 +28,7 @@ GAP = 6
 
 
 def histogram(points: Sequence[float], most: float) -> tuple[int, ...]:
-    """How many scores lie in each tenth of `most`, from below; full marks, or more, have a bar of
-    their own at the end.
-    """
+    """Count the scores in each tenth of `most`, lowest first; full marks have their own bin."""
     counts = [0] * (BINS + 1)
     for value in points:
         share = value / most if most else 1.0
@@ -41,11 +37,11 @@ def histogram(points: Sequence[float], most: float) -> tuple[int, ...]:
 
 
 def histogram_svg(points: Sequence[float], most: float) -> Markup:
-    """The distribution of scores of `most` points."""
+    """Draw the distribution of scores of `most` points: a bar for each tenth."""
     counts = histogram(points, most)
     svg = Element("svg", {"class": "histogram", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
-    told = (f"{_bin_name(k, most)}: {count}" for k, count in enumerate(counts) if count)
-    SubElement(svg, "title").text = "submissions by score: " + "; ".join(told)
+    bins = (f"{_bin_name(k, most)}: {count}" for k, count in enumerate(counts) if count)
+    SubElement(svg, "title").text = "submissions by score: " + "; ".join(bins)
     tallest = max(*counts, 1)
     for k, count in enumerate(counts):
         _bar(svg, k, count, tallest, most)
@@ -80,12 +76,12 @@ def _text(parent: Element, kind: str, x: float, y: float, text: str) -> None:
 
 MAX_MESSAGE_CELLS = 120
 NO_VALUE = -1.0
-"""Sorts below all points: what was not judged, or not finished."""
+"""Sorts checks and grades without points below all others."""
 
 
 @dataclass(frozen=True)
 class CheckColumn:
-    """A check's column, and how many of those whom it judged passed it."""
+    """A check's column: how many submissions it evaluated, and how many of those passed."""
 
     name: str
     most: float
@@ -95,7 +91,7 @@ class CheckColumn:
 
 @dataclass(frozen=True)
 class CellView:
-    """One check of one student: what the cell shows, what it sorts by, what it says in full."""
+    """One check of one student: the cell's text, the value it sorts by, its tooltip."""
 
     shown: str
     value: float
@@ -119,7 +115,7 @@ class LineView:
 
 @dataclass(frozen=True)
 class KindView:
-    """A kind of finding: how many students have it, and one of them, at their line of it."""
+    """A kind of finding: how many students have it, and an example with a link to its line."""
 
     kind: str
     severity: str
@@ -131,7 +127,7 @@ class KindView:
 
 @dataclass(frozen=True)
 class ClassView:
-    """The index. `tallies` are numbers with their names, for its head."""
+    """The index page. `tallies` are numbers with their names, for its header."""
 
     columns: tuple[CheckColumn, ...]
     lines: tuple[LineView, ...]
@@ -145,7 +141,7 @@ class ClassView:
 
 
 def class_view(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> ClassView:
-    """The class's rows in their order; `hrefs` are their pages, relative to the index."""
+    """Build the view of the class's rows; `hrefs` are their pages, relative to the index."""
     names = list(dict.fromkeys(c.name for r in rows for c in r.grade.checks if c.max_points))
     most = max((row.judged_max for row in rows), default=0.0)
     points = [row.effective_points for row in rows if row.effective_points is not None]
@@ -190,25 +186,25 @@ def _cell(check: Result | None) -> CellView:
     word = STATUS_WORDS[check.status][0].lower()
     if check.status in ("unjudged", "error"):
         return CellView("!" if check.status == "error" else "–", NO_VALUE, check.status, word)
-    said = f"{word}: {check.points:g} of {check.max_points:g}"
-    return CellView(f"{check.points:.4g}", check.points, check.status, said)
+    tooltip = f"{word}: {check.points:g} of {check.max_points:g}"
+    return CellView(f"{check.points:.4g}", check.points, check.status, tooltip)
 
 
 def _kinds(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> list[KindView]:
-    """The kinds of errors and warnings, the commonest first."""
-    found: dict[str, list[_Example]] = {}
+    """List the kinds of errors and warnings, the most frequent first."""
+    examples: dict[str, list[_Example]] = {}
     for row, href in zip(rows, hrefs, strict=True):
         main = main_finding(row.grade)
-        told = sort_findings(f for check in row.grade.checks for f in check.findings)
-        first = {f.kind: f for f in reversed(told) if f.severity != "info"}
+        findings = sort_findings(f for check in row.grade.checks for f in check.findings)
+        first = {f.kind: f for f in reversed(findings) if f.severity != "info"}
         for kind, finding in first.items():
-            found.setdefault(kind, []).append(_Example(finding, row, href, kind == main))
-    kinds = (_kind(kind, held) for kind, held in found.items())
+            examples.setdefault(kind, []).append(_Example(finding, row, href, kind == main))
+    kinds = (_kind(kind, held) for kind, held in examples.items())
     return sorted(kinds, key=lambda k: (k.severity != "error", -k.students, k.kind))
 
 
 class _Example(NamedTuple):
-    """A student's first finding of a kind, and whether it is the one to mend first."""
+    """A student's first finding of a kind, and whether it is the student's main finding."""
 
     finding: Finding
     row: ReportRow
@@ -217,7 +213,7 @@ class _Example(NamedTuple):
 
 
 def _kind(kind: str, held: Sequence[_Example]) -> KindView:
-    """The example is a student whose main finding it is, where there is one."""
+    """Choose as example a student whose main finding is of this kind, when there is one."""
     finding, row, href, _ = next((example for example in held if example.is_main), held[0])
     place = f"{href}#L{finding.line}" if finding.line else href
     message = clip(printable(finding.message), MAX_MESSAGE_CELLS)
@@ -227,24 +223,24 @@ def _kind(kind: str, held: Sequence[_Example]) -> KindView:
 
 
 def _tallies(rows: Sequence[ReportRow], points: Sequence[float]) -> list[tuple[str, str]]:
-    told = [(f"{len(rows)}", "submission" if len(rows) == 1 else "submissions")]
+    tallies = [(f"{len(rows)}", "submission" if len(rows) == 1 else "submissions")]
     if points:
         full = sum(
             row.effective_points is not None and row.effective_points >= row.judged_max
             for row in rows
         )
-        told += [
+        tallies += [
             (f"{full}", "with full marks"),
             (f"{median(points):.4g}", "median score"),
             (f"{mean(points):.1f}", "mean score"),
         ]
     if incomplete := len(rows) - len(points):
-        told.append((f"{incomplete}", "incomplete"))
-    return told
+        tallies.append((f"{incomplete}", "incomplete"))
+    return tallies
 
 
 def _facts(rows: Sequence[ReportRow]) -> str:
-    """When and with what the class was graded."""
+    """Say when and with which versions and devices the class was graded."""
     made = [row.grade.provenance for row in rows]
     days = sorted({m.started[:10] for m in made})
     versions = sorted({f"warpgrade {m.grader_version}" for m in made})

@@ -1,4 +1,4 @@
-"""One student's line of a class report, as plain values."""
+"""One student's row of a class report, and the file name of the student's page."""
 
 from __future__ import annotations
 
@@ -19,17 +19,23 @@ MAX_SHORT_CELLS = 24
 _BASE_LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i"}
 )
-"""Letters of names that Unicode does not take for a plain letter with a mark."""
+"""Letters that Unicode does not decompose into a base letter and a mark."""
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
 class ReportRow:
-    """`student` is the name that is shown, `source` the text of what was graded ("" when it is no
-    text). `late` says in words what lateness did, `override` who set the points by hand and why;
-    `points` are those that count after both, None where they are the grade's own; where the course
-    scales them, `most` says what they are of. `received` is when the submission came in, as it is
-    to be shown.
+    """One student's grade with everything that a page shows.
+
+    Attributes:
+        student: The name to show.
+        grade: The grade.
+        source: The graded source, "" when it is not text.
+        late: What lateness changed, in words.
+        override: Who set the points by hand, and why.
+        points: The points after lateness and override; None when they are the grade's own.
+        received: When the submission was received, as text.
+        most: The points of full marks when the course scales them.
     """
 
     student: str
@@ -43,40 +49,40 @@ class ReportRow:
 
     @property
     def judged_max(self) -> float:
-        """What the points that count are of."""
+        """The points of full marks among the evaluated checks, or the course's own."""
         return self.grade.score.judged_max if self.most is None else self.most
 
     @property
     def effective_points(self) -> float | None:
-        """The points that count; None while the grade is incomplete and nobody set any."""
+        """The points that count; None while the grade is incomplete and has no override."""
         if self.points is None and self.grade.score.status == "incomplete":
             return None
         return self.grade.score.points if self.points is None else self.points
 
 
 def display_name(row: ReportRow) -> str:
-    """The student's name, else the file's, as it is shown."""
+    """Return the name to show: the student's, otherwise the file's."""
     named = (row.student, row.grade.student, row.grade.file)
     name = next((name for name in named if name.strip()), "(no name)")
     return clip(printable(name), MAX_NAME_CELLS)
 
 
 def short_name(name: str) -> str:
-    """A check's name or a kind of finding, as a cell of a table shows it."""
+    """Shorten a check's name or a kind of finding for a cell of a table."""
     return clip(printable(name), MAX_SHORT_CELLS)
 
 
 def for_student(row: ReportRow) -> ReportRow:
-    """The row as its student may see it: the grade redacted, an override without the instructor's
-    words.
-    """
+    """Return the row as its student may see it: redacted, without the instructor's remarks."""
     override = "the points were set by hand" if row.override else ""
     return replace(row, grade=redact(row.grade), override=override)
 
 
 def page_names(rows: Sequence[ReportRow]) -> tuple[str, ...]:
-    """A file name for each row's page, without folder or suffix: letters, digits and hyphens,
-    each once even where file names know no case, and the same again for the same students.
+    """Return a file name for each row's page, without folder and suffix.
+
+    Names have letters, digits and hyphens, differ even on case-insensitive file systems, and are
+    the same for the same students every time.
     """
     names: list[str] = []
     times: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""A submission's source as rows: its tokens, each line's counters, findings in the margin."""
+"""The view of a submission's source: tokens, counters of each line, findings in the margin."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from grader.reports.page.row import short_name
 from grader.reports.printable import TAB, clip
 
 MAX_LINES = 2000
-"""Lines of a source that are shown."""
+"""Maximum number of source lines that are shown."""
 
 MAX_NOTES = 3
-"""Findings that one line's margin names."""
+"""Maximum number of findings in one line's margin."""
 
 MAX_MESSAGE_CELLS = 140
 
@@ -36,12 +36,12 @@ _KEYWORDS = frozenset({
 })  # fmt: skip
 
 Token = tuple[str, str]
-"""A piece of a line, and what it is: a keyword, a comment ...; "" for the rest."""
+"""A piece of a line and its kind: a keyword, a comment ...; "" for other text."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A counter: its head, and what it counts."""
+    """A counter: its column's heading, and what it counts."""
 
     head: str
     description: str
@@ -51,17 +51,19 @@ COLUMNS: Mapping[str, Column] = {
     "requests": Column("requests", "loads and stores of warps to global memory"),
     "sectors_per_request": Column(
         "sectors each",
-        "32-byte sectors that a request moves: 4 when 32 threads touch 32 neighbouring floats",
+        "32-byte sectors that a request moves: 4 when 32 threads access 32 adjacent floats",
     ),
     "wavefronts": Column("passes", "through shared memory"),
-    "conflicts": Column("conflicts", "passes that only bank conflicts make necessary"),
+    "conflicts": Column("conflicts", "passes that bank conflicts add"),
 }
 
 
 @dataclass(frozen=True)
 class Note:
-    """A finding as the margin names it. `anchor` is where the page tells it in full; `whole` is
-    False for the line of a hazard's other access.
+    """A finding in the margin.
+
+    `anchor` links to the finding in full. `is_main` is False at the line of a hazard's other
+    access.
     """
 
     kind: str
@@ -73,8 +75,10 @@ class Note:
 
 @dataclass(frozen=True)
 class Row:
-    """One line. The cell with its notes goes `span` rows down, to the next line that has some; 0
-    where an earlier one's covers it.
+    """One source line.
+
+    The cell with its notes spans `span` rows, down to the next line with notes; 0 when the cell of
+    an earlier line covers it.
     """
 
     number: int
@@ -87,7 +91,7 @@ class Row:
 
 @dataclass(frozen=True)
 class SourceView:
-    """The rows, the counters that any of them has, and how many lines are left out."""
+    """The rows, the counters that any of them has, and how many lines are not shown."""
 
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
@@ -96,8 +100,9 @@ class SourceView:
 
 
 def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> SourceView | None:
-    """The annotated source; None when there is no text. `findings` are numbered from 1 as the page
-    tells them.
+    """Annotate the source; return None when it is empty.
+
+    `findings` are numbered from 1, in the page's order.
     """
     if not source.strip():
         return None
@@ -135,24 +140,24 @@ def _count(line: Line, name: str) -> str:
 
 
 def margin_notes(findings: Sequence[Finding]) -> Mapping[int, tuple[Note, ...]]:
-    """The notes of every line that has some: a hazard stands at both of its accesses."""
+    """Collect each line's notes; a hazard has a note at both of its accesses."""
     notes: dict[int, list[Note]] = {}
     for number, finding in enumerate(findings, start=1):
         anchor = f"finding-{number}"
-        said = clip(finding.message, MAX_MESSAGE_CELLS)
+        text = clip(finding.message, MAX_MESSAGE_CELLS)
         if finding.line:
-            note = Note(short_name(finding.kind), finding.severity, said, anchor)
+            note = Note(short_name(finding.kind), finding.severity, text, anchor)
             notes.setdefault(finding.line, []).append(note)
         other = finding.other.line if finding.other else 0
         if other and other != finding.line:
-            said = f"with line {finding.line}"
-            note = Note(short_name(finding.kind), finding.severity, said, anchor, is_main=False)
+            text = f"with line {finding.line}"
+            note = Note(short_name(finding.kind), finding.severity, text, anchor, is_main=False)
             notes.setdefault(other, []).append(note)
     return {line: tuple(dict.fromkeys(held)) for line, held in notes.items()}
 
 
 def _spans(noted: Sequence[int], count: int) -> Mapping[int, int]:
-    """How many rows each margin cell covers, by its first row."""
+    """Map the first row of each margin cell to the number of rows that it covers."""
     starts = sorted({1, *noted})
     ends = [*starts[1:], count + 1]
     return {start: end - start for start, end in zip(starts, ends, strict=True)}

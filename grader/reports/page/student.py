@@ -1,4 +1,4 @@
-"""What one student's page tells, as plain values made from the grade."""
+"""The view of one student's page: plain values and the speed plot, made from the grade."""
 
 from __future__ import annotations
 
@@ -36,19 +36,18 @@ from grader.reports.text import (
     speed_lines,
 )
 
-# A speedup's interval as SVG: every pair of launches, the 95 % interval, what earns points.
-
 WIDTH, HEIGHT = 600, 138
 LEFT, RIGHT = 16, 16
 AXIS = 92
 MIDDLE = 62
 MAX_PAIRS = 400
-"""Pairs that are drawn, at most."""
+"""Maximum number of pairs of launches that are drawn."""
 
 
 def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) -> Markup:
-    """The plot of a speed check's measurements; `ratios` are the pairs' own. Empty when there is
-    no interval to draw.
+    """Plot a speedup: every pair of launches, the 95 % interval, the range that earns points.
+
+    `ratios` are the speedups of the pairs. Empty when there is no interval to draw.
     """
     ends = [measured.get(name, math.nan) for name in ("speedup_low", "speedup_high")]
     marks = [measured.get(name, math.nan) for name in ("minimum", "full", "speedup")]
@@ -56,7 +55,7 @@ def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) ->
         return Markup("")
     scale = _scale([*marks, *filter(math.isfinite, ends), *_without_outliers(ratios)])
     low, high = (scale.at(end) for end in ends)
-    said = (
+    title = (
         f"speedup {marks[2]:.3f}, 95 % interval {ends[0]:.3f} to {ends[1]:.3f}; points grow from "
         f"{marks[0]:g} to {marks[1]:g}"
     )
@@ -64,7 +63,7 @@ def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) ->
         "svg",
         {"class": "interval", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"},
     )
-    SubElement(svg, "title").text = said
+    SubElement(svg, "title").text = title
     _band(svg, scale.at(marks[0]), scale.at(marks[1]))
     for ratio in ratios[:MAX_PAIRS]:
         if scale.holds(ratio):
@@ -83,13 +82,13 @@ def interval_svg(measured: Mapping[str, float], ratios: Sequence[float] = ()) ->
 
 @dataclass(frozen=True)
 class _Scale:
-    """Ratios to x."""
+    """A linear scale from ratios to x coordinates."""
 
     low: float
     high: float
 
     def at(self, value: float) -> float:
-        """The x of a ratio; one beyond an end, or infinite, or unknown, is drawn at that end."""
+        """Return the x of a ratio, clamped to the scale; NaN is at the low end."""
         held = self.low if math.isnan(value) else min(max(value, self.low), self.high)
         share = (held - self.low) / (self.high - self.low)
         return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
@@ -98,7 +97,7 @@ class _Scale:
         return self.low <= value <= self.high
 
     def ticks(self) -> list[float]:
-        """Five to ten round numbers."""
+        """Return five to ten round numbers."""
         raw = (self.high - self.low) / 5
         power: float = 10.0 ** math.floor(math.log10(raw))
         step = max(s * power for s in (1, 2, 5) if s * power <= raw)
@@ -107,13 +106,13 @@ class _Scale:
 
 
 def _scale(values: Sequence[float]) -> _Scale:
-    """The values' range, with room at both ends."""
+    """Return a scale for the range of the values, with room at both ends."""
     room = 0.1 * (max(values) - min(values)) or 0.1
     return _Scale(max(min(values) - room, 0.0), max(values) + room)
 
 
 def _without_outliers(ratios: Sequence[float]) -> list[float]:
-    """The middle 96 % of the pairs: a single outlier does not squeeze the rest together."""
+    """Return the middle 96 % of the pairs, so that an outlier does not compress the plot."""
     ordered = sorted(ratios)
     cut = len(ordered) // 50
     return ordered[cut : len(ordered) - cut]
@@ -142,14 +141,14 @@ def _text(svg: Element, kind: str, x: float, y: float, text: str) -> None:
 
 
 UNWRAPPED = 10_000
-"""Cells of a line that is not to be broken here."""
+"""A width in cells at which no line wraps."""
 
 PROFILE_CELLS = 78
 
 
 @dataclass(frozen=True)
 class PlaceView:
-    """Where an access was: who made it, the line ("" when none is known), its text."""
+    """The place of an access: its thread, line ("" when unknown) and source text."""
 
     who: str
     line: str
@@ -158,7 +157,7 @@ class PlaceView:
 
 @dataclass(frozen=True)
 class FindingView:
-    """One finding in full; `told_by` are the checks that tell it."""
+    """One finding in full; `reported_by` are the checks that report it."""
 
     anchor: str
     kind: str
@@ -172,7 +171,7 @@ class FindingView:
 
 @dataclass(frozen=True)
 class CheckView:
-    """One check: its verdict as a word, its points, what was seen and measured."""
+    """One check: its verdict as a word, its points, its result and measurements."""
 
     name: str
     status: str
@@ -186,8 +185,10 @@ class CheckView:
 
 @dataclass(frozen=True)
 class StudentView:
-    """A page: `verdict` says what the score does not, `plot` the speed's interval, `facts` how
-    the grade came about.
+    """A student's page.
+
+    `verdict` adds what the score does not say, `plot` shows the speedup's interval, `facts` lists
+    how the submission was graded.
     """
 
     row: ReportRow
@@ -204,10 +205,10 @@ class StudentView:
 
 
 def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
-    """The page's contents. `with_seed` tells the seed's identifier among the facts."""
+    """Build the view of a row; `with_seed` includes the seed's identifier in the facts."""
     grade = row.grade
-    told = sort_findings(f for check in grade.checks for f in check.findings)
-    findings = sort_findings(fold(told, _merge_key))
+    every = sort_findings(f for check in grade.checks for f in check.findings)
+    findings = sort_findings(fold(every, _merge_key))
     counting = row.effective_points
     score = "incomplete" if counting is None else f"{counting:g} of {row.judged_max:g}"
     verdict = score_line(grade, UNWRAPPED).plain
@@ -246,12 +247,12 @@ def _measured(check: Result) -> Iterator[str]:
         yield from speed_lines(measured)[1:]
     elif measured:
         on = f" on {check.measured_on}" if check.measured_on else ""
-        told = (f"{n.replace('_', ' ')} {format_number(value)}" for n, value in measured.items())
-        yield "; ".join(told) + on
+        values = (f"{n.replace('_', ' ')} {format_number(value)}" for n, value in measured.items())
+        yield "; ".join(values) + on
 
 
 def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:
-    told_by = [c.name for c in grade.checks if _merge_key(finding) in map(_merge_key, c.findings)]
+    names = [c.name for c in grade.checks if _merge_key(finding) in map(_merge_key, c.findings)]
     notes = (occurrences(finding), clip(origins(finding), MAX_TEXT_CELLS))
     return FindingView(
         anchor=f"finding-{at}",
@@ -261,13 +262,14 @@ def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:
         places=tuple(_places(finding)),
         detail=tuple(finding.detail.splitlines()),
         notes=tuple(filter(None, notes)),
-        reported_by=", ".join(map(short_name, told_by)),
+        reported_by=", ".join(map(short_name, names)),
     )
 
 
 def _merge_key(finding: Finding) -> Key:
-    """What public and hidden cases are told of once. Who stored a wrong element is known of public
-    cases only.
+    """Return the key by which findings of public and hidden cases are merged.
+
+    The thread that stored a wrong element is known for public cases only, so it is not in the key.
     """
     return (
         location_key(replace(finding, access=""))
@@ -283,7 +285,7 @@ def _places(finding: Finding) -> Iterator[PlaceView]:
 
 
 def _plot(grade: Grade) -> Markup:
-    """The interval of the speed check, with the pairs of the measurement that counted."""
+    """Plot the speed check's interval with the pairs of the measurement that counts."""
     measured = next((c.measurements for c in grade.checks if "speedup" in c.measurements), None)
     if measured is None:
         return Markup("")

@@ -1,4 +1,9 @@
-"""The report of a class, written: index.html and a page a student beside it."""
+"""Write the report of a class: index.html and one page per student.
+
+A page loads nothing: it contains its style and its script, and its Content-Security-Policy allows
+only these two, by their digests. Values come from students: characters that reorder or hide text
+are escaped (`printable`), and the template engine escapes the rest.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +27,13 @@ from grader.reports.page.student import StudentView, student_view
 from grader.reports.printable import printable
 from grader.reports.text import STATUS_WORDS
 
-# The pages as HTML: templates filled with values, every one of which is escaped.
-#
-# A page asks for nothing: its style and its script are in it, and its Content-Security-Policy
-# allows these two, by their digests, and no more. Values come from students: what reorders or hides
-# text is written out (clean.py), and what is left is escaped by the template engine.
+INDEX = "index.html"
+STUDENTS = "students"
 
 
 @dataclass(frozen=True)
 class Links:
-    """Where a student's page leads: the index, the pages before and after it or ""."""
+    """The links of a student's page: the index, the previous and the next page or ""."""
 
     index: str
     before: str = ""
@@ -40,19 +42,19 @@ class Links:
 
 @dataclass(frozen=True)
 class Templates:
-    """The templates, ready to be filled."""
+    """The loaded templates, with the style and the script of their pages."""
 
     environment: Environment
     style: str
     script: str
 
     def index(self, lab_name: str, title: str, view: ClassView) -> bytes:
-        """The class's page as UTF-8."""
+        """Return the class's page as UTF-8."""
         lab = {"name": lab_name, "title": title}
         return self._filled("index.html", self.script, lab=lab, view=view)
 
     def student(self, view: StudentView, links: Links | None = None) -> bytes:
-        """A student's page as UTF-8; without links it stands alone."""
+        """Return a student's page as UTF-8; without links it stands alone."""
         words = {status: word.lower() for status, (word, _) in STATUS_WORDS.items()}
         return self._filled("student.html", "", view=view, links=links, words=words)
 
@@ -67,7 +69,7 @@ class Templates:
 
 
 def load_templates() -> Templates:
-    """The templates of this package."""
+    """Load the templates of this package."""
     environment = Environment(
         loader=PackageLoader("grader.reports.page"),
         autoescape=True,
@@ -83,7 +85,7 @@ def load_templates() -> Templates:
 
 
 def _with_code(text: str) -> Markup:
-    """A message whose words between backticks are set as code."""
+    """Return a message with the words between backticks as `<code>`."""
     parts = printable(text).split("`")
     if len(parts) % 2 == 0:
         return escape("`".join(parts))
@@ -93,7 +95,7 @@ def _with_code(text: str) -> Markup:
 
 
 def content_security_policy(style: str, script: str) -> str:
-    """The Content-Security-Policy of a page that has this style and this script, or none."""
+    """Return the Content-Security-Policy of a page with this style and this script ("": none)."""
     allowed = [
         f"style-src {_digest(style)}",
         *([f"script-src {_digest(script)}"] if script else []),
@@ -106,52 +108,55 @@ def _digest(text: str) -> str:
 
 
 def _printable_value(value: Any) -> Any:
-    """A text as one line without control characters; what is markup already stays."""
+    """Return text as one line without control characters; markup is unchanged."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-INDEX = "index.html"
-STUDENTS = "students"
 
 
 def write_class_report(
     folder: Path, lab: Lab, rows: Sequence[ReportRow], *, for_students: bool = False
 ) -> Path:
-    """Write the report below `folder`, which is made where it is missing; the file to open.
+    """Write the report below `folder` and return the file to open.
 
-    `for_students` writes pages that their students may read, redacted, and no index, which would
-    tell each of them the others' grades: the folder of the pages is returned. Raises LabFault
-    where the folder cannot be written, MachineFault where the disk is full.
+    Args:
+        folder: Created when it does not exist.
+        lab: The lab.
+        rows: One row per student.
+        for_students: Write redacted pages and no index, which would show each student the others'
+            grades; return the folder of the pages.
+
+    Raises:
+        LabFault: The folder cannot be written.
+        MachineFault: The disk is full.
     """
     names = [f"{name}.html" for name in page_names(rows)]
     make_folder(folder / STUDENTS)
-    written = load_templates()
+    templates = load_templates()
     if for_students:
         for row, name in zip(rows, names, strict=True):
             write_atomically(folder / STUDENTS / name, student_page(row, for_students=True))
         return folder / STUDENTS
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         links = Links(f"../{INDEX}", *(_at(names, place) for place in (k - 1, k + 1)))
-        write_atomically(folder / STUDENTS / name, written.student(student_view(row), links))
+        write_atomically(folder / STUDENTS / name, templates.student(student_view(row), links))
     index = class_view(rows, [f"{STUDENTS}/{name}" for name in names])
-    write_atomically(folder / INDEX, written.index(lab.name, lab.title, index))
+    write_atomically(folder / INDEX, templates.index(lab.name, lab.title, index))
     return folder / INDEX
 
 
 def student_page(row: ReportRow, *, for_students: bool = False) -> bytes:
-    """One student's page on its own, as UTF-8; redacted `for_students`."""
+    """Return one student's page as UTF-8, without links; redacted `for_students`."""
     if for_students:
         return load_templates().student(student_view(for_student(row), with_seed=False))
     return load_templates().student(student_view(row))
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it. Raises LabFault where that is not possible."""
+    """Create a folder and its parents. Raises LabFault when that is not possible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         what = f"cannot make the folder: {error.strerror}"
-        raise LabFault(what, where=str(folder), fix="name another folder for --html") from None
+        raise LabFault(what, where=str(folder), fix="Choose another folder for --html.") from None
 
 
 def _at(names: Sequence[str], place: int) -> str:

@@ -1,1 +1,1 @@
-"""One file a step; `down_revision` names the one before."""
+"""The steps, one file each; `down_revision` names the previous one."""

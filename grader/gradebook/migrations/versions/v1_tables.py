@@ -26,7 +26,7 @@ INSTANT = DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Every table, those that others refer to first."""
+    """Create every table, those that others refer to first."""
     _student()
     _submission()
     _attempt()
@@ -109,7 +109,7 @@ def _attempt() -> None:
 
 
 def _lane(name: str, where: str) -> None:
-    """At most one attempt in those states for each submission, key and proposal."""
+    """Allow at most one attempt in those states for each submission, key and proposal."""
     lane = ["submission", "key", "proposal"]
     only = text(where)
     op.create_index(name, "attempt", lane, unique=True, sqlite_where=only, postgresql_where=only)

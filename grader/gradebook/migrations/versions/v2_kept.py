@@ -1,4 +1,4 @@
-"""What is on record stays there: the database itself refuses to change or to delete it."""
+"""Records are permanent: the database itself rejects changes and deletions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT = {
 
 
 def upgrade() -> None:
-    """A trigger for each table and each thing that is not done to it."""
+    """Create a trigger for each table and each operation that it rejects."""
     postgresql = op.get_bind().dialect.name == "postgresql"
     if postgresql:
         op.execute(

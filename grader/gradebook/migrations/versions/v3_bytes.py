@@ -1,4 +1,4 @@
-"""What was handed in, and a grade once it is there, stay as they are: the database holds it."""
+"""Submissions and stored grades are immutable: the database rejects changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEPT = {
 
 
 def upgrade() -> None:
-    """A trigger for each table, on the columns that are not changed any more."""
+    """Create a trigger for each table on its immutable columns."""
     postgresql = op.get_bind().dialect.name == "postgresql"
     for table, (columns, condition) in KEPT.items():
         when = f" WHEN ({condition})" if condition else ""
@@ -22,7 +22,6 @@ def upgrade() -> None:
         if postgresql:
             op.execute(f"CREATE TRIGGER kept_columns {on} EXECUTE FUNCTION kept()")
         else:
-            told = f"rows of {table} stay as they are"
-            op.execute(
-                f"CREATE TRIGGER {table}_kept_columns {on} BEGIN SELECT RAISE(ABORT, '{told}'); END"
-            )
+            error = f"rows of {table} stay as they are"
+            body = f"SELECT RAISE(ABORT, '{error}')"
+            op.execute(f"CREATE TRIGGER {table}_kept_columns {on} BEGIN {body}; END")

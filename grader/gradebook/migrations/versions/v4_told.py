@@ -1,4 +1,4 @@
-"""A submission's time may be unknown; the course's site may have marked it late all the same."""
+"""A submission's time may be unknown; the course's site may still have marked it late."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "3"
 
 
 def upgrade() -> None:
-    """What is stored already keeps its time."""
+    """Add the columns; stored submissions keep their time."""
     for name, default in (("told", "true"), ("late", "false")):
         column: Column[bool] = Column(name, Boolean(), nullable=False, server_default=text(default))
         op.add_column("submission", column)
