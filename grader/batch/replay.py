@@ -81,19 +81,19 @@ def differences(record: Grade, made: Grade, *, timed_again: bool = False) -> Ite
 
 
 def _compared_values(grade: Grade, timed_again: bool) -> Mapping[str, Any]:
-    points, judged, most, _ = vars(grade.score).values()
-    score = {"points": points, "judged_max": judged, "max_score": most}
+    points, judged_max, most, _ = vars(grade.score).values()
+    score = {"points": points, "judged_max": judged_max, "max_score": most}
     checks = [_check(check_json(check), timed_again) for check in grade.checks]
-    told = {"backend": grade.backend, "checks": _by_name(checks)}
-    told |= {"cases": _by_name(map(asdict, grade.cases))}
-    return told if timed_again else {"score": score} | told
+    values = {"backend": grade.backend, "checks": _by_name(checks)}
+    values |= {"cases": _by_name(map(asdict, grade.cases))}
+    return values if timed_again else {"score": score} | values
 
 
-def _check(told: Mapping[str, Any], timed_again: bool) -> Mapping[str, Any]:
-    if timed_again and told["name"] == SPEED:
-        return {"name": SPEED, "status": told["status"]}
-    kept = {n: v for n, v in told["measurements"].items() if not n.startswith(PEAK_SHARE)}
-    return {**told, "measurements": kept}
+def _check(values: Mapping[str, Any], timed_again: bool) -> Mapping[str, Any]:
+    if timed_again and values["name"] == SPEED:
+        return {"name": SPEED, "status": values["status"]}
+    kept = {n: v for n, v in values["measurements"].items() if not n.startswith(PEAK_SHARE)}
+    return {**values, "measurements": kept}
 
 
 def _by_name(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -247,7 +247,7 @@ def _graded(
     except StudentFault as fault:
         return grade_unreadable(lab, record.file, fault, on=on, answers=given.answers)
     device = record.provenance.device or ""
-    judged = on == "gpu" and not again
+    use_record = on == "gpu" and not again
     return grade(
         lab,
         submission,
@@ -257,7 +257,7 @@ def _graded(
         threads=how.threads,
         limit=how.limit,
         answers=given.answers,
-        recorded=timings_from_samples(record.provenance.samples, device) if judged else None,
+        recorded=timings_from_samples(record.provenance.samples, device) if use_record else None,
         progress=progress,
     )
 

@@ -103,40 +103,42 @@ def roster_id(found: StudentSubmission, course: Course | None) -> str:
 
 
 def missing_time_notes(
-    handed: Sequence[StoreResult], lab: str, course: Course | None
+    results: Sequence[StoreResult], lab: str, course: Course | None
 ) -> tuple[str, ...]:
     """Say which submissions have no time, when lateness could have changed their points."""
-    none = [one for one in handed if one.found.received is None]
-    late = [one.student for one in none if one.found.late]
+    untimed = [one for one in results if one.found.received is None]
+    late = [one.student for one in untimed if one.found.late]
     notes = []
     if late:
         names = ", ".join(late)
         notes.append(f"marked late without a time, so there is no penalty: {names}")
-    if course is not None and course.policy(lab).due is not None and len(none) > len(late):
-        whose = "the submission" if len(none) == 1 else f"{len(none)} submissions"
+    if course is not None and course.policy(lab).due is not None and len(untimed) > len(late):
+        whose = "the submission" if len(untimed) == 1 else f"{len(untimed)} submissions"
         notes.append(f"time of {whose} unknown: counted as in time")
     if notes:
         notes.append(f"  to deduct points: grader gradebook override {lab} STUDENT POINTS ...")
     return tuple(notes)
 
 
-def resubmission_notes(handed: Sequence[StoreResult], lab: str, book: Gradebook) -> tuple[str, ...]:
+def resubmission_notes(
+    results: Sequence[StoreResult], lab: str, book: Gradebook
+) -> tuple[str, ...]:
     """Name the students whose submission equals an earlier one that is not their newest."""
     newest = {stored.student: stored.id for stored in book.submissions(lab)}
     return tuple(
         f"{one.student}: same as an earlier submission, not the newest: not a new submission"
-        for one in handed
+        for one in results
         if one.stored is not None and newest[one.stored.student] != one.number
     )
 
 
-def not_enrolled(handed: Sequence[StoreResult], course: Course | None) -> tuple[str, ...]:
+def not_enrolled(results: Sequence[StoreResult], course: Course | None) -> tuple[str, ...]:
     """Name the students who submitted but are not in the course's roster."""
     if course is None or not course.students:
         return ()
     known = {student.id for student in course.students}
     return tuple(
         one.student + (f" ({one.found.full_name})" if one.found.full_name else "")
-        for one in handed
+        for one in results
         if one.student not in known
     )

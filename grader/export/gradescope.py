@@ -43,7 +43,7 @@ def results(row: ExportRow) -> dict[str, Any]:
     grade = row.grade
     assert grade is not None and row.points is not None
     scale = row.out_of / grade.score.judged_max if grade.score.judged_max else 1.0
-    judged = [check for check in grade.checks if check.status not in ("unjudged", "error")]
+    evaluated = [check for check in grade.checks if check.status not in ("unjudged", "error")]
     output = render(score_line(grade)).rstrip("\n")
     return {
         "score": row.points,
@@ -54,7 +54,7 @@ def results(row: ExportRow) -> dict[str, Any]:
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": [_test(check, str(n), scale) for n, check in enumerate(judged, start=1)],
+        "tests": [_test(check, str(n), scale) for n, check in enumerate(evaluated, start=1)],
         "extra_data": {"submission_sha256": grade.submission_sha256, "lab": grade.lab},
     }
 

@@ -128,10 +128,14 @@ Length = Annotated[tuple[str, Span], BeforeValidator(read_length)]
 class LateRule(Strict):
     """One of `grace`, `penalty` (with `per`, and `at_most`) and `cut_off`."""
 
-    grace: Length | None = Field(None, description="so long nothing is lost: 15 minutes")
-    penalty: Share | None = Field(None, description="the share of the earned points lost: 10%")
-    per: Literal["hour", "day"] | None = Field(None, description="each one begun costs `penalty`")
-    at_most: Share | None = Field(None, description="what lateness may cost in all: 50%")
+    grace: Length | None = Field(None, description="no penalty for this long: 15 minutes")
+    penalty: Share | None = Field(
+        None, description="the share of the earned points that is lost: 10%"
+    )
+    per: Literal["hour", "day"] | None = Field(
+        None, description="`penalty` for each hour or day begun"
+    )
+    at_most: Share | None = Field(None, description="the most that lateness costs: 50%")
     cut_off: Annotated[datetime | Span, BeforeValidator(read_cut_off)] | None = Field(
         None, description="nothing counts after it: 3 days after the deadline, or a date"
     )
@@ -185,7 +189,7 @@ class CourseModel(Strict):
 
     name: str = Field(min_length=1, max_length=120)
     timezone: str = Field(description="an IANA name, such as Europe/Berlin")
-    roster: str = Field("", description="a CSV file beside course.yaml")
+    roster: str = Field("", description="a CSV file in the folder of course.yaml")
     secret: str = Field("course.secret", min_length=1, description="the file of the secret")
     database: str = Field("", description="a URL or a file; course.db when not given")
     late: Late = ()

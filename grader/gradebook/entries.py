@@ -54,8 +54,8 @@ def _points_before_lateness(grade: GradeJson, policy: LabPolicy) -> float:
     score = float(grade["score"])
     if policy.points is None:
         return score
-    judged = float(grade["judged_max"])
-    return score / judged * policy.points if judged else 0.0
+    judged_max = float(grade["judged_max"])
+    return score / judged_max * policy.points if judged_max else 0.0
 
 
 def entries(connection: Connection, lab: str, course: Course | None) -> Sequence[Entry]:
@@ -118,18 +118,20 @@ def _query(lab: str) -> Any:
     )
 
 
-def _entry(lab: str, who: str, name: str, handed: Sequence[_Candidate], policy: LabPolicy) -> Entry:
+def _entry(
+    lab: str, who: str, name: str, submitted: Sequence[_Candidate], policy: LabPolicy
+) -> Entry:
     most = policy.points
-    if not handed:
+    if not submitted:
         return Entry(lab, who, name, "missing", None, most)
-    counted = [one for one in handed[: policy.attempts] if one.late.accepted]
-    one = _counting_submission(counted, policy) if counted else handed[-1]
+    counted = [one for one in submitted[: policy.attempts] if one.late.accepted]
+    one = _counting_submission(counted, policy) if counted else submitted[-1]
     made, points = one.grade, one.points(policy)
     if made is not None and most is None:
         most = float(made["judged_max"])
     entry = Entry(
         lab, who, name, "graded", points, most, one.row.id, one.row.name, one.row.sha256,
-        one.number, len(handed), made, one.row.received, one.late.share_kept, one.late.note,
+        one.number, len(submitted), made, one.row.received, one.late.share_kept, one.late.note,
         one.row.faults,
     )  # fmt: skip
     if not counted:

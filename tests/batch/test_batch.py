@@ -69,13 +69,13 @@ def graded(book: Gradebook) -> Counter[str]:
     return Counter(event.student for event in book.audit(LAB) if event.action == "grade")
 
 
-def test_each_once(book: Gradebook, made: dict[str, Any]) -> None:
+def test_every_submission_is_graded_once(book: Gradebook, made: dict[str, Any]) -> None:
     given = tasks(book, 20)
     assert run(book, given, lambda task: Answer(task.number, made)).graded == 20
     assert graded(book) == Counter({f"s{n}": 1 for n in range(20)})
 
 
-def test_again_grades_nothing(book: Gradebook, made: dict[str, Any]) -> None:
+def test_a_second_run_grades_nothing(book: Gradebook, made: dict[str, Any]) -> None:
     given = tasks(book, 3)
     run(book, given, lambda task: Answer(task.number, made))
 
@@ -88,7 +88,7 @@ def test_again_grades_nothing(book: Gradebook, made: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("incomplete", [False, True])
 @pytest.mark.parametrize("faults", [1, MAX_FAULTS - 1, MAX_FAULTS, MAX_FAULTS + 2])
-def test_a_fault_of_the_machine_is_tried_three_times(
+def test_a_system_error_is_tried_three_times(
     faults: int, incomplete: bool, book: Gradebook, made: dict[str, Any]
 ) -> None:
     tried: Counter[int] = Counter()
@@ -111,7 +111,7 @@ def test_a_fault_of_the_machine_is_tried_three_times(
     assert (entry.points is None) == lost
 
 
-def test_a_broken_machine_stops_the_batch_and_costs_nobody(
+def test_a_broken_machine_stops_the_batch_without_losing_grades(
     book: Gradebook, made: dict[str, Any]
 ) -> None:
     given = tasks(book, 3 * MAX_CONSECUTIVE_FAULTS)
@@ -144,7 +144,7 @@ def test_a_mistake_of_the_lab_is_not_tried_again(book: Gradebook, made: dict[str
     assert {stored.student for stored in book.wanted(LAB, KEY)} == {"s0"}
 
 
-def test_what_another_has_is_waited_for(
+def test_a_submission_claimed_elsewhere_is_waited_for(
     book: Gradebook, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One is graded by the other meanwhile, one's lease runs out."""
@@ -166,7 +166,9 @@ def test_what_another_has_is_waited_for(
     assert graded(book) == Counter({"s0": 1, "s1": 1, "s2": 1})
 
 
-def test_who_was_overtaken_changes_nothing(book: Gradebook, made: dict[str, Any]) -> None:
+def test_a_worker_that_lost_its_claim_changes_nothing(
+    book: Gradebook, made: dict[str, Any]
+) -> None:
     """The claim ran out while the grader was held up, and another's grade stands."""
     (task,) = tasks(book, 1)
 
@@ -184,7 +186,7 @@ def test_who_was_overtaken_changes_nothing(book: Gradebook, made: dict[str, Any]
 
 
 @pytest.mark.parametrize("renewed", [True, False])
-def test_a_claim_is_held_for_as_long_as_it_takes(
+def test_a_claim_is_renewed_while_grading(
     renewed: bool, book: Gradebook, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The wrong twin: without renewal another would get it."""
@@ -204,7 +206,7 @@ def test_a_claim_is_held_for_as_long_as_it_takes(
     assert outcome.graded == renewed
 
 
-def test_stopped_gives_back_what_it_held(book: Gradebook, made: dict[str, Any]) -> None:
+def test_a_stopped_batch_releases_its_claims(book: Gradebook, made: dict[str, Any]) -> None:
     """Ctrl-C while two are being graded: nobody waits for their leases."""
     started = threading.Barrier(3)
     stop = threading.Event()

@@ -81,7 +81,7 @@ def when_slow(mark: Path, then: Callable[[int], None]) -> threading.Thread:
     return thread
 
 
-def test_the_same_grades_as_here(
+def test_a_cluster_gives_the_same_grades_as_this_machine(
     two: Cluster, place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert batch(place, "--cluster", two.address, "--json", tmp_path / "there.json") == 1
@@ -224,7 +224,7 @@ def test_jobs_of_slurm(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             time.sleep(0.1)
 
 
-def test_nobody_to_work(
+def test_a_cluster_without_workers_is_reported(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from grader.batch import cluster as dask

@@ -53,7 +53,7 @@ def grades(file: Path) -> dict[str, Any]:
     return {grade["student"]: grade for grade in json.loads(file.read_text())["grades"]}
 
 
-def test_a_class_and_again(place: Path, tmp_path: Path) -> None:
+def test_a_class_is_graded_and_again_from_the_gradebook(place: Path, tmp_path: Path) -> None:
     first = grader("batch", LAB, place, "--on", "sim", "--json", tmp_path / "first.json")
     assert first.code == 1
     assert re.search(r"^ann +100/100 ", first.out, re.MULTILINE)
@@ -106,7 +106,7 @@ def course(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_regrade_is_looked_at_before_it_counts(place: Path, tmp_path: Path) -> None:
+def test_a_regrade_counts_only_when_accepted(place: Path, tmp_path: Path) -> None:
     school = course(tmp_path)
     first = batch(place, "--course", school)
     assert first.code == 1 and "eve: not in the roster" in first.err
@@ -135,7 +135,7 @@ def test_a_regrade_is_looked_at_before_it_counts(place: Path, tmp_path: Path) ->
     assert batch(place, "--course", school, "--accept", named[1]).code == 2
 
 
-def test_a_course_knows_its_students_and_draws_its_own_numbers(place: Path, tmp_path: Path) -> None:
+def test_a_course_names_its_students_and_seeds_hidden_cases(place: Path, tmp_path: Path) -> None:
     school = course(tmp_path)
     batch(place, "--course", school, "--json", tmp_path / "with.json")
     batch(place, "--json", tmp_path / "without.json")
@@ -162,12 +162,12 @@ def test_a_course_knows_its_students_and_draws_its_own_numbers(place: Path, tmp_
         (["--json", "no/such/folder.json"], "no folder"),
     ],
 )
-def test_wrong_words(words: list[str], said: str, place: Path) -> None:
+def test_wrong_options_are_reported(words: list[str], said: str, place: Path) -> None:
     got = batch(place, *words)
     assert got.code == 2 and said in got.err and "Traceback" not in got.err
 
 
-def test_other_peoples_work_is_not_run_unconfined(
+def test_submissions_do_not_run_without_a_sandbox(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(box, "find_sandbox", lambda: "bwrap: no user namespaces")

@@ -64,7 +64,7 @@ if os.geteuid() == 0:  # nobody else can make these
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_file(name: str, tmp_path: Path) -> None:
+def test_a_special_file_is_rejected(name: str, tmp_path: Path) -> None:
     make, what = HOSTILE[name]
     place = folder(tmp_path / "class", {"honest.cu": HONEST})
     secret = tmp_path / "secret.cu"
@@ -73,19 +73,19 @@ def test_no_file(name: str, tmp_path: Path) -> None:
     check_refused(place, what)
 
 
-def test_a_second_name_for_an_own_file_is_read(tmp_path: Path) -> None:
+def test_a_hard_link_to_an_own_file_is_read(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"honest.cu": HONEST})
     os.link(place / "honest.cu", place / "copy.cu")
     assert [one.read() for one in find_submissions(place, LAB).submissions] == [HONEST, HONEST]
 
 
-def test_a_folder_called_as_a_file_is(tmp_path: Path) -> None:
+def test_a_folder_named_like_a_source_file_is_rejected(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"honest.cu": HONEST})
     _folder(place, tmp_path)
     assert [one.student for one in find_submissions(place, LAB).submissions] == ["honest"]
 
 
-def test_replaced_between_listing_and_reading(tmp_path: Path) -> None:
+def test_a_file_replaced_after_listing_is_rejected(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"eve/x.cu": kernel(1), "honest/x.cu": HONEST})
     (tmp_path / "secret.cu").write_bytes(SECRET)
     (tmp_path / "out").mkdir()
@@ -103,7 +103,7 @@ def test_replaced_between_listing_and_reading(tmp_path: Path) -> None:
     assert found["honest"].read() == HONEST
 
 
-def test_an_answer_sheet_that_is_a_link(tmp_path: Path) -> None:
+def test_a_linked_answer_sheet_counts_as_empty(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"eve/x.cu": HONEST, "ann/x.cu": HONEST})
     (tmp_path / "secret").write_bytes(SECRET)
     (place / "eve" / "answers.yaml").symlink_to(tmp_path / "secret")
@@ -124,7 +124,7 @@ def not_root() -> Iterator[None]:
         yield
 
 
-def test_what_cannot_be_read_is_no_fault_of_the_student(tmp_path: Path, not_root: None) -> None:
+def test_an_unreadable_file_is_not_the_student_s_fault(tmp_path: Path, not_root: None) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as name:
@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_no_fault_of_the_student(tmp_path: Path, not_root
         (place / "mal").chmod(0o700)
 
 
-def test_a_file_without_end_is_read_no_further_than_it_may_be_long(tmp_path: Path) -> None:
+def test_an_endless_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"honest.cu": HONEST})
     with (place / "eve.cu").open("wb") as file:
         file.truncate(1 << 40)
@@ -149,7 +149,7 @@ def test_a_file_without_end_is_read_no_further_than_it_may_be_long(tmp_path: Pat
     assert found["honest"].read() == HONEST
 
 
-def test_folders_without_end(tmp_path: Path) -> None:
+def test_endlessly_nested_folders_are_rejected(tmp_path: Path) -> None:
     place = folder(tmp_path / "class", {"honest/x.cu": HONEST, "eve/x": b""})
     deep = place / "eve"
     for _ in range(60):

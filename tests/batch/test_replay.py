@@ -61,7 +61,7 @@ def whats(seen: Replay) -> list[str]:
     return [difference.what for difference in seen.verdict]
 
 
-def test_the_same_again(wrong: Grade) -> None:
+def test_an_unchanged_grade_is_reproduced(wrong: Grade) -> None:
     seen = again(wrong, WRONG, SEED)
     assert (seen.changed_conditions, seen.verdict, seen.notes) == ((), (), ())
     assert seen.is_same and seen.made is not None
@@ -90,7 +90,7 @@ def test_another_seed_is_not_graded_at_all(seed: bytes, wrong: Grade) -> None:
     assert SEED.hex() not in str(seen.changed_conditions[0])
 
 
-def test_edited_points_and_another_version_are_found(wrong: Grade) -> None:
+def test_edited_points_and_another_version_are_reported(wrong: Grade) -> None:
     checks = tuple(
         replace(c, points=c.max_points) if c.name == "memory" else c for c in wrong.checks
     )
@@ -111,7 +111,7 @@ def test_a_students_copy_can_be_replayed(wrong: Grade) -> None:
     assert whats(again(forged, WRONG, SEED)) == ["score.points"]
 
 
-def test_speed_is_judged_by_the_recorded_times(timed: Grade) -> None:
+def test_speed_is_evaluated_from_the_recorded_times(timed: Grade) -> None:
     """Here without a GPU: the device is another, the interval and the points are the same."""
     seen = again(timed, RIGHT)
     assert seen.verdict == ()
@@ -139,7 +139,7 @@ SPOILT: list[tuple[str, Spoil]] = [
 
 
 @pytest.mark.parametrize("spoil", [spoil for _, spoil in SPOILT], ids=[name for name, _ in SPOILT])
-def test_an_edited_sample_is_found(spoil: Spoil, timed: Grade) -> None:
+def test_an_edited_sample_is_reported(spoil: Spoil, timed: Grade) -> None:
     samples = dict(timed.provenance.samples)
     spoil(samples)
     seen = again(replace(timed, provenance=replace(timed.provenance, samples=samples)), RIGHT)
@@ -148,7 +148,7 @@ def test_an_edited_sample_is_found(spoil: Spoil, timed: Grade) -> None:
     assert all(what.startswith(("checks.speed", "score.")) for what in found)
 
 
-def test_an_edited_interval_is_found(timed: Grade) -> None:
+def test_an_edited_interval_is_reported(timed: Grade) -> None:
     speed = speed_of(timed)
     forged = replace(speed, points=15.0, measurements={**speed.measurements, "speedup": 1.9})
     checks = tuple(forged if check.name == "speed" else check for check in timed.checks)
@@ -164,14 +164,14 @@ def test_an_edited_interval_is_found(timed: Grade) -> None:
         lambda s: s.pop("speed.2.throttled"),
     ],
 )
-def test_samples_that_are_no_times_are_refused(spoil: Spoil, timed: Grade) -> None:
+def test_invalid_samples_are_rejected(spoil: Spoil, timed: Grade) -> None:
     samples = dict(timed.provenance.samples)
     spoil(samples)
     with pytest.raises(LabFault, match="not pairs of times"):
         again(replace(timed, provenance=replace(timed.provenance, samples=samples)), RIGHT)
 
 
-def test_what_a_timed_launch_did_is_taken_from_the_record_but_earns_nothing(timed: Grade) -> None:
+def test_errors_of_a_timed_launch_are_copied_without_points(timed: Grade) -> None:
     speed = speed_of(timed)
     cheat = replace(RACE, kind="cheat", message="a result kept from an earlier launch")
     failed = replace(speed, status="fail", points=0.0, findings=(cheat,), summary="cheat")
@@ -194,7 +194,7 @@ def test_an_incomplete_grade_has_no_verdict_to_replay(wrong: Grade) -> None:
         again(failed, WRONG, SEED)
 
 
-def test_what_does_not_compile_and_what_is_no_text_come_out_the_same(tmp_path: Path) -> None:
+def test_unreadable_and_uncompilable_sources_are_reproduced(tmp_path: Path) -> None:
     broken = tmp_path / "broken.cu"
     broken.write_bytes(WRONG.read_bytes() + b"oops")
     record = recorded(grade(LAB, read_submission(broken), threads=1))

@@ -66,13 +66,13 @@ def edited(record: Path, place: Path, edit: Callable[[dict[str, Any]], object]) 
     return file
 
 
-def test_the_same_again(record: Path, source: Path) -> None:
+def test_an_unchanged_grade_is_reproduced(record: Path, source: Path) -> None:
     said = grader("replay", record, "--source", source)
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("the same again: score ")
 
 
-def test_what_differs_is_listed(record: Path, source: Path, tmp_path: Path) -> None:
+def test_differences_are_listed(record: Path, source: Path, tmp_path: Path) -> None:
     def forge(held: dict[str, Any]) -> None:
         held["checks"][1]["points"] += 1
         held["provenance"]["grader_version"] = "9.9.9"
@@ -96,7 +96,7 @@ def test_the_source_comes_from_the_gradebook(record: Path, course: Path) -> None
     )
 
 
-def test_the_courses_seed_is_used_where_it_was_and_never_told(
+def test_the_courses_seed_is_used_and_never_printed(
     course: Path, source: Path, tmp_path: Path
 ) -> None:
     seed = read_course(course).seed(LAB)
@@ -134,7 +134,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
     return code, out, err
 
 
-def test_every_grade_of_a_file_is_made_again(
+def test_every_grade_of_a_file_is_replayed(
     many: Path, course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = run(capsys, many, "--db", course / "course.db")
@@ -150,7 +150,7 @@ def test_every_grade_of_a_file_is_made_again(
     ]  # fmt: skip
 
 
-def test_one_students_grade_is_made_again(
+def test_one_students_grade_is_replayed(
     many: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(capsys, many, "--source", source, "--student", "ada")[0] == 0
@@ -196,7 +196,7 @@ def test_wrong_usage_is_explained(
     assert said in " ".join(err.split()) and "Traceback" not in err
 
 
-def test_a_student_is_found_by_what_the_roster_has(
+def test_a_student_is_found_by_the_roster_s_identifiers(
     many: Path, course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [many, "--course", course, "--student"]
@@ -205,7 +205,7 @@ def test_a_student_is_found_by_what_the_roster_has(
     assert run(capsys, *words, "Zoe")[0] == 2
 
 
-def test_a_gradebook_without_the_source_is_said(
+def test_a_gradebook_without_the_source_is_reported(
     record: Path, course: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = edited(record, tmp_path, lambda held: held.update(submission_sha256="5e" * 32))

@@ -69,13 +69,13 @@ def edited(edit: Edit) -> Grade:
 
 
 @pytest.mark.parametrize(("what", "edit"), EDITS, ids=[what for what, _ in EDITS])
-def test_an_edit_is_found(what: str, edit: Edit) -> None:
+def test_an_edit_is_reported(what: str, edit: Edit) -> None:
     found = [difference.what for difference in differences(edited(edit), RECORD)]
     assert what in found
     assert len(found) <= 2
 
 
-def test_nothing_is_found_where_nothing_was_edited() -> None:
+def test_an_unedited_grade_has_no_differences() -> None:
     assert list(differences(edited(lambda held: None), RECORD)) == []
     assert list(conditions(RECORD.provenance, RECORD.provenance)) == []
 
@@ -92,7 +92,7 @@ def test_a_difference_reads_well() -> None:
     assert str(gone) == "checks.sync.findings: 0 of them in the record, 1 of them now"
 
 
-def test_hostile_words_are_written_out_and_cut() -> None:
+def test_hostile_text_is_escaped_and_shortened() -> None:
     (said,) = differences(edited(check(0, "summary", "\x1b[2J" + "x" * 500)), RECORD)
     assert said.recorded.startswith("\\x1b[2J") and len(said.recorded) <= 60
 
@@ -108,12 +108,12 @@ CONDITIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("what", "changed"), CONDITIONS, ids=[what for what, _ in CONDITIONS])
-def test_another_condition_is_found(what: str, changed: dict[str, Any]) -> None:
+def test_a_changed_condition_is_reported(what: str, changed: dict[str, Any]) -> None:
     found = list(conditions(replace(RECORD.provenance, **changed), RECORD.provenance))
     assert [difference.what for difference in found] == [what]
 
 
-def test_of_a_speed_measured_anew_only_the_verdict_counts() -> None:
+def test_only_the_verdict_of_a_remeasured_speed_counts() -> None:
     again = replace(RECORD, checks=(*RECORD.checks[:3], speed_result(1.31)))
     assert list(differences(RECORD, again)) != []
     assert list(differences(RECORD, again, timed_again=True)) == []

@@ -79,13 +79,13 @@ def honest() -> SimilarityReport:
     return compare(CLASS, KNOWN)
 
 
-def test_nobody_of_the_honest_class_is_accused(honest: SimilarityReport) -> None:
+def test_no_honest_submission_is_reported(honest: SimilarityReport) -> None:
     assert told(honest) == set()
     assert honest.thin == THIN
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)
-def test_a_disguised_copy_is_found(disguise: str) -> None:
+def test_a_disguised_copy_is_reported(disguise: str) -> None:
     """Of every submission that has something of its own: all found, and nobody else told."""
     names = sorted(CLASS.keys() - set(THIN))
     for group in (names[0::3], names[1::3], names[2::3]):
@@ -93,25 +93,25 @@ def test_a_disguised_copy_is_found(disguise: str) -> None:
         assert told(compare(CLASS | copies, KNOWN)) == {(name, f"~{name}") for name in group}
 
 
-def test_functions_in_another_order(honest: SimilarityReport) -> None:
+def test_reordered_functions_are_reported(honest: SimilarityReport) -> None:
     copy = renamed(reordered(FUNCTIONS))
     assert copy.index("extern") < copy.index("__device__")
     found = compare(CLASS | {"~mine": FUNCTIONS, "~yours": copy}, KNOWN)
     assert told(found) == {("~mine", "~yours")}
 
 
-def test_what_has_nothing_of_its_own_is_named_and_not_accused() -> None:
+def test_submissions_without_own_code_are_listed_but_not_reported() -> None:
     found = compare(CLASS | {"~a": KNOWN[0], "~b": KNOWN[0], "~c": KNOWN[2], "~d": KNOWN[2]}, KNOWN)
     assert told(found) == set()
     assert set(found.thin) == {*THIN, "~a", "~b", "~c", "~d"}
 
 
-def test_without_leaving_out_what_is_known_they_would_be() -> None:
+def test_known_code_would_be_reported_if_it_were_not_left_out() -> None:
     """The control: the skeleton itself would make a pair."""
     assert ("~a", "~b") in told(compare(CLASS | {"~a": KNOWN[2], "~b": KNOWN[2]}, KNOWN[:2]))
 
 
-def test_what_everybody_writes_is_no_evidence() -> None:
+def test_common_code_is_no_evidence() -> None:
     lab = load_lab("vector-add")
     known = [path.read_text() for path in (lab.skeleton, lab.baseline, lab.solution)]
     names = ["i", "idx", "id", "tid", "index", "gid"]
@@ -119,7 +119,7 @@ def test_what_everybody_writes_is_no_evidence() -> None:
     assert told(compare(texts, known)) == set()
 
 
-def test_two_alone_are_not_accused() -> None:
+def test_two_different_submissions_are_not_reported() -> None:
     """A class of two: nobody knows what is usual, so only the same text is told. These are the
     submissions that are nearest to each other.
     """
@@ -128,7 +128,7 @@ def test_two_alone_are_not_accused() -> None:
         assert told(compare({n: CLASS[n] for n in (first, second)}, KNOWN)) == set()
 
 
-def test_two_alone_with_one_text_are() -> None:
+def test_two_equal_submissions_are_reported() -> None:
     copy = "// by me\n" + CLASS["s01"]
     assert told(compare({"a": CLASS["s01"], "b": copy}, KNOWN)) == {("a", "b")}
     assert len(CLASS) >= SMALL_CLASS

@@ -45,12 +45,12 @@ def test_table_json_and_pages(folder: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in html.iterdir()) == ["index.html", "pair-1.html"]
 
 
-def test_json_to_stdout_is_all_there_is(folder: Path) -> None:
+def test_json_to_stdout_is_the_only_output(folder: Path) -> None:
     done = grader("similar", "tiled-matmul", folder, "--json", "-")
     assert json.loads(done.out)["submissions"] == 13
 
 
-def test_code_that_everybody_had_does_not_count(folder: Path) -> None:
+def test_code_given_to_all_does_not_count(folder: Path) -> None:
     done = grader("similar", "tiled-matmul", folder, "--known", CLASS / "s08.cu")
     assert done.code == 0 and done.out.startswith("no two of 13")
 
@@ -64,13 +64,13 @@ def test_code_that_everybody_had_does_not_count(folder: Path) -> None:
         (["tiled-matmul", "class", "--html", "no/where"], "cannot make the folder"),
     ],
 )
-def test_wrong_use(folder: Path, words: list[str], said: str) -> None:
+def test_wrong_use_is_reported(folder: Path, words: list[str], said: str) -> None:
     done = grader("similar", *words, cwd=folder.parent)
     assert done.code == 2 and said in " ".join(done.err.split())
     assert "Traceback" not in done.err
 
 
-def test_without_copydetect_the_mend_is_for_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_copydetect_the_fix_names_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copydetect", None)
     monkeypatch.setattr(sys, "executable", "/opt/a b/python")
     with pytest.raises(MachineFault, match="no Python package copydetect") as told:

@@ -98,7 +98,7 @@ def test_shared_lines_are_marked_on_both_sides(
     assert "#define" not in "".join(source[line - 1] for line in match.first)
 
 
-def test_nothing_accuses(pages: dict[str, bytes], found: SimilarityReport) -> None:
+def test_no_text_accuses_a_student(pages: dict[str, bytes], found: SimilarityReport) -> None:
     said = (
         render(similarity_report(found))
         + pages["index.html"].decode()
@@ -114,5 +114,5 @@ def test_the_text_fits_its_width(found: SimilarityReport) -> None:
     assert lines[0] == "2 pairs are unusually similar, of 14 submissions"
 
 
-def test_how_much_was_found() -> None:
+def test_the_headline_counts_the_pairs() -> None:
     assert headline(SimilarityReport(5, (), ())) == "no two of 5 submissions are unusually similar"

@@ -56,7 +56,7 @@ CANVAS = ("adalovelace_101_1_f.cu", "emmynoether_LATE_102_2_f.cu")
         (CANVAS, None, (LATE, MEND)),
     ],
 )
-def test_a_time_that_is_not_told_is_stored_so_and_said(
+def test_an_unknown_time_is_stored_and_reported(
     tmp_path: Path, book: Gradebook, names: tuple[str, ...], due: datetime | None,
     said: tuple[str, ...],
 ) -> None:  # fmt: skip
@@ -68,7 +68,7 @@ def test_a_time_that_is_not_told_is_stored_so_and_said(
     assert [e.student for e in entries if "marked late" in e.note] == ["102"] * (names == CANVAS)
 
 
-def test_the_same_bytes_again_are_no_new_submission(tmp_path: Path, book: Gradebook) -> None:
+def test_the_same_bytes_are_not_a_new_submission(tmp_path: Path, book: Gradebook) -> None:
     said = []
     for text in ("A", "B", "B", "A"):
         place = folder(tmp_path, "emmy.cu")
@@ -85,7 +85,7 @@ def test_the_same_bytes_again_are_no_new_submission(tmp_path: Path, book: Gradeb
     assert (counted.number, counted.attempts) == (2, 2)
 
 
-def test_who_is_not_in_the_roster_is_told_by_name(book: Gradebook, tmp_path: Path) -> None:
+def test_students_not_in_the_roster_are_named(book: Gradebook, tmp_path: Path) -> None:
     names = (f"{who}_assignsubmission_file_k.cu" for who in ("Zoë O'Brien_1", "Ivan Ito_2"))
     course = replace(COURSE, students=(Student("77", "O'Brien, Zoë"),))
     handed = store_submissions(LAB, find_submissions(folder(tmp_path, *names), LAB), book, course)

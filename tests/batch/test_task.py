@@ -22,7 +22,7 @@ RIGHT = (ROOT / "solutions/vector-add/vector-add.cu").read_bytes()
 TASK = Task(7, "ann", "mine.cu", RIGHT)
 
 
-def test_a_right_one_on_all_cases() -> None:
+def test_a_correct_submission_is_graded_on_all_cases() -> None:
     answer = grade_task(LAB, TASK, BatchOptions(seed=b"course"))
     assert answer.is_graded and answer.grade is not None
     assert answer.grade["score"] == answer.grade["judged_max"]
@@ -45,7 +45,7 @@ def test_a_right_one_on_all_cases() -> None:
         ({"data": b'extern "C" __global__ void vector_add(int'}, "does not compile"),
     ],
 )
-def test_what_is_no_kernel_is_graded_with_no_points(change: dict[str, object], said: str) -> None:
+def test_a_submission_without_kernel_gets_no_points(change: dict[str, object], said: str) -> None:
     answer = grade_task(LAB, replace(TASK, **change), BatchOptions())  # type: ignore[arg-type]
     assert answer.is_graded and answer.grade is not None
     assert answer.grade["score"] == 0
@@ -74,7 +74,7 @@ def test_answers_to_the_quiz_are_marked() -> None:
         (RuntimeError("boo"), Answer(7, failure="grader failed: RuntimeError: boo")),
     ],
 )
-def test_one_failure_stops_nothing(
+def test_one_failure_does_not_stop_the_others(
     error: Exception, expected: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*args: object, **options: object) -> None:
@@ -95,7 +95,7 @@ def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.Monk
     assert "no memory is left" in answer.reason
 
 
-def test_without_a_sandbox_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_runs_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(box, "find_sandbox", lambda: "no user namespaces")
     answer = grade_task(LAB, TASK, BatchOptions())
     assert answer.grade is None and "no user namespaces" in answer.reason

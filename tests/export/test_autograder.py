@@ -96,7 +96,7 @@ def results(root: Path) -> Results:
     return Results.model_validate_json((root / "results" / "results.json").read_text())
 
 
-def test_what_is_in_the_zip(archive: bytes) -> None:
+def test_the_zip_has_the_scripts_the_lab_and_the_package(archive: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         names = set(opened.namelist())
         modes = {i.filename: stat.S_IMODE(i.external_attr >> 16) for i in opened.infolist()}
@@ -118,7 +118,7 @@ def test_what_is_in_the_zip(archive: bytes) -> None:
     }
 
 
-def test_a_wheel_goes_along_instead_of_the_source(tmp_path: Path) -> None:
+def test_a_wheel_replaces_the_source(tmp_path: Path) -> None:
     wheel = tmp_path / "warpgrade-9 $(rm).whl"
     wheel.write_bytes(b"PK")
     with zipfile.ZipFile(io.BytesIO(autograder_zip(load_lab(LAB), SEED, wheel=wheel))) as opened:
@@ -133,7 +133,7 @@ def test_the_same_lab_and_seed_give_the_same_zip(archive: bytes) -> None:
     assert autograder_zip(load_lab(LAB), SEED) == archive
 
 
-def test_a_right_submission(root: Path) -> None:
+def test_a_correct_submission_gets_full_marks(root: Path) -> None:
     shutil.copy(SOLUTION / f"{LAB}.cu", root / "submission" / "mine.cu")
     done = run(root)
     assert done.returncode == 0, done.stdout
@@ -145,7 +145,7 @@ def test_a_right_submission(root: Path) -> None:
     )
 
 
-def test_a_wrong_one_fails_hidden_cases_and_tells_none(root: Path) -> None:
+def test_a_wrong_submission_fails_hidden_cases_without_revealing_them(root: Path) -> None:
     wrong = SOLUTION / "wrong" / "unwritten-output-first-block-only.cu"
     shutil.copy(wrong, root / "submission" / f"{LAB}.cu")
     done = run(root)
@@ -189,7 +189,7 @@ def test_without_a_sandbox_another_user_reads_the_submission(root: Path, nowhere
     assert "PermissionError" in stranger.stderr
 
 
-def test_on_that_path_there_is_no_sandbox(nowhere: str) -> None:
+def test_the_container_has_no_sandbox(nowhere: str) -> None:
     """The control: with such a PATH boxes are not confined, with the real one they are."""
     asked = "from grader.sandbox.call import sandbox_problem; print(sandbox_problem())"
     told = {"PATH": nowhere, "PYTHONPATH": str(ROOT)}
@@ -197,7 +197,7 @@ def test_on_that_path_there_is_no_sandbox(nowhere: str) -> None:
     assert "not installed" in done.stdout and not sandbox_problem()
 
 
-def test_an_include_of_the_answers_gets_none_of_them(root: Path, nowhere: str) -> None:
+def test_including_the_solution_reveals_nothing(root: Path, nowhere: str) -> None:
     answers = root / "source" / "course" / "labs" / LAB / "reference.py"
     (root / "submission" / f"{LAB}.cu").write_text(f'#include "{answers}"\n')
     done = run_unconfined(root, nowhere) if DROPS else run(root)
@@ -208,7 +208,7 @@ def test_an_include_of_the_answers_gets_none_of_them(root: Path, nowhere: str) -
     assert secret and not any(line in text or json.dumps(line)[1:-1] in text for line in secret)
 
 
-def test_a_link_to_the_answers_is_no_submission(root: Path) -> None:
+def test_a_link_to_the_solution_is_rejected(root: Path) -> None:
     answers = root / "source" / "course" / "labs" / LAB / "baseline.cu"
     (root / "submission" / f"{LAB}.cu").symlink_to(answers)
     done = run(root)
@@ -217,7 +217,7 @@ def test_a_link_to_the_answers_is_no_submission(root: Path) -> None:
     assert told.score == 0 and "is a link" in str(told.tests[0].output)
 
 
-def test_a_failing_machine_writes_no_score(root: Path) -> None:
+def test_a_system_error_writes_no_score(root: Path) -> None:
     shutil.copy(SOLUTION / f"{LAB}.cu", root / "submission")
     (root / "results" / "results.json").write_text('{"score": 100}')
     (root / "source" / CONFIG).write_text('{"lab": "vector-add"}')
@@ -228,7 +228,7 @@ def test_a_failing_machine_writes_no_score(root: Path) -> None:
 
 
 @pytest.mark.parametrize(("failures", "calls"), [(0, 1), (2, 3), (3, 3), (9, 3)])
-def test_only_a_failing_machine_is_tried_again(
+def test_only_a_system_error_is_tried_again(
     root: Path, monkeypatch: pytest.MonkeyPatch, failures: int, calls: int
 ) -> None:
     """Three times in all; then no score stands there, not even an older one."""
@@ -265,7 +265,7 @@ esac
 
 
 @pytest.mark.parametrize("python", ["python3", "python3.12", ""])
-def test_setup_takes_a_python_that_is_new_enough(root: Path, tmp_path: Path, python: str) -> None:
+def test_setup_chooses_a_python_that_is_new_enough(root: Path, tmp_path: Path, python: str) -> None:
     """What setup.sh calls, with stand-ins for apt-get and Python: no network is touched."""
     commands = tmp_path / "bin"
     commands.mkdir()

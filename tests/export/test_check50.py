@@ -66,7 +66,7 @@ def test_three_outcomes() -> None:
                for r in told.results)  # fmt: skip
 
 
-def test_a_failure_of_the_machine_replaces_the_results() -> None:
+def test_a_system_error_replaces_the_results() -> None:
     told = Broken.model_validate_json(made("check50", a_row(FAILED))[0])
     assert (told.error.type, told.error.value) == ("MachineFault", "the disk is full")
 

@@ -88,7 +88,7 @@ def test_points_and_column(grades: Path) -> None:
     assert [row[5] for row in table(done.out)] == ["T (7)", "10.00", "8.24"]
 
 
-def test_what_the_machine_failed_is_told_and_no_file_written(grades: Path) -> None:
+def test_a_system_error_is_reported_and_no_file_written(grades: Path) -> None:
     done = grader("export", "gradescope", grades / "failed.json", "--out", grades / "r.json")
     assert done.code == 3 and "left out: ada: system error" in done.err
     assert not (grades / "r.json").exists()
@@ -106,7 +106,7 @@ def test_canvas_from_the_gradebook(course: Path) -> None:
     assert "note: Canvas will offer to create a new assignment" in done.err
 
 
-def test_who_is_not_in_the_roster_stays_out_of_a_course_and_is_named(course: Path) -> None:
+def test_students_not_in_the_roster_are_left_out_and_named(course: Path) -> None:
     (course / "roster.csv").write_text(ROSTER.replace("Emmy,12", "Ivan,14"))
     for name, kept in (("canvas", 3), ("moodle", 2), ("csv", 5)):
         done = grader("export", name, "tiled", "--course", course, "--column", "T (7)")
@@ -134,7 +134,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "said"), WRONG, ids=[" ".join(w) for w, _ in WRONG])
-def test_wrong_use_is_told(words: list[str], said: str, grades: Path) -> None:
+def test_wrong_use_is_reported(words: list[str], said: str, grades: Path) -> None:
     (grades / "broken.json").write_text("{")
     (grades / "other.json").write_text("[1]")
     done = grader("export", *words, cwd=grades)
@@ -151,7 +151,7 @@ def test_the_formats_are_listed() -> None:
     }
 
 
-def test_the_autograder_draws_what_the_course_draws(course: Path) -> None:
+def test_the_autograder_has_the_course_s_seed(course: Path) -> None:
     (course / "course.yaml").write_text(COURSE + "  vector-add: {}\n")
     out = course / "auto.zip"
     done = grader("export", "gradescope-autograder", "vector-add", "--course", course, "--out", out)

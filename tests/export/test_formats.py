@@ -28,7 +28,7 @@ def test_formats_are_found_by_name() -> None:
     assert all(format.title for format in every_format())
 
 
-def test_a_wrong_name_is_told_the_nearest() -> None:
+def test_a_wrong_name_gets_the_closest_match() -> None:
     with pytest.raises(LabFault, match="did you mean `gradescope`"):
         find_format("gradscope")
 
@@ -47,7 +47,7 @@ def test_students_never_read_a_secret(format: Format) -> None:
 
 
 @pytest.mark.parametrize("format", every_format(), ids=lambda f: f.name)
-def test_the_redaction_is_what_hides_it(format: Format) -> None:
+def test_without_redaction_students_would_read_secrets(format: Format) -> None:
     """The same text without it has the secret, or the test above could not fail."""
     if format.reader == "staff":
         return
@@ -60,7 +60,7 @@ def test_the_redaction_is_what_hides_it(format: Format) -> None:
 
 
 @pytest.mark.parametrize("format", every_format(), ids=lambda f: f.name)
-def test_a_failure_of_the_machine_is_no_score(format: Format) -> None:
+def test_a_system_error_is_no_score(format: Format) -> None:
     text, left = made(format.name, a_row(FAILED), a_row(PASSED, id="7")) if not format.each else (
         made(format.name, a_row(FAILED))
     )  # fmt: skip

@@ -53,7 +53,7 @@ def test_the_reporter_adds_up_the_score() -> None:
     assert result(a_row(PASSED)).status == "pass"
 
 
-def test_a_failure_of_the_machine_is_not_reported() -> None:
+def test_a_system_error_is_not_reported() -> None:
     told = result(a_row(FAILED))
     assert told.status == "error" and reported(told) is None
     assert {t.status for t in told.tests} == {"error"}

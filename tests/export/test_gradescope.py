@@ -59,7 +59,7 @@ def results(row: Any) -> Results:
     return Results.model_validate_json(text)
 
 
-def test_every_judged_check_is_a_test() -> None:
+def test_every_evaluated_check_is_a_test() -> None:
     told = results(a_row(graded()))
     assert told.score == 70
     assert [(t.name, t.score, t.max_score, t.status, t.number) for t in told.tests] == [
@@ -79,7 +79,7 @@ def test_nothing_hides_the_total_from_the_student() -> None:
         assert told.stdout_visibility == "hidden"
 
 
-def test_lateness_and_overrides_count_and_are_told() -> None:
+def test_lateness_and_overrides_count_and_are_shown() -> None:
     row = replace(a_row(graded()), points=63.0, note="late by 2 h: -10 %")
     told = results(row)
     assert told.score == 63 and "late by 2 h" in str(told.output)
@@ -100,6 +100,6 @@ def test_hostile_text_is_text(row: Any) -> None:
     assert {told.output_format, told.test_output_format, told.test_name_format} == {"text"}
 
 
-def test_no_text_is_endless() -> None:
+def test_long_texts_are_shortened() -> None:
     told = results(a_row(huge()))
     assert max(len(t.output or "") for t in told.tests) <= 20_000

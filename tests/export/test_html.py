@@ -17,7 +17,7 @@ def test_it_shows_the_points_that_count_and_the_source() -> None:
     assert row.student.name in text
 
 
-def test_a_student_reads_no_secret_and_of_nobody_else() -> None:
+def test_a_student_s_page_has_no_secret_and_no_other_student() -> None:
     text, _ = made("html", a_row(SECRET))
     assert [secret for secret in SECRETS if secret in text] == []
     assert "index.html" not in text and 'rel="next"' not in text

@@ -53,7 +53,7 @@ def test_an_outcome_for_each_status() -> None:
     assert "Put __syncthreads()" in str(race[0].text)
 
 
-def test_an_error_is_the_machines() -> None:
+def test_an_error_is_a_system_error() -> None:
     assert outcomes(parsed(a_row(FAILED))) == ["error", "error"]
 
 
@@ -70,12 +70,12 @@ def test_hostile_names_make_good_xml() -> None:
 
 
 @pytest.mark.parametrize("code", [0x0, 0x8, 0xB, 0x1F, 0xD800, 0xDFFF, 0xFFFE, 0xFFFF])
-def test_what_xml_forbids_is_replaced(code: int) -> None:
+def test_characters_that_xml_forbids_are_replaced(code: int) -> None:
     assert xml_safe(f"a{chr(code)}b") == "a\ufffdb"
 
 
 @pytest.mark.parametrize("code", [0x9, 0xA, 0xD, 0x20, 0xD7FF, 0xE000, 0xFFFD, 0x1F98A])
-def test_what_xml_allows_stays(code: int) -> None:
+def test_characters_that_xml_allows_stay(code: int) -> None:
     assert xml_safe(f"a{chr(code)}b") == f"a{chr(code)}b"
 
 

@@ -60,7 +60,7 @@ def test_a_share_and_its_tests() -> None:
     assert told.tests[2].message == "sync evaluated" and "race:" in told.tests[2].output
 
 
-def test_a_failure_of_the_machine_is_not_gradable() -> None:
+def test_a_system_error_is_not_gradable() -> None:
     told = results(a_row(FAILED))
     assert not told.gradable and told.score is None
     assert "system error" in told.message
@@ -71,7 +71,7 @@ def test_a_score_never_leaves_its_range(points: float, score: float) -> None:
     assert results(replace(a_row(graded()), points=points)).score == score
 
 
-def test_where_nothing_can_be_judged_nothing_is_taken() -> None:
+def test_without_evaluated_checks_no_points_are_taken() -> None:
     assert not results(replace(a_row(PASSED), points=0.0, out_of=0.0)).gradable
 
 

@@ -30,7 +30,7 @@ def test_no_cell_is_a_formula(name: str) -> None:
     assert cells(csv_text([[cell, "x"]])) == [[cell, "x"]]
 
 
-def test_the_pattern_sees_formulas() -> None:
+def test_the_pattern_matches_formulas() -> None:
     assert all(FORMULA.match(name) for name in HOSTILE[:7])
 
 
@@ -86,7 +86,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(("student", "due"), KNOWN, ids=range(len(KNOWN)))
-def test_what_canvas_knows_a_student_by(student: Student, due: tuple[str, str, str]) -> None:
+def test_canvas_identifiers_of_a_student(student: Student, due: tuple[str, str, str]) -> None:
     table = canvas(replace(a_row(PASSED), student=student))
     assert tuple(table[2][1:4]) == due
 
@@ -101,18 +101,18 @@ def test_what_canvas_knows_a_student_by(student: Student, due: tuple[str, str, s
         (Student("7", login="a\u202eb"), "`ab` contains extra spaces or invisible characters"),
     ],
 )
-def test_whom_canvas_could_take_for_another_stays_out(student: Student, why: str) -> None:
+def test_students_that_canvas_could_confuse_are_left_out(student: Student, why: str) -> None:
     text, (left,) = made("canvas", replace(a_row(PASSED), student=student))
     assert not text and why in left.why
 
 
-def test_canvas_gets_nothing_where_the_machine_failed() -> None:
+def test_canvas_gets_no_row_after_a_system_error() -> None:
     text, left = made("canvas", a_row(FAILED), a_row(PASSED, id="7"))
     assert [row[1] for row in students(cells(text))] == ["7"] and len(left) == 1
 
 
 @pytest.mark.parametrize("name", ["canvas", "moodle"])
-def test_two_grades_of_one_student_both_stay_out(name: str) -> None:
+def test_two_grades_of_one_student_are_both_left_out(name: str) -> None:
     text, left = made(name, a_row(PASSED), a_row(graded()), a_row(PASSED, id="7", email="b@u.edu"))
     assert [item.row.student.id for item in left] == ["4242", "4242"]
     assert len(cells(text)) == (3 if name == "canvas" else 2)
@@ -142,14 +142,14 @@ def test_moodle_by_id_number() -> None:
     ("enrolled", "why"),
     [(True, "the roster has no e-mail address"), (None, "name the course with --course DIR")],
 )
-def test_a_missing_address_is_the_rosters_only_where_there_is_one(
+def test_a_missing_address_names_the_roster_only_when_there_is_one(
     enrolled: bool | None, why: str
 ) -> None:
     _, (left,) = made("moodle", replace(a_row(PASSED, email=""), enrolled=enrolled))
     assert why in left.why
 
 
-def test_one_unknown_student_would_stop_the_whole_import() -> None:
+def test_students_unknown_to_moodle_are_left_out() -> None:
     text, left = made("moodle", a_row(PASSED, email=""), a_row(PASSED, id="7", email="=x@u.edu"))
     assert not text and [("e-mail" in item.why, "formula" in item.why) for item in left] == [
         (True, False), (False, True),

@@ -264,6 +264,6 @@ class Forgetful(Gradebook):
         return True
 
 
-def test_a_book_that_believes_every_token_is_seen() -> None:
+def test_a_gradebook_that_accepts_stale_tokens_fails_the_model() -> None:
     with closing(books(None, Forgetful)) as opened, pytest.raises(AssertionError):
         run(opened, runs=100, steps=25, database=None, phases=[Phase.generate])

@@ -145,7 +145,7 @@ def test_a_long_reason_is_shown_whole(folder: Path, book_command: Command) -> No
     assert max(map(cell_len, told.splitlines())) <= 80
 
 
-def test_the_course_here_counts_beside_a_named_gradebook(
+def test_the_course_in_this_folder_counts_for_a_named_gradebook(
     folder: Path, book_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = book_command("show", LAB, "--db", "course.db")
@@ -185,7 +185,9 @@ def shown(book_command: Command) -> dict[str, dict]:
         (["secret"], "the course already has a secret"),
     ],
 )
-def test_wrong_use(folder: Path, book_command: Command, words: list[str], told: str) -> None:
+def test_wrong_use_is_reported(
+    folder: Path, book_command: Command, words: list[str], told: str
+) -> None:
     before = (folder / "course.db").read_bytes()
     said = book_command(*words)
     assert (said.code, said.out) == (2, "")
@@ -214,7 +216,7 @@ def test_roster_again(folder: Path, book_command: Command) -> None:
     assert "1 student is enrolled" in book_command("roster").err
 
 
-def test_recompute_tells_whose_points_moved(folder: Path, book_command: Command) -> None:
+def test_recompute_lists_changed_points(folder: Path, book_command: Command) -> None:
     first = book_command("recompute", LAB)
     assert first.out.splitlines() == ["no points have changed", "recorded for the first time: 2"]
     assert book_command("recompute", LAB).out == "no points have changed\n"

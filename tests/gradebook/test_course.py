@@ -52,7 +52,7 @@ def course(folder: Path, text: str = FULL, *, secret: bytes = SECRET) -> Course:
     return read_course(folder)
 
 
-def test_everything_that_it_says(tmp_path: Path) -> None:
+def test_every_key_is_read(tmp_path: Path) -> None:
     made = course(tmp_path)
     assert (made.name, made.timezone, len(made.students)) == (
         "CUDA, spring 2027", "Europe/Berlin", 2,
@@ -85,12 +85,12 @@ def test_seeds_come_from_the_secret_and_the_lab(tmp_path: Path) -> None:
         ("", None),
     ],
 )  # fmt: skip
-def test_students_are_found(tmp_path: Path, word: str, who: str | None) -> None:
+def test_students_are_found_by_every_identifier(tmp_path: Path, word: str, who: str | None) -> None:
     found = course(tmp_path).student(word)
     assert (found.id if found else None) == who
 
 
-def test_two_of_one_name_are_nobody(tmp_path: Path) -> None:
+def test_a_name_of_two_students_matches_none(tmp_path: Path) -> None:
     course(tmp_path)
     (tmp_path / "roster.csv").write_text("id,name\n1,Ada\n2,Ada\n3,\n")
     made = read_course(tmp_path)
@@ -171,7 +171,7 @@ LAB = HEAD + "labs:\n  tiled:\n"
         ("name: c\nlabs:\n\ta: {}\n", "3:1: not valid YAML: a tab where only spaces are allowed"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told(tmp_path: Path, text: str, told: str) -> None:
+def test_mistakes_are_reported_with_file_and_line(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(LabFault) as fault:
         course(tmp_path, text)
     assert told in str(fault.value)
@@ -216,7 +216,7 @@ def test_no_two_secrets_are_alike(tmp_path: Path) -> None:
         (0o600, b" " * 64, "has 0 bytes"),
     ],
 )
-def test_a_secret_that_is_none(tmp_path: Path, mode: int, data: bytes, told: str) -> None:
+def test_invalid_secrets_are_rejected(tmp_path: Path, mode: int, data: bytes, told: str) -> None:
     path = tmp_path / "course.secret"
     path.write_bytes(data)
     path.chmod(mode)

@@ -99,7 +99,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage", [b"this is no database at all, " * 200, b"SQLite format 3\0" * 99]
 )
-def test_a_file_that_is_something_else(tmp_path: Path, damage: bytes) -> None:
+def test_a_file_that_is_no_gradebook_is_rejected(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "course.db"
     path.write_bytes(damage)
     with pytest.raises(MachineFault, match="name another one|restore a copy"):
@@ -107,7 +107,7 @@ def test_a_file_that_is_something_else(tmp_path: Path, damage: bytes) -> None:
     assert path.read_bytes() == damage
 
 
-def test_held_by_another_program(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_of_another_program_is_reported(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     open_gradebook(url).close()
     monkeypatch.setattr("grader.gradebook.database.LOCK_SECONDS", 0.6)
     book, other = open_gradebook(url), connect(url)
@@ -121,7 +121,7 @@ def test_held_by_another_program(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     other.close()
 
 
-def test_two_that_hold_what_the_other_wants(postgresql: Callable[[], str]) -> None:
+def test_a_deadlock_is_reported(postgresql: Callable[[], str]) -> None:
     """A deadlock, made by hand: one of the two is told, and the other goes on."""
     book = open_gradebook(postgresql())
     for name in ("ada", "emmy"):

@@ -101,7 +101,7 @@ def test_what_counts(
     assert {name: getattr(entry, name) for name in told} == told
 
 
-def test_nothing_judged_is_no_points_and_no_fault(sqlite: Gradebook) -> None:
+def test_without_evaluated_checks_there_are_no_points(sqlite: Gradebook) -> None:
     stored = sqlite.submit(LAB, "ada", "f.cu", b"1", received=NOON)
     claim = sqlite.claim(stored.id, "key", "worker", 60)
     assert claim and sqlite.accept(claim, a_grade(0.0, judged=0.0))
@@ -128,7 +128,7 @@ def test_an_override_counts_as_it_is(book: Gradebook) -> None:
     assert given == [(None, 1.0, "first"), (1.0, 9.5, "was ill"), (9.5, None, "was not ill")]
 
 
-def test_an_override_of_who_never_handed_in(book: Gradebook) -> None:
+def test_an_override_without_a_submission_counts(book: Gradebook) -> None:
     book.enroll([Student("ada")], "me")
     book.override(LAB, "ada", 4.0, "emmy", "on paper")
     (entry,) = book.entries(LAB)
@@ -233,9 +233,7 @@ def test_entries_are_values(sqlite: Gradebook) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_time_that_nobody_told_is_in_time_whenever_the_lab_is_due(
-    book: Gradebook, late: bool
-) -> None:
+def test_an_unknown_time_counts_as_in_time(book: Gradebook, late: bool) -> None:
     stored = book.submit(LAB, "ada", "f.cu", b"1", received=None, late=late)
     claim = book.claim(stored.id, "key", "worker", 60)
     assert claim and book.accept(claim, a_grade(8.0))
@@ -248,7 +246,7 @@ def test_a_time_that_nobody_told_is_in_time_whenever_the_lab_is_due(
     assert submitted.after["received"] == "not told"
 
 
-def test_a_time_told_later_is_kept_and_stays(book: Gradebook) -> None:
+def test_a_time_known_later_is_stored(book: Gradebook) -> None:
     def again(received: datetime | None, late: bool) -> StoredSubmission:
         return book.submit(LAB, "ada", "f.cu", b"1", received=received, late=late)
 
@@ -263,7 +261,7 @@ def test_a_time_told_later_is_kept_and_stays(book: Gradebook) -> None:
     ]  # fmt: skip
 
 
-def test_who_is_not_marked_late_any_more_is_not(sqlite: Gradebook) -> None:
+def test_a_late_mark_disappears_with_a_copy_in_time(sqlite: Gradebook) -> None:
     for late, note in ((True, MARKED_LATE), (False, ""), (True, "")):
         sqlite.submit(LAB, "ada", "f.cu", b"1", received=None, late=late)
         (entry,) = sqlite.entries(LAB)

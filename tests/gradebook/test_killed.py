@@ -17,7 +17,7 @@ from tests.command import ROOT
 from tests.gradebook.made import NOON, Clock, a_grade
 
 
-def test_killed_anywhere(url: str) -> None:
+def test_every_submission_is_graded_once_wherever_a_worker_is_killed(url: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.gradebook.killed", url],
         cwd=ROOT, capture_output=True, text=True, timeout=200,
@@ -39,7 +39,7 @@ def test_killed_anywhere(url: str) -> None:
 ACTS = ("submit", "claim", "accept", "fault", "release", "renew")
 
 
-def test_the_living_keep_their_claims_and_the_dead_do_not(tmp_path: Path) -> None:
+def test_live_workers_keep_their_claims_and_dead_ones_lose_them(tmp_path: Path) -> None:
     clock = Clock()
     book = open_gradebook(str(tmp_path / "course.db"), clock=clock)
     stored = book.submit("tiled", "ada", "f.cu", b"1", received=NOON)
@@ -70,7 +70,7 @@ time.sleep(60)
 """
 
 
-def test_only_who_is_provably_dead_is_dead() -> None:
+def test_only_a_provably_dead_worker_is_dead() -> None:
     host, boot, space, pid, start, part = this_worker("thread").split("/")
     assert (host != "", part) == (True, "thread")
     assert not is_dead(f"{host}/{boot}/{space}/{pid}/{start}/thread")

@@ -41,7 +41,7 @@ def test_the_models_and_the_steps_agree(url: str) -> None:
     assert differences(url, metadata) == []
 
 
-def test_a_model_that_no_step_makes_is_seen(url: str) -> None:
+def test_a_table_without_a_migration_is_detected(url: str) -> None:
     """The twin: without it, the comparison above could be blind."""
     open_gradebook(url).close()
     more = MetaData()
@@ -104,7 +104,7 @@ def test_opened_by_many_at_once(url: str) -> None:
         ("DROP TABLE alembic_version", "has tables, but not those of a gradebook"),
     ],
 )
-def test_what_is_no_gradebook_of_ours_is_left_alone(url: str, statement: str, told: str) -> None:
+def test_another_program_s_database_is_not_changed(url: str, statement: str, told: str) -> None:
     open_gradebook(url).close()
     database = connect(url)
     with database.writing() as connection:
@@ -128,7 +128,7 @@ def test_what_is_no_gradebook_of_ours_is_left_alone(url: str, statement: str, to
         "DELETE FROM override",
     ],
 )
-def test_the_database_itself_keeps_the_record(url: str, statement: str) -> None:
+def test_the_database_rejects_changes_of_records(url: str, statement: str) -> None:
     book = open_gradebook(url)
     stored = book.submit("tiled", "ada", "f.cu", b"1", received=NOW)
     claim = book.claim(stored.id, "key", "worker", 10)

@@ -115,7 +115,9 @@ def days_on_the_wall(rule: Penalty, due: datetime, at: datetime) -> int:
 
 
 @pytest.mark.parametrize("twin", [days_of_24_hours, days_on_the_wall])
-def test_the_table_tells_wrong_days(twin: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_day_arithmetic_fails_the_table(
+    twin: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("grader.gradebook.policy._periods_begun", twin)
     wrong = [
         received
@@ -203,5 +205,5 @@ def test_lateness_never_rises_with_time() -> None:
     ("seconds", "said"),
     [(0, "0 s"), (1, "1 s"), (61, "1 min 1 s"), (3600, "1 h"), (90061, "1 d 1 h")],
 )
-def test_spoken(seconds: int, said: str) -> None:
+def test_durations_are_formatted(seconds: int, said: str) -> None:
     assert format_duration(timedelta(seconds=seconds)) == said

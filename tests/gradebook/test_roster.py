@@ -102,7 +102,9 @@ def test_hostile_names_stay_as_they_are(tmp_path: Path) -> None:
         (b"id\n" + b"1" * (17 << 20), "larger than 16 MiB"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str | bytes, told: str) -> None:
+def test_mistakes_are_reported_with_their_line(
+    tmp_path: Path, text: str | bytes, told: str
+) -> None:
     with pytest.raises(LabFault, match=told.replace("roster.csv", r"roster\.csv")):
         read(tmp_path, text)
 
@@ -121,7 +123,7 @@ CELL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(CELL, CELL), max_size=6), st.sampled_from(",;\t"))
-def test_whatever_is_written_is_read(names: list[tuple[str, str]], delimiter: str) -> None:
+def test_every_written_roster_is_read(names: list[tuple[str, str]], delimiter: str) -> None:
     """Any text in a cell comes back, but for the white space around it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "roster.csv"

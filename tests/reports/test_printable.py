@@ -23,12 +23,12 @@ WRITTEN_OUT = [
 
 
 @pytest.mark.parametrize(("text", "shown"), WRITTEN_OUT)
-def test_control_characters_are_written_out(text: str, shown: str) -> None:
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
     assert printable(text) == shown
 
 
 @given(st.text())
-def test_what_is_clean_is_printable(text: str) -> None:
+def test_plain_text_is_unchanged(text: str) -> None:
     assert not any(c in "\x1b\x9b\r\n\u202e" for c in printable(text))
     assert printable(printable(text)) == printable(text)
 

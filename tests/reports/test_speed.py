@@ -18,7 +18,7 @@ FLOP, BYTES = "2 * m * n * k", "4 * (m * k + k * n + m * n)"
 OPTIONS = Options(minimum=1.25, full=1.5, dims=DIMS, flop=FLOP, bytes=BYTES)
 
 
-def test_the_ratio_its_interval_the_times_and_the_peaks_are_told() -> None:
+def test_ratio_interval_times_and_peaks_are_shown() -> None:
     peaks = {"copy_bytes_per_second": 2.4e12, "fma_flop_per_second": 60e12}
     with_cublas = {**peaks, "cublas_flop_per_second": 42.9e12}
     verdict = evaluate(OPTIONS, shown(a_timing(1.6, sigma=0.0, peaks=with_cublas)))
@@ -32,7 +32,7 @@ def test_the_ratio_its_interval_the_times_and_the_peaks_are_told() -> None:
 
 
 @pytest.mark.parametrize(("speedup", "told"), [(1.25, True), (1.4, False)])
-def test_a_doubt_is_told(speedup: float, told: bool) -> None:
+def test_a_speed_that_needs_review_says_so(speedup: float, told: bool) -> None:
     verdict = evaluate(OPTIONS, shown(a_timing(speedup)))
     assert ("needs review" in " ".join(speed_lines(verdict.measurements))) == told
 

@@ -65,7 +65,7 @@ def test_long_source_lines_stand_below_their_place() -> None:
     ]
 
 
-def test_a_store_that_leaves_its_array_is_told_before_the_race_inside() -> None:
+def test_an_out_of_bounds_store_comes_before_its_race() -> None:
     met = replace(RACE, hazard="WAW", variable="C", line=6)
     left = replace(OUT_OF_BOUNDS, variable="C", access="write")
     assert sort_findings([met, left]) == [left, met]
@@ -98,7 +98,7 @@ def test_blocks_are_named_when_a_hazard_crosses_them() -> None:
     assert "write by thread (1,1,0) of block (2,0,0) at tiled.cu:6" in render(finding_text(across))
 
 
-def test_causes_stand_before_consequences_and_alike_ones_once() -> None:
+def test_causes_come_before_consequences_and_duplicates_once() -> None:
     wrong = Finding("wrong-output", "error", "3 of 9 elements of C are wrong")
     hint = Finding("uncoalesced", "info", "32 sectors where 4 would do")
     text = render(findings_text([hint, wrong, RACE, wrong, OUT_OF_BOUNDS]))
@@ -124,7 +124,7 @@ GRADE = a_grade(
 )  # fmt: skip
 
 
-def test_a_report_says_it_all() -> None:
+def test_a_report_has_every_section() -> None:
     lines = render(grade_report(GRADE)).splitlines()
     assert lines[0] == "tiled: Tiled matrix product"
     assert lines[1] == "tiled.cu (sha256 5e5e5e5e5e5e), simulated on the CPU"
@@ -138,19 +138,19 @@ def test_a_report_says_it_all() -> None:
     assert lines[-1] == "score 35 of 85; not evaluated here: speed (15 points)"
 
 
-def test_the_last_line_when_all_was_judged() -> None:
+def test_the_last_line_when_every_check_was_evaluated() -> None:
     text = render(grade_report(a_grade(a_result("output", "pass", 40, 40))))
     assert text.splitlines()[-1] == "score 40 of 40"
 
 
-def test_a_machine_s_fault_shows_no_score() -> None:
+def test_a_system_error_shows_no_score() -> None:
     text = render(grade_report(a_grade(a_result("output", "error", 0, 40, summary="no memory"))))
     assert "output  error               - of 40  no memory" in text
     assert "incomplete: system error (not your submission)" in text
     assert "score" not in text.splitlines()[-1]
 
 
-def test_colour_only_when_asked_for() -> None:
+def test_color_only_on_request() -> None:
     report = grade_report(GRADE)
     assert "\x1b[" not in render(report)
     assert "\x1b[" in render(report, color=True)

@@ -86,7 +86,7 @@ class CheckColumn:
     name: str
     most: float
     passed: int
-    judged: int
+    evaluated: int
 
 
 @dataclass(frozen=True)
@@ -160,9 +160,9 @@ def class_view(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> ClassView:
 
 def _column(name: str, rows: Sequence[ReportRow]) -> CheckColumn:
     every = [c for row in rows for c in row.grade.checks if c.name == name]
-    judged = [c for c in every if c.status not in ("unjudged", "error")]
-    passed = sum(c.status == "pass" for c in judged)
-    return CheckColumn(short_name(name), max(c.max_points for c in every), passed, len(judged))
+    evaluated = [c for c in every if c.status not in ("unjudged", "error")]
+    passed = sum(c.status == "pass" for c in evaluated)
+    return CheckColumn(short_name(name), max(c.max_points for c in every), passed, len(evaluated))
 
 
 def _line(row: ReportRow, href: str, names: Sequence[str]) -> LineView:

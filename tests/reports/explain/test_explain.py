@@ -108,7 +108,7 @@ def test_the_command_shows_what_the_compiler_says(
     assert not (tmp_path / "x.html").exists()
 
 
-def test_a_kernel_without_barriers_is_told_of_none() -> None:
+def test_a_kernel_without_barriers_mentions_none() -> None:
     plain = explain_page(told("vector-add", SOLUTIONS / "vector-add" / "vector-add.cu")).decode()
     tiled = explain_page(told("tiled-matmul", SOLUTIONS / "tiled-matmul" / "tiled-matmul.cu"))
     assert "barrier</h3>" not in plain and "between its barriers" not in plain

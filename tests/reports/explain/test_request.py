@@ -69,7 +69,7 @@ def test_shared_memory_moves_no_sectors() -> None:
     assert requests([touch((0, 0, 0), 0, space="shared")], launch("float32")) == ()
 
 
-def test_the_picture_says_who_wants_what() -> None:
+def test_the_picture_names_the_lanes_of_each_cell() -> None:
     made = one([touch((t, 0, 0), 4 * (t // 2)) for t in range(6)])
     svg = tostring(request_svg(made), encoding="unicode")
     assert svg.count('data-lanes="2"') == 3 and svg.count('data-lanes="0"') == 5

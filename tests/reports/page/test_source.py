@@ -93,7 +93,7 @@ def test_a_byte_order_mark_is_no_text() -> None:
     assert view is not None and view.rows[0].tokens[0] == ("int", "keyword")
 
 
-def test_too_much_is_cut_and_said() -> None:
+def test_a_long_source_is_cut_and_says_so() -> None:
     source = "x" * 100_000 + "\n" * (MAX_LINES + 500)
     began = time.process_time()
     view = source_view(graded(), source, [replace(RACE, line=MAX_LINES + 100)])

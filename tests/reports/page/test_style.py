@@ -59,7 +59,7 @@ def test_text_can_be_read(scheme: str) -> None:
     assert {pair: round(v, 2) for pair, v in seen.items() if v < ENOUGH} == {}
 
 
-def test_both_schemes_name_the_same_colours() -> None:
+def test_both_schemes_define_the_same_colors() -> None:
     light, dark = map(colours, SCHEMES)
     assert set(light) == set(dark)
     used = set(re.findall(r"var\(--([\w-]+)\)", STYLE))

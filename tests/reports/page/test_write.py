@@ -107,7 +107,7 @@ def test_an_empty_class_has_a_page(tmp_path: Path) -> None:
     assert "<h1>Tiled matrix product</h1>" in index.read_text()
 
 
-def test_a_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(LabFault, match="cannot make the folder") as told:
         write_class_report(tmp_path / "taken", LAB, a_class(1))
@@ -124,7 +124,7 @@ def test_the_index_counts_what_counts() -> None:
         "mean score": "28.4",
         "incomplete": "4",
     }
-    assert [(c.name, c.passed, c.judged) for c in view.columns] == [
+    assert [(c.name, c.passed, c.evaluated) for c in view.columns] == [
         ("output", 8, 20),
         ("sync", 16, 24),
         ("speed", 4, 8),
@@ -138,7 +138,7 @@ def test_the_index_counts_what_counts() -> None:
     ]
 
 
-def test_points_after_lateness_count_and_an_override_mends_an_incomplete_grade() -> None:
+def test_lateness_counts_and_an_override_completes_a_grade() -> None:
     incomplete = replace(a_row(4), points=12.0)
     assert class_view([incomplete], [""]).lines[0].score == "12"
     assert class_view([a_row(4)], [""]).lines[0].score == "incomplete"
@@ -153,7 +153,7 @@ def test_points_that_a_course_scales_are_of_the_courses() -> None:
     assert student_view(row).score == "20 of 20"
 
 
-def test_a_page_tells_findings_of_public_and_hidden_cases_once() -> None:
+def test_findings_of_public_and_hidden_cases_are_shown_once() -> None:
     hidden = replace(PUBLIC, message="elsewhere", count=5, cases=("secret-4711",))
     row = replace(a_row(2), grade=a_grade(a_result("sync", "fail", findings=(PUBLIC, hidden))))
     (found,) = student_view(row).findings
@@ -163,7 +163,7 @@ def test_a_page_tells_findings_of_public_and_hidden_cases_once() -> None:
     assert found.reported_by == "sync"
 
 
-def test_a_wrong_output_is_told_once_though_its_store_is_known_of_public_cases_only() -> None:
+def test_a_wrong_output_is_shown_once_although_only_public_cases_name_its_store() -> None:
     stored = replace(WRONG, access="write", thread=(1, 0, 0), block=(0, 0, 0))
     hidden = replace(WRONG, message="elsewhere", cases=("secret-4711",))
     row = replace(a_row(2), grade=a_grade(a_result("output", "fail", findings=(stored, hidden))))
