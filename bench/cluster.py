@@ -21,7 +21,7 @@ from bench.table import print_table
 from grader.batch.cluster import DaskRunner, connect
 from grader.batch.task import BatchOptions, Task
 from grader.labs.reading import load_lab
-from tests.batch.daskcluster import Cluster, cluster
+from tests.batch.dask_cluster import Cluster, cluster
 
 IDLE = Task(0, "nobody", "nothing.cu", b"")
 

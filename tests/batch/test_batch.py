@@ -25,7 +25,7 @@ from grader.gradebook.book import MAX_FAULTS, Gradebook, open_gradebook
 from grader.grading.pipeline import grade_unreadable
 from grader.labs.reading import load_lab
 from grader.launch import Finding
-from tests.batch.place import kernel
+from tests.batch.class_folders import kernel
 
 LAB = "vector-add"
 KEY = "key"

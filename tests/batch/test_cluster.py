@@ -20,12 +20,12 @@ from grader.faults import LabFault
 from grader.gpu.devices import devices
 from grader.gradebook.book import open_gradebook
 from grader.labs.reading import lab_digest, load_lab
-from tests.batch.daskcluster import Cluster, cluster
+from tests.batch.dask_cluster import Cluster, cluster
 from tests.batch.test_command import RIGHT, WRONG
 from tests.command import ROOT
 
 LAB = "vector-add"
-DEADLY = ("--preload", "tests.batch.murderer")
+DEADLY = ("--preload", "tests.batch.worker_preload")
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,9 @@ def test_a_submission_that_kills_its_worker_fails_alone(
 ) -> None:
     (place / "kill.cu").write_bytes(RIGHT)
     assert batch(place, "--cluster", two.address, "--json", tmp_path / "got.json") == 3
-    told = json.loads((tmp_path / "got.json").read_text())
-    assert {grade["student"] for grade in told["grades"]} == {f"s{n}" for n in range(4)}
-    (missing,) = told["missing"]
+    shown = json.loads((tmp_path / "got.json").read_text())
+    assert {grade["student"] for grade in shown["grades"]} == {f"s{n}" for n in range(4)}
+    (missing,) = shown["missing"]
     assert missing["student"] == "kill" and "2 workers died" in missing["why"]
     assert times_graded(place) == {f"s{number}": 1 for number in range(4)}
 
@@ -139,8 +139,8 @@ def test_a_worker_with_another_version_and_a_scheduler_that_goes_away(
         watch = when_slow(found.mark, lambda process: scheduler.kill())
         assert batch(place, "--cluster", found.address) == 3
         watch.join(10)
-    said = capfd.readouterr().err
-    assert "scheduler is lost" in said and "Traceback" not in said
+    output = capfd.readouterr().err
+    assert "scheduler is lost" in output and "Traceback" not in output
     assert batch(place) == 1
     assert times_graded(place) == {"slow": 1} | {f"s{number}": 1 for number in range(4)}
 
@@ -161,8 +161,8 @@ def test_no_scheduler(
 
     monkeypatch.setattr(dask, "CONNECT_SECONDS", 0.5)
     assert batch(place, "--cluster", address) == code
-    said = capfd.readouterr().err
-    assert what in said and "Traceback" not in said
+    output = capfd.readouterr().err
+    assert what in output and "Traceback" not in output
 
 
 def test_a_cluster_without_a_gpu(
@@ -186,8 +186,8 @@ def test_only_workers_with_a_gpu_are_asked(
         found.joined(0)
         found.add("--resources", "GPU=1")
         assert batch(place, "--cluster", found.address, "--on", "gpu") == 3
-    said = capfd.readouterr().err
-    assert "no NVIDIA GPU" in said and "Traceback" not in said
+    output = capfd.readouterr().err
+    assert "no NVIDIA GPU" in output and "Traceback" not in output
 
 
 SBATCH = """#!/bin/sh
@@ -232,8 +232,8 @@ def test_a_cluster_without_workers_is_reported(
     monkeypatch.setattr(dask, "WORKER_SECONDS", 2.0)
     with cluster(tmp_path) as found:
         assert batch(place, "--cluster", found.address) == 3
-    said = " ".join(capfd.readouterr().err.split())
-    assert f"dask worker {found.address} --nthreads 1" in said and "Traceback" not in said
+    output = " ".join(capfd.readouterr().err.split())
+    assert f"dask worker {found.address} --nthreads 1" in output and "Traceback" not in output
     assert times_graded(place) == {}
 
 

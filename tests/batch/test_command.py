@@ -21,7 +21,7 @@ import pytest
 from grader.cli.app import run
 from grader.gradebook.book import open_gradebook
 from grader.sandbox import call as box
-from tests.batch.place import archive
+from tests.batch.class_folders import archive
 from tests.command import ROOT, CommandResult, descendants, grader
 
 LAB = "vector-add"
@@ -77,17 +77,17 @@ def test_one_more_is_graded_alone(place: Path, tmp_path: Path) -> None:
     standing = descendants()
     batch(place)
     (place / "cy.cu").write_bytes(RIGHT + b"// cy\n")
-    said = batch(place, "--json", "-")
-    assert "3 were graded before" in said.err and "[1/1] cy: 100 of 100" in said.err
-    assert len(json.loads(said.out)["grades"]) == 4
+    printed = batch(place, "--json", "-")
+    assert "3 were graded before" in printed.err and "[1/1] cy: 100 of 100" in printed.err
+    assert len(json.loads(printed.out)["grades"]) == 4
     assert not descendants(standing)
 
 
 def test_a_zip_and_a_gradebook_elsewhere(tmp_path: Path) -> None:
     zipped = archive(tmp_path / "class.zip", {"ann.cu": RIGHT, "../eve.cu": WRONG})
-    said = batch(zipped, "--db", tmp_path / "mine.db")
-    assert said.code == 0
-    assert "leads out of the zip" in said.err
+    printed = batch(zipped, "--db", tmp_path / "mine.db")
+    assert printed.code == 0
+    assert "leads out of the zip" in printed.err
     assert sorted(p.name.partition("-")[0] for p in tmp_path.iterdir()) == ["class.zip", "mine.db"]
 
 
@@ -101,7 +101,7 @@ def course(tmp_path: Path) -> Path:
     (folder / "course.secret").chmod(0o600)
     (folder / "course.yaml").write_text(
         "name: GPU programming\ntimezone: Europe/Berlin\nroster: roster.csv\n"
-        f"labs:\n  {LAB}: {{due: 2027-03-28 23:59}}\n"
+        f"labs:\n  {LAB}: {{expected: 2027-03-28 23:59}}\n"
     )
     return folder
 
@@ -112,14 +112,14 @@ def test_a_regrade_counts_only_when_accepted(place: Path, tmp_path: Path) -> Non
     assert first.code == 1 and "eve: not in the roster" in first.err
     lab = school / "labs" / LAB / "lab.yaml"
     lab.write_text(lab.read_text().replace("output: {points: 50}", "output: {points: 40}"))
-    told = batch(place, "--course", school)
-    assert "3 of the grades were made with another lab text" in told.err
-    assert "100/100" in told.out
+    result = batch(place, "--course", school)
+    assert "3 of the grades were made with another lab text" in result.err
+    assert "100/100" in result.out
     proposed = batch(place, "--course", school, "--regrade", "all")
     assert proposed.code == 0
     assert "4711: 100 -> 90" in proposed.out and "hidden inputs" not in proposed.err
-    assert "of 3 students other points" not in told.err and re.search(
-        r"^4711 Ann Lee ", told.out, re.MULTILINE
+    assert "of 3 students other points" not in result.err and re.search(
+        r"^4711 Ann Lee ", result.out, re.MULTILINE
     )
     (school / "course.secret").write_text("6" * 64 + "\n")
     another = batch(place, "--course", school, "--regrade", "Ann Lee")
@@ -149,12 +149,12 @@ def test_a_course_names_its_students_and_seeds_hidden_cases(place: Path, tmp_pat
     assert "other points count" not in batch(place, "--course", school).err
     book.override(LAB, "4711", 7, "ada", "agreed")
     book.close()
-    told = " ".join(batch(place, "--course", school).err.split())
-    assert "of 1 student other points count" in told and f"grader gradebook show {LAB}" in told
+    result = " ".join(batch(place, "--course", school).err.split())
+    assert "of 1 student other points count" in result and f"grader gradebook show {LAB}" in result
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected_text"),
     [
         (["--regrade", "anne"], "did you mean `ann`"),
         (["--accept", "regrade-1"], "no regrade `regrade-1` waits"),
@@ -162,9 +162,9 @@ def test_a_course_names_its_students_and_seeds_hidden_cases(place: Path, tmp_pat
         (["--json", "no/such/folder.json"], "no folder"),
     ],
 )
-def test_wrong_options_are_reported(words: list[str], said: str, place: Path) -> None:
+def test_wrong_options_are_reported(words: list[str], expected_text: str, place: Path) -> None:
     got = batch(place, *words)
-    assert got.code == 2 and said in got.err and "Traceback" not in got.err
+    assert got.code == 2 and expected_text in got.err and "Traceback" not in got.err
 
 
 def test_submissions_do_not_run_without_a_sandbox(
@@ -172,8 +172,8 @@ def test_submissions_do_not_run_without_a_sandbox(
 ) -> None:
     monkeypatch.setattr(box, "find_sandbox", lambda: "bwrap: no user namespaces")
     assert run(["batch", LAB, str(place), "--on", "sim"]) == 3
-    said = " ".join(capsys.readouterr().err.split())
-    assert "no user namespaces" in said and "--unsafe-no-sandbox" in said
+    printed = " ".join(capsys.readouterr().err.split())
+    assert "no user namespaces" in printed and "--unsafe-no-sandbox" in printed
     assert not list(place.parent.glob("*.db"))
     assert run(["batch", LAB, str(place), "--on", "sim", "--unsafe-no-sandbox"]) == 1
     assert "3 submissions, 1 with full marks" in capsys.readouterr().out
@@ -212,9 +212,9 @@ def test_a_signal_ends_cleanly_and_the_same_command_goes_on(
         time.sleep(0.05)
     assert not descendants(standing)
     begun = time.monotonic()
-    said = grader("batch", LAB, place, "--on", "sim", timeout=120)
-    assert said.code == 0 and "8 submissions, 8 with full marks" in said.out
-    assert re.search("[1-8] (was|were) graded before", said.err)
+    printed = grader("batch", LAB, place, "--on", "sim", timeout=120)
+    assert printed.code == 0 and "8 submissions, 8 with full marks" in printed.out
+    assert re.search("[1-8] (was|were) graded before", printed.err)
     assert time.monotonic() - begun < 60
 
 

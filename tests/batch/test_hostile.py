@@ -14,7 +14,7 @@ import pytest
 from grader.faults import MachineFault, StudentFault
 from grader.submissions.files import MAX_BYTES
 from grader.submissions.gather import find_submissions
-from tests.batch.place import HONEST, LAB, SECRET, check_refused, folder, kernel
+from tests.batch.class_folders import HONEST, LAB, SECRET, check_refused, folder, kernel
 
 STRANGER = 65000
 

@@ -1,4 +1,4 @@
-"""A short version of `python -m tests.batch.kill`: five kills, then the same grades as ever."""
+"""A short run of `python -m tests.batch.kill_batches`: five kills, then the same grades."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.command import ROOT
 def test_killed_five_times() -> None:
     """In a process of its own, which becomes the parent of every orphan."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.batch.kill", "--times", "5", "--count", "8"],
+        [sys.executable, "-m", "tests.batch.kill_batches", "--times", "5", "--count", "8"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -57,16 +57,16 @@ def again(record: Grade, file: Path, seed: bytes = b"") -> Replay:
     return replay(lab, record, ReplayInputs(file.read_bytes(), seed=seed), HOW)
 
 
-def whats(seen: Replay) -> list[str]:
-    return [difference.what for difference in seen.verdict]
+def whats(observed: Replay) -> list[str]:
+    return [difference.what for difference in observed.verdict]
 
 
 def test_an_unchanged_grade_is_reproduced(wrong: Grade) -> None:
-    seen = again(wrong, WRONG, SEED)
-    assert (seen.changed_conditions, seen.verdict, seen.notes) == ((), (), ())
-    assert seen.is_same and seen.made is not None
-    assert seen.made.checks == wrong.checks
-    assert seen.made.lines == wrong.lines != ()
+    observed = again(wrong, WRONG, SEED)
+    assert (observed.changed_conditions, observed.verdict, observed.notes) == ((), (), ())
+    assert observed.is_same and observed.made is not None
+    assert observed.made.checks == wrong.checks
+    assert observed.made.lines == wrong.lines != ()
 
 
 def test_more_threads_change_nothing(wrong: Grade) -> None:
@@ -77,17 +77,19 @@ def test_more_threads_change_nothing(wrong: Grade) -> None:
 def test_another_source_is_not_graded_at_all(wrong: Grade, tmp_path: Path) -> None:
     other = tmp_path / WRONG.name
     other.write_bytes(WRONG.read_bytes() + b"\n")
-    seen = again(wrong, other, SEED)
-    assert seen.made is None and not seen.is_same
-    assert [difference.what for difference in seen.changed_conditions] == ["source (SHA-256)"]
+    observed = again(wrong, other, SEED)
+    assert observed.made is None and not observed.is_same
+    assert [difference.what for difference in observed.changed_conditions] == ["source (SHA-256)"]
 
 
 @pytest.mark.parametrize("seed", [b"", b"another"])
 def test_another_seed_is_not_graded_at_all(seed: bytes, wrong: Grade) -> None:
-    seen = again(wrong, WRONG, seed)
-    assert seen.made is None and not seen.is_same
-    assert [difference.what for difference in seen.changed_conditions] == ["seed (an identifier)"]
-    assert SEED.hex() not in str(seen.changed_conditions[0])
+    observed = again(wrong, WRONG, seed)
+    assert observed.made is None and not observed.is_same
+    assert [difference.what for difference in observed.changed_conditions] == [
+        "seed (an identifier)"
+    ]
+    assert SEED.hex() not in str(observed.changed_conditions[0])
 
 
 def test_edited_points_and_another_version_are_reported(wrong: Grade) -> None:
@@ -95,12 +97,12 @@ def test_edited_points_and_another_version_are_reported(wrong: Grade) -> None:
         replace(c, points=c.max_points) if c.name == "memory" else c for c in wrong.checks
     )
     made = replace(wrong.provenance, grader_version="0.0.1")
-    seen = again(replace(wrong, checks=checks, provenance=made), WRONG, SEED)
-    assert whats(seen) == ["checks.memory.points"]
-    assert [str(u) for u in seen.changed_conditions] == [
+    observed = again(replace(wrong, checks=checks, provenance=made), WRONG, SEED)
+    assert whats(observed) == ["checks.memory.points"]
+    assert [str(u) for u in observed.changed_conditions] == [
         "grader version: 0.0.1 in the record, 0.1.0 now"
     ]
-    assert not seen.is_same
+    assert not observed.is_same
 
 
 def test_a_students_copy_can_be_replayed(wrong: Grade) -> None:
@@ -113,17 +115,21 @@ def test_a_students_copy_can_be_replayed(wrong: Grade) -> None:
 
 def test_speed_is_evaluated_from_the_recorded_times(timed: Grade) -> None:
     """Here without a GPU: the device is another, the interval and the points are the same."""
-    seen = again(timed, RIGHT)
-    assert seen.verdict == ()
-    assert [difference.what for difference in seen.changed_conditions] == ["device"]
-    assert seen.made is not None
-    made, due = speed_of(seen.made), speed_of(timed)
-    assert (made.status, made.points, made.summary) == (due.status, due.points, due.summary)
-    unknown = set(due.measurements) - set(made.measurements)
+    observed = again(timed, RIGHT)
+    assert observed.verdict == ()
+    assert [difference.what for difference in observed.changed_conditions] == ["device"]
+    assert observed.made is not None
+    made, expected = speed_of(observed.made), speed_of(timed)
+    assert (made.status, made.points, made.summary) == (
+        expected.status,
+        expected.points,
+        expected.summary,
+    )
+    unknown = set(expected.measurements) - set(made.measurements)
     assert all(name.startswith("percent_of") for name in unknown), "the device's own peaks"
-    assert {n: due.measurements[n] for n in made.measurements} == made.measurements
+    assert {n: expected.measurements[n] for n in made.measurements} == made.measurements
     assert speed_of(timed).measurements["speedup"] == pytest.approx(1.3, rel=0.01)
-    assert seen.made.provenance.samples == timed.provenance.samples
+    assert observed.made.provenance.samples == timed.provenance.samples
 
 
 def speed_of(grade: Grade) -> Result:
@@ -142,8 +148,8 @@ SPOILT: list[tuple[str, Spoil]] = [
 def test_an_edited_sample_is_reported(spoil: Spoil, timed: Grade) -> None:
     samples = dict(timed.provenance.samples)
     spoil(samples)
-    seen = again(replace(timed, provenance=replace(timed.provenance, samples=samples)), RIGHT)
-    found = whats(seen)
+    observed = again(replace(timed, provenance=replace(timed.provenance, samples=samples)), RIGHT)
+    found = whats(observed)
     assert "checks.speed.measurements.speedup_low" in found
     assert all(what.startswith(("checks.speed", "score.")) for what in found)
 
@@ -152,8 +158,8 @@ def test_an_edited_interval_is_reported(timed: Grade) -> None:
     speed = speed_of(timed)
     forged = replace(speed, points=15.0, measurements={**speed.measurements, "speedup": 1.9})
     checks = tuple(forged if check.name == "speed" else check for check in timed.checks)
-    seen = again(replace(timed, checks=checks), RIGHT)
-    assert whats(seen) == ["checks.speed.points", "checks.speed.measurements.speedup"]
+    observed = again(replace(timed, checks=checks), RIGHT)
+    assert whats(observed) == ["checks.speed.points", "checks.speed.measurements.speedup"]
 
 
 @pytest.mark.parametrize(
@@ -176,9 +182,9 @@ def test_errors_of_a_timed_launch_are_copied_without_points(timed: Grade) -> Non
     cheat = replace(RACE, kind="cheat", message="a result kept from an earlier launch")
     failed = replace(speed, status="fail", points=0.0, findings=(cheat,), summary="cheat")
     honest = with_speed(timed, failed)
-    seen = again(honest, RIGHT)
-    assert seen.verdict == ()
-    assert seen.notes == ("speed is as recorded: cheat in a timed launch",)
+    observed = again(honest, RIGHT)
+    assert observed.verdict == ()
+    assert observed.notes == ("speed is as recorded: cheat in a timed launch",)
     forged = with_speed(timed, replace(failed, points=15.0))
     assert whats(again(forged, RIGHT)) == ["score.points", "checks.speed.points"]
 

@@ -67,9 +67,9 @@ def edited(record: Path, place: Path, edit: Callable[[dict[str, Any]], object]) 
 
 
 def test_an_unchanged_grade_is_reproduced(record: Path, source: Path) -> None:
-    said = grader("replay", record, "--source", source)
-    assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("the same again: score ")
+    output = grader("replay", record, "--source", source)
+    assert (output.code, output.err) == (0, "")
+    assert output.out.startswith("the same again: score ")
 
 
 def test_differences_are_listed(record: Path, source: Path, tmp_path: Path) -> None:
@@ -77,21 +77,21 @@ def test_differences_are_listed(record: Path, source: Path, tmp_path: Path) -> N
         held["checks"][1]["points"] += 1
         held["provenance"]["grader_version"] = "9.9.9"
 
-    said = grader("replay", edited(record, tmp_path, forge), "--source", source)
-    assert said.code == 1
+    output = grader("replay", edited(record, tmp_path, forge), "--source", source)
+    assert output.code == 1
     name = json.loads(record.read_text())["checks"][1]["name"]
-    assert f"  checks.{name}.points: " in said.out
-    assert "  grader version: 9.9.9 in the record, 0.1.0 now\n" in said.out
-    assert said.out.endswith("the verdict differs\n")
+    assert f"  checks.{name}.points: " in output.out
+    assert "  grader version: 9.9.9 in the record, 0.1.0 now\n" in output.out
+    assert output.out.endswith("the verdict differs\n")
 
 
 def test_the_source_comes_from_the_gradebook(record: Path, course: Path) -> None:
-    said = grader("replay", record, "--db", course / "course.db", "--json", "-")
-    assert said.code == 0
-    told = json.loads(said.out)
-    assert told["same"] is True and told["conditions"] == told["verdict"] == []
+    output = grader("replay", record, "--db", course / "course.db", "--json", "-")
+    assert output.code == 0
+    shown = json.loads(output.out)
+    assert shown["same"] is True and shown["conditions"] == shown["verdict"] == []
     assert (
-        grade_from_json(told["grade"]).checks
+        grade_from_json(shown["grade"]).checks
         == grade_from_json(json.loads(record.read_text())).checks
     )
 
@@ -106,12 +106,12 @@ def test_the_courses_seed_is_used_and_never_printed(
     )  # fmt: skip
     file = tmp_path / "hidden.json"
     file.write_text(dumps(made.to_json()))
-    said = grader("replay", file, "--course", course)
-    assert (said.code, said.err) == (0, "")
+    output = grader("replay", file, "--course", course)
+    assert (output.code, output.err) == (0, "")
     without = grader("replay", file, "--source", source)
     assert without.code == 2
     assert "secret of a course" in without.err and "add --course DIR" in without.err
-    assert seed.hex() not in said.out + without.out
+    assert seed.hex() not in output.out + without.out
 
 
 @pytest.fixture
@@ -143,9 +143,9 @@ def test_every_grade_of_a_file_is_replayed(
     assert "\n  score.points: 1 in the record, " in out and "\nbob: the verdict differs\n" in out
     assert "\neve: cannot be replayed: the grade is incomplete" in out
     code, out, _ = run(capsys, many, "--db", course / "course.db", "--json", "-")
-    told = json.loads(out)
-    assert (code, told["same"]) == (2, False)
-    assert [(r["student"], r["same"]) for r in told["replays"]] == [
+    shown = json.loads(out)
+    assert (code, shown["same"]) == (2, False)
+    assert [(r["student"], r["same"]) for r in shown["replays"]] == [
         ("ada", True), ("bob", False), ("eve", False),
     ]  # fmt: skip
 
@@ -187,13 +187,17 @@ def written(place: Path, text: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("said", "words"), WRONG, ids=[f"{n}" for n in range(len(WRONG))])
+@pytest.mark.parametrize(("expected_text", "words"), WRONG, ids=[f"{n}" for n in range(len(WRONG))])
 def test_wrong_usage_is_explained(
-    said: str, words: Made, record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    expected_text: str,
+    words: Made,
+    record: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, out, err = run(capsys, *words(record, tmp_path))
     assert (code, out) == (2, ""), err
-    assert said in " ".join(err.split()) and "Traceback" not in err
+    assert expected_text in " ".join(err.split()) and "Traceback" not in err
 
 
 def test_a_student_is_found_by_the_roster_s_identifiers(

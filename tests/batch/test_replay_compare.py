@@ -93,8 +93,8 @@ def test_a_difference_reads_well() -> None:
 
 
 def test_hostile_text_is_escaped_and_shortened() -> None:
-    (said,) = differences(edited(check(0, "summary", "\x1b[2J" + "x" * 500)), RECORD)
-    assert said.recorded.startswith("\\x1b[2J") and len(said.recorded) <= 60
+    (text,) = differences(edited(check(0, "summary", "\x1b[2J" + "x" * 500)), RECORD)
+    assert text.recorded.startswith("\\x1b[2J") and len(text.recorded) <= 60
 
 
 CONDITIONS: list[tuple[str, dict[str, Any]]] = [

@@ -15,7 +15,7 @@ import pytest
 
 from grader.batch.similarity import SMALL_CLASS, SimilarityReport, compare
 from grader.labs.reading import load_lab
-from tests.batch.disguise import DISGUISES, renamed, reordered, uncommented
+from tests.batch.disguised_copies import DISGUISES, renamed, reordered, uncommented
 from tests.command import ROOT
 
 LAB = load_lab("tiled-matmul")
@@ -70,7 +70,7 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
 """
 
 
-def told(found: SimilarityReport) -> set[tuple[str, str]]:
+def shown(found: SimilarityReport) -> set[tuple[str, str]]:
     return {(pair.first, pair.second) for pair in found.pairs}
 
 
@@ -80,7 +80,7 @@ def honest() -> SimilarityReport:
 
 
 def test_no_honest_submission_is_reported(honest: SimilarityReport) -> None:
-    assert told(honest) == set()
+    assert shown(honest) == set()
     assert honest.thin == THIN
 
 
@@ -90,25 +90,25 @@ def test_a_disguised_copy_is_reported(disguise: str) -> None:
     names = sorted(CLASS.keys() - set(THIN))
     for group in (names[0::3], names[1::3], names[2::3]):
         copies = {f"~{name}": DISGUISES[disguise](CLASS[name]) for name in group}
-        assert told(compare(CLASS | copies, KNOWN)) == {(name, f"~{name}") for name in group}
+        assert shown(compare(CLASS | copies, KNOWN)) == {(name, f"~{name}") for name in group}
 
 
 def test_reordered_functions_are_reported(honest: SimilarityReport) -> None:
     copy = renamed(reordered(FUNCTIONS))
     assert copy.index("extern") < copy.index("__device__")
     found = compare(CLASS | {"~mine": FUNCTIONS, "~yours": copy}, KNOWN)
-    assert told(found) == {("~mine", "~yours")}
+    assert shown(found) == {("~mine", "~yours")}
 
 
 def test_submissions_without_own_code_are_listed_but_not_reported() -> None:
     found = compare(CLASS | {"~a": KNOWN[0], "~b": KNOWN[0], "~c": KNOWN[2], "~d": KNOWN[2]}, KNOWN)
-    assert told(found) == set()
+    assert shown(found) == set()
     assert set(found.thin) == {*THIN, "~a", "~b", "~c", "~d"}
 
 
 def test_known_code_would_be_reported_if_it_were_not_left_out() -> None:
     """The control: the skeleton itself would make a pair."""
-    assert ("~a", "~b") in told(compare(CLASS | {"~a": KNOWN[2], "~b": KNOWN[2]}, KNOWN[:2]))
+    assert ("~a", "~b") in shown(compare(CLASS | {"~a": KNOWN[2], "~b": KNOWN[2]}, KNOWN[:2]))
 
 
 def test_common_code_is_no_evidence() -> None:
@@ -116,7 +116,7 @@ def test_common_code_is_no_evidence() -> None:
     known = [path.read_text() for path in (lab.skeleton, lab.baseline, lab.solution)]
     names = ["i", "idx", "id", "tid", "index", "gid"]
     texts = {f"s{n:02d}": IDX.format(names[n % 6]) for n in range(24)}
-    assert told(compare(texts, known)) == set()
+    assert shown(compare(texts, known)) == set()
 
 
 def test_two_different_submissions_are_not_reported() -> None:
@@ -125,18 +125,18 @@ def test_two_different_submissions_are_not_reported() -> None:
     """
     near = ("s03", "s06", "s07", "s10", "s12")
     for first, second in combinations(near, 2):
-        assert told(compare({n: CLASS[n] for n in (first, second)}, KNOWN)) == set()
+        assert shown(compare({n: CLASS[n] for n in (first, second)}, KNOWN)) == set()
 
 
 def test_two_equal_submissions_are_reported() -> None:
     copy = "// by me\n" + CLASS["s01"]
-    assert told(compare({"a": CLASS["s01"], "b": copy}, KNOWN)) == {("a", "b")}
+    assert shown(compare({"a": CLASS["s01"], "b": copy}, KNOWN)) == {("a", "b")}
     assert len(CLASS) >= SMALL_CLASS
 
 
 def figures(texts: Mapping[str, str], true: set[tuple[str, str]]) -> tuple[float, float, int]:
     """Precision and recall of the pairs that are told, and how many there are."""
-    found = told(compare(texts, KNOWN))
+    found = shown(compare(texts, KNOWN))
     right = len(found & true)
     return right / len(found) if found else 1.0, right / len(true), len(found)
 
@@ -169,15 +169,15 @@ print(json.dumps([similarity_json(found), pages], sort_keys=True))
 
 def test_the_same_class_gives_the_same_answer_in_every_process() -> None:
     """Python's hashes of strings differ between these; what is said does not."""
-    said = [
+    output = [
         subprocess.run(
             [sys.executable, "-c", SAID], cwd=ROOT, capture_output=True, text=True, check=True,
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
         ).stdout
         for seed in ("0", "1", "random")
     ]  # fmt: skip
-    assert len(json.loads(said[0])[0]["pairs"]) == 1
-    assert said[0] == said[1] == said[2]
+    assert len(json.loads(output[0])[0]["pairs"]) == 1
+    assert output[0] == output[1] == output[2]
 
 
 @pytest.mark.parametrize("text", ["", "x", "\n" * 50, "é" * 100, 'R"(' * 2000, "/*" * 2000, "("])

@@ -30,9 +30,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 
 def written(folder: Path, address: str) -> list[Path]:
     """The report of a class in which attackers copied s08 and say so in name and comment."""
-    said = [attack.format(address) for attack in ATTACKS]
-    copies = {f"{text} {n}": f"// {text}\n{CLASS['s08']}" for n, text in enumerate(said[:2])}
-    texts = CLASS | copies | {"x" * 300: f"/* {said[2]}{said[3]} */\n" + CLASS["s09"]}
+    output = [attack.format(address) for attack in ATTACKS]
+    copies = {f"{text} {n}": f"// {text}\n{CLASS['s08']}" for n, text in enumerate(output[:2])}
+    texts = CLASS | copies | {"x" * 300: f"/* {output[2]}{output[3]} */\n" + CLASS["s09"]}
     pages = similarity_pages(LAB, compare(texts, KNOWN), texts)
     for name, page in pages.items():
         (folder / name).write_bytes(page)

@@ -12,7 +12,7 @@ import pytest
 
 from grader.batch.similarity import fingerprints
 from grader.faults import MachineFault
-from tests.batch.disguise import renamed
+from tests.batch.disguised_copies import renamed
 from tests.command import ROOT, grader
 
 CLASS = ROOT / "tests" / "classes" / "tiled-matmul"
@@ -32,14 +32,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_table_json_and_pages(folder: Path, tmp_path: Path) -> None:
-    html, said = tmp_path / "html", tmp_path / "said.json"
-    done = grader("similar", "tiled-matmul", folder, "--html", html, "--json", said)
+    html, text = tmp_path / "html", tmp_path / "said.json"
+    done = grader("similar", "tiled-matmul", folder, "--html", html, "--json", text)
     assert done.code == 0, done.err
     assert done.out.startswith("1 pair is unusually similar, of 13 submissions")
     assert "left out: binary: this is a binary file" in done.err
     assert "left out: large: the file is larger than 64 KiB" in done.err
-    told = json.loads(said.read_text())
-    assert [(p["first"], p["second"], p["reasons"]) for p in told["pairs"]] == [
+    shown = json.loads(text.read_text())
+    assert [(p["first"], p["second"], p["reasons"]) for p in shown["pairs"]] == [
         ("s08", "z-copy", ["structure"])
     ]
     assert sorted(path.name for path in html.iterdir()) == ["index.html", "pair-1.html"]
@@ -56,7 +56,7 @@ def test_code_given_to_all_does_not_count(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected_text"),
     [
         (["tiled-matmul", "nowhere"], "there is no such folder or zip"),
         (["tiled-matmull", "class"], "did you mean tiled-matmul?"),
@@ -64,19 +64,19 @@ def test_code_given_to_all_does_not_count(folder: Path) -> None:
         (["tiled-matmul", "class", "--html", "no/where"], "cannot make the folder"),
     ],
 )
-def test_wrong_use_is_reported(folder: Path, words: list[str], said: str) -> None:
+def test_wrong_use_is_reported(folder: Path, words: list[str], expected_text: str) -> None:
     done = grader("similar", *words, cwd=folder.parent)
-    assert done.code == 2 and said in " ".join(done.err.split())
+    assert done.code == 2 and expected_text in " ".join(done.err.split())
     assert "Traceback" not in done.err
 
 
 def test_without_copydetect_the_fix_names_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copydetect", None)
     monkeypatch.setattr(sys, "executable", "/opt/a b/python")
-    with pytest.raises(MachineFault, match="no Python package copydetect") as told:
+    with pytest.raises(MachineFault, match="no Python package copydetect") as shown:
         fingerprints("int x;", "structure")
-    assert told.value.fix.startswith("'/opt/a b/python' -m pip install ")
-    assert "similar" in told.value.fix or "copydetect" in told.value.fix
+    assert shown.value.fix.startswith("'/opt/a b/python' -m pip install ")
+    assert "similar" in shown.value.fix or "copydetect" in shown.value.fix
 
 
 def test_make_sets_up_what_the_readme_runs() -> None:

@@ -16,7 +16,7 @@ from grader.batch.similarity_pages import (
     similarity_report,
 )
 from grader.reports.text import render
-from tests.batch.disguise import renamed
+from tests.batch.disguised_copies import renamed
 from tests.batch.test_similarity import CLASS, KNOWN, LAB
 
 ATTACK = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7 * 7 }} \u202egnp.exe"
@@ -91,21 +91,21 @@ def test_shared_lines_are_marked_on_both_sides(
     match = found.pairs[number - 1].matches["structure"]
     tags = Tags(pages[f"pair-{number}.html"])
     worded = found.pairs[number - 1].matches["wording"]
-    due = sorted(match.first - worded.first) + sorted(match.second - worded.second)
-    assert tags.marks["structure"] == due and len(due) > 10
+    expected = sorted(match.first - worded.first) + sorted(match.second - worded.second)
+    assert tags.marks["structure"] == expected and len(expected) > 10
     source = CLASS["s09"].splitlines()
     assert any("while" in source[line - 1] for line in match.first)
     assert "#define" not in "".join(source[line - 1] for line in match.first)
 
 
 def test_no_text_accuses_a_student(pages: dict[str, bytes], found: SimilarityReport) -> None:
-    said = (
+    output = (
         render(similarity_report(found))
         + pages["index.html"].decode()
         + str(similarity_json(found))
     )
-    assert not re.search(r"(?i)cheat|plagiar|guilty|offen[cs]e|copied from", said)
-    assert all(sentence in " ".join(said.split()) for sentence in ADVICE.split(". ")[:1])
+    assert not re.search(r"(?i)cheat|plagiar|guilty|offen[cs]e|copied from", output)
+    assert all(sentence in " ".join(output.split()) for sentence in ADVICE.split(". ")[:1])
 
 
 def test_the_text_fits_its_width(found: SimilarityReport) -> None:

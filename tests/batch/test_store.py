@@ -48,7 +48,7 @@ CANVAS = ("adalovelace_101_1_f.cu", "emmynoether_LATE_102_2_f.cu")
 
 
 @pytest.mark.parametrize(
-    ("names", "due", "said"),
+    ("names", "due", "expected_text"),
     [
         (("ada.cu", "emmy.cu"), PAST, (UNTOLD, MEND)),
         (("ada.cu", "emmy.cu"), None, ()),
@@ -58,29 +58,29 @@ CANVAS = ("adalovelace_101_1_f.cu", "emmynoether_LATE_102_2_f.cu")
 )
 def test_an_unknown_time_is_stored_and_reported(
     tmp_path: Path, book: Gradebook, names: tuple[str, ...], due: datetime | None,
-    said: tuple[str, ...],
+    expected_text: tuple[str, ...],
 ) -> None:  # fmt: skip
     course = replace(COURSE, labs={LAB: LabPolicy(due=due, cut_off=due)})
     handed = store_submissions(LAB, find_submissions(folder(tmp_path, *names), LAB), book, course)
-    assert missing_time_notes(handed, LAB, course) == said
+    assert missing_time_notes(handed, LAB, course) == expected_text
     entries = book.entries(LAB, course=course)
     assert [(e.status, e.received) for e in entries] == [("waiting", None)] * 2
     assert [e.student for e in entries if "marked late" in e.note] == ["102"] * (names == CANVAS)
 
 
 def test_the_same_bytes_are_not_a_new_submission(tmp_path: Path, book: Gradebook) -> None:
-    said = []
+    output = []
     for text in ("A", "B", "B", "A"):
         place = folder(tmp_path, "emmy.cu")
         (place / "ada.cu").write_text(text)
-        said.append(
+        output.append(
             resubmission_notes(
                 store_submissions(LAB, find_submissions(place, LAB), book, None), LAB, book
             )
         )
-    assert said[:3] == [(), (), ()]
-    (told,) = said[3]
-    assert told.startswith("ada: same as an earlier submission")
+    assert output[:3] == [(), (), ()]
+    (shown,) = output[3]
+    assert shown.startswith("ada: same as an earlier submission")
     (counted, _) = book.entries(LAB)
     assert (counted.number, counted.attempts) == (2, 2)
 

@@ -36,7 +36,7 @@ def test_a_correct_submission_is_graded_on_all_cases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected_text"),
     [
         ({"data": b""}, "the file is empty"),
         ({"data": b"\0\1\2"}, "a binary file"),
@@ -45,23 +45,25 @@ def test_a_correct_submission_is_graded_on_all_cases() -> None:
         ({"data": b'extern "C" __global__ void vector_add(int'}, "does not compile"),
     ],
 )
-def test_a_submission_without_kernel_gets_no_points(change: dict[str, object], said: str) -> None:
+def test_a_submission_without_kernel_gets_no_points(
+    change: dict[str, object], expected_text: str
+) -> None:
     answer = grade_task(LAB, replace(TASK, **change), BatchOptions())  # type: ignore[arg-type]
     assert answer.is_graded and answer.grade is not None
     assert answer.grade["score"] == 0
-    assert said in answer.grade["checks"][0]["summary"]
+    assert expected_text in answer.grade["checks"][0]["summary"]
 
 
 def test_answers_to_the_quiz_are_marked() -> None:
     """They count beside a kernel that does not compile; none handed in is said to be none."""
     sheet = (ROOT / "solutions/vector-add/answers.yaml").read_bytes()
-    told = {}
+    shown = {}
     for answers in (sheet, b"blocks: 1\n", None):
         answer = grade_task(LAB, replace(TASK, data=b"", answers=answers), BatchOptions())
         assert answer.grade is not None
         (quiz,) = (check for check in answer.grade["checks"] if check["name"] == "quiz")
-        told[answers] = quiz["status"]
-    assert told == {sheet: "pass", b"blocks: 1\n": "fail", None: "unjudged"}
+        shown[answers] = quiz["status"]
+    assert shown == {sheet: "pass", b"blocks: 1\n": "fail", None: "unjudged"}
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ def test_submission(name: str) -> None:
 
 def errors(made: Grade) -> dict[str, list[int]]:
     """The lines of the errors that are told, by kind; causes before consequences."""
-    told: dict[str, list[int]] = {}
+    shown: dict[str, list[int]] = {}
     for check in made.checks:
         for finding in check.findings:
             if finding.severity == "error":
-                told.setdefault(finding.kind, []).append(finding.line)
-    return dict(sorted(told.items()))
+                shown.setdefault(finding.kind, []).append(finding.line)
+    return dict(sorted(shown.items()))

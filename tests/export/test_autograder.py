@@ -41,8 +41,10 @@ def readable_python() -> str:
     for found in (sys.executable, shutil.which(minor, path="/usr/local/bin:/usr/bin:/bin") or ""):
         if found and os.geteuid() == 0:
             asked = [found, "-c", "import sys; print(sys.base_prefix)"]
-            said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-            if is_world_readable([Path(found), Path(said)]):
+            printed = subprocess.run(
+                asked, capture_output=True, text=True, check=True
+            ).stdout.strip()
+            if is_world_readable([Path(found), Path(printed)]):
                 return found
     return ""
 
@@ -79,7 +81,7 @@ def root(archive: bytes, tmp_path: Path, cache: Path, monkeypatch: pytest.Monkey
 
 def run(root: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """run_autograder with this interpreter in place of the one that setup.sh installs."""
-    told = {
+    shown = {
         "PATH": os.environ["PATH"],
         "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
         "PYTHONPATH": str(ROOT),
@@ -87,7 +89,7 @@ def run(root: Path, **more: str) -> subprocess.CompletedProcess[str]:
         "WARPGRADE_AUTOGRADER": str(root),
     }
     return subprocess.run(
-        [str(root / "run_autograder")], cwd=root, env=told | more, text=True, timeout=120,
+        [str(root / "run_autograder")], cwd=root, env=shown | more, text=True, timeout=120,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
 
@@ -137,9 +139,9 @@ def test_a_correct_submission_gets_full_marks(root: Path) -> None:
     shutil.copy(SOLUTION / f"{LAB}.cu", root / "submission" / "mine.cu")
     done = run(root)
     assert done.returncode == 0, done.stdout
-    told = results(root)
-    assert told.score == sum(test.max_score or 0 for test in told.tests) > 0
-    assert {test.status for test in told.tests} == {"passed"}
+    shown = results(root)
+    assert shown.score == sum(test.max_score or 0 for test in shown.tests) > 0
+    assert {test.status for test in shown.tests} == {"passed"}
     assert any(case.name in done.stdout for case in HIDDEN) or re.search(
         r"cases: \d+ of \d+ pass", done.stdout
     )
@@ -151,8 +153,8 @@ def test_a_wrong_submission_fails_hidden_cases_without_revealing_them(root: Path
     done = run(root)
     assert done.returncode == 0, done.stdout
     text = (root / "results" / "results.json").read_text()
-    told = results(root)
-    assert told.score is not None and told.score < sum(t.max_score or 0 for t in told.tests)
+    shown = results(root)
+    assert shown.score is not None and shown.score < sum(t.max_score or 0 for t in shown.tests)
     assert not any(case.name in text or f" {case.size} " in text for case in HIDDEN)
     assert any(case.name in done.stdout for case in HIDDEN), "instructors see which"
 
@@ -192,8 +194,8 @@ def test_without_a_sandbox_another_user_reads_the_submission(root: Path, nowhere
 def test_the_container_has_no_sandbox(nowhere: str) -> None:
     """The control: with such a PATH boxes are not confined, with the real one they are."""
     asked = "from grader.sandbox.call import sandbox_problem; print(sandbox_problem())"
-    told = {"PATH": nowhere, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", asked], env=told, capture_output=True, text=True)
+    shown = {"PATH": nowhere, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", asked], env=shown, capture_output=True, text=True)
     assert "not installed" in done.stdout and not sandbox_problem()
 
 
@@ -213,8 +215,8 @@ def test_a_link_to_the_solution_is_rejected(root: Path) -> None:
     (root / "submission" / f"{LAB}.cu").symlink_to(answers)
     done = run(root)
     assert done.returncode == 0, done.stdout
-    told = results(root)
-    assert told.score == 0 and "is a link" in str(told.tests[0].output)
+    shown = results(root)
+    assert shown.score == 0 and "is a link" in str(shown.tests[0].output)
 
 
 def test_a_system_error_writes_no_score(root: Path) -> None:
@@ -272,14 +274,14 @@ def test_setup_chooses_a_python_that_is_new_enough(root: Path, tmp_path: Path, p
     for name in ("apt-get", "python3", "python3.13", "python3.12", "python3.11"):
         (commands / name).write_text(STUB)
         (commands / name).chmod(0o755)
-    told = {
+    shown = {
         "PATH": f"{commands}:/usr/bin:/bin",
         "LOG": str(tmp_path / "log"),
         "NEW_ENOUGH": python,
         "WARPGRADE_HOME": str(tmp_path / "home"),
     }
     done = subprocess.run(
-        ["bash", str(root / "source" / "setup.sh")], env=told, capture_output=True, text=True
+        ["bash", str(root / "source" / "setup.sh")], env=shown, capture_output=True, text=True
     )
     calls = (tmp_path / "log").read_text().splitlines()
     assert calls[0] == "apt-get update -qq"

@@ -52,23 +52,23 @@ class Broken(Rules):
 
 
 def test_three_outcomes() -> None:
-    told = Whole.model_validate_json(made("check50", a_row(graded()))[0])
-    assert [(r.name, r.passed, r.dependency) for r in told.results] == [
+    shown = Whole.model_validate_json(made("check50", a_row(graded()))[0])
+    assert [(r.name, r.passed, r.dependency) for r in shown.results] == [
         ("compile", True, None),
         ("output", True, "compile"),
         ("sync", False, "output"),
         ("memory", None, "output"),
         ("speed", None, "output"),
     ]
-    cause = told.results[2].cause
+    cause = shown.results[2].cause
     assert cause and cause["help"].startswith("Threads read `As` before")
-    assert all(r.dependency is None or r.dependency in [o.name for o in told.results]
-               for r in told.results)  # fmt: skip
+    assert all(r.dependency is None or r.dependency in [o.name for o in shown.results]
+               for r in shown.results)  # fmt: skip
 
 
 def test_a_system_error_replaces_the_results() -> None:
-    told = Broken.model_validate_json(made("check50", a_row(FAILED))[0])
-    assert (told.error.type, told.error.value) == ("MachineFault", "the disk is full")
+    shown = Broken.model_validate_json(made("check50", a_row(FAILED))[0])
+    assert (shown.error.type, shown.error.value) == ("MachineFault", "the disk is full")
 
 
 @pytest.mark.parametrize("row", hostile_rows(), ids=range(len(HOSTILE)))

@@ -133,12 +133,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("words", "said"), WRONG, ids=[" ".join(w) for w, _ in WRONG])
-def test_wrong_use_is_reported(words: list[str], said: str, grades: Path) -> None:
+@pytest.mark.parametrize(("words", "expected_text"), WRONG, ids=[" ".join(w) for w, _ in WRONG])
+def test_wrong_use_is_reported(words: list[str], expected_text: str, grades: Path) -> None:
     (grades / "broken.json").write_text("{")
     (grades / "other.json").write_text("[1]")
     done = grader("export", *words, cwd=grades)
-    assert done.code == 2 and said in " ".join(done.err.split()), done.err
+    assert done.code == 2 and expected_text in " ".join(done.err.split()), done.err
     assert "Traceback" not in done.err and not (grades / "missing.db").exists()
 
 

@@ -75,13 +75,14 @@ def test_a_grade_without_a_roster_goes_by_its_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "out_of", "scale", "due"), [(70, 85, 10, 8.24), (0, 0, 10, 0), (None, 85, 10, None)]
+    ("points", "out_of", "scale", "expected"),
+    [(70, 85, 10, 8.24), (0, 0, 10, 0), (None, 85, 10, None)],
 )
-def test_scaled(points: float | None, out_of: float, scale: float, due: float | None) -> None:
+def test_scaled(points: float | None, out_of: float, scale: float, expected: float | None) -> None:
     from dataclasses import replace
 
     row = scale_points(replace(a_row(PASSED), points=points, out_of=out_of), scale)
-    assert (row.points, row.out_of) == (due, scale)
+    assert (row.points, row.out_of) == (expected, scale)
 
 
 @pytest.mark.parametrize("limit", [0, 10, 59, 60, 61, 100, 5000])

@@ -39,24 +39,24 @@ def result(row: Any) -> Result:
     return Result.model_validate_json(base64.b64decode(text.rstrip(), validate=True))
 
 
-def reported(told: Result) -> tuple[float, float] | None:
+def reported(shown: Result) -> tuple[float, float] | None:
     """What the reporter sends: nothing without a maximum, else the sum of the tests' scores."""
-    return (sum(t.score for t in told.tests), told.max_score) if told.max_score else None
+    return (sum(t.score for t in shown.tests), shown.max_score) if shown.max_score else None
 
 
 def test_the_reporter_adds_up_the_score() -> None:
-    told = result(a_row(graded()))
-    assert told.status == "fail" and reported(told) == (70, 85)
-    assert [(t.name, t.status, t.line_no) for t in told.tests] == [
+    shown = result(a_row(graded()))
+    assert shown.status == "fail" and reported(shown) == (70, 85)
+    assert [(t.name, t.status, t.line_no) for t in shown.tests] == [
         ("compile", "pass", 0), ("output", "pass", 0), ("sync", "fail", 7), ("memory", "fail", 0),
     ]  # fmt: skip
     assert result(a_row(PASSED)).status == "pass"
 
 
 def test_a_system_error_is_not_reported() -> None:
-    told = result(a_row(FAILED))
-    assert told.status == "error" and reported(told) is None
-    assert {t.status for t in told.tests} == {"error"}
+    shown = result(a_row(FAILED))
+    assert shown.status == "error" and reported(shown) is None
+    assert {t.status for t in shown.tests} == {"error"}
 
 
 @pytest.mark.parametrize("row", hostile_rows(), ids=range(len(HOSTILE)))

@@ -60,46 +60,46 @@ def results(row: Any) -> Results:
 
 
 def test_every_evaluated_check_is_a_test() -> None:
-    told = results(a_row(graded()))
-    assert told.score == 70
-    assert [(t.name, t.score, t.max_score, t.status, t.number) for t in told.tests] == [
+    shown = results(a_row(graded()))
+    assert shown.score == 70
+    assert [(t.name, t.score, t.max_score, t.status, t.number) for t in shown.tests] == [
         ("compile", 0, 0, "passed", "1"),
         ("output", 40, 40, "passed", "2"),
         ("sync", 15, 30, "failed", "3"),
         ("memory", 15, 15, "failed", "4"),
     ]
-    assert "race: read-after-write hazard" in str(told.tests[2].output)
-    assert "not evaluated here: speed (15 points)" in str(told.output)
+    assert "race: read-after-write hazard" in str(shown.tests[2].output)
+    assert "not evaluated here: speed (15 points)" in str(shown.output)
 
 
 def test_nothing_hides_the_total_from_the_student() -> None:
     for grade in (graded(), PASSED, SECRET):
-        told = results(a_row(grade))
-        assert {told.visibility, *(t.visibility for t in told.tests)} == {"visible"}
-        assert told.stdout_visibility == "hidden"
+        shown = results(a_row(grade))
+        assert {shown.visibility, *(t.visibility for t in shown.tests)} == {"visible"}
+        assert shown.stdout_visibility == "hidden"
 
 
 def test_lateness_and_overrides_count_and_are_shown() -> None:
     row = replace(a_row(graded()), points=63.0, note="late by 2 h: -10 %")
-    told = results(row)
-    assert told.score == 63 and "late by 2 h" in str(told.output)
-    assert [t.score for t in told.tests] == [0, 40, 15, 15]
+    shown = results(row)
+    assert shown.score == 63 and "late by 2 h" in str(shown.output)
+    assert [t.score for t in shown.tests] == [0, 40, 15, 15]
 
 
 def test_points_of_another_scale() -> None:
-    told = results(replace(a_row(graded()), points=8.24, out_of=10.0))
-    assert sum(t.max_score or 0 for t in told.tests) == pytest.approx(10, abs=0.02)
+    shown = results(replace(a_row(graded()), points=8.24, out_of=10.0))
+    assert sum(t.max_score or 0 for t in shown.tests) == pytest.approx(10, abs=0.02)
 
 
 @pytest.mark.parametrize("row", hostile_rows(), ids=range(len(HOSTILE)))
 def test_hostile_text_is_text(row: Any) -> None:
     text, _ = made("gradescope", row)
-    told = Results.model_validate_json(text)
-    words = json.dumps(told.model_dump(), ensure_ascii=False)
+    shown = Results.model_validate_json(text)
+    words = json.dumps(shown.model_dump(), ensure_ascii=False)
     assert "\x1b" not in words and "\u202e" not in words
-    assert {told.output_format, told.test_output_format, told.test_name_format} == {"text"}
+    assert {shown.output_format, shown.test_output_format, shown.test_name_format} == {"text"}
 
 
 def test_long_texts_are_shortened() -> None:
-    told = results(a_row(huge()))
-    assert max(len(t.output or "") for t in told.tests) <= 20_000
+    shown = results(a_row(huge()))
+    assert max(len(t.output or "") for t in shown.tests) <= 20_000

@@ -36,8 +36,8 @@ def parsed(*rows: Any) -> ET.Element:
         assert int(suite.attrib["tests"]) == len(suite)
         for case in suite:
             assert case.tag == "testcase" and set(case.attrib) <= CASE and len(case) <= 1
-            for told in case:
-                assert set(told.attrib) == INSIDE[told.tag]
+            for shown in case:
+                assert set(shown.attrib) == INSIDE[shown.tag]
     return top
 
 

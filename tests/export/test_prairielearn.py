@@ -53,17 +53,17 @@ def results(row: Any) -> Results:
 
 
 def test_a_share_and_its_tests() -> None:
-    told = results(a_row(graded()))
-    assert told.score == pytest.approx(70 / 85)
-    assert [t.name for t in told.tests] == ["compile", "output", "sync", "memory"]
-    assert told.tests[1].description == "Every case gives the right result, to the last element."
-    assert told.tests[2].message == "sync evaluated" and "race:" in told.tests[2].output
+    shown = results(a_row(graded()))
+    assert shown.score == pytest.approx(70 / 85)
+    assert [t.name for t in shown.tests] == ["compile", "output", "sync", "memory"]
+    assert shown.tests[1].description == "Every case gives the right result, to the last element."
+    assert shown.tests[2].message == "sync evaluated" and "race:" in shown.tests[2].output
 
 
 def test_a_system_error_is_not_gradable() -> None:
-    told = results(a_row(FAILED))
-    assert not told.gradable and told.score is None
-    assert "system error" in told.message
+    shown = results(a_row(FAILED))
+    assert not shown.gradable and shown.score is None
+    assert "system error" in shown.message
 
 
 @pytest.mark.parametrize(("points", "score"), [(90.0, 1.0), (-3.0, 0.0), (42.5, 0.5)])

@@ -85,10 +85,10 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("student", "due"), KNOWN, ids=range(len(KNOWN)))
-def test_canvas_identifiers_of_a_student(student: Student, due: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize(("student", "expected"), KNOWN, ids=range(len(KNOWN)))
+def test_canvas_identifiers_of_a_student(student: Student, expected: tuple[str, str, str]) -> None:
     table = canvas(replace(a_row(PASSED), student=student))
-    assert tuple(table[2][1:4]) == due
+    assert tuple(table[2][1:4]) == expected
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_moodle_has_identifier_grade_and_feedback() -> None:
     table = cells(made("moodle", row, options=Options(column="Tiled"))[0])
     assert table[0] == ["Email address", "Tiled", "Tiled (feedback)"]
     assert table[1][:2] == ["ada@u.edu", "63.00"]
-    said = html.unescape(table[1][2])
-    assert said.startswith(
+    printed = html.unescape(table[1][2])
+    assert printed.startswith(
         "late by 2 h: -10 %; main finding: race; output 40 of 40: output evaluated"
     )
 

@@ -131,8 +131,8 @@ def main(url: str) -> None:
             if not killed(book, act, who, point):
                 points = [p for p in points if isinstance(p, str)]
                 continue
-            told = {"act": act, "point": point, "whole": whole(book), **finished(book, who)}
-            print(json.dumps(told), flush=True)
+            shown = {"act": act, "point": point, "whole": whole(book), **finished(book, who)}
+            print(json.dumps(shown), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
 
 
-def a_course(due: str, points: int) -> str:
+def a_course(expected: str, points: int) -> str:
     """A course.yaml of one lab in Berlin, which loses a tenth a day when it is late."""
     return f"""\
 name: CUDA
@@ -17,7 +17,7 @@ roster: roster.csv
 labs:
   tiled:
     points: {points}
-    due: {due}
+    due: {expected}
     late:
       - penalty: 10%
         per: day

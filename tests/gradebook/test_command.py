@@ -84,9 +84,9 @@ def book_command(capsys: pytest.CaptureFixture[str]) -> Command:
 
 
 def test_show(folder: Path, book_command: Command) -> None:
-    said = book_command("show", LAB)
-    assert (said.code, said.err) == (0, "")
-    assert said.out.splitlines() == [
+    output = book_command("show", LAB)
+    assert (output.code, output.err) == (0, "")
+    assert output.out.splitlines() == [
         "student                   points  counts  received          note",
         "1 Ada Lovelace             20/20  1 of 1  2027-03-27 23:59",
         "2 =cmd|'/c calc'!A1         9/20  1 of 1  2027-03-28 23:59  late by 23 h: -10 %",
@@ -100,9 +100,9 @@ def test_show(folder: Path, book_command: Command) -> None:
 
 
 def test_show_as_json(folder: Path, book_command: Command) -> None:
-    said = book_command("show", LAB, "--json", "-")
-    shown = json.loads(said.out)
-    assert (said.code, said.err, shown["lab"]) == (0, "", LAB)
+    output = book_command("show", LAB, "--json", "-")
+    shown = json.loads(output.out)
+    assert (output.code, output.err, shown["lab"]) == (0, "", LAB)
     assert [entry["name"] for entry in shown["entries"]] == [name for _, name in HOSTILE]
     assert [entry["points"] for entry in shown["entries"]] == [20.0, 9.0, None, None, None]
     second = shown["entries"][1]
@@ -111,8 +111,8 @@ def test_show_as_json(folder: Path, book_command: Command) -> None:
 
 
 def test_override_and_back(folder: Path, book_command: Command) -> None:
-    said = book_command("override", LAB, "Ada Lovelace", "7.5", "--reason", "=1+1")
-    assert (said.code, said.out) == (0, "")
+    output = book_command("override", LAB, "Ada Lovelace", "7.5", "--reason", "=1+1")
+    assert (output.code, output.out) == (0, "")
     entry = shown(book_command)["1"]
     assert (entry["status"], entry["points"], entry["override"]["author"]) == (
         "overridden", 7.5, "me",
@@ -123,26 +123,26 @@ def test_override_and_back(folder: Path, book_command: Command) -> None:
         20.0,
         None,
     )
-    told = book_command("audit", LAB, "--student", "1").out
-    assert "override: tiled 1, - -> 7.5, by me: =1+1" in told
-    assert "override removed: tiled 1, 7.5 -> -, by me: mistaken" in told
+    result = book_command("audit", LAB, "--student", "1").out
+    assert "override: tiled 1, - -> 7.5, by me: =1+1" in result
+    assert "override removed: tiled 1, 7.5 -> -, by me: mistaken" in result
 
 
 @pytest.mark.parametrize(("points", "warned"), [("20", False), ("20.5", True), ("0", False)])
 def test_more_than_full_marks_is_remarked(
     folder: Path, book_command: Command, points: str, warned: bool
 ) -> None:
-    said = book_command("override", LAB, "4", points, "--reason", "x")
-    assert said.code == 0
-    assert ("more than full marks, which are 20" in said.err) is warned
+    output = book_command("override", LAB, "4", points, "--reason", "x")
+    assert output.code == 0
+    assert ("more than full marks, which are 20" in output.err) is warned
 
 
 def test_a_long_reason_is_shown_whole(folder: Path, book_command: Command) -> None:
     reason = " ".join(f"word{n}" for n in range(30))
     book_command("override", LAB, "2", "3", "--reason", reason)
-    told = book_command("show", LAB).out
-    assert f"by me: {reason}; late by 23 h: -10 %" in " ".join(told.split())
-    assert max(map(cell_len, told.splitlines())) <= 80
+    result = book_command("show", LAB).out
+    assert f"by me: {reason}; late by 23 h: -10 %" in " ".join(result.split())
+    assert max(map(cell_len, result.splitlines())) <= 80
 
 
 def test_the_course_in_this_folder_counts_for_a_named_gradebook(
@@ -162,7 +162,7 @@ def shown(book_command: Command) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "result"),
     [
         (["override", LAB, "1", "5"], "an override needs a reason"),
         (["override", LAB, "1", "--reason", "x"], "give either POINTS or --remove"),
@@ -186,31 +186,31 @@ def shown(book_command: Command) -> dict[str, dict]:
     ],
 )
 def test_wrong_use_is_reported(
-    folder: Path, book_command: Command, words: list[str], told: str
+    folder: Path, book_command: Command, words: list[str], result: str
 ) -> None:
     before = (folder / "course.db").read_bytes()
-    said = book_command(*words)
-    assert (said.code, said.out) == (2, "")
-    assert told in " ".join(said.err.split())
+    output = book_command(*words)
+    assert (output.code, output.out) == (2, "")
+    assert result in " ".join(output.err.split())
     assert (folder / "course.db").read_bytes() == before
     assert not (folder / "nowhere.db").exists()
 
 
 def test_no_gradebook_is_named(tmp_path: Path) -> None:
-    said = grader("gradebook", "show", LAB, cwd=tmp_path)
-    assert said.code == 2
-    assert "name one: --course DIR, or --db FILE or URL" in said.err
+    output = grader("gradebook", "show", LAB, cwd=tmp_path)
+    assert output.code == 2
+    assert "name one: --course DIR, or --db FILE or URL" in output.err
 
 
 def test_roster_again(folder: Path, book_command: Command) -> None:
     assert "5 students are enrolled" in book_command("roster").err
     (folder / "roster.csv").write_text("id,name\n1,Ada King\n6,Emmy\n")
-    told = book_command("roster").err.splitlines()
-    assert told[:2] == ["changed: 1 Ada King", "new: 6 Emmy"]
-    left = sorted(line for line in told if line.startswith("left: "))
+    result = book_command("roster").err.splitlines()
+    assert result[:2] == ["changed: 1 Ada King", "new: 6 Emmy"]
+    left = sorted(line for line in result if line.startswith("left: "))
     assert [line[:7] for line in left] == [f"left: {n}" for n in "2345"]
     assert left[0] == "left: 2 =cmd|'/c calc'!A1"
-    assert "2 students are enrolled" in " ".join(told)
+    assert "2 students are enrolled" in " ".join(result)
     assert set(shown(book_command)) == {"1", "2", "3", "6"}, "who left keeps what was handed in"
     (folder / "roster.csv").write_text("id,name\n1,Ada King\n")
     assert "1 student is enrolled" in book_command("roster").err
@@ -228,10 +228,10 @@ def test_recompute_lists_changed_points(folder: Path, book_command: Command) -> 
 
 def test_a_secret_is_made_once(tmp_path: Path) -> None:
     (tmp_path / "course.yaml").write_text("name: c\ntimezone: UTC\n")
-    said = grader("gradebook", "secret", cwd=tmp_path)
+    output = grader("gradebook", "secret", cwd=tmp_path)
     path = tmp_path / "course.secret"
-    assert (said.code, path.stat().st_mode & 0o777) == (0, 0o600)
-    assert path.read_text().strip() not in said.out + said.err
+    assert (output.code, path.stat().st_mode & 0o777) == (0, 0o600)
+    assert path.read_text().strip() not in output.out + output.err
     kept = path.read_text()
     assert grader("gradebook", "secret", "--course", tmp_path).code == 2
     assert path.read_text() == kept
@@ -240,8 +240,8 @@ def test_a_secret_is_made_once(tmp_path: Path) -> None:
 def test_postgresql(postgresql, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "roster.csv").write_text("id,name\n1,Ada\n")
     url = postgresql()
-    said = grader("gradebook", "roster", "roster.csv", "--db", url, cwd=tmp_path)
-    assert said.code == 0, said.err
+    output = grader("gradebook", "roster", "roster.csv", "--db", url, cwd=tmp_path)
+    assert output.code == 0, output.err
     book = open_gradebook(url)
     book.submit(LAB, "1", "f.cu", b"1", received=datetime(2027, 3, 27, tzinfo=UTC))
     book.close()
@@ -251,8 +251,8 @@ def test_postgresql(postgresql, tmp_path: Path) -> None:  # type: ignore[no-unty
 
 def test_a_server_that_is_not_there_and_a_password_that_is_not_shown(tmp_path: Path) -> None:
     url = f"postgresql://me:hunter2@/grades?host={tmp_path}"
-    said = grader("gradebook", "show", LAB, "--db", url)
-    assert (said.code, said.out) == (3, "")
-    assert "check that the server runs" in " ".join(said.err.split())
-    assert "hunter2" not in said.err
-    assert "Traceback" not in said.err
+    output = grader("gradebook", "show", LAB, "--db", url)
+    assert (output.code, output.out) == (3, "")
+    assert "check that the server runs" in " ".join(output.err.split())
+    assert "hunter2" not in output.err
+    assert "Traceback" not in output.err

@@ -134,7 +134,7 @@ LAB = HEAD + "labs:\n  tiled:\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "shown"),
     [
         ("name: c\n", "the key `timezone` is missing"),
         ("name: c\ntimezone: Mars/Olympus\n", "2: timezone: there is no time zone `Mars/Olympus`"),
@@ -171,10 +171,10 @@ LAB = HEAD + "labs:\n  tiled:\n"
         ("name: c\nlabs:\n\ta: {}\n", "3:1: not valid YAML: a tab where only spaces are allowed"),
     ],
 )  # fmt: skip
-def test_mistakes_are_reported_with_file_and_line(tmp_path: Path, text: str, told: str) -> None:
+def test_mistakes_are_reported_with_file_and_line(tmp_path: Path, text: str, shown: str) -> None:
     with pytest.raises(LabFault) as fault:
         course(tmp_path, text)
-    assert told in str(fault.value)
+    assert shown in str(fault.value)
 
 
 def test_a_lab_that_is_not_in_it(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_no_two_secrets_are_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "data", "told"),
+    ("mode", "data", "shown"),
     [
         (0o644, SECRET, "other users may read"),
         (0o604, SECRET, "other users may read"),
@@ -216,11 +216,11 @@ def test_no_two_secrets_are_alike(tmp_path: Path) -> None:
         (0o600, b" " * 64, "has 0 bytes"),
     ],
 )
-def test_invalid_secrets_are_rejected(tmp_path: Path, mode: int, data: bytes, told: str) -> None:
+def test_invalid_secrets_are_rejected(tmp_path: Path, mode: int, data: bytes, shown: str) -> None:
     path = tmp_path / "course.secret"
     path.write_bytes(data)
     path.chmod(mode)
-    with pytest.raises(LabFault, match=told):
+    with pytest.raises(LabFault, match=shown):
         read_secret(path)
 
 

@@ -18,7 +18,7 @@ LAB = "tiled"
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "shown"),
     [
         ("mysql://me@host/grades", "this kind of database is not supported"),
         ("oracle://me:hunter2@host/grades", "this kind of database is not supported"),
@@ -30,10 +30,10 @@ LAB = "tiled"
         ("sqlite:////no/such/folder/course.db", "make /no/such/folder first"),
     ],
 )
-def test_no_database(url: str, told: str) -> None:
+def test_no_database(url: str, shown: str) -> None:
     with pytest.raises(LabFault) as fault:
         connect(url)
-    assert told in str(fault.value)
+    assert shown in str(fault.value)
     assert "hunter2" not in str(fault.value)
 
 
@@ -63,8 +63,8 @@ def test_sqlite_flushes_every_commit_and_holds_its_references(tmp_path: Path) ->
     with database.reading() as connection:
         assert is_sqlite(connection)
         asked = ("journal_mode", "synchronous", "foreign_keys")
-        told = [connection.execute(text(f"PRAGMA {name}")).scalar() for name in asked]
-    assert told == ["wal", 2, 1]
+        shown = [connection.execute(text(f"PRAGMA {name}")).scalar() for name in asked]
+    assert shown == ["wal", 2, 1]
     database.close()
 
 

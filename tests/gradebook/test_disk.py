@@ -91,8 +91,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
     kept, there, code = map(int, done.stdout.split())
     assert kept == there > 5
     assert code == 3
-    told = " ".join(done.stderr.split())
-    assert told.count("Free disk space. Stored data is not lost.") == 2
+    shown = " ".join(done.stderr.split())
+    assert shown.count("Free disk space. Stored data is not lost.") == 2
     assert "Traceback" not in done.stderr
 
 
@@ -126,7 +126,7 @@ def test_a_deadlock_is_reported(postgresql: Callable[[], str]) -> None:
     book = open_gradebook(postgresql())
     for name in ("ada", "emmy"):
         book.submit(LAB, name, "f.cu", name.encode(), received=NOON)
-    met, told = threading.Barrier(2), []
+    met, shown = threading.Barrier(2), []
 
     def take(first: str, second: str) -> None:
         try:
@@ -137,7 +137,7 @@ def test_a_deadlock_is_reported(postgresql: Callable[[], str]) -> None:
                     if name == first:
                         met.wait(30)
         except MachineFault as fault:
-            told.append(str(fault))
+            shown.append(str(fault))
 
     pairs = (("ada", "emmy"), ("emmy", "ada"))
     threads = [threading.Thread(target=take, args=pair) for pair in pairs]
@@ -145,7 +145,7 @@ def test_a_deadlock_is_reported(postgresql: Callable[[], str]) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len(told) == 1
-    assert "deadlock" in told[0]
+    assert len(shown) == 1
+    assert "deadlock" in shown[0]
     assert len(book.submissions(LAB)) == 2
     book.close()

@@ -64,7 +64,7 @@ BEST = {"counts": "best"}
 
 
 @pytest.mark.parametrize(
-    ("policy", "sent", "told"),
+    ("policy", "sent", "shown"),
     [
         # The last one counts, whatever came before it.
         (LabPolicy(), [Sent(0, 9), Sent(1, 4)], {"points": 4, "number": 2, "attempts": 2}),
@@ -94,11 +94,11 @@ BEST = {"counts": "best"}
     ],
 )  # fmt: skip
 def test_what_counts(
-    sqlite: Gradebook, policy: LabPolicy, sent: list[Sent], told: dict[str, Any]
+    sqlite: Gradebook, policy: LabPolicy, sent: list[Sent], shown: dict[str, Any]
 ) -> None:
     send(sqlite, "ada", *sent)
     (entry,) = sqlite.entries(LAB, course=a_course(policy, Student("ada")))
-    assert {name: getattr(entry, name) for name in told} == told
+    assert {name: getattr(entry, name) for name in shown} == shown
 
 
 def test_without_evaluated_checks_there_are_no_points(sqlite: Gradebook) -> None:
@@ -139,8 +139,10 @@ def test_the_roster_comes_first_and_in_its_order(book: Gradebook) -> None:
     for student in ("zoe", "stranger", "ada"):
         send(book, student, Sent(0, 5))
     course = a_course(LabPolicy(), Student("zoe", "Zoe Z."), Student("gone"), Student("ada"))
-    told = [(entry.student, entry.name, entry.status) for entry in book.entries(LAB, course=course)]
-    assert told == [
+    shown = [
+        (entry.student, entry.name, entry.status) for entry in book.entries(LAB, course=course)
+    ]
+    assert shown == [
         ("zoe", "Zoe Z.", "graded"), ("gone", "", "missing"), ("ada", "", "graded"),
         ("stranger", "", "graded"),
     ]  # fmt: skip

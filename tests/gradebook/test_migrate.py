@@ -98,19 +98,19 @@ def test_opened_by_many_at_once(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "told"),
+    ("statement", "shown"),
     [
         ("UPDATE alembic_version SET version_num = '999'", "is of version 999"),
         ("DROP TABLE alembic_version", "has tables, but not those of a gradebook"),
     ],
 )
-def test_another_program_s_database_is_not_changed(url: str, statement: str, told: str) -> None:
+def test_another_program_s_database_is_not_changed(url: str, statement: str, shown: str) -> None:
     open_gradebook(url).close()
     database = connect(url)
     with database.writing() as connection:
         connection.execute(text(statement))
     database.close()
-    with pytest.raises(MachineFault, match=told):
+    with pytest.raises(MachineFault, match=shown):
         open_gradebook(url)
 
 
@@ -136,9 +136,9 @@ def test_the_database_rejects_changes_of_records(url: str, statement: str) -> No
     book.override("tiled", "ada", 1.0, "me", "because")
     before = book.audit()
     database = connect(url)
-    with pytest.raises(MachineFault, match="stay as they are") as told, database.writing() as made:
+    with pytest.raises(MachineFault, match="stay as they are") as shown, database.writing() as made:
         made.execute(text(statement))
-    assert isinstance(told.value.__cause__, DBAPIError)
+    assert isinstance(shown.value.__cause__, DBAPIError)
     database.close()
     assert book.audit() == before
     assert len(book.submissions("tiled")) == 1

@@ -202,8 +202,8 @@ def test_lateness_never_rises_with_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected_text"),
     [(0, "0 s"), (1, "1 s"), (61, "1 min 1 s"), (3600, "1 h"), (90061, "1 d 1 h")],
 )
-def test_durations_are_formatted(seconds: int, said: str) -> None:
-    assert format_duration(timedelta(seconds=seconds)) == said
+def test_durations_are_formatted(seconds: int, expected_text: str) -> None:
+    assert format_duration(timedelta(seconds=seconds)) == expected_text

@@ -84,7 +84,7 @@ def test_hostile_names_stay_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "shown"),
     [
         ("", "roster.csv: the roster is empty"),
         ("\n \n", "roster.csv: the roster is empty"),
@@ -103,19 +103,19 @@ def test_hostile_names_stay_as_they_are(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_reported_with_their_line(
-    tmp_path: Path, text: str | bytes, told: str
+    tmp_path: Path, text: str | bytes, shown: str
 ) -> None:
-    with pytest.raises(LabFault, match=told.replace("roster.csv", r"roster\.csv")):
+    with pytest.raises(LabFault, match=shown.replace("roster.csv", r"roster\.csv")):
         read(tmp_path, text)
 
 
 def test_no_such_file_a_folder_and_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    for name, told in (("missing", "put it there"), ("folder", "folder"), ("pipe", "pipe")):
+    for name, shown in (("missing", "put it there"), ("folder", "folder"), ("pipe", "pipe")):
         with pytest.raises(LabFault, match=name) as raised:
             read_roster(tmp_path / name)
-        assert told in str(raised.value)
+        assert shown in str(raised.value)
 
 
 CELL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)

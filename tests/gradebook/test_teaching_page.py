@@ -49,5 +49,5 @@ def test_every_key_is_explained() -> None:
 
 def test_every_command_is_there() -> None:
     named = set(re.findall(r"grader gradebook ([a-z]+) ?", PAGE))
-    told = grader("gradebook", "--help").out.split("Commands:")[1]
-    assert named == {line.split()[0] for line in told.splitlines() if line.strip()}
+    shown = grader("gradebook", "--help").out.split("Commands:")[1]
+    assert named == {line.split()[0] for line in shown.splitlines() if line.strip()}

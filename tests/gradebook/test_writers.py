@@ -44,15 +44,15 @@ AUDITED = COUNT.format("x.submission, count(*)", "audit", " AND action = 'grade'
 
 
 def check(url: str, writers: int) -> None:
-    seen = graded(url, writers)
+    observed = graded(url, writers)
     once = {str(number + 1): 1 for number in range(SUBMISSIONS)}
-    assert seen["accepted"].keys() == once.keys()
-    assert set(seen["accepted"].values()) == {1}, "a submission was accepted twice"
+    assert observed["accepted"].keys() == once.keys()
+    assert set(observed["accepted"].values()) == {1}, "a submission was accepted twice"
     assert held(url, ACCEPTED) == once
-    assert held(url, ATTEMPTS) == held(url, NUMBERS) == seen["claimed"], "an attempt was lost"
+    assert held(url, ATTEMPTS) == held(url, NUMBERS) == observed["claimed"], "an attempt was lost"
     assert held(url, GRADES) == held(url, AUDITED) == once
     # Every other writer sleeps until its first claim is lost; one in ten then gives up.
-    assert sum(seen["late"].values()) >= 2, "the fence was hardly tried"
+    assert sum(observed["late"].values()) >= 2, "the fence was hardly tried"
 
 
 def test_8_writers_on_sqlite(tmp_path: Path) -> None:
@@ -65,6 +65,6 @@ def test_50_writers_on_postgresql(postgresql: Callable[[], str]) -> None:
 
 def test_without_the_fence_grades_are_doubled(tmp_path: Path) -> None:
     """The wrong twin."""
-    seen = graded(str(tmp_path / "course.db"), 8, "--unfenced", submissions=10)
-    assert max(seen["accepted"].values()) > 1
+    observed = graded(str(tmp_path / "course.db"), 8, "--unfenced", submissions=10)
+    assert max(observed["accepted"].values()) > 1
     assert max(held(str(tmp_path / "course.db"), ACCEPTED).values()) > 1

@@ -47,8 +47,8 @@ def test_the_whole_grade_has_secrets_in_it() -> None:
 
 
 def test_no_secret_is_left() -> None:
-    told = everything(redact(GRADE))
-    assert [secret for secret in SECRETS if secret in told] == []
+    result = everything(redact(GRADE))
+    assert [secret for secret in SECRETS if secret in result] == []
 
 
 def test_the_student_still_learns_what_and_where() -> None:
@@ -59,11 +59,11 @@ def test_the_student_still_learns_what_and_where() -> None:
 
 
 def test_points_and_public_findings_stay() -> None:
-    told = redact(GRADE)
-    assert told.score == GRADE.score
-    assert told.checks[1].findings == (PUBLIC,)
-    assert [case.name for case in told.cases] == ["square", "hidden-1"]
-    assert [case.status for case in told.cases] == ["pass", "fail"]
+    result = redact(GRADE)
+    assert result.score == GRADE.score
+    assert result.checks[1].findings == (PUBLIC,)
+    assert [case.name for case in result.cases] == ["square", "hidden-1"]
+    assert [case.status for case in result.cases] == ["pass", "fail"]
 
 
 def test_a_grade_without_hidden_cases_is_unchanged() -> None:

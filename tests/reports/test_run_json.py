@@ -43,18 +43,18 @@ def test_a_launch_with_findings() -> None:
         seconds={"run": 0.25},
         toolchain={"nvrtc": "13.0"},
     )
-    told = read(run_json(trace, {2: "c.npy"}, compile_seconds=0.06))
-    assert list(told) == KEYS
-    assert told["verdict"] == "findings"
-    assert set(told["findings"][0]) == FINDING
-    assert told["findings"][0]["other"] == {"line": 6, "thread": [1, 1, 0]}
-    assert told["counters"] == {"ptx__requested_bytes_mem_global_op_ld.sum": 64}
-    assert told["lines"] == [{"line": 6, "counters": told["counters"]}]
-    assert set(told["resources"]) == {
+    shown = read(run_json(trace, {2: "c.npy"}, compile_seconds=0.06))
+    assert list(shown) == KEYS
+    assert shown["verdict"] == "findings"
+    assert set(shown["findings"][0]) == FINDING
+    assert shown["findings"][0]["other"] == {"line": 6, "thread": [1, 1, 0]}
+    assert shown["counters"] == {"ptx__requested_bytes_mem_global_op_ld.sum": 64}
+    assert shown["lines"] == [{"line": 6, "counters": shown["counters"]}]
+    assert set(shown["resources"]) == {
         "registers", "static_shared_bytes", "local_bytes", "theoretical_occupancy",
     }  # fmt: skip
-    assert told["outputs"] == {"2": "c.npy"}
-    assert told["seconds"] == {"run": 0.25, "compile": 0.06}
+    assert shown["outputs"] == {"2": "c.npy"}
+    assert shown["seconds"] == {"run": 0.25, "compile": 0.06}
 
 
 VERDICTS = [
@@ -80,13 +80,13 @@ FAULTS = [
 
 @pytest.mark.parametrize(("fault", "verdict", "kind"), FAULTS)
 def test_a_fault_has_the_same_keys(fault: Fault, verdict: str, kind: str) -> None:
-    told = read(fault_json(fault, "sim"))
-    assert list(told) == KEYS
-    assert told["verdict"] == verdict
-    assert [f["kind"] for f in told["findings"]] == [kind]
+    shown = read(fault_json(fault, "sim"))
+    assert list(shown) == KEYS
+    assert shown["verdict"] == verdict
+    assert [f["kind"] for f in shown["findings"]] == [kind]
 
 
 def test_many_grades() -> None:
-    told = read(grades_json([a_grade(a_result("output", "pass"))] * 2))
-    assert list(told) == ["grades"]
-    assert [grade["schema"] for grade in told["grades"]] == [1, 1]
+    shown = read(grades_json([a_grade(a_result("output", "pass"))] * 2))
+    assert list(shown) == ["grades"]
+    assert [grade["schema"] for grade in shown["grades"]] == [1, 1]

@@ -31,10 +31,10 @@ def test_ratio_interval_times_and_peaks_are_shown() -> None:
     ]
 
 
-@pytest.mark.parametrize(("speedup", "told"), [(1.25, True), (1.4, False)])
-def test_a_speed_that_needs_review_says_so(speedup: float, told: bool) -> None:
+@pytest.mark.parametrize(("speedup", "result"), [(1.25, True), (1.4, False)])
+def test_a_speed_that_needs_review_says_so(speedup: float, result: bool) -> None:
     verdict = evaluate(OPTIONS, shown(a_timing(speedup)))
-    assert ("needs review" in " ".join(speed_lines(verdict.measurements))) == told
+    assert ("needs review" in " ".join(speed_lines(verdict.measurements))) == result
 
 
 def test_rates_that_are_not_known_are_left_out() -> None:
@@ -57,10 +57,10 @@ def test_the_text_report_has_it_in_80_columns() -> None:
     text = render(grade_report(a_grade(check)))
     assert max(map(len, text.splitlines())) <= 80
     assert "too-slow: 1.81" in text
-    told = " ".join(render(measurement_text((check,))[0]).split())
-    assert told.startswith("speed: 1.100 times")
-    assert "times the baseline's speed (95 % interval 1.1" in told
-    assert "speedup_low" not in told
+    result = " ".join(render(measurement_text((check,))[0]).split())
+    assert result.startswith("speed: 1.100 times")
+    assert "times the baseline's speed (95 % interval 1.1" in result
+    assert "speedup_low" not in result
 
 
 def test_json_is_strict_when_the_interval_has_no_end_yet() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from grader.faults import LabFault, StudentFault
 from grader.submissions.gather import find_submissions
-from tests.batch.place import archive, folder, kernel
+from tests.batch.class_folders import archive, folder, kernel
 
 LAB = "tiled-matmul"
 A, B, C = kernel(1), kernel(2), kernel(3)

@@ -14,7 +14,7 @@ from grader.faults import Fault, LabFault, MachineFault, StudentFault
 from grader.submissions.files import MAX_BYTES
 from grader.submissions.gather import find_submissions
 from grader.submissions.listing import MAX_DIRECTORY
-from tests.batch.place import HONEST, LAB, SECRET, archive, check_refused, kernel
+from tests.batch.class_folders import HONEST, LAB, SECRET, archive, check_refused, kernel
 
 
 @pytest.mark.parametrize(

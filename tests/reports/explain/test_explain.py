@@ -18,15 +18,15 @@ from grader.submissions.files import Submission, read_submission
 SOLUTIONS = Path(__file__).parents[3] / "solutions"
 
 
-def told(lab: str, path: Path, case: str = "") -> Explanation:
+def shown(lab: str, path: Path, case: str = "") -> Explanation:
     return explain_submission(load_lab(lab), read_submission(path), RunOptions(threads=1), case)
 
 
 def test_tiled_matmul() -> None:
-    story = told("tiled-matmul", SOLUTIONS / "tiled-matmul" / "tiled-matmul.cu")
+    story = shown("tiled-matmul", SOLUTIONS / "tiled-matmul" / "tiled-matmul.cu")
     assert (story.case, story.grid, story.block) == ("one-tile", (1, 1, 1), (16, 16, 1))
-    seen = [(p.phase, p.variable, p.access, len(p.cells)) for p in story.panels]
-    assert seen == [
+    observed = [(p.phase, p.variable, p.access, len(p.cells)) for p in story.panels]
+    assert observed == [
         (0, "A", "read", 256),
         (0, "B", "read", 256),
         (0, "As", "write", 256),
@@ -66,14 +66,14 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
 
 def test_another_case_may_be_named() -> None:
     path = SOLUTIONS / "vector-add" / "vector-add.cu"
-    assert told("vector-add", path).case == "one-block"
-    assert told("vector-add", path, "prime").size == "997"
+    assert shown("vector-add", path).case == "one-block"
+    assert shown("vector-add", path, "prime").size == "997"
 
 
 @pytest.mark.parametrize("case", ["primes", "hidden-short"])
 def test_a_case_that_is_not_public_is_refused(case: str) -> None:
     with pytest.raises(LabFault, match="no public case") as caught:
-        told("vector-add", SOLUTIONS / "vector-add" / "vector-add.cu", case)
+        shown("vector-add", SOLUTIONS / "vector-add" / "vector-add.cu", case)
     assert "hidden" not in caught.value.fix
 
 
@@ -109,13 +109,13 @@ def test_the_command_shows_what_the_compiler_says(
 
 
 def test_a_kernel_without_barriers_mentions_none() -> None:
-    plain = explain_page(told("vector-add", SOLUTIONS / "vector-add" / "vector-add.cu")).decode()
-    tiled = explain_page(told("tiled-matmul", SOLUTIONS / "tiled-matmul" / "tiled-matmul.cu"))
+    plain = explain_page(shown("vector-add", SOLUTIONS / "vector-add" / "vector-add.cu")).decode()
+    tiled = explain_page(shown("tiled-matmul", SOLUTIONS / "tiled-matmul" / "tiled-matmul.cu"))
     assert "barrier</h3>" not in plain and "between its barriers" not in plain
     assert "Before the first barrier</h3>" in tiled.decode()
 
 
 def test_a_finding_stands_below_its_line_and_not_beyond_a_phones_edge() -> None:
     path = SOLUTIONS / "tiled-matmul" / "wrong" / "race-missing-first-barrier.cu"
-    page = explain_page(told("tiled-matmul", path)).decode()
+    page = explain_page(shown("tiled-matmul", path)).decode()
     assert '<tr class="bad"><td></td><td class="margin" colspan="6"><div>race' in page

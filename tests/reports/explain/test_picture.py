@@ -68,8 +68,8 @@ def test_a_panel_for_each_phase_array_and_access() -> None:
     ],
 )
 def test_cells(panel: tuple[int, str, str], cells: list[tuple[str, int, int, int, int]]) -> None:
-    seen = [(c.element, c.row, c.column, len(c.threads), c.times) for c in made()[panel].cells]
-    assert seen == cells
+    observed = [(c.element, c.row, c.column, len(c.threads), c.times) for c in made()[panel].cells]
+    assert observed == cells
 
 
 def test_another_block_is_not_shown() -> None:
@@ -119,8 +119,8 @@ def story(source: str = "int x;\n", file: str = "k.cu", *findings: Finding) -> E
 
 def test_the_page_has_the_numbers_of_the_trace() -> None:
     cells = [held for tag, held in read(story()).tags if held.get("class") == "cell"]
-    told = {(c["data-element"], c["data-threads"], c["data-times"]) for c in cells}
-    assert told == {
+    result = {(c["data-element"], c["data-threads"], c["data-times"]) for c in cells}
+    assert result == {
         ("A[0][0]", "1", "1"),
         ("A[1][1]", "2", "3"),
         ("As[0][0]", "1", "1"),
@@ -155,10 +155,10 @@ def test_the_page_needs_nothing_from_outside() -> None:
 def test_findings_stand_below_their_line_or_above_all() -> None:
     placed = Finding("race", "error", "here", "k.cu", 1)
     loose = Finding("machine", "error", "somewhere")
-    told = story("int x;\n", "k.cu", placed, loose)
-    assert told.lines[0].findings == (placed,) and told.findings == (loose,)
-    assert "race: here" in "".join(read(told).words)
-    assert [held for tag, held in read(told).tags if held.get("class") == "bad"] == [
+    result = story("int x;\n", "k.cu", placed, loose)
+    assert result.lines[0].findings == (placed,) and result.findings == (loose,)
+    assert "race: here" in "".join(read(result).words)
+    assert [held for tag, held in read(result).tags if held.get("class") == "bad"] == [
         {"id": "L1", "class": "bad"},
         {"class": "bad"},
     ]

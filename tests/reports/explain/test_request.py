@@ -48,8 +48,8 @@ def test_sectors(
     made = one([touch((t, 0, 0), t * stride, size) for t in range(32)], dtype)
     assert [s.first for s in made.sectors[:2]] == first
     assert (len(made.sectors), made.bytes, made.lanes, made.moved) == (count, used, 32, 32 * count)
-    told = [lane for sector in made.sectors for cell in sector.cells for lane in cell]
-    assert sorted(told) == list(range(32)), "each lane wants one cell"
+    shown = [lane for sector in made.sectors for cell in sector.cells for lane in cell]
+    assert sorted(shown) == list(range(32)), "each lane wants one cell"
 
 
 def test_only_the_first_access_of_the_first_warp_counts() -> None:

@@ -85,8 +85,8 @@ def measured(grade: Grade) -> Grade:
     """With what a GPU tells beside a speed check."""
     if not any("speedup" in check.measurements for check in grade.checks):
         return grade
-    told = {"device": H100, "driver": "580.65", "samples": timing_samples([a_timing(1.3)])}
-    return replace(grade, backend="gpu", provenance=replace(grade.provenance, **told))  # type: ignore[arg-type]
+    shown = {"device": H100, "driver": "580.65", "samples": timing_samples([a_timing(1.3)])}
+    return replace(grade, backend="gpu", provenance=replace(grade.provenance, **shown))  # type: ignore[arg-type]
 
 
 def a_class(size: int) -> list[ReportRow]:

@@ -73,21 +73,23 @@ def test_every_column_sorts(key: str | None, browser: webdriver.Chrome, index: P
     assert names == ["student", "score", "output", "sync", "speed", "main", "late", "override"]
     for number, name in enumerate(names):
         button = browser.find_elements(By.CSS_SELECTOR, "#class th button")[number]
-        seen = []
+        observed = []
         for _ in range(2):
             if key:
                 browser.execute_script("arguments[0].focus()", button)
                 browser.switch_to.active_element.send_keys(key)
             else:
                 button.click()
-            seen.append(column(browser, number))
+            observed.append(column(browser, number))
         numeric = 0 < number < 5
-        first, second = [points(s) if numeric else [c for c in s if c] for s in seen]
+        first, second = [points(s) if numeric else [c for c in s if c] for s in observed]
         order = sorted(first, reverse=numeric) if numeric else sorted(first, key=collated)
         assert first == order, name
         assert second == order[::-1] or (not numeric and sorted(second) == sorted(order)), name
-        blank = [c for c in seen[1] if not c or c in ("–", "!", "incomplete")]
-        assert seen[1][len(seen[1]) - len(blank) :] == blank, f"{name}: what is missing is last"
+        blank = [c for c in observed[1] if not c or c in ("–", "!", "incomplete")]
+        assert observed[1][len(observed[1]) - len(blank) :] == blank, (
+            f"{name}: what is missing is last"
+        )
         state = browser.execute_script("return arguments[0].parentNode.ariaSort", button)
         assert state == ("ascending" if numeric else "descending")
     assert len(browser.find_elements(By.CSS_SELECTOR, "[aria-sort]")) == 1

@@ -21,9 +21,9 @@ BINS = [
 ]
 
 
-@pytest.mark.parametrize(("points", "due"), BINS)
-def test_scores_are_counted_by_tenths(points: list[float], due: tuple[int, ...]) -> None:
-    assert histogram(points, 85) == due
+@pytest.mark.parametrize(("points", "expected"), BINS)
+def test_scores_are_counted_by_tenths(points: list[float], expected: tuple[int, ...]) -> None:
+    assert histogram(points, 85) == expected
 
 
 def test_a_lab_without_points_has_full_marks() -> None:

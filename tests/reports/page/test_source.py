@@ -41,9 +41,9 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "due"), TOKENS)
-def test_tokens(text: str, due: list[tuple[str, str]]) -> None:
-    assert [token for line in tokens_by_line(text) for token in line] == due
+@pytest.mark.parametrize(("text", "expected"), TOKENS)
+def test_tokens(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [token for line in tokens_by_line(text) for token in line] == expected
 
 
 def test_a_comment_goes_on_over_lines() -> None:

@@ -55,8 +55,8 @@ def test_text_can_be_read(scheme: str) -> None:
     pairs = [(n, ground) for n in ON_PAPER for ground in ("paper", "card")]
     pairs += [(n, f"{n}-bg") for n in ON_OWN] + [("ink", "fail-bg"), ("soft", "fail-bg")]
     pairs += [("word", "fail-bg"), ("string", "fail-bg"), ("number", "fail-bg")]
-    seen = {pair: contrast(named[pair[0]], named[pair[1]]) for pair in pairs}
-    assert {pair: round(v, 2) for pair, v in seen.items() if v < ENOUGH} == {}
+    observed = {pair: contrast(named[pair[0]], named[pair[1]]) for pair in pairs}
+    assert {pair: round(v, 2) for pair, v in observed.items() if v < ENOUGH} == {}
 
 
 def test_both_schemes_define_the_same_colors() -> None:

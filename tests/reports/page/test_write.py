@@ -66,10 +66,10 @@ def test_a_real_grade_on_hidden_cases_tells_a_student_nothing_of_them() -> None:
     made = grade(lab, submission, visibility="all", seed=seed, threads=1)
     secrets = ("hidden-ragged", "hidden-short", "5003", "5,003", "4864", seed_id(seed))
     row = ReportRow("Ada", made, submission.text)
-    whole, told = (student_page(row, for_students=s).decode() for s in (False, True))
+    whole, result = (student_page(row, for_students=s).decode() for s in (False, True))
     assert "hidden-ragged" in whole and "5003" in whole and seed_id(seed) in whole
-    assert [secret for secret in secrets if secret in told] == []
-    assert "hidden-1" in told
+    assert [secret for secret in secrets if secret in result] == []
+    assert "hidden-1" in result
 
 
 def test_an_instructors_copy_has_all_of_them() -> None:
@@ -109,9 +109,9 @@ def test_an_empty_class_has_a_page(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
-    with pytest.raises(LabFault, match="cannot make the folder") as told:
+    with pytest.raises(LabFault, match="cannot make the folder") as result:
         write_class_report(tmp_path / "taken", LAB, a_class(1))
-    assert "--html" in told.value.fix
+    assert "--html" in result.value.fix
 
 
 def test_the_index_counts_what_counts() -> None:

@@ -1,5 +1,7 @@
-"""Loaded by a Dask worker (`dask worker --preload`): grading a file called kill.cu ends the worker,
-and slow.cu takes some seconds more, after the worker's process has written its number down.
+"""Preloaded by a Dask worker (`dask worker --preload`).
+
+Grading a file named kill.cu ends the worker. Grading slow.cu takes some seconds longer, after the
+worker has recorded its process ID.
 """
 
 from __future__ import annotations

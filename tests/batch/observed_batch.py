@@ -1,9 +1,9 @@
-"""`grader batch` that says what it is at, for the test that kills it.
+"""`grader batch` that reports its activity, for the test that kills it.
 
-    python -m tests.batch.victim STATE WORDS...
+    python -m tests.batch.observed_batch STATE WORDS...
 
-STATE is a file of one byte for each thing that can go on; a byte counts how often it does right
-now. The command itself is the real one.
+STATE is a file with one byte per activity; a byte counts how many are going on now. The command
+itself is unchanged.
 """
 
 from __future__ import annotations

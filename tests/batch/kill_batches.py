@@ -1,12 +1,12 @@
-"""python -m tests.batch.kill: SIGKILL of `grader batch` at random moments, then the same again.
+"""Kill `grader batch` with SIGKILL at random moments, and run the same command again.
 
-    python -m tests.batch.kill [--times N] [--count SUBMISSIONS] [--seed S]
+    python -m tests.batch.kill_batches [--times N] [--count SUBMISSIONS] [--seed S]
 
-Every second kill hits the command alone, the others its whole session. A moment is chosen by what
-the command is at (compile, simulate, record a grade, between two), and chance; what it was at is
-read while it is stopped, so that the count is exact. Whatever was hit, the same command is started
-again, and at the end there is one grade for each submission, equal to those of a run that nobody
-disturbed, and nothing left behind: no process, no file.
+Every second kill hits the command alone, the others its whole session. The moment depends on the
+command's activity (compile, simulate, record a grade, between two) and on chance. The activity is
+read while the command is stopped, so that the count is exact. After each kill the same command
+starts again. In the end there is one grade for each submission, equal to that of an undisturbed
+run, and no process or file is left behind.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 from bench.batch import LAB, made_class
 from grader.gradebook.book import open_gradebook
 from grader.sandbox.user import DYNAMIC_USERS
-from tests.batch.victim import STATES, reading
+from tests.batch.observed_batch import STATES, reading
 from tests.command import ROOT, descendants
 
 AIMS = ("compile", "simulate", "record", "between")
@@ -56,7 +56,7 @@ class Range:
     def start(self, name: str, jobs: int) -> subprocess.Popen[bytes]:
         """The command on the class, its gradebook called `name`."""
         (self.place / "state").write_bytes(bytes(len(STATES)))
-        words = ["-m", "tests.batch.victim", str(self.place / "state"), "batch", LAB]
+        words = ["-m", "tests.batch.observed_batch", str(self.place / "state"), "batch", LAB]
         words += [str(self.place / "class"), "--on", "sim", "--jobs", str(jobs)]
         around = {"TMPDIR": str(self.scratch), "PYTHONPATH": str(ROOT)}
         return subprocess.Popen(
@@ -73,8 +73,8 @@ def whole_run(range_: Range, name: str, jobs: int = 2) -> None:
     """The command undisturbed to its end, which must be that some fell short."""
     code = range_.start(name, jobs).wait()
     if code != 1:
-        said = (range_.place / "stderr").read_text()
-        sys.exit(f"tests.batch.kill: the command ended with {code}:\n{said}")
+        text = (range_.place / "stderr").read_text()
+        sys.exit(f"tests.batch.kill_batches: the command ended with {code}:\n{text}")
 
 
 def shoot(range_: Range, name: str, aim: str, *, group: bool) -> bool:
@@ -186,7 +186,7 @@ def campaign(place: Path, times: int, count: int, seed: int) -> tuple[Counter[st
 
 def main(words: Sequence[str]) -> int:
     """Print what was hit, and the verdict."""
-    parser = argparse.ArgumentParser(prog="tests.batch.kill")
+    parser = argparse.ArgumentParser(prog="tests.batch.kill_batches")
     parser.add_argument("--times", type=int, default=25)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.batch.murderer import MARK
+from tests.batch.worker_preload import MARK
 from tests.command import ROOT
 
 _ADDRESS = re.compile(r"tcp://127\.0\.0\.1:\d+")
@@ -53,10 +53,10 @@ class Cluster:
 def wait_for(log: Path, words: re.Pattern[str], process: subprocess.Popen[bytes]) -> str:
     """The words that a living process has written to its log, as soon as they are there."""
     end = time.monotonic() + READY
-    while not (told := words.search(log.read_text())):
+    while not (shown := words.search(log.read_text())):
         assert time.monotonic() < end and process.poll() is None, log.read_text()
         time.sleep(0.05)
-    return told[0]
+    return shown[0]
 
 
 @contextmanager

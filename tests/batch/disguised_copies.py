@@ -30,8 +30,8 @@ def uncommented(source: str) -> str:
 def commented(source: str) -> str:
     """A remark on every third line, and one before all."""
     lines = source.splitlines()
-    told = [f"{line}  // step {n}" if n % 3 == 0 else line for n, line in enumerate(lines)]
-    return "\n".join(["/* all my own work */", *told]) + "\n"
+    shown = [f"{line}  // step {n}" if n % 3 == 0 else line for n, line in enumerate(lines)]
+    return "\n".join(["/* all my own work */", *shown]) + "\n"
 
 
 def laid_out(source: str) -> str:
