@@ -73,7 +73,7 @@ def test_wrong_use_is_reported(folder: Path, words: list[str], expected_text: st
 def test_without_copydetect_the_fix_names_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copydetect", None)
     monkeypatch.setattr(sys, "executable", "/opt/a b/python")
-    with pytest.raises(MachineFault, match="no Python package copydetect") as shown:
+    with pytest.raises(MachineFault, match="Python package copydetect is missing") as shown:
         fingerprints("int x;", "structure")
     assert shown.value.fix.startswith("'/opt/a b/python' -m pip install ")
     assert "similar" in shown.value.fix or "copydetect" in shown.value.fix

@@ -177,7 +177,7 @@ def shown(book_command: Command) -> dict[str, dict]:
         (["recompute", "tiledd", "--db", "course.db"], "did you mean `tiled`"),
         (["override", LAB, "1", "--remove", "--reason", "x"], "`1` has no override"),
         (["show", LAB, "--db", "nowhere.db"], "there is no gradebook here"),
-        (["show", LAB, "--db", "no/where.db"], "there is no folder"),
+        (["show", LAB, "--db", "no/where.db"], "the gradebook's folder does not exist"),
         (["show", LAB, "--db", "."], "this is a folder"),
         (["show", LAB, "--db", "oracle://x"], "this kind of database is not supported"),
         (["show", LAB, "--json", "no/where.json"], "there is no folder to write this file in"),
@@ -253,6 +253,6 @@ def test_a_server_that_is_not_there_and_a_password_that_is_not_shown(tmp_path: P
     url = f"postgresql://me:hunter2@/grades?host={tmp_path}"
     output = grader("gradebook", "show", LAB, "--db", url)
     assert (output.code, output.out) == (3, "")
-    assert "check that the server runs" in " ".join(output.err.split())
+    assert "Check that the server is running" in " ".join(output.err.split())
     assert "hunter2" not in output.err
     assert "Traceback" not in output.err

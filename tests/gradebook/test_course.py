@@ -148,7 +148,10 @@ LAB = HEAD + "labs:\n  tiled:\n"
         (LAB + "    late:\n      - grace: 1 day\n", "5: labs.tiled.late: `tiled` has rules for"),
         (LAB + "    due: 2027-02-29 23:59\n", "write a date and a time"),
         (LAB + "    due: 2027-02-29 23:59:00\n", "not valid YAML"),
-        (LAB + "    due: 2027-03-28 02:30\n", "5: labs.tiled.due: there is no 02:30 on 2027-03-28"),
+        (
+            LAB + "    due: 2027-03-28 02:30\n",
+            "5: labs.tiled.due: 02:30 on 2027-03-28 does not exist",
+        ),
         (LAB + "    due: 20270328\n", "write a date and a time"),
         (LAB + "    late:\n      - grace: soon\n", "write a length of time"),
         (LAB + "    late:\n      - penalty: 10\n        per: day\n", "write it as `10%`"),

@@ -25,9 +25,9 @@ LAB = "tiled"
         ("postgresql+nonsense://host/grades", "this kind of database is not supported"),
         ("://", "not a database URL"),
         ("postgresql://host:port/x", "not a database URL"),
-        ("/no/such/folder/course.db", "make /no/such/folder first"),
+        ("/no/such/folder/course.db", "Create /no/such/folder first"),
         ("/", "this is a folder"),
-        ("sqlite:////no/such/folder/course.db", "make /no/such/folder first"),
+        ("sqlite:////no/such/folder/course.db", "Create /no/such/folder first"),
     ],
 )
 def test_no_database(url: str, shown: str) -> None:

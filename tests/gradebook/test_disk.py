@@ -55,7 +55,7 @@ def test_read_only(db: Path) -> None:
     give = ["-m", "grader", "gradebook", "override", LAB, "ada", "5", "--reason", "x"]
     done = boxed([*give, "--db", str(db)], "--ro-bind", folder, folder)
     assert (done.returncode, done.stdout) == (3, "")
-    assert "check that its folder is there and may be written" in " ".join(done.stderr.split())
+    assert "Check that its folder exists and is writable." in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     still_whole(db)
 
@@ -63,7 +63,7 @@ def test_read_only(db: Path) -> None:
 FILL = """
 import sys
 from grader.cli.app import run
-from grader.fault import MachineFault
+from grader.faults import MachineFault
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.database import connect
 from tests.gradebook.made import NOON, a_grade
@@ -102,7 +102,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_file_that_is_no_gradebook_is_rejected(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "course.db"
     path.write_bytes(damage)
-    with pytest.raises(MachineFault, match="name another one|restore a copy"):
+    with pytest.raises(MachineFault, match="Name another file|Restore a backup"):
         open_gradebook(str(path))
     assert path.read_bytes() == damage
 

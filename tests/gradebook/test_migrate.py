@@ -100,7 +100,7 @@ def test_opened_by_many_at_once(url: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "shown"),
     [
-        ("UPDATE alembic_version SET version_num = '999'", "is of version 999"),
+        ("UPDATE alembic_version SET version_num = '999'", "gradebook has version 999"),
         ("DROP TABLE alembic_version", "has tables, but not those of a gradebook"),
     ],
 )

@@ -88,7 +88,7 @@ def test_hostile_names_stay_as_they_are(tmp_path: Path) -> None:
     [
         ("", "roster.csv: the roster is empty"),
         ("\n \n", "roster.csv: the roster is empty"),
-        ("Name\nAda\n", "one of: ID, Student ID, SID, ID number, .*Email address"),
+        ("Name\nAda\n", "one of these columns: ID, Student ID, SID, ID number, .*Email address"),
         ("Name,Section\nAda,1\n", "roster.csv:1: no column identifies the students"),
         ("id\n1\n2\n1\n", "roster.csv:4: the student `1` is listed twice"),
         ('id,name\n1,"a\nb"\n1,c\n', "roster.csv:4: the student `1` is listed twice"),
@@ -112,7 +112,7 @@ def test_mistakes_are_reported_with_their_line(
 def test_no_such_file_a_folder_and_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    for name, shown in (("missing", "put it there"), ("folder", "folder"), ("pipe", "pipe")):
+    for name, shown in (("missing", "Create the file"), ("folder", "folder"), ("pipe", "pipe")):
         with pytest.raises(LabFault, match=name) as raised:
             read_roster(tmp_path / name)
         assert shown in str(raised.value)
