@@ -56,7 +56,10 @@ def test_a_share_and_its_tests() -> None:
     shown = results(a_row(graded()))
     assert shown.score == pytest.approx(70 / 85)
     assert [t.name for t in shown.tests] == ["compile", "output", "sync", "memory"]
-    assert shown.tests[1].description == "Every case gives the right result, to the last element."
+    assert (
+        shown.tests[1].description
+        == "Every case produces the expected output, to the last element."
+    )
     assert shown.tests[2].message == "sync evaluated" and "race:" in shown.tests[2].output
 
 
