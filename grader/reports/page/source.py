@@ -25,7 +25,7 @@ _KINDS: Mapping[str, str] = {
     "comment": "comment", "string_literal": "string", "char_literal": "string",
     "raw_string_literal": "string", "number_literal": "number", "preproc_directive": "directive",
 }  # fmt: skip
-"""What a node of the syntax tree is on the page, with all that is inside it."""
+"""The kind of token for each kind of syntax node, with everything inside the node."""
 
 _KEYWORDS = frozenset({
     "auto", "bool", "break", "case", "char", "const", "constexpr", "continue", "default", "do",
@@ -182,7 +182,7 @@ def tokens_by_line(text: str) -> Iterator[tuple[Token, ...]]:
 
 
 def _joined(pieces: Iterator[Token]) -> Iterator[Token]:
-    """The pieces with those in a row that are nothing put together."""
+    """Join adjacent pieces without a kind."""
     held: list[str] = []
     for piece, kind in pieces:
         if not kind:
@@ -195,8 +195,10 @@ def _joined(pieces: Iterator[Token]) -> Iterator[Token]:
 
 
 def _pieces(text: str, *, directives: bool = True) -> Iterator[Token]:
-    """The text cut at the nodes of its syntax tree that have a kind. What follows `#define` is one
-    node to the grammar, and is parsed once more."""
+    """Cut the text at the syntax nodes that have a kind.
+
+    The grammar makes one node of the replacement text of `#define`, so it is parsed separately.
+    """
     tree, end = parse(text), 0
     for node in tree.walk():
         if node.start < end or not node.end:
@@ -211,7 +213,7 @@ def _pieces(text: str, *, directives: bool = True) -> Iterator[Token]:
 
 
 def _kind(node: Node) -> str:
-    """What a node is on the page; "" for nothing that is shown."""
+    """Return the kind of token of a node; "" for other text."""
     if node.kind in _KINDS:
         return _KINDS[node.kind]
     if not node.is_leaf:
