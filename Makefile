@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 LIBRARY := grader/simulator/_core.so
 PROCESSES ?= $(shell nproc)
-CORE := $(wildcard grader/simulator/core/*.c grader/simulator/core/*.h)
+CORE := $(wildcard $(foreach depth,* */* */*/*,$(addprefix grader/simulator/core/$(depth),.c .h)))
 GPU_SITE := build/gpu/site-packages
 # Without a network: this Python and its packages, what they lack from a folder of wheels.
 ifdef WHEELS

@@ -21,7 +21,10 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 CORE = Path("grader/simulator/core")
-FLAGS = shlex.split("-O3 -std=c11 -fPIC -ffp-contract=off -fno-strict-aliasing -pthread")
+FLAGS = [
+    *shlex.split("-O3 -std=c11 -fPIC -ffp-contract=off -fno-strict-aliasing -pthread"),
+    f"-I{CORE}",
+]
 AVX2 = shlex.split("-mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mf16c")
 NO_COMPILER = """\
 the simulator is written in C, and there is no C compiler `{}` here.
@@ -57,13 +60,16 @@ def compile_core(target: Path, objects: Path, flags: list[str]) -> None:
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     if not shutil.which(compiler[0]):
         raise SystemExit(NO_COMPILER.format(compiler[0]))
-    sources = sorted(CORE.glob("*.c"))
-    made = [objects / f"{source.stem}.o" for source in sources]
+    sources = sorted(CORE.rglob("*.c"))
+    made = [objects / source.relative_to(CORE).with_suffix(".o") for source in sources]
 
-    told = f'-DCORE_SOURCES="{runpy.run_path("grader/simulator/core/sources.py")["digest"](CORE)}"'
+    digest = (
+        f'-DCORE_SOURCES="{runpy.run_path("grader/simulator/core/sources.py")["digest"](CORE)}"'
+    )
 
     def one(source: Path, made: Path) -> None:
-        run([*compiler, *FLAGS, *flags, told, "-c", str(source), "-o", str(made)])
+        made.parent.mkdir(parents=True, exist_ok=True)
+        run([*compiler, *FLAGS, *flags, digest, "-c", str(source), "-o", str(made)])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, sources, made))
@@ -87,8 +93,8 @@ def run(command: list[str]) -> None:
 
 def libraries() -> list[Extension]:
     """The core for any processor and, on x86-64, the one for AVX2."""
-    sources = [str(source) for source in sorted(CORE.glob("*.c"))]
-    depends = [str(header) for header in sorted(CORE.glob("*.h"))]
+    sources = [str(source) for source in sorted(CORE.rglob("*.c"))]
+    depends = [str(header) for header in sorted(CORE.rglob("*.h"))]
     made = [Extension("grader.simulator._core", sources, depends=depends)]
     if platform.machine() in ("x86_64", "AMD64"):
         flags = {"extra_compile_args": AVX2}

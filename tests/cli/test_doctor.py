@@ -42,15 +42,15 @@ def test_every_sign_that_is_not_ok_says_how_to_mend() -> None:
 
 
 def test_a_missing_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "doctor.py"))
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "cli" / "doctor.py"))
     sign = by_name()["simulator"]
     assert (sign.state, "no C core" in sign.seen, "C compiler" in sign.fix) == ("bad", True, True)
 
 
 def test_a_broken_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sim").mkdir()
-    (tmp_path / "sim" / "_core.so").write_bytes(b"no library")
-    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "doctor.py"))
+    (tmp_path / "simulator").mkdir()
+    (tmp_path / "simulator" / "_core.so").write_bytes(b"no library")
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "cli" / "doctor.py"))
     assert by_name()["simulator"].state == "bad"
 
 

@@ -10,7 +10,10 @@ import tempfile
 from pathlib import Path
 
 CORE = Path(__file__).parents[2] / "grader" / "simulator" / "core"
-BASE = ("-std=gnu11", "-g", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-strict-aliasing")
+BASE = (
+    *("-std=gnu11", "-g", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-strict-aliasing"),
+    f"-I{CORE}",
+)
 SANITISE = (
     "-O1",
     "-fno-omit-frame-pointer",
@@ -55,9 +58,9 @@ def environment(path: Path) -> dict[str, str]:
 
 
 def _built(flags: tuple[str, ...], folder: Path) -> Path:
-    sources = sorted(CORE.glob("*.c"))
+    sources = sorted(CORE.rglob("*.c"))
     digest = hashlib.sha256(" ".join((*BASE, *flags)).encode())
-    for path in (*sources, *sorted(CORE.glob("*.h"))):
+    for path in (*sources, *sorted(CORE.rglob("*.h"))):
         digest.update(path.read_bytes())
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"core-{digest.hexdigest()[:16]}.so"
@@ -71,6 +74,7 @@ def _built(flags: tuple[str, ...], folder: Path) -> Path:
 
 
 def _compiled(source: Path, flags: tuple[str, ...], folder: Path) -> Path:
-    made = folder / f"{source.stem}.o"
+    made = folder / source.relative_to(CORE).with_suffix(".o")
+    made.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([compiler(), *BASE, *flags, "-c", str(source), "-o", str(made)], check=True)
     return made

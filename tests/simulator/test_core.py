@@ -59,11 +59,17 @@ def test_installed_package_without_sources_is_accepted(
 def test_digest_depends_on_content_and_name(tmp_path: Path) -> None:
     copied = shutil.copytree(SOURCES, tmp_path / "core")
     assert digest(copied) == digest(SOURCES)
-    first = min(copied.glob("*.c"))
-    first.write_bytes(first.read_bytes() + b"\n")
-    changed = digest(copied)
-    first.rename(copied / "other.c")
-    assert len({digest(SOURCES), changed, digest(copied)}) == 3
+    seen = {digest(SOURCES)}
+    for folder in ("machine", "machine/instructions", "watch"):
+        first = min((copied / folder).glob("*.c"))
+        first.write_bytes(first.read_bytes() + b"\n")
+        seen.add(digest(copied))
+        first.rename(first.with_name("other.c"))
+        seen.add(digest(copied))
+        first.with_name("other.c").rename(copied / "other.c")
+        seen.add(digest(copied))
+        (copied / "other.c").unlink()
+    assert len(seen) == 10
 
 
 def test_setup_passes_the_same_digest_to_the_compiler() -> None:

@@ -1,4 +1,4 @@
-"""Load the C core: ctypes mirrors of core.h, and its instructions by name."""
+"""Load the C core: ctypes mirrors of machine/launch.h, and its instructions by name."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ BLOCK = np.dtype(
 )
 FUNCTION = np.dtype([(n, "u4") for n in ("block", "blocks", "registers", "local", "params")])
 CALL = np.dtype(
-    [(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs", "quiet")]
+    [(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs", "library")]
 )
 COPY = np.dtype([(n, "u4") for n in ("from", "to", "bytes")])
 BUFFER = np.dtype(
@@ -134,7 +134,7 @@ FUNCTION_BASE, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE = 0x050000000000, 0x100000000
 
 
 class CLaunch(ctypes.Structure):
-    """The mirror of core.h's Launch."""
+    """The mirror of launch.h's Launch."""
 
     _fields_ = [
         *(

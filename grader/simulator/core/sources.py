@@ -10,12 +10,12 @@ from pathlib import Path
 
 
 def digest(folder: Path) -> str:
-    """Hash the names and contents of all C files of a folder.
+    """Hash the paths and contents of all C files of a folder and its subfolders.
 
     Returns an empty text when there are none, as in an installed package.
     """
-    files = sorted((*folder.glob("*.c"), *folder.glob("*.h")), key=lambda path: path.name)
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.[ch]")}
     whole = hashlib.sha256()
-    for file in files:
-        whole.update(f"{file.name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    for name, file in sorted(files.items()):
+        whole.update(f"{name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
     return whole.hexdigest()[:16] if files else ""

@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(slots=True)
 class End:
-    """The terminator of a basic block: fields of core.h's BasicBlock; `target` is a label."""
+    """The terminator of a basic block: fields of launch.h's BasicBlock; `target` is a label."""
 
     kind: int = FALL
     target: str = ""
@@ -268,7 +268,7 @@ def _copies(
 
 
 def fence(i: Instruction, known: Known) -> Insn | None:
-    """Decode a fence, which order.c watches; None for any other instruction."""
+    """Decode a fence, which watch/order.c orders accesses by; None for any other instruction."""
     name = i.op.split(".")[0]
     if name in ("membar", "fence"):
         return Insn("fence", flag=int("cta" in i.op.split("."))) if known("fence") else Insn("nop")

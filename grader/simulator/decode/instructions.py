@@ -66,7 +66,7 @@ def refused_register(operands: list[str]) -> str:
 
 @dataclass(slots=True)
 class Insn:
-    """A machine instruction: the fields of core.h's Insn by name.
+    """A machine instruction: the fields of launch.h's Insn by name.
 
     Attributes:
         exec: the name of the core's function.

@@ -283,7 +283,7 @@ class _Decoder:
         return decode_instruction(i, o, self.known, pc)
 
     def note(self, op: str, parts: list[str]) -> None:
-        """Enter what the launch must know before it starts: see core.h's Launch."""
+        """Enter what the launch must know before it starts: see launch.h's Launch."""
         image = self.image
         if parts[0] in _EXACT or "mbarrier" in parts:
             image.exact = True

@@ -1,0 +1,179 @@
+/* One block of threads: its memory, its warps in turn, and what to do when none of them can go on.
+ *
+ * Each warp runs until its lanes wait, end, or have had their turn. When all warps wait, the barriers
+ * that are complete release their threads; when none is, lanes that wait in vain for the members of
+ * their mask are released, and after that the block is deadlocked. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "machine/control.h"
+#include "machine/events.h"
+
+#define SLICE (1u << 18)
+enum { ROUNDS = 64 }; /* of all warps between two looks at the clock */
+
+f64 now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (f64)t.tv_sec + 1e-9 * (f64)t.tv_nsec;
+}
+
+static void lane_numbers(Warp *w, u32 slot, u32 (*f)(const Launch *, u32, u32)) {
+  u32 *d = (u32 *)(w->special + slot * 128);
+  for (u32 l = 0; l < LANES; l++) d[l] = f(w->launch, w->base + l, l);
+}
+static u32 tid_x(const Launch *n, u32 t, u32 l) { (void)l; return t % n->dim[0]; }
+static u32 tid_y(const Launch *n, u32 t, u32 l) { (void)l; return t / n->dim[0] % n->dim[1]; }
+static u32 tid_z(const Launch *n, u32 t, u32 l) { (void)l; return t / n->dim[0] / n->dim[1]; }
+static u32 lane_id(const Launch *n, u32 t, u32 l) { (void)n; (void)t; return l; }
+static u32 warp_id(const Launch *n, u32 t, u32 l) { (void)n; (void)l; return t / LANES; }
+static u32 mask_eq(const Launch *n, u32 t, u32 l) { (void)n; (void)t; return 1u << l; }
+static u32 mask_lt(const Launch *n, u32 t, u32 l) { (void)n; (void)t; return (1u << l) - 1; }
+static u32 mask_le(const Launch *n, u32 t, u32 l) { (void)n; (void)t; return (2u << l) - 1; }
+static u32 mask_gt(const Launch *n, u32 t, u32 l) { (void)n; (void)t; return ~((2u << l) - 1); }
+static u32 mask_ge(const Launch *n, u32 t, u32 l) { (void)n; (void)t; return ~((1u << l) - 1); }
+
+/* In the order of SPECIAL in decode.py. */
+static void special_registers(Warp *w) {
+  u32 (*const f[])(const Launch *, u32, u32) = {tid_x, tid_y, tid_z, lane_id, warp_id,
+                                               mask_eq, mask_lt, mask_le, mask_gt, mask_ge};
+  for (u32 k = 0; k < sizeof f / sizeof *f; k++) lane_numbers(w, k, f[k]);
+}
+enum { CTAID = 10 };
+
+void free_cta(Cta *c) {
+  if (!c) return;
+  for (u32 k = 0; c->warp && k < c->warps; k++) {
+    free(c->warp[k].arena);
+    free(c->warp[k].local);
+    free(c->warp[k].params);
+  }
+  announce_block_destroyed(c);
+  free_copies(c);
+  free(c->shared);
+  free(c->warp);
+  free(c);
+}
+
+static void set_up_warp(Cta *c, u32 index) {
+  Warp *w = &c->warp[index];
+  const Launch *n = c->worker->launch;
+  u32 threads = c->nthreads - index * LANES;
+  w->worker = c->worker; w->cta = c; w->launch = n; w->index = index; w->base = index * LANES;
+  w->valid = threads >= LANES ? FULL : (1u << threads) - 1;
+  w->bank[1] = (u8 *)n->constants;
+  w->bank[2] = w->special;
+  w->mask = 0;
+  special_registers(w);
+}
+
+/* Memory for a block, which runs one block after the other. NULL without memory. */
+Cta *new_cta(Worker *k) {
+  const Launch *n = k->launch;
+  Cta *c = calloc(1, sizeof *c);
+  if (!c) { out_of_memory(k); return NULL; }
+  c->worker = k;
+  c->nthreads = n->dim[0] * n->dim[1] * n->dim[2];
+  c->warps = (c->nthreads + LANES - 1) / LANES;
+  c->shared = calloc(1, n->shared_bytes ? n->shared_bytes : 1);
+  c->warp = aligned_alloc(64, (sizeof(Warp) + 63) / 64 * 64 * c->warps);
+  if (c->warp) memset(c->warp, 0, sizeof(Warp) * c->warps);
+  if (!c->shared || !c->warp) out_of_memory(k);
+  else announce_block_created(c);
+  if (k->stop) { free_cta(c); return NULL; }
+  for (u32 x = 0; x < c->warps; x++) set_up_warp(c, x);
+  return c;
+}
+
+/* Ends the launch with a fault at the basic block that the first warp would run next, or, when all
+ * warps wait, at the place where one waits. */
+void abort_cta(Cta *c, u32 kind) {
+  Warp *waiting = c->warp;
+  for (u32 k = 0; k < c->warps; k++) {
+    Warp *w = &c->warp[k];
+    if (w->waits && !waiting->waits) waiting = w;
+    for (u32 f = w->frames; f-- > 0;) {
+      const Frame *fr = &w->frame[f];
+      if (!fr->pending_blocks) continue;
+      const u32 *m = (const u32 *)(w->arena + fr->masks);
+      u32 at = 0;
+      while (!m[at]) at++;
+      set_mask(w, m[at]);
+      const BasicBlock *b = &w->launch->block[w->launch->function[fr->function].block + at];
+      bool back = b->kind == BRANCH && b->target <= at; /* the line of the loop */
+      fail(w, kind, back || b->end == b->first ? b->pc : w->launch->insn[b->first].pc, 0);
+      return;
+    }
+  }
+  if (waiting->waits) set_mask(waiting, waiting->wait[0].mask);
+  fail(waiting, kind, waiting->waits ? waiting->wait[0].pc : 0, 0);
+}
+
+void start_cta(Cta *c, u64 number) {
+  const Launch *n = c->worker->launch;
+  c->number = (u32)number;
+  c->at[0] = (u32)(number % n->grid[0]);
+  c->at[1] = (u32)(number / n->grid[0] % n->grid[1]);
+  c->at[2] = (u32)(number / n->grid[0] / n->grid[1]);
+  c->steps = c->barriers = 0;
+  memset(c->shared, 0xA5, n->shared_bytes);
+  memset(c->arrived, 0, sizeof c->arrived);
+  start_copies(c);
+  announce_block_started(c);
+  for (u32 x = 0; x < c->warps; x++) {
+    Warp *w = &c->warp[x];
+    for (u32 d = 0; d < 3; d++) {
+      u32 *lanes = (u32 *)(w->special + (CTAID + d) * 128), at = c->at[d];
+      EACH_LANE { lanes[l] = at; }
+    }
+    start_warp(w, n->entry);
+  }
+}
+
+/* A hash. Another schedule is another legal order of warps and blocks: from another start, or backwards. */
+u32 mixed(u32 a, u32 b, u32 c) {
+  u64 x = (((u64)a << 32 | b) + 1) * 0x9E3779B97F4A7C15ull + c;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBull;
+  return (u32)(x >> 32);
+}
+static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
+  u32 schedule = c->warp->launch->schedule, r = mixed(schedule, c->number, round);
+  if (!schedule) return x;
+  return (r & 1 ? c->warps - 1 - x + r / 2 % c->warps : x + r / 2 % c->warps) % c->warps;
+}
+/* Runs a block until it is done, stops, or has used its time slice. */
+enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
+  const Launch *n = k->launch;
+  u64 until = c->steps + slice, look = c->steps + SLICE;
+  for (u32 round = 1;; round++) {
+    if (c->steps > n->step_limit) { abort_cta(c, TIMEOUT); return STOPPED; }
+    bool turning = false, waiting = false;
+    for (u32 x = 0; x < c->warps; x++) {
+      enum Outcome o = run_warp(&c->warp[warp_in_turn(c, x, round)]);
+      if (o == STOPPED) return STOPPED;
+      turning |= o == ROTATE;
+      waiting |= o == BLOCKED;
+    }
+    if (c->steps > look || n->exact || round % ROUNDS == 0) { /* exact rounds can be long */
+      look = c->steps + SLICE;
+      if (__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) return STOPPED;
+      if (now() > k->team->deadline) { abort_cta(c, LIMIT); k->team->late = true; return STOPPED; }
+    }
+    if (turning) {
+      if (c->steps > until) return ROTATE;
+      continue;
+    }
+    if (!waiting) break;
+    if (release_barriers(c)) continue;
+    bool freed = false;
+    for (u32 x = 0; x < c->warps && !freed; x++) freed = release_warp_waits(&c->warp[x], true);
+    if (freed) continue;
+    announce_deadlock(c);
+    k->stop = true;
+    return STOPPED;
+  }
+  announce_block_ended(c);
+  return DONE;
+}

@@ -1,0 +1,283 @@
+/* PTX ISA, "Control Flow Instructions", and the scheduling of one warp.
+ *
+ * Each frame keeps a mask of lanes for every basic block, numbered in reverse post-order. The
+ * lowest block with lanes runs next: lanes that diverged reconverge before they go on, without
+ * post-dominators. After a number of picks the highest block runs, so that lanes that spin do not
+ * starve the lanes that they wait for. */
+#include <stdlib.h>
+#include <string.h>
+#include "machine/control.h"
+#include "machine/events.h"
+
+enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024 };
+
+static inline u32 *masks(Warp *w, const Frame *f) { return (u32 *)(w->arena + f->masks); }
+static inline u64 *bits(Warp *w, const Frame *f) { return (u64 *)(w->arena + f->bits); }
+
+void set_mask(Warp *w, u32 mask) {
+  w->mask = mask;
+  u32 *lane = w->lane;
+  EACH_LANE { lane[l] = mask >> l & 1 ? FULL : 0; }
+}
+
+void make_runnable(Warp *w, u32 frame, u32 block, u32 mask) {
+  Frame *f = &w->frame[frame];
+  u32 *m = masks(w, f);
+  if (!mask) return;
+  if (!m[block]) {
+    f->pending_blocks++;
+    bits(w, f)[block / 64] |= 1ull << block % 64;
+  }
+  m[block] |= mask;
+}
+
+static u32 take_block(Warp *w, Frame *f, bool last, u32 *mask) {
+  u64 *b = bits(w, f);
+  u32 words = (w->launch->function[f->function].blocks + 63) / 64, at = 0;
+  if (last) {
+    for (u32 k = words; k-- > 0;)
+      if (b[k]) { at = k * 64 + 63 - (u32)__builtin_clzll(b[k]); break; }
+  } else {
+    for (u32 k = 0; k < words; k++)
+      if (b[k]) { at = k * 64 + (u32)__builtin_ctzll(b[k]); break; }
+  }
+  b[at / 64] &= ~(1ull << at % 64);
+  f->pending_blocks--;
+  *mask = masks(w, f)[at];
+  masks(w, f)[at] = 0;
+  return at;
+}
+
+static bool reserve(u8 **p, u32 *room, u32 want, u32 copies) {
+  if (want <= *room) return true;
+  u32 more = want < 2 * *room ? 2 * *room : want;
+  u8 *q = calloc(copies, more);
+  if (!q) return false;
+  for (u32 k = 0; k < copies && *p; k++) memcpy(q + (size_t)k * more, *p + (size_t)k * *room, *room);
+  free(*p);
+  *p = q;
+  *room = more;
+  return true;
+}
+
+/* A frame for `lanes` in `function`; false when the stack is full. */
+static bool push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call) {
+  const Function *fn = &w->launch->function[function];
+  u32 used = w->arena_used, room = ((fn->registers + 31) & ~31u) + ((fn->blocks * 4 + 31) & ~31u) +
+                                   (((fn->blocks + 63) / 64 * 8 + 31) & ~31u);
+  Frame *up = parent == NO_FRAME ? NULL : &w->frame[parent];
+  const Function *from = up ? &w->launch->function[up->function] : NULL;
+  u32 local = up ? up->local + from->local : 0, params = up ? up->params + from->params : 0;
+  if (w->frames == MAX_FRAMES || local + fn->local > w->launch->local_limit) return false;
+  if (used + room > MAX_ARENA || params + fn->params > MAX_ARENA / LANES) return false;
+  if (!reserve(&w->arena, &w->arena_room, used + room, 1) ||
+      !reserve(&w->local, &w->local_room, local + fn->local, LANES) ||
+      !reserve(&w->params, &w->params_room, params + fn->params, LANES)) {
+    w->worker->no_memory = true;
+    return false;
+  }
+  Frame *f = &w->frame[w->frames++];
+  *f = (Frame){.function = function, .parent = parent, .return_block = ret, .lanes = lanes,
+               .registers = used, .local = local, .params = params, .call = call};
+  f->masks = used + ((fn->registers + 31) & ~31u);
+  f->bits = f->masks + ((fn->blocks * 4 + 31) & ~31u);
+  w->arena_used = used + room;
+  memset(w->arena + used, 0, room);
+  announce_frame_pushed(w, local, fn->local, lanes);
+  make_runnable(w, w->frames - 1, 0, lanes);
+  return true;
+}
+
+void start_warp(Warp *w, u32 function) {
+  w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
+  w->steps = 0;
+  push(w, function, w->valid, NO_FRAME, 0, 0);
+}
+
+static void copy_params(Warp *w, const Copy *c, u32 n, u32 from, u32 to, u32 lanes) {
+  for (u32 k = 0; k < n; k++)
+    for (u32 left = lanes; left; left &= left - 1) {
+      u8 *p = w->params + (size_t)__builtin_ctz(left) * w->params_room;
+      memmove(p + to + c[k].to, p + from + c[k].from, c[k].bytes);
+    }
+}
+
+/* Lanes that returned go on in the caller. */
+static void return_lanes(Warp *w, Frame *f) {
+  const CallSite *s = &w->launch->call[f->call];
+  Frame *up = &w->frame[f->parent];
+  copy_params(w, w->launch->copy + s->out, s->outs, f->params, up->params, f->returned);
+  make_runnable(w, f->parent, f->return_block, f->returned);
+  f->returned = 0;
+}
+
+static void pop_empty_frames(Warp *w) {
+  while (w->frames > 1 && !w->frame[w->frames - 1].lanes && !w->frame[w->frames - 1].returned)
+    w->arena_used = w->frame[--w->frames].registers;
+}
+
+static void leave(Warp *w, u32 frame, u32 mask, bool exits) {
+  Frame *f = &w->frame[frame];
+  if (exits || f->parent == NO_FRAME) {
+    w->exited |= mask;
+    for (u32 k = frame; k != NO_FRAME; k = w->frame[k].parent) w->frame[k].lanes &= ~mask;
+  } else {
+    f->lanes &= ~mask;
+    f->returned |= mask;
+  }
+  for (u32 k = frame; k != NO_FRAME && w->frame[k].parent != NO_FRAME; k = w->frame[k].parent)
+    if (!w->frame[k].lanes && w->frame[k].returned) return_lanes(w, &w->frame[k]);
+  pop_empty_frames(w);
+}
+
+/* Lanes that returned while others of their call wait elsewhere: they go on when no other lane can. */
+static bool release_returned(Warp *w) {
+  for (u32 k = w->frames; k-- > 1;)
+    if (w->frame[k].returned) {
+      return_lanes(w, &w->frame[k]);
+      return true;
+    }
+  return false;
+}
+
+static void call(Warp *w, const BasicBlock *b, u32 frame, u32 at) {
+  const CallSite *s = &w->launch->call[b->index];
+  u32 mask = w->mask, function = s->function;
+  if (s->indirect) {
+    const u64 *target = SRC(u64, b->a);
+    u64 first = target[__builtin_ctz(mask)];
+    u32 same = 0;
+    for (u32 l = 0; l < LANES; l++) same |= (u32)(w->lane[l] && target[l] == first) << l;
+    make_runnable(w, frame, at, mask & ~same);
+    mask = same;
+    u64 number = first - FUNCTION_BASE;
+    if (number >= w->launch->functions || w->launch->function[number].params < s->needs) {
+      fail(w, TRAPPED, b->pc, BAD_CALL);
+      return;
+    }
+    function = (u32)number;
+  }
+  if (!push(w, function, mask, frame, b->next, b->index)) {
+    fail(w, STACK, b->pc, 0);
+    return;
+  }
+  const Frame *f = &w->frame[w->frames - 1];
+  copy_params(w, w->launch->copy + s->in, s->ins, w->frame[frame].params, f->params, mask);
+}
+
+void fail(Warp *w, u32 kind, u32 pc, u32 extra) {
+  announce_fault(w, kind, pc, extra);
+  w->worker->stop = true;
+}
+
+static void table_jump(Warp *w, const BasicBlock *b, u32 frame) {
+  const u32 *index = SRC(u32, b->a);
+  const u32 *table = w->launch->table + b->index;
+  for (u32 left = w->mask; left; left &= left - 1) {
+    u32 l = (u32)__builtin_ctz(left);
+    if (index[l] < b->b) make_runnable(w, frame, table[index[l]], 1u << l);
+    else { fail(w, TRAPPED, b->pc, BAD_TABLE); return; }
+  }
+}
+
+static void guarded(Warp *w, const Insn *i) {
+  u32 whole = w->mask, p = *SRC(u32, i->guard - 1) ^ (i->negate ? FULL : 0);
+  if (!(whole & p)) return;
+  if (w->launch->counter) w->worker->guarded[i->pc] += (u32)__builtin_popcount(whole & p);
+  if ((whole & p) == whole) {
+    i->exec(w, i);
+    return;
+  }
+  set_mask(w, whole & p);
+  i->exec(w, i);
+  set_mask(w, whole);
+}
+
+static void run_block(Warp *w, const BasicBlock *b, u32 number) {
+  const Insn *i = w->launch->insn + b->first, *end = w->launch->insn + b->end;
+  Worker *k = w->worker;
+  k->visits[number]++;
+  k->visit_lanes[number] += (u32)__builtin_popcount(w->mask);
+  w->steps += b->steps;
+  for (; i < end; i++) {
+    if (i->guard) guarded(w, i);
+    else i->exec(w, i);
+  }
+}
+
+/* Moves a basic block's lanes to where they go next. Returns true with *at set when they all go on
+ * together and no other lane of this frame can run. */
+static bool finish_block(Warp *w, const BasicBlock *b, u32 frame, u32 *at) {
+  u32 mask = w->mask, go = mask;
+  Frame *f = &w->frame[frame];
+  if (b->guard) go &= *SRC(u32, b->guard - 1) ^ (b->negate ? FULL : 0);
+  u32 stay = mask & ~go;
+  if (b->kind == FALL || (b->kind == BRANCH && (!go || !stay))) {
+    u32 next = b->kind == BRANCH && go ? b->target : b->next;
+    if (!f->pending_blocks) { *at = next; return true; }
+    make_runnable(w, frame, next, mask);
+    return false;
+  }
+  make_runnable(w, frame, b->next, stay);
+  if (!go) return false;
+  if (stay) set_mask(w, go);
+  switch (b->kind) {
+    case BRANCH: make_runnable(w, frame, b->target, go); break;
+    case TABLE: table_jump(w, b, frame); break;
+    case RETURN: leave(w, frame, go, false); break;
+    case EXIT: leave(w, frame, go, true); break;
+    case TRAP: fail(w, TRAPPED, b->pc, 0); break;
+    case BARRIER: arrive(w, b, frame); break;
+    case WARPSYNC: arrive_in_warp(w, b, frame); break;
+    case CALL: call(w, b, frame, *at); break;
+  }
+  return false;
+}
+
+static u32 pick_frame(Warp *w) {
+  if (w->turns & 1) {
+    for (u32 k = 0; k < w->frames; k++)
+      if (w->frame[k].pending_blocks) return k;
+  } else {
+    for (u32 k = w->frames; k-- > 0;)
+      if (w->frame[k].pending_blocks) return k;
+  }
+  return NO_FRAME;
+}
+
+/* The steps that a warp runs before the next warp does; any number is legal. */
+static u64 turn_of(const Warp *w) {
+  u32 schedule = w->launch->schedule;
+  return schedule ? 1 + (schedule * 2654435761u + w->index * 40503u + w->turns * 9973u) % 512 : STEPS_A_TURN;
+}
+
+enum Outcome run_warp(Warp *w) {
+  u64 before = w->steps, turn_ends = before + turn_of(w);
+  for (;;) {
+    u32 frame = pick_frame(w);
+    if (frame == NO_FRAME) {
+      if (release_warp_waits(w, false) || release_returned(w)) continue;
+      break;
+    }
+    Frame *f = &w->frame[frame];
+    bool rotate = f->pending_blocks > 1 && ++w->picks % PICKS_A_ROTATION == 0;
+    u32 mask, at = take_block(w, f, rotate, &mask);
+    const Function *fn = &w->launch->function[f->function];
+    w->top = frame;
+    w->bank[0] = w->arena + f->registers;
+    if (mask != w->mask) set_mask(w, mask);
+    bool straight;
+    do {
+      const BasicBlock *b = &w->launch->block[fn->block + at];
+      run_block(w, b, fn->block + at);
+      straight = finish_block(w, b, frame, &at);
+    } while (straight && w->steps < turn_ends && !w->worker->stop);
+    if (straight) make_runnable(w, frame, at, w->mask);
+    if (w->steps < turn_ends && !w->worker->stop) continue;
+    w->turns++;
+    w->cta->steps += w->steps - before;
+    return w->worker->stop ? STOPPED : ROTATE;
+  }
+  w->cta->steps += w->steps - before;
+  return w->waits ? BLOCKED : DONE;
+}

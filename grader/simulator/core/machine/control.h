@@ -1,0 +1,51 @@
+/* How blocks and warps run: launch.c distributes blocks, block.c runs one of them, control.c runs a
+ * warp until it waits, barrier.c ends the waits. */
+#ifndef MACHINE_CONTROL_H
+#define MACHINE_CONTROL_H
+#include "machine/warp.h"
+
+#define MAX_ARENA (64u << 20)
+#define FUNCTION_BASE 0x050000000000ull
+enum { BAD_CALL = 1, BAD_TABLE, BAD_BARRIER }; /* the `extra` of a TRAPPED report */
+enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
+
+/* block.c */
+typedef struct Team {           /* the workers of a launch */
+  const Launch *launch;
+  u64 next;                     /* the next block to run */
+  f64 deadline;
+  bool stop, again, late;
+} Team;
+f64 now(void);
+Cta *new_cta(Worker *k);
+void free_cta(Cta *c);
+void start_cta(Cta *c, u64 number);
+enum Outcome run_cta(Worker *k, Cta *c, u64 slice);
+u32 mixed(u32 a, u32 b, u32 c);
+void abort_cta(Cta *c, u32 kind);
+
+/* control.c */
+void set_mask(Warp *w, u32 mask);
+void make_runnable(Warp *w, u32 frame, u32 block, u32 mask);
+void start_warp(Warp *w, u32 function);
+enum Outcome run_warp(Warp *w);
+void fail(Warp *w, u32 kind, u32 pc, u32 extra);
+
+/* barrier.c. In the kind of a Wait at a barrier, and in the flag of its basic block: */
+enum { BAR_SYNC = 0, BAR_ARRIVE = 1, BAR_RED_POPC = 2, BAR_RED_AND = 3, BAR_RED_OR = 4, BAR_KIND = 7,
+       BAR_ALIGNED = 8, BAR_COUNTED = 16, BAR_NEGATED = 32 };
+void arrive(Warp *w, const BasicBlock *b, u32 frame);
+void arrive_in_warp(Warp *w, const BasicBlock *b, u32 frame);
+bool release_barriers(Cta *c);
+bool release_warp_waits(Warp *w, bool force);
+
+/* async_copy.c */
+void start_copies(Cta *c);
+void free_copies(Cta *c);
+void track_copies(Warp *w, const Insn *i, const u32 *barrier);
+
+/* heap.c */
+bool open_heap(Launch *n);
+void close_heap(Launch *n, Buffer *given);
+
+#endif

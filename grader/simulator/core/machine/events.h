@@ -1,0 +1,105 @@
+/* What the machine announces, and how watchers listen: all that machine/ and watch/ share.
+ *
+ * The machine calls `announce_EVENT(...)` and names no watcher. A watcher is a constant table of
+ * functions, one for each event that it listens to. At the start of a launch the machine asks each
+ * watcher whether it listens and makes a list of functions for each event, so that an
+ * announcement costs one indirect call for each listener, and nothing where there is none.
+ *
+ * w->mask holds the lanes that an event is about. Reads and writes are announced before memory
+ * changes. `offset` has an entry for every lane (that of an inactive lane repeats an active one)
+ * and counts from the start of the region. */
+#ifndef MACHINE_EVENTS_H
+#define MACHINE_EVENTS_H
+#include "machine/warp.h"
+
+/* EVENT(name, worker, parameters, arguments) */
+#define EVENTS(EVENT)                                                                              \
+  /* A worker's, a launch's, a block's life. A block is started anew for each number. */           \
+  EVENT(worker_started, k, (Worker *k), (k))                                                       \
+  EVENT(launch_ended, all, (Launch *n, Worker *all, u32 workers), (n, all, workers))              \
+  EVENT(worker_ended, k, (Worker *k), (k))                                                         \
+  EVENT(block_created, c->worker, (Cta *c), (c))                                                   \
+  EVENT(block_started, c->worker, (Cta *c), (c))                                                   \
+  EVENT(block_ended, c->worker, (Cta *c), (c))                                                     \
+  EVENT(block_destroyed, c->worker, (Cta *c), (c))                                                 \
+  /* `lanes` call a function whose stack frame is the bytes from `local`. */                       \
+  EVENT(frame_pushed, w->worker, (Warp *w, u32 local, u32 bytes, u32 lanes), (w, local, bytes, lanes)) \
+  /* Memory accesses of all state spaces; atom and red are `atomic` alone. */                      \
+  EVENT(read, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes),  \
+        (w, i, r, offset, bytes))                                                                  \
+  EVENT(write, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
+        (w, i, r, offset, bytes))                                                                  \
+  EVENT(atomic, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
+        (w, i, r, offset, bytes))                                                                  \
+  /* The same of words in rows, by a full warp, in shared or global memory. When a watcher hears   \
+   * of reads but not of rows, reads are never announced as rows; likewise for writes. */          \
+  EVENT(read_rows, w->worker, (Warp *w, const Insn *i, const Region *g, const Rows *r), (w, i, g, r)) \
+  EVENT(write_rows, w->worker, (Warp *w, const Insn *i, const Region *g, const Rows *r), (w, i, g, r)) \
+  /* One lane's access outside every buffer, or misaligned; `flags` as in a Report. */             \
+  EVENT(invalid, w->worker, (Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags), \
+        (w, i, lane, address, bytes, flags))                                                       \
+  /* malloc and free. A listener without memory for its own data marks the buffer dead. */         \
+  EVENT(allocated, w->worker, (Warp *w, Buffer *b), (w, b))                                        \
+  EVENT(freed, w->worker, (Warp *w, Buffer *b), (w, b))                                            \
+  /* cp.async: reads global memory, starts, writes shared memory; `tracked`: a lane's copy is      \
+   * complete, but visible to other threads only after a wait on the mbarrier at `barrier`. */     \
+  EVENT(copy_read, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
+        (w, i, r, offset, bytes))                                                                  \
+  EVENT(copy_started, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))      \
+  EVENT(copy_completed, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))    \
+  EVENT(copy_tracked, w->worker, (Warp *w, const Insn *i, u32 lane, u32 offset, u32 barrier),      \
+        (w, i, lane, offset, barrier))                                                             \
+  EVENT(copies_awaited, w->worker, (Warp *w), (w))                                                 \
+  /* mbarrier: init and inval; arrive; test_wait and try_wait; one lane's wait that succeeded. */  \
+  EVENT(mbarrier_set, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))      \
+  EVENT(mbarrier_arrived, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))  \
+  EVENT(mbarrier_tested, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))   \
+  EVENT(mbarrier_passed, w->worker, (Warp *w, u32 lane, u32 offset), (w, lane, offset))            \
+  /* Barriers: bar.arrive by some lanes; all expected threads wait, and are released next          \
+   * (`full`: all threads of the block wait); no warp can go on. */                                \
+  EVENT(barrier_arrived, w->worker, (Warp *w, u32 id, u32 mask), (w, id, mask))                    \
+  EVENT(barrier_completed, c->worker, (Cta *c, u32 id, bool full), (c, id, full))                  \
+  EVENT(deadlock, c->worker, (Cta *c), (c))                                                        \
+  /* Within a warp: bar.warp.sync; lanes of a member mask that have exited; lanes outside their    \
+   * own mask; nothing but giving up a wait lets the block go on. */                               \
+  EVENT(warp_synced, w->worker, (Warp *w, u32 mask), (w, mask))                                    \
+  EVENT(members_exited, w->worker, (Warp *w, u32 pc, u32 lanes), (w, pc, lanes))                   \
+  EVENT(outside_mask, w->worker, (Warp *w, u32 pc, u32 lanes, u32 members), (w, pc, lanes, members)) \
+  EVENT(warp_stuck, w->worker, (Warp *w), (w))                                                     \
+  /* membar and fence of the active lanes; `block_scope`: .cta. */                                 \
+  EVENT(fence, w->worker, (Warp *w, bool block_scope), (w, block_scope))                           \
+  /* What ends the launch: enum Kind; a failed assertion and the address of its text. */           \
+  EVENT(fault, w->worker, (Warp *w, u32 kind, u32 pc, u32 extra), (w, kind, pc, extra))            \
+  EVENT(assertion, w->worker, (Warp *w, const Insn *i, u64 text), (w, i, text))
+
+#define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS) typedef void On_##NAME PARAMETERS;
+EVENTS(EVENT)
+#undef EVENT
+
+/* A watcher; a function that is NULL hears nothing. */
+typedef struct {
+  bool (*listens)(const Launch *n); /* NULL: to every launch */
+#define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS) On_##NAME *NAME;
+  EVENTS(EVENT)
+#undef EVENT
+} Watcher;
+
+/* All watchers, in the order in which they hear of an event, and NULL: watch/watchers.c. */
+extern const Watcher *const watchers[];
+
+/* Who listens to a launch: NULL ends each list. */
+typedef struct Listeners {
+  bool reads_by_rows, writes_by_rows;
+#define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS) On_##NAME *NAME[MAX_WATCHERS + 1];
+  EVENTS(EVENT)
+#undef EVENT
+} Listeners;
+
+#define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS)                                 \
+  static inline void announce_##NAME PARAMETERS {                                  \
+    for (On_##NAME *const *f = (WORKER)->on->NAME; *f; f++) (*f)ARGUMENTS;         \
+  }
+EVENTS(EVENT)
+#undef EVENT
+
+#endif

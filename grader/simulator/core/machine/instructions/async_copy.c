@@ -1,0 +1,163 @@
+/* PTX ISA, "Data Movement": cp.async. The source is read when the copy starts; the bytes are written to
+ * shared memory when the thread waits for the copy's group, or makes an mbarrier track its copies. Before
+ * that the copy is in flight. */
+#include <stdlib.h>
+#include <string.h>
+#include "machine/control.h"
+#include "machine/events.h"
+#include "machine/instructions/operation.h"
+#include "machine/memory.h"
+
+enum { LONGEST = 16, MOST_COPIES = 1 << 16 };
+
+/* One execution of cp.async: what each lane copies, and the group it belongs to. */
+typedef struct AsyncCopy {
+  const Insn *insn;
+  u32 mask, offset[LANES], group[LANES];
+  u8 data[LANES][LONGEST];
+} AsyncCopy;
+
+void free_copies(Cta *c) {
+  for (u32 k = 0; c->warp && k < c->warps; k++) free(c->warp[k].copy);
+}
+
+void start_copies(Cta *c) {
+  for (u32 k = 0; k < c->warps; k++) {
+    c->warp[k].copies = 0;
+    memset(c->warp[k].groups, 0, sizeof c->warp[k].groups);
+  }
+}
+
+static AsyncCopy *new_copy(Warp *w) {
+  if (w->copies == w->copy_room && w->copy_room < MOST_COPIES) {
+    u32 room = w->copy_room ? 2 * w->copy_room : 8;
+    AsyncCopy *p = realloc(w->copy, room * sizeof(AsyncCopy));
+    if (p) { w->copy = p; w->copy_room = room; }
+  }
+  if (w->copies == w->copy_room) {
+    out_of_memory(w->worker);
+    return NULL;
+  }
+  return &w->copy[w->copies];
+}
+
+/* Writes the copies of some lanes to shared memory. */
+static void complete(Warp *w, AsyncCopy *f, u32 lanes) {
+  u32 whole = w->mask, offset[LANES], fill = f->offset[first_lane(lanes)];
+  f->mask &= ~lanes;
+  set_mask(w, lanes);
+  for (u32 l = 0; l < LANES; l++) offset[l] = lanes >> l & 1 ? f->offset[l] : fill;
+  announce_copy_completed(w, f->insn, offset);
+  for (u32 m = lanes; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    memcpy(w->cta->shared + offset[l], f->data[l], f->insn->size);
+  }
+  set_mask(w, whole);
+}
+
+/* Completes the active lanes' copies, except those of their newest `keep` groups. With `barrier`, the
+ * offset of each lane's mbarrier in shared memory, these track them. */
+static void complete_groups(Warp *w, u32 keep, const u32 *barrier) {
+  u32 left = 0;
+  for (u32 k = 0; k < w->copies; k++) {
+    AsyncCopy *f = &w->copy[k];
+    u32 ready = 0;
+    for (u32 m = f->mask & w->mask; m; m &= m - 1) {
+      u32 l = first_lane(m);
+      ready |= (u32)(f->group[l] + keep < w->groups[l]) << l;
+    }
+    if (ready) complete(w, f, ready);
+    for (u32 m = barrier ? ready : 0; m; m &= m - 1) {
+      u32 l = first_lane(m);
+      announce_copy_tracked(w, f->insn, l, f->offset[l], barrier[l]);
+    }
+    if (f->mask) w->copy[left++] = *f;
+  }
+  w->copies = left;
+}
+
+void ptx_cp_async_commit_group(Warp *w, const Insn *i) {
+  (void)i;
+  for (u32 l = 0; l < LANES; l++) w->groups[l] += w->lane[l] & 1;
+}
+void ptx_cp_async_wait_group(Warp *w, const Insn *i) {
+  if (!i->imm) announce_copies_awaited(w);
+  complete_groups(w, (u32)i->imm, NULL);
+}
+void ptx_cp_async_wait_all(Warp *w, const Insn *i) {
+  ptx_cp_async_commit_group(w, i);
+  announce_copies_awaited(w);
+  complete_groups(w, 0, NULL);
+}
+void track_copies(Warp *w, const Insn *i, const u32 *barrier) {
+  ptx_cp_async_commit_group(w, i);
+  complete_groups(w, 0, barrier);
+}
+
+static u64 address(Warp *w, u32 ref, u32 width, u32 l) {
+  return width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
+}
+
+/* Reads the source of each lane: size[lane] bytes of global memory; the rest of the copy is zeros. */
+static void read_source(Warp *w, const Insn *i, AsyncCopy *f, const u32 *size) {
+  Insn read = *i;
+  read.space = GLOBAL;
+  u64 at[LANES];
+  u32 offset[LANES], whole = w->mask, left = 0, bytes = i->size;
+  for (u32 l = 0; l < LANES; l++) {
+    at[l] = address(w, i->b, i->mode >> 4, l) + (u64)(s64)(s32)i->e;
+    left |= (u32)(w->lane[l] && size[l]) << l;
+  }
+  for (u32 l = 0; left && l < LANES; l++)
+    if (!(left >> l & 1)) at[l] = at[first_lane(left)];
+  memset(f->data, 0, sizeof f->data);
+  left = drop_misaligned(w, &read, at, left, bytes, 0);
+  while (left) {
+    Region r;
+    u32 least = bytes, here = left;
+    for (u32 m = left; m; m &= m - 1)
+      if (size[first_lane(m)] < least) least = size[first_lane(m)];
+    for (u32 m = left; m; m &= m - 1)
+      if (size[first_lane(m)] != least) here &= ~(m & -m);
+    u32 rest = left & ~here, group = next_group(w, &read, at, &here, least, 0, &r, offset);
+    left = rest | here;
+    if (!group) continue;
+    if (r.space == GLOBAL) announce_copy_read(w, &read, &r, offset, least);
+    for (u32 m = group; m; m &= m - 1) {
+      u32 l = first_lane(m);
+      memcpy(f->data[l], r.data + offset[l], least);
+    }
+  }
+  if (w->mask != whole) set_mask(w, whole);
+}
+
+/* a: destination, b: source; size: bytes of the copy; c: bytes of the source when flag; mode: the
+ * width of the destination's address and, << 4, of the source's; imm and e their displacements. */
+void ptx_cp_async(Warp *w, const Insn *i) {
+  u32 whole = w->mask, size[LANES], bytes = i->size;
+  u64 to[LANES];
+  AsyncCopy *f = new_copy(w);
+  if (!f) return;
+  *f = (AsyncCopy){.insn = i};
+  for (u32 l = 0; l < LANES; l++) {
+    u32 n = i->flag ? SRC(u32, i->c)[l] : bytes;
+    size[l] = n < bytes ? n : bytes;
+    to[l] = address(w, i->a, i->mode & 15, l) + (u64)i->imm;
+    f->group[l] = w->groups[l];
+  }
+  for (u32 l = 0; l < LANES; l++)
+    if (!w->lane[l]) to[l] = to[first_lane(whole)];
+  read_source(w, i, f, size);
+  Insn write = *i;
+  u32 left = drop_misaligned(w, &write, to, whole, bytes, STORE), offset[LANES];
+  while (left) {
+    Region r;
+    u32 group = next_group(w, &write, to, &left, bytes, STORE, &r, offset);
+    if (!group || r.space != SHARED) continue;
+    announce_copy_started(w, i, offset);
+    for (u32 m = group; m; m &= m - 1) f->offset[first_lane(m)] = offset[first_lane(m)];
+    f->mask |= group;
+  }
+  if (w->mask != whole) set_mask(w, whole);
+  if (f->mask) w->copies++;
+}

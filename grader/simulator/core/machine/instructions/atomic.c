@@ -1,0 +1,74 @@
+/* PTX ISA, "Parallel Synchronization": atom, red, membar and fence. Lanes are served in the order of
+ * their numbers, blocks in the order of theirs, so that results are deterministic. */
+#include <string.h>
+#include "machine/control.h"
+#include "machine/events.h"
+#include "machine/instructions/float.h"
+#include "machine/memory.h"
+
+enum Op { ADD, MIN, MAX, INC, DEC, EXCH, CAS, AND, OR, XOR };
+enum Type { UNSIGNED, SIGNED, FLOAT, BRAIN, PAIR, BRAIN_PAIR };
+
+static u64 extend(u64 x, u32 bytes) {
+  return bytes == 8 ? x : (u64)((s64)(x << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+}
+
+static u64 add_float(u64 a, u64 b, u32 bytes, u32 type) {
+  if (bytes == 8) return bits64(f64_of(a) + f64_of(b));
+  if (type == PAIR || type == BRAIN_PAIR) {
+    int brain = type == BRAIN_PAIR;
+    u64 r = 0;
+    for (int k = 0; k < 32; k += 16)
+      r |= (u64)f64_to_half(half_to_f64((u16)(a >> k), brain) + half_to_f64((u16)(b >> k), brain), brain,
+                            FE_TONEAREST) << k;
+    return r;
+  }
+  if (bytes == 4) return bits32(one_nan(f32_of((u32)a) + f32_of((u32)b)));
+  return f64_to_half(half_to_f64((u16)a, type == BRAIN) + half_to_f64((u16)b, type == BRAIN), type == BRAIN,
+                     FE_TONEAREST);
+}
+
+static u64 updated(u32 op, u32 type, u32 bytes, u64 old, u64 b, u64 c) {
+  bool less = type == SIGNED ? (s64)extend(old, bytes) < (s64)extend(b, bytes) : old < b;
+  switch (op) {
+    case ADD: return type >= FLOAT ? add_float(old, b, bytes, type) : old + b;
+    case MIN: return less ? old : b;
+    case MAX: return less ? b : old;
+    case INC: return old >= b ? 0 : old + 1;
+    case DEC: return old == 0 || old > b ? b : old - 1;
+    case EXCH: return b;
+    case CAS: return old == b ? c : old;
+    case AND: return old & b;
+    case OR: return old | b;
+    default: return old ^ b;
+  }
+}
+
+/* mode holds the address width; imm the displacement; `e` is op | type << 8 | returns << 16. */
+void ptx_atom(Warp *w, const Insn *i) {
+  u32 whole = w->mask, offset[LANES], op = i->e & 255, type = i->e >> 8 & 255, bytes = i->size;
+  u64 at[LANES];
+  for (u32 l = 0; l < LANES; l++)
+    at[l] = (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+  u32 left = drop_misaligned(w, i, at, whole, bytes, STORE | ATOMIC);
+  while (left) {
+    Region r;
+    u32 group = next_group(w, i, at, &left, bytes, STORE | ATOMIC, &r, offset);
+    if (!group) continue;
+    announce_atomic(w, i, &r, offset, bytes);
+    for (u32 m = group; m; m &= m - 1) {
+      u32 l = (u32)__builtin_ctz(m);
+      u8 *p = r.data + (r.space == LOCAL ? (size_t)l * w->local_room : 0) + offset[l];
+      u64 old = 0, b = register_lane(w, i->b, i->width, l), c = op == CAS ? register_lane(w, i->c, i->width, l) : 0;
+      memcpy(&old, p, bytes);
+      u64 now = updated(op, type, bytes, old, b, c);
+      memcpy(p, &now, bytes);
+      if (!(i->e >> 16)) continue;
+      set_register_lane(w, i->d, i->width, l, old);
+    }
+  }
+  if (w->mask != whole) set_mask(w, whole);
+}
+
+/* flag: the scope is .cta. */
+void ptx_fence(Warp *w, const Insn *i) { announce_fence(w, i->flag); }

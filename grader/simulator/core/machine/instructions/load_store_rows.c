@@ -1,0 +1,178 @@
+/* PTX ISA, "Data Movement": ld and st of one word by every lane of a warp, when the addresses are rows
+ * in shared or global memory. Every other access is left to load_store.c, which checks each lane. */
+#include "machine/events.h"
+#include "machine/memory.h"
+#include "machine/rows.h"
+
+typedef u64 Four __attribute__((vector_size(32)));
+#define ASCENDING_WORDS ((Four){0, 4, 8, 12})
+
+static inline bool none(const Four *v) {
+  Eight x;
+  memcpy(&x, v, sizeof x);
+  return is_zero(&x);
+}
+
+/* Whether the addresses are rows of `lanes` lanes, and the first address of each row. */
+static inline bool wide_rows(const u64 *p, u32 lanes, u64 *first, Rows *r) {
+  Four wrong = {0};
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  for (u32 k = 0; k < LANES / lanes; k++) {
+    u64 base = p[0], step = p[1] - base;
+    if (step & ~4ull) return false;
+    Four want = base + (ASCENDING_WORDS & (0 - (step >> 2))), next = 4 * step + (Four){0};
+    for (u32 g = 0; g < lanes; g += 4, p += 4, want += next) {
+      Four at;
+      memcpy(&at, p, sizeof at);
+      wrong |= at ^ want;
+    }
+    first[k] = base;
+    r->step[k] = (u32)step;
+  }
+  return none(&wrong);
+}
+
+static inline bool narrow_rows(const u32 *p, u32 lanes, u64 *first, Rows *r) {
+  Eight wrong = {0};
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  for (u32 k = 0; k < LANES / lanes; k++) {
+    u32 base = p[0], step = p[1] - base;
+    if (step & ~4u || base > UINT32_MAX - 4 * lanes) return false;
+    Eight want = base + (4 * ASCENDING & (0 - (step >> 2)));
+    for (u32 g = 0; g < lanes; g += GROUP, p += GROUP, want += GROUP * step) {
+      Eight at;
+      eight(&at, p);
+      wrong |= at ^ want;
+    }
+    first[k] = base;
+    r->step[k] = step;
+  }
+  return is_zero(&wrong);
+}
+
+/* The rows as offsets in the region of the first; false when one of them is out of bounds or misaligned. */
+static inline bool inside(const Region *g, const u64 *first, u64 add, Rows *r) {
+  u64 odd = 0, far = 0, row = 4 * r->lanes;
+  if (g->size < row || g->size > UINT32_MAX) return false;
+  for (u32 k = 0; k < r->n; k++) {
+    u64 at = first[k] + add - g->base;
+    odd |= at;
+    far |= at > g->size - (r->step[k] ? row : 4);
+    r->offset[k] = (u32)at;
+  }
+  return !far && !(odd & 3);
+}
+
+/* Indices of a row that are one after the other, or all the same. */
+static inline bool index_row(const u32 *p, u32 lanes, u32 *step) {
+  Eight wrong = {0}, want = *p + (Eight){0};
+  *step = p[1] - *p;
+  if (*step > 1 || (s32)*p > INT32_MAX - LANES) return false;
+  want += ASCENDING & (0 - *step);
+  for (u32 g = 0; g < lanes; g += GROUP, want += GROUP * *step) {
+    Eight at;
+    eight(&at, p + g);
+    wrong |= at ^ want;
+  }
+  return is_zero(&wrong);
+}
+
+static inline bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Rows *r) {
+  const u32 *a = SRC(u32, i->a), *b = SRC(u32, i->b);
+  u64 base = *SRC(u64, i->c);
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  for (u32 k = 0; k < LANES / lanes; k++, a += lanes, b += lanes) {
+    u32 near, far;
+    if (!index_row(a, lanes, &near) || !index_row(b, lanes, &far)) return false;
+    u64 step = ((u64)near << near_shift(i)) + ((u64)far << far_shift(i));
+    if (step & ~4ull) return false;
+    first[k] = base + element((s32)*a, (s32)*b, i);
+    r->step[k] = (u32)step;
+  }
+  return true;
+}
+
+static inline bool in_region(Warp *w, const Insn *i, const u64 *first, u64 add, Region *g, Rows *r) {
+  *g = region_of(w, i->space, first[0] + add);
+  return inside(g, first, add, r) && (g->space == SHARED || g->space == GLOBAL);
+}
+
+INLINE bool find_rows(Warp *w, const Insn *i, Region *g, Rows *r) {
+  u64 first[MOST_ROWS];
+  if (i->mode == 4) {
+    const u32 *p = SRC(u32, i->a);
+    if (!narrow_rows(p, 16, first, r) && !narrow_rows(p, 8, first, r)) return false;
+  } else {
+    const u64 *p = SRC(u64, i->a);
+    if (!wide_rows(p, 16, first, r) && !wide_rows(p, 8, first, r)) return false;
+  }
+  return in_region(w, i, first, (u64)i->imm, g, r);
+}
+
+INLINE bool find_indexed(Warp *w, const Insn *i, Region *g, Rows *r) {
+  u64 first[MOST_ROWS];
+  return (index_rows(w, i, 16, first, r) || index_rows(w, i, 8, first, r)) &&
+         in_region(w, i, first, 0, g, r);
+}
+
+static inline void take_rows(u32 *d, const u8 *data, const Rows *r) {
+  for (u32 k = 0; k < r->n; k++) {
+    const u8 *p = data + r->offset[k];
+    Eight v = *(const u32 *)p + (Eight){0};
+    for (u32 g = 0; g < r->lanes; g += GROUP, d += GROUP, p += sizeof v) {
+      if (r->step[k]) memcpy(&v, p, sizeof v);
+      put_eight(d, &v);
+    }
+  }
+}
+
+static inline bool loads_rows(const Warp *w) {
+  return w->mask == FULL && w->worker->on->reads_by_rows;
+}
+static inline bool stores_rows(const Warp *w) {
+  return w->mask == FULL && w->worker->on->writes_by_rows;
+}
+
+static inline void load(Warp *w, const Insn *i, const Region *g, const Rows *r) {
+  announce_read_rows(w, i, g, r);
+  take_rows(DST(u32, i->d), g->data, r);
+}
+
+bool load_rows(Warp *w, const Insn *i) {
+  Region g;
+  Rows r;
+  if (!loads_rows(w) || !find_rows(w, i, &g, &r)) return false;
+  load(w, i, &g, &r);
+  return true;
+}
+bool load_indexed_rows(Warp *w, const Insn *i) {
+  Region g;
+  Rows r;
+  if (!loads_rows(w) || !find_indexed(w, i, &g, &r)) return false;
+  load(w, i, &g, &r);
+  return true;
+}
+
+/* Where one word is a whole row, or rows overlap, lanes write the same word: left to load_store.c. */
+static inline bool store(Warp *w, const Insn *i, const Region *g, const Rows *r) {
+  const u32 *v = SRC(u32, i->d);
+  for (u32 k = 0; k < r->n; k++)
+    if (!r->step[k] || (k && r->offset[k] <= last_of(r, k - 1))) return false;
+  announce_write_rows(w, i, g, r);
+  for (u32 k = 0; k < r->n; k++) memcpy(g->data + r->offset[k], v + k * r->lanes, 4 * r->lanes);
+  return true;
+}
+
+bool store_rows(Warp *w, const Insn *i) {
+  Region g;
+  Rows r;
+  return stores_rows(w) && find_rows(w, i, &g, &r) && store(w, i, &g, &r);
+}
+bool store_indexed_rows(Warp *w, const Insn *i) {
+  Region g;
+  Rows r;
+  return stores_rows(w) && find_indexed(w, i, &g, &r) && store(w, i, &g, &r);
+}

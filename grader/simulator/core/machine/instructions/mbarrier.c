@@ -1,0 +1,91 @@
+/* PTX ISA, "Parallel Synchronization": mbarrier, the barrier in shared memory.
+ *
+ * Its 64 bits are opaque to programs. Here: bits 0-19 are the arrivals that a phase expects, 20-39
+ * those still missing, 40-63 the number of the phase. */
+#include <string.h>
+#include "machine/control.h"
+#include "machine/events.h"
+#include "machine/memory.h"
+
+enum { BITS = 20, MOST = (1 << BITS) - 1, PHASE = 2 * BITS };
+enum Op { INIT, INVALIDATE, ARRIVE, DROP, TEST, TEST_PARITY };
+
+static u64 state(u64 expected, u64 missing, u64 phase) { return phase << PHASE | missing << BITS | expected; }
+
+static u64 arrived(u64 old, u64 count, bool drops) {
+  u64 expected = old & MOST, missing = old >> BITS & MOST, phase = old >> PHASE;
+  if (drops) expected = expected > count ? expected - count : 0;
+  missing = missing > count ? missing - count : 0;
+  return missing ? state(expected, missing, phase) : state(expected, expected, phase + 1);
+}
+
+static bool completed(const Insn *i, Warp *w, u64 now, u32 l) {
+  if (i->e == TEST_PARITY) return (now >> PHASE & 1) != (SRC(u32, i->b)[l] & 1);
+  return now >> PHASE != SRC(u64, i->b)[l] >> PHASE;
+}
+
+static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done) {
+  u64 old, now, count = i->flag ? SRC(u32, i->c)[l] & MOST : 1;
+  memcpy(&old, p, 8);
+  now = old;
+  if (i->e == INIT) now = state(count, count, 0);
+  if (i->e == ARRIVE || i->e == DROP) now = arrived(old, count, i->e == DROP);
+  memcpy(p, &now, 8);
+  if (i->count && i->e <= DROP) DST(u64, i->d)[l] = old;
+  if (i->e < TEST || !completed(i, w, now, l)) return;
+  *done |= 1u << l;
+  announce_mbarrier_passed(w, l, offset);
+}
+
+static void announce(Warp *w, const Insn *i, const u32 *offset) {
+  if (i->e <= INVALIDATE) announce_mbarrier_set(w, i, offset);
+  else if (i->e < TEST) announce_mbarrier_arrived(w, i, offset);
+  else announce_mbarrier_tested(w, i, offset);
+}
+
+static u64 address(Warp *w, const Insn *i, u32 l) {
+  return (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+}
+
+/* a: address, of `mode` bytes, displaced by imm; b: the phase to wait for; c: a count when flag; d:
+ * a token when count, or a test's predicate; e: enum Op. */
+void ptx_mbarrier(Warp *w, const Insn *i) {
+  u32 whole = w->mask, offset[LANES], done = 0;
+  u64 at[LANES];
+  for (u32 l = 0; l < LANES; l++) at[l] = address(w, i, l);
+  u32 left = drop_misaligned(w, i, at, whole, 8, STORE | ATOMIC);
+  while (left) {
+    Region r;
+    u32 group = next_group(w, i, at, &left, 8, STORE | ATOMIC, &r, offset);
+    if (!group) continue;
+    if (r.space != SHARED) {
+      announce_invalid(w, i, (u32)__builtin_ctz(group), at[__builtin_ctz(group)], 8, STORE | ATOMIC);
+      continue;
+    }
+    announce(w, i, offset);
+    for (u32 m = group; m; m &= m - 1) {
+      u32 l = (u32)__builtin_ctz(m);
+      one_lane(w, i, l, offset[l], r.data + offset[l], &done);
+    }
+  }
+  if (w->mask != whole) set_mask(w, whole);
+  if (i->e >= TEST) {
+    u32 *d = DST(u32, i->d);
+    *d = (*d & ~whole) | (done & whole);
+  }
+}
+
+void ptx_mbarrier_pending_count(Warp *w, const Insn *i) {
+  const u64 *token = SRC(u64, i->a);
+  u32 *d = DST(u32, i->d);
+  for (u32 l = 0; l < LANES; l++) d[l] = w->lane[l] ? (u32)(token[l] >> BITS & MOST) : d[l];
+}
+
+/* cp.async.mbarrier.arrive: the mbarrier tracks the thread's copies, then the thread arrives. Without
+ * .noinc the arrival is not among the expected ones and leaves their number as it is. */
+void ptx_cp_async_mbarrier_arrive(Warp *w, const Insn *i) {
+  u32 barrier[LANES]; /* offset in shared memory: the low 32 bits of an address, generic or not */
+  for (u32 l = 0; l < LANES; l++) barrier[l] = (u32)address(w, i, l);
+  track_copies(w, i, barrier);
+  ptx_mbarrier(w, i);
+}

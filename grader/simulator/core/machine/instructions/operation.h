@@ -1,0 +1,81 @@
+/* How an instruction that works lane by lane is defined: a name, types, and one expression over its
+ * operands a, b, c. */
+#ifndef MACHINE_OPERATION_H
+#define MACHINE_OPERATION_H
+#include "machine/warp.h"
+
+#define OP1(NAME, TD, TA, EXPR)                      \
+  void ptx_##NAME(Warp *w, const Insn *i) {                \
+    TD *d = DST(TD, i->d);                           \
+    const TA *pa = SRC(TA, i->a);                    \
+    if (w->mask == FULL) {                           \
+      EACH_LANE { TA a = pa[l]; d[l] = (TD)(EXPR); } \
+    } else {                                         \
+      EACH_LANE {                                    \
+        TA a = pa[l];                                \
+        TD r = (TD)(EXPR);                           \
+        d[l] = w->lane[l] ? r : d[l];                \
+      }                                              \
+    }                                                \
+  }
+
+#define OP2(NAME, TD, TA, TB, EXPR)                               \
+  void ptx_##NAME(Warp *w, const Insn *i) {                             \
+    TD *d = DST(TD, i->d);                                        \
+    const TA *pa = SRC(TA, i->a);                                 \
+    const TB *pb = SRC(TB, i->b);                                 \
+    if (w->mask == FULL) {                                        \
+      EACH_LANE { TA a = pa[l]; TB b = pb[l]; d[l] = (TD)(EXPR); } \
+    } else {                                                      \
+      EACH_LANE {                                                 \
+        TA a = pa[l];                                             \
+        TB b = pb[l];                                             \
+        TD r = (TD)(EXPR);                                        \
+        d[l] = w->lane[l] ? r : d[l];                             \
+      }                                                           \
+    }                                                             \
+  }
+
+#define OP3(NAME, TD, TA, TB, TC, EXPR)                                        \
+  void ptx_##NAME(Warp *w, const Insn *i) {                                          \
+    TD *d = DST(TD, i->d);                                                     \
+    const TA *pa = SRC(TA, i->a);                                              \
+    const TB *pb = SRC(TB, i->b);                                              \
+    const TC *pc = SRC(TC, i->c);                                              \
+    if (w->mask == FULL) {                                                     \
+      EACH_LANE { TA a = pa[l]; TB b = pb[l]; TC c = pc[l]; d[l] = (TD)(EXPR); } \
+    } else {                                                                   \
+      EACH_LANE {                                                              \
+        TA a = pa[l];                                                          \
+        TB b = pb[l];                                                          \
+        TC c = pc[l];                                                          \
+        TD r = (TD)(EXPR);                                                     \
+        d[l] = w->lane[l] ? r : d[l];                                          \
+      }                                                                        \
+    }                                                                          \
+  }
+
+/* A comparison: one bit a lane into a predicate. */
+#define TEST2(NAME, T, EXPR)                                 \
+  void ptx_##NAME(Warp *w, const Insn *i) {                        \
+    const T *pa = SRC(T, i->a);                              \
+    const T *pb = SRC(T, i->b);                              \
+    u32 bit[LANES], r = 0;                                   \
+    EACH_LANE { T a = pa[l]; T b = pb[l]; bit[l] = (EXPR) ? 1u << l : 0; } \
+    for (int l = 0; l < LANES; l++) r |= bit[l];             \
+    set_predicate(w, i, r);                                  \
+  }
+
+/* Writes a predicate's active lanes. */
+static inline void put(Warp *w, const Insn *i, u32 r) {
+  u32 *d = DST(u32, i->d);
+  *d = (*d & ~w->mask) | (r & w->mask);
+}
+
+/* compare.c: the result of setp. */
+void set_predicate(Warp *w, const Insn *i, u32 r);
+
+/* Instructions that other files name. */
+Exec ptx_shfl_b32, ptx_cp_async;
+
+#endif

@@ -1,0 +1,151 @@
+/* The functions of CUDA's device runtime that print: vprintf and __assertfail.
+ *
+ * vprintf gets a format and a buffer with the arguments one after the other, each aligned to its
+ * size. The format is the kernel's: every conversion is parsed, and built anew from safe parts. */
+#include <stdio.h>
+#include <string.h>
+#include "machine/control.h"
+#include "machine/events.h"
+#include "machine/memory.h"
+
+enum { WIDEST = 999, CHUNK = 2048 };
+
+/* One lane's printf: where it reads the format and the next argument, and how many it has read. */
+typedef struct { Warp *w; const Insn *i; u32 lane, count; u64 at, args; bool invalid; } Print;
+typedef struct { char flags[8]; int width, precision, bytes; char kind; } Conversion;
+
+static void put(Print *p, const char *text, size_t n) {
+  Launch *l = (Launch *)p->w->launch;
+  u32 used = l->printed_bytes, room = used < l->printed_room ? l->printed_room - used : 0;
+  memcpy(l->printed + (room ? used : 0), text, n < room ? n : room);
+  l->printed_bytes = n > UINT32_MAX - used ? UINT32_MAX : used + (u32)n;
+}
+
+/* A byte of the kernel's memory; 0 at an invalid address, which is announced once. */
+static u8 byte_at(Print *p, u64 at) {
+  Region r = region_of(p->w, GENERIC, at);
+  if (r.space != GENERIC && at - r.base < r.size)
+    return (r.space == LOCAL ? r.data + (size_t)p->lane * p->w->local_room : r.data)[at - r.base];
+  if (!p->invalid) announce_invalid(p->w, p->i, p->lane, at, 1, 0);
+  p->invalid = true;
+  return 0;
+}
+
+static u64 argument(Print *p, u32 bytes) {
+  u64 x = 0;
+  p->args = (p->args + bytes - 1) / bytes * bytes;
+  for (u32 k = 0; k < bytes; k++) x |= (u64)byte_at(p, p->args + k) << 8 * k;
+  p->args += bytes;
+  p->count++;
+  return x;
+}
+
+static int number(Print *p) {
+  if (byte_at(p, p->at) == '*') {
+    p->at++;
+    int x = (int)(u32)argument(p, 4);
+    return x > WIDEST ? WIDEST : x < -WIDEST ? -WIDEST : x;
+  }
+  int x = 0;
+  for (u8 c; c = byte_at(p, p->at), c >= '0' && c <= '9'; p->at++)
+    x = x * 10 + c - '0' > WIDEST ? WIDEST : x * 10 + c - '0';
+  return x;
+}
+
+static Conversion conversion(Print *p) {
+  Conversion c = {.precision = -1, .bytes = 4};
+  for (u32 k = 0; k < 7 && byte_at(p, p->at) && strchr("-+ #0", byte_at(p, p->at)); k++)
+    c.flags[k] = (char)byte_at(p, p->at++);
+  c.width = number(p);
+  if (byte_at(p, p->at) == '.') {
+    p->at++;
+    c.precision = number(p);
+  }
+  for (u8 x; x = byte_at(p, p->at), x && strchr("hljztL", x); p->at++)
+    c.bytes = x == 'h' ? c.bytes / 2 : 8;
+  c.kind = (char)byte_at(p, p->at);
+  if (c.kind) p->at++;
+  return c;
+}
+
+static void put_text(Print *p, const Conversion *c, u64 at) {
+  char text[CHUNK];
+  u32 n = 0, most = c->precision >= 0 ? (u32)c->precision : CHUNK - 1;
+  if (!at) at = 0, n = (u32)snprintf(text, sizeof text, "(null)");
+  else while (n < most && (text[n] = (char)byte_at(p, at + n))) n++;
+  bool left = strchr(c->flags, '-') || c->width < 0;
+  u32 width = (u32)(c->width < 0 ? -c->width : c->width);
+  for (u32 k = n; !left && k < width; k++) put(p, " ", 1);
+  put(p, text, n);
+  for (u32 k = n; left && k < width; k++) put(p, " ", 1);
+}
+
+static void put_number(Print *p, const Conversion *c, u64 bits) {
+  char spec[32], out[CHUNK];
+  bool real = strchr("fFeEgGaA", c->kind), sign = c->kind == 'd' || c->kind == 'i';
+  const char *length = real || c->kind == 'p' ? "" : "ll";
+  u32 up = 64 - 8 * (u32)(c->bytes ? c->bytes : 1);
+  snprintf(spec, sizeof spec, c->precision < 0 ? "%%%s*%s%c" : "%%%s*.*%s%c", c->flags, length, c->kind);
+  if (!real && c->kind != 'p') bits = sign ? (u64)((s64)(bits << up) >> up) : bits << up >> up;
+  f64 x;
+  memcpy(&x, &bits, 8);
+#define PRINT(value) (c->precision < 0 ? snprintf(out, sizeof out, spec, c->width, value) \
+                                       : snprintf(out, sizeof out, spec, c->width, c->precision, value))
+  int n = real ? PRINT(x) : c->kind == 'p' ? PRINT((void *)(uintptr_t)bits) : PRINT((long long)bits);
+#undef PRINT
+  put(p, out, n < 0 ? 0 : (size_t)n < sizeof out ? (size_t)n : sizeof out - 1);
+}
+
+static void convert(Print *p) {
+  u64 start = p->at;
+  Conversion c = conversion(p);
+  if (c.kind == '%') {
+    put(p, "%", 1);
+  } else if (c.kind == 's') {
+    put_text(p, &c, argument(p, 8));
+  } else if (c.kind == 'c') {
+    char x = (char)argument(p, 4);
+    Conversion one = {.width = c.width, .precision = -1};
+    bool left = strchr(c.flags, '-') || one.width < 0;
+    for (int k = 1; !left && k < one.width; k++) put(p, " ", 1);
+    put(p, &x, 1);
+    for (int k = 1; left && k < (one.width < 0 ? -one.width : one.width); k++) put(p, " ", 1);
+  } else if (c.kind && strchr("fFeEgGaAp", c.kind)) {
+    put_number(p, &c, argument(p, 8));
+  } else if (c.kind && strchr("diuxXo", c.kind)) {
+    put_number(p, &c, argument(p, c.bytes == 8 ? 8 : 4));
+  } else {
+    put(p, "%", 1);
+    p->at = start;
+  }
+}
+
+static u64 parameter(const Warp *w, u32 lane, u32 at) {
+  u64 x;
+  memcpy(&x, w->params + (size_t)lane * w->params_room + w->frame[w->top].params + at, 8);
+  return x;
+}
+
+/* a, b: where the caller's frame has the format and the arguments; d: the result, how many. */
+void ptx_call_vprintf(Warp *w, const Insn *i) {
+  const Launch *n = w->launch;
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = (u32)__builtin_ctz(m);
+    Print p = {.w = w, .i = i, .lane = l, .at = parameter(w, l, i->a), .args = parameter(w, l, i->b)};
+    while (!p.invalid && n->printed_bytes <= n->printed_room) {
+      char c = (char)byte_at(&p, p.at);
+      if (!c) break;
+      p.at++;
+      if (c == '%') convert(&p);
+      else put(&p, &c, 1);
+    }
+    memcpy(w->params + (size_t)l * w->params_room + w->frame[w->top].params + i->d, &p.count, 4);
+  }
+}
+
+/* a: where the caller's frame has the condition's text. The launch ends. */
+void ptx_call___assertfail(Warp *w, const Insn *i) {
+  u32 l = (u32)__builtin_ctz(w->mask);
+  announce_assertion(w, i, parameter(w, l, i->a));
+  w->worker->stop = true;
+}

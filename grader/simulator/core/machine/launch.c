@@ -1,0 +1,181 @@
+/* A launch: blocks run on several threads, or on one in the fixed order; then the results are merged.
+ *
+ * Blocks of a kernel without atomics are independent, so they may run on any thread: their
+ * findings, outputs and counters are the same for any number of threads. When two blocks turn out to
+ * access the same memory, or one fails, the run is void (AGAIN): the caller restores the memory and
+ * repeats it in the fixed order. Kernels that may wait for another block run in that order from
+ * the start, and a block that takes long yields to the next. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "machine/control.h"
+#include "machine/events.h"
+
+enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
+enum { MAX_THREADS = 64 };
+#define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
+
+/* The listeners to a launch, by event. */
+static Listeners listeners_to(const Launch *n) {
+  Listeners on = {.reads_by_rows = true, .writes_by_rows = true};
+  for (const Watcher *const *each = watchers; *each; each++) {
+    const Watcher *x = *each;
+    if (x->listens && !x->listens(n)) continue;
+    on.reads_by_rows &= x->read_rows || !x->read;
+    on.writes_by_rows &= x->write_rows || !x->write;
+#define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS)               \
+    if (x->NAME) {                                               \
+      u32 at = 0;                                                \
+      while (on.NAME[at]) at++;                                  \
+      on.NAME[at] = x->NAME;                                     \
+    }
+    EVENTS(EVENT)
+#undef EVENT
+  }
+  return on;
+}
+
+static u64 block_in_turn(const Launch *n, u64 x) {
+  u64 r = mixed(n->schedule, 0, 0);
+  if (n->chosen) return n->chosen[x];
+  if (!n->schedule) return x;
+  return (r & 1 ? n->block_count - 1 - x + r / 2 % n->block_count : x + r / 2) % n->block_count;
+}
+
+/* Every block in turn on one thread, in time slices when blocks may wait for each other. */
+static void run_in_order(Worker *k) {
+  const Launch *n = k->launch;
+  Cta *resident[RESIDENT] = {NULL};
+  bool busy[RESIDENT] = {false};
+  u64 next = 0, done = 0;
+  u32 at = 0, room = n->may_wait ? RESIDENT : 1;
+  while (done < n->block_count && !k->stop) {
+    if (!busy[at] && next < n->block_count) {
+      if (!resident[at]) resident[at] = new_cta(k);
+      if (!resident[at]) break;
+      start_cta(resident[at], block_in_turn(n, next++));
+      busy[at] = true;
+    }
+    if (busy[at]) {
+      enum Outcome o = run_cta(k, resident[at], n->may_wait ? SHORT_SLICE : UINT64_MAX / 2);
+      if (o == ROTATE && now() > k->team->deadline) {
+        abort_cta(resident[at], LIMIT);
+        k->team->late = true;
+        o = STOPPED;
+      }
+      if (o == DONE) { busy[at] = false; done++; k->steps += resident[at]->steps; }
+      if (o == STOPPED) k->steps += resident[at]->steps;
+      if (o == DONE) continue;
+    }
+    at = (at + 1) % room;
+  }
+  for (u32 r = 0; r < RESIDENT; r++) free_cta(resident[r]);
+}
+
+static void *run_next_blocks(void *arg) {
+  Worker *k = arg;
+  Cta *c = new_cta(k);
+  while (c && !k->stop && !__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) {
+    u64 number = __atomic_fetch_add(&k->team->next, 1, __ATOMIC_RELAXED);
+    if (number >= k->launch->block_count) break;
+    start_cta(c, k->launch->chosen ? k->launch->chosen[number] : number);
+    run_cta(k, c, UINT64_MAX / 2);
+    k->steps += c->steps;
+  }
+  if (k->stop) {
+    __atomic_store_n(&k->team->again, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&k->team->stop, true, __ATOMIC_RELAXED);
+  }
+  free_cta(c);
+  return NULL;
+}
+
+static bool start_worker(Worker *k, Team *team, const Listeners *on) {
+  const Launch *n = team->launch;
+  k->launch = n;
+  k->team = team;
+  k->on = on;
+  k->guarded = calloc(n->insns + 1, sizeof(u64));
+  k->visits = calloc(n->blocks + 1, sizeof(u64));
+  k->visit_lanes = calloc(n->blocks + 1, sizeof(u64));
+  announce_worker_started(k);
+  return k->guarded && k->visits && k->visit_lanes && !k->no_memory;
+}
+
+static void end_worker(Worker *k) {
+  if (k->on) announce_worker_ended(k);
+  free(k->guarded); free(k->visits); free(k->visit_lanes);
+}
+
+static void add_up(Launch *n, const Worker *k) {
+  for (u32 j = 0; j < n->blocks; j++) {
+    n->visits[j] += k->visits[j];
+    n->visit_lanes[j] += k->visit_lanes[j];
+  }
+  n->steps += k->steps;
+}
+
+static bool run_on_threads(Team *team, Worker *all, u32 workers) {
+  pthread_t thread[MAX_THREADS];
+  u32 started = 1;
+  while (started < workers && !pthread_create(&thread[started], NULL, run_next_blocks, &all[started]))
+    started++;
+  run_next_blocks(&all[0]);
+  for (u32 x = 1; x < started; x++) pthread_join(thread[x], NULL);
+  return !team->again;
+}
+
+static void run_workers(Launch *n, Team *team, Worker *all, u32 workers) {
+  bool good = true, memory = false;
+  if (workers == 1) run_in_order(&all[0]);
+  else good = run_on_threads(team, all, workers);
+  for (u32 x = 0; x < workers; x++) memory |= all[x].no_memory;
+  n->status = memory ? NO_MEMORY : !good ? AGAIN : all[0].stop ? ABORTED : ENDED;
+  /* A repetition would reach the wall-clock limit too. */
+  if (team->late && !memory) n->status = ABORTED;
+  announce_launch_ended(n, all, workers);
+  for (u32 x = 0; x < workers; x++) add_up(n, &all[x]);
+  if (n->lost && workers > 1 && n->status == ENDED) n->status = AGAIN;
+}
+
+int core_run(Launch *n) {
+  u32 workers = n->ordered || n->block_count < 2 ? 1 : n->threads;
+  if (workers > MAX_THREADS) workers = MAX_THREADS;
+  if (workers == 1) n->ordered = 1;
+  Team team = {.launch = n, .deadline = now() + n->wall_limit};
+  Listeners on = listeners_to(n);
+  Worker *all = calloc(workers, sizeof *all);
+  Buffer *given = n->buffer;
+  bool made = all != NULL && open_heap(n);
+  for (u32 x = 0; made && x < workers; x++) made = start_worker(&all[x], &team, &on);
+  n->status = NO_MEMORY;
+  if (made) run_workers(n, &team, all, workers);
+  for (u32 x = 0; all && x < workers; x++) end_worker(&all[x]);
+  free(all);
+  close_heap(n, given);
+  return (int)n->status;
+}
+
+u32 core_sizes(u32 what) {
+  const u32 sizes[] = {sizeof(Insn), sizeof(BasicBlock), sizeof(Function), sizeof(CallSite),
+                       sizeof(Copy), sizeof(Buffer), sizeof(Cell), sizeof(Report), sizeof(Counter),
+                       sizeof(Launch), REPORTS};
+  return what < sizeof sizes / sizeof *sizes ? sizes[what] : 0;
+}
+
+/* The digest of the sources that this was built from; empty when the build did not define it. */
+#ifndef CORE_SOURCES
+#define CORE_SOURCES ""
+#endif
+const char *core_sources(void) { return CORE_SOURCES; }
+
+/* Whether the build for AVX2, FMA, BMI and F16C runs on this processor. */
+int core_has_avx2(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+#else
+  return 0;
+#endif
+}

@@ -1,0 +1,178 @@
+/* The inputs and results of a launch: grader/simulator/core/bindings.py mirrors these structures.
+ *
+ * A register is a vector of 32 lanes (b16: 64 bytes, b32: 128, b64: 256); a predicate is one
+ * 32-bit lane mask. An operand is a byte offset (a multiple of 4) whose two low bits name the
+ * bank that holds it: the frame's registers, the launch's constants, the warp's special registers.
+ * An instruction is a C function `ptx_NAME`, which Python finds by its name. */
+#ifndef MACHINE_LAUNCH_H
+#define MACHINE_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
+typedef float f32;
+typedef double f64;
+
+enum { LANES = 32, MAX_BLOCK_THREADS = 1024, MAX_WARPS = 32, MAX_BARRIERS = 16 };
+#define FULL 0xFFFFFFFFu
+
+/* Generic addresses. A global allocation is in the middle of a slot of 64 GiB of its own, so an
+ * address that is out of its bounds still identifies it. */
+#define SHARED_BASE 0x020000000000ull
+#define LOCAL_BASE 0x030000000000ull
+#define PARAM_BASE 0x040000000000ull
+#define WINDOW (1ull << 32)
+#define GLOBAL_BASE 0x100000000000ull
+#define SLOT_BITS 36
+#define SLOT_MIDDLE (1ull << 35)
+
+enum Space { GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM };
+
+typedef struct Warp Warp;
+typedef struct Insn Insn;
+typedef void Exec(Warp *w, const Insn *i);
+
+struct Insn {
+  Exec *exec;
+  u32 d, a, b, c, e; /* operands: offset | bank */
+  u32 guard;         /* predicate operand + 1, or 0 */
+  u32 negate;        /* 1: runs where the guard is false */
+  u32 pc;            /* index in the module's instructions */
+  s64 imm;           /* address displacement, table index, constant */
+  u16 size;          /* bytes of one element in memory */
+  u16 count;         /* elements of a vector access */
+  u8 space, width;   /* state space; bytes of a destination register's lane */
+  u8 flag, mode;     /* sign extension, memory order, comparison, rounding: see the instruction */
+};
+
+/* In the flag of a load, store or atomic. */
+enum { SIGNED_LOAD = 1, VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16, SCOPE_CTA = 32 };
+
+enum Terminator { FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL };
+
+typedef struct {
+  u32 first, end;      /* instructions [first, end); the terminator is not among them */
+  u32 kind;            /* enum Terminator */
+  u32 next, target;    /* successors, as block numbers of the same function */
+  u32 guard, negate;   /* as in Insn */
+  u32 pc;              /* of the terminator */
+  u32 a, b, c, d;      /* operands of the terminator */
+  u32 index;           /* into `tables` or `calls` */
+  u32 flag;
+  u32 steps;           /* its cost in the step budget */
+} BasicBlock; /* numbered in reverse post-order from 0 in each function */
+
+typedef struct {
+  u32 block, blocks;   /* its basic blocks */
+  u32 registers;       /* bytes of its register file */
+  u32 local, params;   /* bytes a lane: stack frame, parameter area */
+} Function; /* indirect calls reach function n at FUNCTION_BASE + n */
+
+typedef struct { u32 from, to, bytes; } Copy;
+typedef struct {
+  u32 function, indirect, needs;   /* needs: bytes of parameters that the caller passes */
+  u32 in, ins, out, outs;          /* ranges of `copy` */
+  u32 library;                     /* 1: the caller is library code; see ptx_shadow_check */
+} CallSite;
+
+/* The shadow of one granule of global memory; read and written by watch/ alone. */
+typedef struct {
+  u32 writer, reader;                 /* block number + 1; 0: none; reader MANY: several */
+  u32 wrote, read1, read2;            /* stamp: phase << 10 | thread */
+  u32 wrote_pc, read1_pc, read2_pc;
+} Cell;
+#define MANY 0xFFFFFFFFu
+
+enum { HOT_UNINIT = 0, HOT_SHARED_INPUT = 1, HOT_INIT = 2, HOT_TOUCHED = 3 };
+
+/* One buffer of global memory and its shadow. */
+typedef struct {
+  u64 base, size;
+  u8 *data;
+  u32 *hot;                           /* state of each granule, HOT_... */
+  Cell *cell;                         /* shadow of each granule */
+  u32 readonly, dead;                 /* constant memory; freed */
+} Buffer;
+
+/* Kinds of findings. Findings with the same kind, place and partner are one report with a count. */
+enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK, EARLY_EXIT,
+            LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED };
+enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
+       MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
+       READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
+       BLOCK_SCOPE = 32768 };
+
+typedef struct {
+  u32 kind, flags, pc, pc2, space, buffer;
+  u32 block, thread, block2, thread2, size, extra;
+  u64 address, count;
+} Report;
+enum { REPORTS = 1024 };
+
+/* Counters of one instruction. */
+typedef struct {
+  u64 lanes, requests, sectors, bytes, moved, wavefronts, ideal;
+} Counter;
+
+/* One lane's access; `at` is its offset in the buffer or window, `phase` the number of barriers
+ * that the block completed before it. */
+typedef struct {
+  u64 at;
+  u32 block, thread, pc, phase, space, buffer, bytes, unused;
+} AccessRecord;
+
+typedef struct {
+  const Insn *insn;
+  const BasicBlock *block;
+  const Function *function;
+  const CallSite *call;
+  const Copy *copy;
+  const u32 *table;
+  const u8 *constants, *params;
+  Buffer *buffer;
+  const u32 *shared_init;       /* initial stamp of each shared granule: see watch/shared_stamps.h */
+  Report *reports;              /* out: room for REPORTS */
+  Counter *counter;             /* out, by pc; NULL: do not count */
+  u64 *visits, *visit_lanes;    /* out, by basic block: times and lanes */
+  char *printed;                /* out: text of printf */
+  AccessRecord *trace;          /* out: the first trace_room accesses; NULL: no trace */
+  const u64 *chosen;            /* the numbers of the block_count blocks to run; NULL: all blocks */
+  u64 constant_bytes, param_bytes, step_limit, block_count;
+  u64 trace_room, traced;
+  f64 wall_limit;
+  u32 insns, blocks, functions, buffers, entry;
+  u32 grid[3], dim[3];
+  u32 shared_bytes;             /* of the shared window, gaps included */
+  u32 shared_shift, global_shift;
+  u32 threads;
+  u32 schedule;                 /* 0: the usual order of warps and blocks; else the seed of another */
+  u32 ordered;                  /* one thread, blocks in order */
+  u32 may_wait;                 /* blocks may wait for each other: run them in time slices */
+  u32 exact;                    /* finer orders than full barriers occur: see watch/order.h */
+  u32 block_fences;             /* the code has fences of scope .cta */
+  u32 stops_at_error;           /* the first error ends the launch */
+  u32 only_stores;              /* the trace has stores to global memory, no other access */
+  u32 local_limit, printed_room;
+  u32 heap_limit;               /* bytes of the heap; 0: the kernel does not call malloc */
+  u32 allocations;              /* index of the first buffer that malloc made; see heap.c */
+  /* out */
+  u32 nreports, lost, status, printed_bytes;
+  u64 steps;
+} Launch;
+enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN };
+
+int core_run(Launch *launch);
+u32 core_sizes(u32 what);
+const char *core_sources(void);
+int core_has_avx2(void);
+
+#endif

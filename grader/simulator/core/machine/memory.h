@@ -1,0 +1,53 @@
+/* Which memory an address refers to, for every instruction that reads or writes memory. */
+#ifndef MACHINE_MEMORY_H
+#define MACHINE_MEMORY_H
+#include "machine/warp.h"
+
+/* One lane of a register of `width` bytes. */
+static inline u64 register_lane(const Warp *w, u32 ref, u32 width, u32 l) {
+  return width == 2 ? SRC(u16, ref)[l] : width == 4 ? SRC(u32, ref)[l] : SRC(u64, ref)[l];
+}
+static inline void set_register_lane(Warp *w, u32 ref, u32 width, u32 l, u64 x) {
+  if (width == 2) DST(u16, ref)[l] = (u16)x;
+  else if (width == 4) DST(u32, ref)[l] = (u32)x;
+  else DST(u64, ref)[l] = x;
+}
+
+/* The register operand of element k of a vector access. */
+static inline u32 result_operand(const Insn *i, u32 k) {
+  return k == 0 ? i->d : k == 1 ? i->b : k == 2 ? i->c : i->e;
+}
+
+struct Region {
+  u32 space;     /* enum Space; GENERIC: no memory */
+  u64 base, size;
+  u8 *data;
+  Buffer *buffer; /* of GLOBAL and CONST */
+};
+
+static inline Region region_of(const Warp *w, u32 space, u64 at) {
+  const Launch *n = w->launch;
+  Region none = {.space = GENERIC};
+  if (space == SHARED || at - SHARED_BASE < WINDOW)
+    return (Region){SHARED, space == SHARED ? 0 : SHARED_BASE, n->shared_bytes, w->cta->shared, NULL};
+  if (space == LOCAL || at - LOCAL_BASE < WINDOW) {
+    const Frame *f = &w->frame[w->top];
+    u32 stack = f->local + n->function[f->function].local;
+    return (Region){LOCAL, space == LOCAL ? 0 : LOCAL_BASE, stack, w->local, NULL};
+  }
+  if (space == PARAM || at - PARAM_BASE < WINDOW)
+    return (Region){PARAM, space == PARAM ? 0 : PARAM_BASE, n->param_bytes, (u8 *)n->params, NULL};
+  u64 slot = (at - GLOBAL_BASE) >> SLOT_BITS;
+  if (at < GLOBAL_BASE || slot >= n->buffers) return none;
+  Buffer *b = &n->buffer[slot];
+  if (b->dead) return none;
+  return (Region){b->readonly ? CONST : GLOBAL, b->base, b->size, b->data, b};
+}
+
+u32 drop_misaligned(Warp *w, const Insn *i, const u64 *at, u32 mask, u32 bytes, u32 flags);
+u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 flags, Region *r,
+               u32 *offset);
+bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory);
+bool lanes_store_same(const Warp *w, const Insn *i, u32 a, u32 b);
+
+#endif

@@ -1,0 +1,91 @@
+/* The state of a launch in progress: a worker is one thread of the host, which runs blocks; a
+ * block (Cta) has warps; a warp has frames, one for each function that its lanes are in. */
+#ifndef MACHINE_WARP_H
+#define MACHINE_WARP_H
+#include "machine/launch.h"
+
+#define NO_FRAME 0xFFFFFFFFu
+enum { MAX_WAITS = 64, MAX_FRAMES = 512, MAX_WATCHERS = 16 };
+
+typedef struct Worker Worker;
+typedef struct Cta Cta;
+typedef struct Region Region;   /* memory.h */
+typedef struct Rows Rows;       /* rows.h */
+
+typedef struct {
+  u32 function, parent, return_block;
+  u32 lanes, returned;          /* in it and not returned; returned and waiting for the others */
+  u32 pending_blocks;           /* how many basic blocks have a non-empty mask */
+  u32 registers, masks, bits;   /* offsets in the warp's arena */
+  u32 local, params;            /* offsets in a lane's stack and parameter area */
+  u32 call;
+} Frame;
+
+/* Lanes that wait: at a barrier, or for the other lanes of a member mask. */
+typedef struct { u32 mask, frame, block, pc, id, kind, want, membership, basic; } Wait;
+
+struct Warp {
+  u8 *bank[4];                  /* registers, constants, special registers, (none) */
+  u32 mask;                     /* active lanes */
+  u32 lane[LANES] __attribute__((aligned(32))); /* 0 or FULL for each lane */
+  Worker *worker;
+  Cta *cta;
+  const Launch *launch;
+  u32 index, base;              /* number in the block; its first thread */
+  u32 valid, exited;            /* lanes that exist; lanes that ended */
+  u32 top, frames, waits, turns, picks;
+  u64 steps;
+  Frame frame[MAX_FRAMES];
+  Wait wait[MAX_WAITS];
+  u8 *arena; u32 arena_used, arena_room;
+  u8 *local; u32 local_room;    /* [32][local_room] */
+  u8 *params; u32 params_room;  /* [32][params_room] */
+  struct AsyncCopy *copy;       /* copies in flight: see async_copy.c */
+  u32 copies, copy_room, groups[LANES];
+  u8 special[24 * 128] __attribute__((aligned(32)));
+};
+
+struct Cta {                    /* one block in progress */
+  Worker *worker;
+  u32 number, at[3];
+  u32 warps, nthreads;
+  u64 steps, barriers;          /* steps run, barriers completed */
+  u32 arrived[MAX_BARRIERS];    /* threads that came by bar.arrive */
+  u8 *shared;
+  Warp *warp;                   /* [MAX_WARPS] */
+  void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
+};
+
+struct Worker {
+  const Launch *launch;
+  struct Team *team;
+  const struct Listeners *on;   /* events.h */
+  u64 *visits, *visit_lanes;    /* by basic block: times and lanes */
+  u64 *guarded;                 /* by pc, of instructions under a guard: lanes; when counting */
+  u64 steps;
+  u64 heap_used; u32 buffer_room; /* heap.c */
+  bool stop, no_memory;         /* anyone may set them: the launch ends */
+  void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
+};
+
+#define SRC(T, r) ((const T *)(w->bank[(r) & 3] + ((r) & ~3u)))
+#define DST(T, r) ((T *)(w->bank[(r) & 3] + ((r) & ~3u)))
+
+/* Every lane in turn; lanes are independent of each other. */
+#if defined(__clang__)
+#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < LANES; l++)
+#else
+#define EACH_LANE _Pragma("GCC ivdep") for (int l = 0; l < LANES; l++)
+#endif
+
+/* Of functions on the way of every memory access: the frequent path inside its caller, the rare one
+ * outside, so that the frequent one saves few registers. */
+#define INLINE static inline __attribute__((always_inline))
+#define OUTLINE static __attribute__((noinline))
+
+static inline u32 thread_of(const Warp *w, u32 lane) { return w->base + lane; }
+static inline u32 first_lane(u32 mask) { return (u32)__builtin_ctz(mask); }
+static inline u32 live_lanes(const Warp *w) { return w->valid & ~w->exited; }
+static inline void out_of_memory(Worker *k) { k->stop = k->no_memory = true; }
+
+#endif

@@ -1,0 +1,131 @@
+/* Barrier divergence: threads of a block at different barriers, at a barrier that others never reach, or
+ * outside the member mask that they name. Threads that exited before a barrier are an early exit, which
+ * is legal, and is reported as a remark. */
+#include <stdlib.h>
+#include <string.h>
+#include "machine/control.h"
+#include "watch/findings.h"
+
+/* By warp: the barrier that each lane last left, as its pc + 1. */
+typedef struct { u32 lane[LANES]; } Passed;
+static Passed *passed_of(const Cta *c) { return c->state[barriers_slot]; }
+
+static void make(Cta *c) {
+  c->state[barriers_slot] = calloc(c->warps, sizeof(Passed));
+  if (!passed_of(c)) out_of_memory(c->worker);
+}
+static void reset(Cta *c) { memset(passed_of(c), 0, c->warps * sizeof(Passed)); }
+static void discard(Cta *c) { free(passed_of(c)); }
+
+/* Where threads wait: the first wait, and the first one elsewhere, NULL if there is none. */
+typedef struct { const Wait *first, *other; u32 thread, other_thread; } Places;
+
+static void report_divergence(Cta *c, u32 kind, Places p) {
+  const Wait *other = p.other ? p.other : p.first;
+  report(c->worker, (Report){.kind = kind, .pc = p.first->pc, .pc2 = other->pc, .block = c->number,
+                             .block2 = c->number, .thread = p.thread, .thread2 = p.other_thread,
+                             .count = 1});
+}
+
+static u32 first_thread(const Warp *w, const Wait *x) { return thread_of(w, first_lane(x->mask)); }
+
+static Places places_at(const Cta *c, u32 id) {
+  Places p = {.first = NULL};
+  for (u32 k = 0; k < c->warps; k++)
+    for (u32 n = 0; n < c->warp[k].waits; n++) {
+      const Wait *x = &c->warp[k].wait[n];
+      if (x->membership || x->id != id) continue;
+      if (!p.first) {
+        p.first = x;
+        p.thread = first_thread(&c->warp[k], x);
+      } else if (!p.other && x->pc != p.first->pc) {
+        p.other = x;
+        p.other_thread = first_thread(&c->warp[k], x);
+      }
+    }
+  return p;
+}
+
+/* Threads that exited: `extra` when some were at this barrier last, while the others come to it again;
+ * otherwise they never came to it. */
+static void report_early_exit(const Cta *c, u32 pc) {
+  Report r = {.kind = EARLY_EXIT, .pc = pc, .block = c->number, .count = 0};
+  for (u32 k = 0; k < c->warps && !r.extra; k++) {
+    const Warp *w = &c->warp[k];
+    for (u32 m = w->exited; m && !r.extra; m &= m - 1) {
+      u32 l = first_lane(m);
+      r.extra = passed_of(c)[k].lane[l] == pc + 1;
+      if (r.extra || !r.count) r.thread = thread_of(w, l);
+      r.count = 1;
+    }
+  }
+  r.pc2 = r.extra ? pc : 0; /* makes the two cases different reports */
+  if (r.count) report(c->worker, r);
+}
+
+static void note_passed(Cta *c, u32 id) {
+  for (u32 k = 0; k < c->warps; k++) {
+    u32 *lane = passed_of(c)[k].lane;
+    for (u32 n = c->warp[k].waits; n-- > 0;) {
+      const Wait *x = &c->warp[k].wait[n];
+      if (x->membership || x->id != id) continue;
+      u32 mask = x->mask, pc = x->pc;
+      EACH_LANE { lane[l] = mask >> l & 1 ? pc + 1 : lane[l]; }
+    }
+  }
+}
+
+/* Barriers that count their threads may be executed at different places, or by some threads alone. */
+static void check_completed(Cta *c, u32 id, bool full) {
+  (void)full;
+  Places p = places_at(c, id);
+  u32 alive = 0;
+  for (u32 k = 0; k < c->warps; k++) alive += (u32)__builtin_popcount(live_lanes(&c->warp[k]));
+  if (!p.first->want && p.other && p.first->kind & BAR_ALIGNED) report_divergence(c, DIVERGENCE, p);
+  if (!p.first->want && alive < c->nthreads) report_early_exit(c, p.first->pc);
+  note_passed(c, id);
+}
+
+static void report_deadlock(Cta *c) {
+  Places p = {.first = NULL};
+  for (u32 k = 0; k < c->warps; k++)
+    for (u32 n = 0; n < c->warp[k].waits; n++) {
+      const Wait *x = &c->warp[k].wait[n];
+      if (!p.first) {
+        p.first = x;
+        p.thread = p.other_thread = first_thread(&c->warp[k], x);
+      } else if (!p.other && (x->pc != p.first->pc || x->id != p.first->id)) {
+        p.other = x;
+        p.other_thread = first_thread(&c->warp[k], x);
+      }
+    }
+  if (p.first) report_divergence(c, DEADLOCK, p);
+}
+
+static void report_stuck(Warp *w) {
+  Places p = {.first = NULL};
+  for (u32 n = 0; n < w->waits; n++) {
+    const Wait *x = &w->wait[n];
+    if (!x->membership) p.other = p.other ? p.other : x;
+    else if (!p.first) p.first = x;
+    else if (x->pc != p.first->pc) p.other = x;
+  }
+  p.thread = first_thread(w, p.first);
+  p.other_thread = p.other ? first_thread(w, p.other) : w->base;
+  report_divergence(w->cta, WARP_STUCK, p);
+}
+
+static void report_members_exited(Warp *w, u32 pc, u32 lanes) {
+  report(w->worker, (Report){.kind = EARLY_EXIT, .pc = pc, .block = w->cta->number, .count = 1,
+                             .thread = thread_of(w, first_lane(lanes))});
+}
+
+static void report_outside_mask(Warp *w, u32 pc, u32 lanes, u32 members) {
+  report(w->worker, (Report){.kind = WARP_MASK, .pc = pc, .block = w->cta->number, .count = 1,
+                             .thread = thread_of(w, first_lane(lanes)), .extra = members});
+}
+
+const Watcher barriers_watcher = {
+    .block_created = make, .block_started = reset, .block_destroyed = discard,
+    .barrier_completed = check_completed, .deadlock = report_deadlock, .warp_stuck = report_stuck,
+    .members_exited = report_members_exited, .outside_mask = report_outside_mask};

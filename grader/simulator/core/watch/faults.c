@@ -1,0 +1,50 @@
+/* Faults: what CUDA answers with an error at one thread's instruction. Accesses outside every buffer,
+ * misaligned, or of freed memory; traps, stack overflow and bad jumps; failed assertions; and the ends
+ * that the simulator sets, to steps and to time. */
+#include "watch/findings.h"
+
+void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags) {
+  const Launch *n = w->launch;
+  u64 slot = (address - GLOBAL_BASE) >> SLOT_BITS;
+  bool global = i->space == GLOBAL || i->space == GENERIC || i->space == CONST;
+  bool known = global && address >= GLOBAL_BASE && slot < n->buffers;
+  Report r = {.kind = INVALID, .flags = flags, .pc = i->pc, .space = i->space, .size = bytes,
+              .block = w->cta->number, .thread = thread_of(w, lane), .address = address, .count = 1};
+  if (i->space == SHARED || address + WINDOW - SHARED_BASE < 2 * WINDOW) {
+    r.space = SHARED; /* also just before its start */
+    r.address = i->space == SHARED ? (u64)(s64)(s32)(u32)address : address - SHARED_BASE;
+  } else if (i->space == LOCAL || address - LOCAL_BASE < WINDOW) {
+    r.space = LOCAL;
+  } else if (known) {
+    r.space = GLOBAL;
+    r.buffer = (u32)slot;
+    r.address = address - n->buffer[slot].base;
+    if (n->buffer[slot].dead) r.flags |= FREED;
+    if (slot >= n->allocations) {
+      r.flags |= HEAP;
+      r.extra = (u32)n->buffer[slot].size;
+      r.buffer = n->allocations; /* one report for all allocations of a size */
+    }
+  } else {
+    r.flags |= UNKNOWN_BUFFER;
+  }
+  report(w->worker, r);
+}
+
+static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
+  report(w->worker, (Report){.kind = kind, .pc = pc, .block = w->cta->number, .extra = extra,
+                             .thread = thread_of(w, w->mask ? first_lane(w->mask) : 0), .count = 1});
+}
+
+static void report_assertion(Warp *w, const Insn *i, u64 text) {
+  u64 slot = (text - GLOBAL_BASE) >> SLOT_BITS;
+  bool known = text >= GLOBAL_BASE && slot < w->launch->buffers;
+  report(w->worker, (Report){.kind = ASSERTION, .pc = i->pc, .block = w->cta->number,
+                             .thread = thread_of(w, first_lane(w->mask)),
+                             .count = (u64)__builtin_popcount(w->mask),
+                             .space = GLOBAL, .buffer = known ? (u32)slot : 0xFFFFFFFF,
+                             .address = known ? text - w->launch->buffer[slot].base : 0});
+}
+
+const Watcher faults_watcher = {
+    .invalid = report_invalid, .fault = report_fault, .assertion = report_assertion};

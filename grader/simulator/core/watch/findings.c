@@ -1,0 +1,77 @@
+/* Findings, folded: one report for each kind, place and partner, with an exact count. Each worker keeps
+ * its own; at the end of the launch they are merged into the first worker's. Past REPORTS different
+ * ones, findings are only counted. */
+#include <stdlib.h>
+#include "watch/findings.h"
+
+typedef struct { u32 n, lost; Report r[REPORTS]; u16 index[4 * REPORTS]; } Reports;
+
+static Reports *reports_of(const Worker *k) { return k->state[findings_slot]; }
+
+static bool same_place(const Report *a, const Report *b) {
+  return a->kind == b->kind && a->pc == b->pc && a->pc2 == b->pc2 && a->flags == b->flags &&
+         a->space == b->space && a->buffer == b->buffer;
+}
+
+static u32 hash_of(const Report *r) {
+  u64 h = r->pc * 0x9E3779B97F4A7C15ull + r->pc2 * 0xC2B2AE3D27D4EB4Full +
+          (r->kind * 31 + r->flags * 7 + r->space + r->buffer * 131) * 0x165667B19E3779F9ull;
+  return (u32)(h >> 40);
+}
+
+void report(Worker *k, Report r) {
+  Reports *all = reports_of(k);
+  if (k->launch->stops_at_error && r.kind != EARLY_EXIT) k->stop = true;
+  u32 slots = sizeof all->index / sizeof *all->index, at = hash_of(&r) % slots;
+  for (; all->index[at]; at = (at + 1) % slots) {
+    Report *old = &all->r[all->index[at] - 1];
+    if (!same_place(old, &r)) continue;
+    if (old->count == 0 || r.block < old->block) {
+      u64 count = old->count;
+      *old = r;
+      old->count = count;
+    }
+    old->count += r.count;
+    return;
+  }
+  if (all->n == REPORTS) {
+    all->lost++;
+    return;
+  }
+  all->r[all->n++] = r;
+  all->index[at] = (u16)all->n;
+}
+
+void retract(Worker *k, u32 kind, u32 pc, u32 space) {
+  Report r = {.kind = kind, .pc = pc, .space = space};
+  Reports *all = reports_of(k);
+  u32 slots = sizeof all->index / sizeof *all->index;
+  for (u32 at = hash_of(&r) % slots; all->index[at]; at = (at + 1) % slots) {
+    Report *old = &all->r[all->index[at] - 1];
+    if (same_place(old, &r) && old->count) old->count--;
+  }
+}
+
+static void make(Worker *k) {
+  k->state[findings_slot] = calloc(1, sizeof(Reports));
+  if (!reports_of(k)) out_of_memory(k);
+}
+
+/* Findings with a count of 0 were retracted. */
+static void merge(Launch *n, Worker *all, u32 workers) {
+  Reports *first = reports_of(&all[0]);
+  for (u32 x = 1; x < workers; x++) {
+    const Reports *other = reports_of(&all[x]);
+    for (u32 j = 0; j < other->n; j++)
+      if (other->r[j].count) report(&all[0], other->r[j]);
+    first->lost += other->lost;
+  }
+  n->nreports = 0;
+  for (u32 j = 0; j < first->n; j++)
+    if (first->r[j].count) n->reports[n->nreports++] = first->r[j];
+  n->lost = first->lost;
+}
+
+static void discard(Worker *k) { free(reports_of(k)); }
+
+const Watcher findings_watcher = {.worker_started = make, .launch_ended = merge, .worker_ended = discard};
