@@ -32,9 +32,9 @@ from grader.authoring.mutation.verdict import Tried, told
 from grader.authoring.new_lab import make_skeleton
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
+from grader.grading.baseline import map_parallel
 from grader.grading.cases import RunOptions
 from grader.grading.pipeline import Grade, grade_unreadable
-from grader.grading.prefetch import map_parallel
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots
 from grader.labs.thresholds import MINIMUM_MARGIN, THRESHOLDS_FILE

@@ -13,9 +13,9 @@ from typing import Literal
 from grader.checks.suite import plan
 from grader.feedback.localization import localize_faults
 from grader.gpu.speedup import Timing
+from grader.grading.baseline import prefetch
 from grader.grading.cases import MAX_STEPS, Backend, RunOptions, select_cases
 from grader.grading.pipeline import Job, Progress, grade_submission
-from grader.grading.prefetch import prefetch
 from grader.grading.quiz import answer_quiz
 from grader.grading.record import Grade
 from grader.labs.model import Lab

@@ -30,7 +30,7 @@ from grader.simulator.core.run import Limits, Machine, Raw, encode_insn
 from grader.simulator.decode.instructions import NotSimulated
 from grader.simulator.decode.module import Image, decode, decode_instruction
 from grader.simulator.decode.operands import OperandError
-from grader.simulator.diagnose.reports import index_of
+from grader.simulator.diagnose.races import index_of
 from grader.simulator.ptx.model import Function, Module, PtxError
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.source_map import with_source_lines

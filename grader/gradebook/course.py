@@ -24,8 +24,8 @@ from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_v
 from grader.faults import LabFault, did_you_mean
 from grader.gradebook.policy import Grace, LabPolicy, Penalty, Rule, Span, later_moment, read_span
 from grader.gradebook.roster import Student, read_roster
+from grader.labs.files import Document, read_document
 from grader.labs.schema import Label, Strict
-from grader.labs.yamlfile import Document, read_document
 
 COURSE_FILE = "course.yaml"
 DATABASE = "course.db"

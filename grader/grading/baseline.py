@@ -1,8 +1,9 @@
-"""Simulate a lab's baseline kernel on one case and cache its counters.
+"""Measure a lab's baseline kernel, and prepare in the background what a grade needs of it.
 
 The counters depend only on the lab's files, the case, the seed and the simulator. A digest of
 these names the cache file in the user's cache folder. Where the cache cannot be read or written,
-the kernel is simulated again.
+the kernel is simulated again. What `prefetch` prepares goes into the caches, where the checks find
+it; a mistake in it is reported where it is needed.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
+from math import prod
 from pathlib import Path
+from typing import TypeVar
 
 import grader
+from grader.checks.suite import Check
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.faults import LabFault, StudentFault
+from grader.faults import LabFault, MachineFault, StudentFault
 from grader.grading.cases import RunOptions
-from grader.grading.run import run_all
-from grader.labs.cases import prepare_baseline
+from grader.grading.run import build_baseline, run_all
+from grader.labs.cases import array_shapes, prepare_baseline
 from grader.labs.model import Case, Lab
 from grader.launch import Trace
 
@@ -114,3 +120,69 @@ def _store_counters(file: Path, trace: Trace) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(json.dumps(dict(trace.counters)))
         part.replace(file)
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_parallel(
+    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+) -> Iterator[tuple[Item, Result]]:
+    """Call `work` on each item, at most `jobs` at a time.
+
+    Threads suffice: compiling and simulating take place in child processes. Unlike
+    `Executor.map`, no further call starts once the caller stops early: the gate stops at the first
+    line that fails, and Ctrl-C must not wait for hundreds of mutants.
+
+    Yields:
+        Each item with its result, in the order of the items. An exception is raised at its item.
+    """
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        futures = [(item, pool.submit(work, item)) for item in items]
+        for item, result in futures:
+            yield item, result.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def prefetch(
+    executor: Executor,
+    lab: Lab,
+    checks: Sequence[Check],
+    cases: Sequence[Case],
+    options: RunOptions,
+) -> None:
+    """Submit to an executor the baseline work that these checks need."""
+    case = largest_case(lab, cases)
+    if case and cache_folder() and any(check.options.needs_baseline for check in checks):
+        executor.submit(_measure_baseline, lab, case, options)
+    if options.on == "gpu" and any(check.name == "speed" for check in checks):
+        executor.submit(_compile_baseline, lab)
+
+
+def largest_case(lab: Lab, cases: Sequence[Case]) -> Case | None:
+    """Return the case that measurements will be taken on.
+
+    None when that depends on the student's derived numbers.
+    """
+    public = [case for case in cases if case.visibility == "public"] or list(cases)
+    if any(case.derived for case in public):
+        return None
+    names = {argument.name for argument in lab.arguments}
+
+    def elements(case: Case) -> int:
+        return sum(prod(s) for name, s in array_shapes(lab, case).items() if name in names)
+
+    return max(public, key=elements, default=None)
+
+
+def _measure_baseline(lab: Lab, case: Case, options: RunOptions) -> None:
+    with suppress(LabFault, MachineFault):
+        baseline_trace(lab, case, options, cache_folder())
+
+
+def _compile_baseline(lab: Lab) -> None:
+    with suppress(LabFault, MachineFault, StudentFault):
+        build_baseline(baseline_program(lab))

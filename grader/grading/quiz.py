@@ -12,9 +12,8 @@ from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.program import Program
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, StudentFault
-from grader.grading.baseline import simulator_stamp
+from grader.grading.baseline import map_parallel, simulator_stamp
 from grader.grading.cases import RunOptions
-from grader.grading.prefetch import map_parallel
 from grader.grading.run import run_all
 from grader.labs.cases import launch_shape, prepare_launches
 from grader.labs.expressions import Number

@@ -34,7 +34,7 @@ from grader.labs.model import (
 )
 from grader.labs.quiz import ANSWERS_FILE, choice_texts, correct_answer, question_text
 from grader.labs.thresholds import applicable_bands, read_thresholds
-from grader.labs.yamlfile import Document, read_document
+from grader.labs.files import Document, read_document
 
 LABS_VARIABLE = "WARPGRADE_LABS"
 

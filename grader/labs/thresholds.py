@@ -16,7 +16,7 @@ from typing import Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from grader.labs.model import Band
-from grader.labs.yamlfile import load_yaml
+from grader.labs.files import load_yaml
 
 THRESHOLDS_FILE = "thresholds.yaml"
 HEAD = "# Measured, not chosen: `grader labs calibrate {} --write` made this file.\n"

@@ -31,21 +31,19 @@ from grader.sandbox.bubblewrap import (
     suggest_fix,
 )
 from grader.sandbox.message import write_message
-from grader.sandbox.outcome import (
+from grader.sandbox.process import (
+    Child,
+    Isolation,
     Reply,
     SandboxFailure,
     create_memory,
     exit_failure,
+    isolate,
+    kill_tree,
     read_reply,
     read_stderr,
     seal_memory,
     seal_reply,
-)
-from grader.sandbox.process import (
-    Child,
-    Isolation,
-    isolate,
-    kill_tree,
     start_process,
     wait_for_exit,
 )

@@ -40,7 +40,7 @@ from pydantic import (
 )
 
 from grader.faults import LabFault
-from grader.labs.yamlfile import Document, read_document
+from grader.labs.files import Document, read_document
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
 
 MAX_BYTES = 1 << 30

@@ -14,7 +14,7 @@ from grader.compile.source import architectures, compile_source, toolchain
 from grader.faults import MachineFault, StudentFault
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure
-from grader.sandbox.outcome import FailureReason
+from grader.sandbox.process import FailureReason
 
 HERE = Path(__file__).parent
 ERRORS = sorted((HERE / "errors").glob("*.cu"))

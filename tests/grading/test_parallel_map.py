@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grader.grading.prefetch import map_parallel
+from grader.grading.baseline import map_parallel
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])

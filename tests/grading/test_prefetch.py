@@ -16,10 +16,9 @@ from grader.checks.result import largest_run
 from grader.checks.suite import plan
 from grader.compile.source import compile_source
 from grader.faults import LabFault
-from grader.grading.baseline import baseline_trace, cache_folder
+from grader.grading.baseline import baseline_trace, cache_folder, largest_case, prefetch
 from grader.grading.cases import RunOptions, select_cases
 from grader.grading.pipeline import run_cases
-from grader.grading.prefetch import largest_case, prefetch
 from grader.labs.reading import list_labs, load_lab
 
 OPTIONS = RunOptions(seed=b"s")

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from grader.authoring.mutation.mutants import Mutant
 from grader.authoring.mutation.verdict import Tried
+from grader.labs.files import Document, read_document
 from grader.labs.schema import Strict
-from grader.labs.yamlfile import Document, read_document
 
 # Why a mutant may survive: `solutions/<lab>/equivalent.yaml`, written by the lab's author.
 #

@@ -20,9 +20,9 @@ from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
+from grader.grading.baseline import map_parallel
 from grader.grading.cases import RunOptions
 from grader.grading.pipeline import Grade
-from grader.grading.prefetch import map_parallel
 from grader.labs.model import Lab
 from grader.launch import Finding
 from grader.submissions.files import Submission

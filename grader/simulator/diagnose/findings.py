@@ -22,8 +22,7 @@ from grader.simulator.diagnose.messages import (
     tile_size_hint,
     undefined_finding,
 )
-from grader.simulator.diagnose.races import Gap, ProgramOrder, race_finding
-from grader.simulator.diagnose.reports import (
+from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IN_FLIGHT,
     OTHER_STORE,
@@ -33,9 +32,12 @@ from grader.simulator.diagnose.reports import (
     UNKNOWN_BUFFER,
     UNUSUAL,
     WITHIN_WARP,
+    Gap,
+    ProgramOrder,
     Report,
     Target,
     index_of,
+    race_finding,
 )
 from grader.simulator.diagnose.variables import LocalVariables, initialized_declaration, used_local
 from grader.simulator.ptx.source_map import (

@@ -14,8 +14,7 @@ import numpy as np
 from grader.compile.program import Parameter
 from grader.launch import Array, Dim3, Finding, Launch, OtherAccess, Severity
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.races import access_word
-from grader.simulator.diagnose.reports import (
+from grader.simulator.diagnose.races import (
     ATOMIC,
     BAD_FREE,
     FREED,
@@ -23,6 +22,7 @@ from grader.simulator.diagnose.reports import (
     READONLY,
     STORE,
     Report,
+    access_word,
 )
 
 _UNSIGNED = {"uint8": "unsigned char", "uint16": "unsigned short"}
