@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.authoring.gate import lab_folder
+from grader.authoring.requirements import lab_folder
 from grader.feedback.grade import grade
 from grader.labs.model import Lab
 from grader.labs.reading import list_labs, load_lab
@@ -45,7 +45,7 @@ def main(names: Sequence[str]) -> int:
     for lab in map(load_lab, names or list_labs()):
         folder = lab_folder(lab)
         right = seconds(lab, folder.solution)
-        took, twin = max((seconds(lab, file), file.stem) for file in folder.twins)
+        took, twin = max((seconds(lab, file), file.stem) for file in folder.variants)
         met = max(right, took) <= GOAL
         slow += not met
         mark = "met" if met else "MISSED"

@@ -101,12 +101,12 @@ class LabFile(pytest.File):
     def grade(self) -> Grade:
         """The file's grade, made once. Raises Fault."""
         if self._grade is None:
-            from grader.cli.check import graded
+            from grader.cli.check import grade_file
             from grader.cli.options import Backend, resolved
             from grader.grading.cases import RunOptions
 
             how = RunOptions(resolved(Backend(self.config.getoption("lab_on"))))
-            self._grade = graded(self.lab, self.path, how, quiet=True)
+            self._grade = grade_file(self.lab, self.path, how, quiet=True)
         return self._grade
 
 

@@ -1,7 +1,8 @@
-"""What a lab's thresholds of speed should be on this GPU: its own kernels timed, rung by rung.
+"""Calibrate the thresholds of speed of a lab on this GPU, from timings of its own kernels.
 
-Timed beside the baseline are the baseline itself, `wrong/too-slow-*.cu`, which must fail, what
-lies between (`rungs/*.cu`), and the solution. Each is launched as a submission is.
+The timed files are the baseline and `wrong/too-slow-*.cu`, which must fail, the intermediate
+versions `rungs/*.cu`, and the solution. Each is launched like a submission and timed in pairs with
+the baseline. The thresholds lie between the fastest file that must fail and the solution.
 """
 
 from __future__ import annotations
@@ -26,13 +27,18 @@ from grader.labs.thresholds import DeviceThresholds, file_digest, propose_band
 
 PAIRS = 200
 BUDGET = 10.0
-"""Seconds for one file; a slow baseline may get fewer pairs than PAIRS in them."""
+"""Seconds for one file; with a slow baseline, fewer than PAIRS pairs fit."""
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One file that was timed: its speedup, and seconds a launch. One that `fails` must earn no
-    points; `problem` is why it has no speedup at all.
+    """One timed file.
+
+    Attributes:
+        fails: Whether the file must get no points for speed.
+        speedup: The speedup over the baseline; None when it could not be measured.
+        seconds: The median time of a launch.
+        problem: Why there is no speedup; empty when there is one.
     """
 
     name: str
@@ -44,8 +50,15 @@ class Rung:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A lab on one device: what was timed, the thresholds in force and those proposed, if any;
-    `dims` and `kind` of the launch; `sha256` of the baseline's file and the solution's, by name.
+    """The calibration of a lab on one device.
+
+    Attributes:
+        rungs: The timed files, the baseline first and the solution last.
+        in_force: The current thresholds.
+        proposed: The new thresholds; None when none can be set.
+        dims: The dims of the launch.
+        kind: The kind of its inputs.
+        sha256: The digests of the baseline and the solution, by file name.
     """
 
     lab: str
@@ -59,6 +72,7 @@ class Calibration:
 
     @property
     def solution(self) -> Rung:
+        """The timing of the solution."""
         return self.rungs[-1]
 
     @property
@@ -67,20 +81,33 @@ class Calibration:
         broken = tuple(f"{rung.name}: {rung.problem}" for rung in self.rungs if rung.problem)
         if broken or self.proposed is not None:
             return broken
-        return ("the solution is too near to what must fail: time a larger size (dims)",)
+        return (
+            "the solution is not faster enough than the files that must fail:"
+            " set larger dims in the speed check",
+        )
 
 
 def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> Calibration | None:
-    """The lab timed on the first GPU that is free; None for a lab that does not judge speed.
-    `announce` is told what comes next. Raises LabFault and MachineFault.
+    """Time the files of a lab on the first free GPU, and propose thresholds.
+
+    Args:
+        lab: The lab.
+        announce: Called with a short text before each file.
+
+    Returns:
+        The calibration; None for a lab without a speed check.
+
+    Raises:
+        LabFault: The speed check has no dims, or a file cannot be read.
+        MachineFault: No GPU can be used.
     """
     check = next((c for c in checks_of(lab) if isinstance(c.options, Options)), None)
     if check is None or not isinstance(check.options, Options):
         return None
     options = check.options
     if not options.dims:
-        fix = "give the speed check dims, such as {n: 1024}"
-        raise LabFault("the lab does not say which size is timed", where=check.where, fix=fix)
+        fix = "add dims to the speed check, such as {n: 1024}"
+        raise LabFault("the speed check does not set the timed size", where=check.where, fix=fix)
     case = Case(TIMED, options.dims, options.kind)
     lab_band = Band(options.minimum, options.full)
     base = replace(
@@ -101,7 +128,10 @@ def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> 
 
 
 def ladder(lab: Lab) -> Iterator[tuple[str, Path, bool]]:
-    """Each file as name, path and whether it must fail: the baseline first, the solution last."""
+    """Yield the name and the path of each file, and whether it must fail.
+
+    The baseline comes first, the solution last.
+    """
     folder = lab.solution.parent
     yield lab.baseline.name, lab.baseline, True
     for file in sorted(folder.glob("wrong/too-slow-*.cu")):
@@ -112,17 +142,20 @@ def ladder(lab: Lab) -> Iterator[tuple[str, Path, bool]]:
 
 
 def proposed(rungs: Sequence[Rung]) -> Band | None:
-    """The thresholds that the rungs allow; None when a rung was not timed or there is no room."""
-    seen = [(rung.fails, rung.speedup) for rung in rungs]
-    failing = max((s.high for fails, s in seen if fails and s), default=1.0)
-    last = seen[-1][1]
-    if last is None or any(s is None for _, s in seen):
+    """Return the thresholds that the timings allow.
+
+    None when a file was not timed, or when the solution is too close to a file that must fail.
+    """
+    speedups = [(rung.fails, rung.speedup) for rung in rungs]
+    failing = max((s.high for fails, s in speedups if fails and s), default=1.0)
+    last = speedups[-1][1]
+    if last is None or any(s is None for _, s in speedups):
         return None
     return propose_band(failing, last.low)
 
 
 def measured(calibration: Calibration, today: datetime.date) -> DeviceThresholds:
-    """What thresholds.yaml keeps of it. Raises LabFault when there is nothing to keep."""
+    """Return the entry for thresholds.yaml. Raises LabFault when no thresholds can be set."""
     band = calibration.proposed
     if band is None or calibration.problems:
         raise LabFault("; ".join(calibration.problems), where=calibration.lab)
@@ -142,7 +175,7 @@ def measured(calibration: Calibration, today: datetime.date) -> DeviceThresholds
 
 
 def calibration_lines(calibration: Calibration) -> Iterator[str]:
-    """The table of one lab, within 80 columns."""
+    """Yield the table of one lab, at most 80 columns wide."""
     yield f"{calibration.lab} on {calibration.device}"
     yield f"  {'file':<36}{'speedup':>8}  {'95 % interval':<16}{'a launch':>10}"
     for rung in calibration.rungs:
@@ -163,24 +196,24 @@ def _row(rung: Rung) -> str:
 
 
 def _margins(band: Band, solution: Estimate | None) -> str:
-    said = f"minimum {band.minimum:g}, full {band.full:g}"
+    text = f"minimum {band.minimum:g}, full {band.full:g}"
     if solution is None:
-        return said
+        return text
     over = [100 * (solution.ratio / edge - 1) for edge in (band.minimum, band.full)]
-    return f"{said}; the solution is {over[0]:+.0f} % and {over[1]:+.0f} % from them"
+    return f"{text}; the solution is {over[0]:+.0f} % and {over[1]:+.0f} % from them"
 
 
 def _timed(
     lab: Lab, case: Case, name: str, file: Path, fails: bool, plan: TimingPlan
 ) -> tuple[Rung, str]:
-    """One file's rung, and the device that it was timed on."""
+    """Return the timing of one file, and the device."""
     try:
         program = compile_source(file.read_bytes(), file.name)
         timing = time_kernel(program, plan, verifier(lab, case))
     except OSError as error:
         raise LabFault(f"cannot read the file: {error.strerror}", where=str(file)) from None
     except StudentFault as fault:
-        return Rung(name, fails, problem=f"it does not compile: {fault.what}"), ""
+        return Rung(name, fails, problem=f"does not compile: {fault.what}"), ""
     return _rung(name, fails, timing), timing.device
 
 

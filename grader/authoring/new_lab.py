@@ -1,4 +1,10 @@
-"""A new lab written into a course: all of its files, or none over what is there."""
+"""New labs and skeletons.
+
+A new lab is written from the templates in the folder `template/`; existing files are never
+overwritten. A skeleton is made from a solution: the lines between `// BEGIN SOLUTION` and
+`// END SOLUTION` are removed, and lines there that start with `// SKELETON: ` stay without that
+mark, at their own indentation.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +19,48 @@ from grader.faults import LabFault
 from grader.labs.files import write_atomically
 from grader.labs.reading import json_schema
 
-# A lab's skeleton, made from its solution.
-#
-# What stands between `// BEGIN SOLUTION` and `// END SOLUTION` is taken out; lines inside it that
-# start with `// SKELETON: ` stay, without that mark, at their own indentation.
-
 BEGIN = "// BEGIN SOLUTION"
 END = "// END SOLUTION"
 LINE = "// SKELETON:"
 
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+MAX_NAME = 40
+SUFFIX = ".in"
+"""The suffix of a template, so that no tool reads it as a source file."""
+
+SCHEMA = "labs/lab.schema.json"
+
 
 def make_skeleton(solution: str, file: str = "solution") -> str:
-    """The text that students start from. Raises LabFault with file and line for marks that do
-    not pair up, and for a block that leaves the student no text.
+    """Return the text that students start from.
+
+    Args:
+        solution: The text of the solution.
+        file: Its name, for messages.
+
+    Raises:
+        LabFault: A mark has no counterpart, or a block leaves no text for the student.
     """
-    kept: list[str] = []
-    begun, left = 0, False
+    lines: list[str] = []
+    begin, has_text = 0, False
     for number, line in enumerate(solution.splitlines(), start=1):
         mark = line.strip()
-        if mark == (BEGIN if begun else END):
+        if mark == (BEGIN if begin else END):
             raise _unpaired(file, number, mark)
         if mark == BEGIN:
-            begun, left = number, False
+            begin, has_text = number, False
         elif mark == END:
-            if not left:
-                raise _empty(file, begun)
-            begun = 0
-        elif begun and mark.startswith(LINE):
-            kept.append(_unmarked(line))
-            left = True
-        elif not begun:
-            kept.append(line)
-    if begun:
-        raise _unpaired(file, begun, BEGIN)
-    return "\n".join(kept) + "\n"
+            if not has_text:
+                raise _empty(file, begin)
+            begin = 0
+        elif begin and mark.startswith(LINE):
+            lines.append(_unmarked(line))
+            has_text = True
+        elif not begin:
+            lines.append(line)
+    if begin:
+        raise _unpaired(file, begin, BEGIN)
+    return "\n".join(lines) + "\n"
 
 
 def _unmarked(line: str) -> str:
@@ -56,49 +70,44 @@ def _unmarked(line: str) -> str:
 
 def _unpaired(file: str, line: int, mark: str) -> LabFault:
     return LabFault(
-        f"`{mark}` without its partner",
+        f"`{mark}` has no counterpart",
         where=f"{file}:{line}",
-        fix=f"each `{BEGIN}` is closed by one `{END}`, and blocks do not nest",
+        fix=f"close each `{BEGIN}` with one `{END}`, and do not nest blocks",
     )
 
 
 def _empty(file: str, line: int) -> LabFault:
     return LabFault(
-        "this block leaves the student nothing to go on",
+        "this block leaves no text in the skeleton",
         where=f"{file}:{line}",
-        fix=f"put a line `{LINE} // TODO: ...` inside it",
+        fix=f"add a line `{LINE} // TODO: ...` to it",
     )
 
 
-# The files of a new lab, made from the templates beside this module; no I/O but reading those.
-
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-LONGEST = 40
-SUFFIX = ".in"
-"""Of a template, so that no tool takes one for a source file."""
-
-
 def check_name(name: str) -> None:
-    """Raises LabFault for a name that is no folder's, file's and command line's word alike."""
-    if NAME.fullmatch(name) and len(name) <= LONGEST:
+    """Raise LabFault for a name that is not valid as a folder, a file and an argument."""
+    if NAME.fullmatch(name) and len(name) <= MAX_NAME:
         return
-    near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")[:LONGEST].strip("-")
-    known = "small letters, digits and single dashes, a letter first, such as tiled-matmul"
-    fix = f"`{near}` would do: {known}" if near else f"it takes {known}"
-    raise LabFault(f"`{name[:LONGEST]}` is no name for a lab", fix=fix)
+    near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")[:MAX_NAME].strip("-")
+    rule = "lowercase letters, digits and single dashes, starting with a letter: tiled-matmul"
+    fix = f"use `{near}`, or another name of {rule}" if near else f"use {rule}"
+    raise LabFault(f"`{name[:MAX_NAME]}` is not a valid name of a lab", fix=fix)
 
 
 def new_files(name: str, title: str) -> Mapping[str, str]:
-    """Every file of the lab by its path in the course, with forward slashes. Raises LabFault."""
+    """Return every file of a new lab by its path in the course, with forward slashes.
+
+    Raises LabFault for an invalid name.
+    """
     check_name(name)
-    held = {"@NAME@": name, "@TITLE@": title}
-    made = {_place(path, name): _filled(text, held) for path, text in _templates().items()}
-    made[f"labs/{name}/{name}.cu"] = make_skeleton(made[f"solutions/{name}/{name}.cu"])
-    return dict(sorted(made.items()))
+    values = {"@NAME@": name, "@TITLE@": title}
+    texts = {_path(path, name): _filled(text, values) for path, text in _templates().items()}
+    texts[f"labs/{name}/{name}.cu"] = make_skeleton(texts[f"solutions/{name}/{name}.cu"])
+    return dict(sorted(texts.items()))
 
 
-def _place(template: str, name: str) -> str:
-    """Where a template's file belongs."""
+def _path(template: str, name: str) -> str:
+    """Return the path in the course of a template's file."""
     places = {
         "solution.cu": f"solutions/{name}/{name}.cu",
         "answers.yaml": f"solutions/{name}/answers.yaml",
@@ -108,45 +117,43 @@ def _place(template: str, name: str) -> str:
     return places.get(template, f"{folder}/{name}/{template}")
 
 
-def _filled(text: str, held: Mapping[str, str]) -> str:
-    for mark, value in held.items():
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    for mark, value in values.items():
         text = text.replace(mark, value)
     return text
 
 
 def _templates() -> dict[str, str]:
-    """The templates' texts by their path below the folder, without the suffix."""
-    return dict(_below(files("grader.authoring") / "template", ""))
+    """Return the texts of the templates by their path in the folder, without the suffix."""
+    return dict(_texts(files("grader.authoring") / "template", ""))
 
 
-def _below(folder: Traversable, path: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def _texts(folder: Traversable, path: str) -> list[tuple[str, str]]:
+    texts: list[tuple[str, str]] = []
     for item in folder.iterdir():
         if item.is_dir():
-            found += _below(item, f"{path}{item.name}/")
+            texts += _texts(item, f"{path}{item.name}/")
         elif item.name.endswith(SUFFIX):
-            found.append((path + item.name.removesuffix(SUFFIX), item.read_text("utf-8")))
-    return found
-
-
-SCHEMA = "labs/lab.schema.json"
+            texts.append((path + item.name.removesuffix(SUFFIX), item.read_text("utf-8")))
+    return texts
 
 
 def write_new(course: Path, name: str, title: str = "") -> Iterator[Path]:
-    """Write the lab's files below `course`, one after the other, and give the path of each.
+    """Write the files of a new lab into `course`, and yield the path of each.
 
-    Raises LabFault before anything is written: a bad name or title, or something of that name is
-    there already; later when a file cannot be written.
+    Raises:
+        LabFault: The name or the title is invalid, or the lab exists; nothing is written then.
+            Later: a file cannot be written.
     """
     check_name(name)
     title = title.strip() or name.replace("-", " ").capitalize()
     if len(title) > 80 or not title.isprintable() or any(c in title for c in "@\"'#{}[]:"):
-        what = "a title is up to 80 characters of plain words, without quotes, colons and brackets"
-        raise LabFault(what, where="--title", fix="lab.yaml may have any, quoted")
+        what = "the title must have at most 80 characters and no quotes, colons or brackets"
+        raise LabFault(what, where="--title", fix="use a plain title, and edit lab.yaml later")
     taken = [path for path in _owned(course, name) if path.exists() or path.is_symlink()]
     if taken:
-        fix = "nothing was written; take another name, or move that away"
-        raise LabFault("there is such a lab already", where=str(taken[0]), fix=fix)
+        fix = "use another name, or move the existing files; nothing was written"
+        raise LabFault("a lab of this name already exists", where=str(taken[0]), fix=fix)
     texts = dict(new_files(name, title))
     if not (course / SCHEMA).exists():
         texts[SCHEMA] = json.dumps(json_schema(), indent=2) + "\n"
@@ -154,7 +161,7 @@ def write_new(course: Path, name: str, title: str = "") -> Iterator[Path]:
 
 
 def _owned(course: Path, name: str) -> tuple[Path, ...]:
-    """What a lab's files lie in, and its handout."""
+    """Return the folders of a lab, and its handout."""
     handout = course / "handouts" / f"{name}.md"
     return (course / "labs" / name, course / "solutions" / name, handout)
 
@@ -165,7 +172,8 @@ def _write(course: Path, texts: dict[str, str]) -> Iterator[Path]:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            what = f"cannot make the folder: {error.strerror}"
-            raise LabFault(what, where=str(path.parent), fix="check its rights") from None
+            what = f"cannot create the folder: {error.strerror}"
+            fix = "check the permissions"
+            raise LabFault(what, where=str(path.parent), fix=fix) from None
         write_atomically(path, text.encode())
         yield path

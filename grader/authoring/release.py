@@ -1,9 +1,8 @@
-"""What students are given: a zip with the skeleton, the handout, the questions and the public half
-of the lab, so that `grader check` works in the unpacked folder.
+"""The zip for students: skeleton, handout, questions, and the public part of the lab.
 
-`reference.py` goes along: it says in NumPy what is asked, and a check needs it. Hidden cases, the
-solution, and how the quiz's answers are worked out stay behind; `leaks` looks for them in every
-file before anything is written.
+`grader check` works in the unpacked folder. The zip contains `reference.py`, because a check needs
+it. It contains no hidden cases, no solution, and not how the answers of the quiz are computed;
+`leaks` searches every file for these before anything is written.
 """
 
 from __future__ import annotations
@@ -27,17 +26,22 @@ from grader.labs.model import Case, Lab
 from grader.labs.quiz import ANSWERS_FILE, answer_form, choice_texts, question_text
 from grader.labs.thresholds import THRESHOLDS_FILE
 
-# Looks for secrets of a lab in what students are given: hidden cases, the solution, answers.
+MIN_SECRET_LINE = 16
+"""Shorter lines of a solution, such as `sum = 0.0f;`, are not secret."""
 
-LEAST = 16
-"""A shorter line of a solution, such as `sum = 0.0f;`, is nobody's secret."""
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+"""The time of every entry, the earliest that a zip can hold: the same lab gives the same bytes."""
 
 _TAG = re.compile(r"<[^>]*>")
 
 
 def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Every secret that some file tells, in one line each; `solution` is the text of the answer,
-    empty where there is none.
+    """Describe every secret that a file reveals, one line each.
+
+    Args:
+        lab: The lab with all of its cases.
+        solution: The text of the solution; empty when there is none.
+        files: The files for students by name.
     """
     texts = {name: _text(name, data) for name, data in files.items()}
     public = [case for case in lab.cases if case.visibility == "public"]
@@ -47,12 +51,12 @@ def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
     lines = secret_lines(solution)
     for name, text in texts.items():
         if not name.endswith("/baseline.cu"):  # another kernel of the same lab shares lines
-            told = (line for line in lines if line in text and line not in _baseline(texts))
-            yield from (f"{name} has a line of the solution: {line}" for line in told)
+            shown = (line for line in lines if line in text and line not in _baseline(texts))
+            yield from (f"{name} has a line of the solution: {line}" for line in shown)
 
 
 def _text(name: str, data: bytes) -> str:
-    """What a reader of the file sees."""
+    """Return the text that a reader of the file sees."""
     if name.endswith(".pdf"):
         return _text_of_pdf(data)
     text = data.decode("utf-8", "replace")
@@ -60,7 +64,7 @@ def _text(name: str, data: bytes) -> str:
 
 
 def _text_of_pdf(data: bytes) -> str:
-    """The text of all pages. pypdf comes with what makes PDFs, the extra `handouts`."""
+    """Return the text of all pages. pypdf is part of the extra `handouts`, which makes PDFs."""
     from pypdf import PdfReader
 
     return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages)
@@ -71,7 +75,7 @@ def _baseline(texts: Mapping[str, str]) -> str:
 
 
 def secret_lines(solution: str) -> tuple[str, ...]:
-    """The lines that the skeleton leaves out and shows nowhere else."""
+    """Return the lines of the solution that the skeleton does not show anywhere."""
     inside, secret, shown = False, [], []
     for line in map(str.strip, solution.splitlines()):
         if line in (BEGIN, END):
@@ -80,22 +84,23 @@ def secret_lines(solution: str) -> tuple[str, ...]:
             secret.append(line)
         else:
             shown.append(line.removeprefix(LINE).strip())
-    return tuple(dict.fromkeys(x for x in secret if len(x) >= LEAST and x not in shown))
+    return tuple(dict.fromkeys(x for x in secret if len(x) >= MIN_SECRET_LINE and x not in shown))
 
 
 def _of_case(case: Case, public: list[Case], name: str, text: str) -> Iterator[str]:
     if re.search(rf"(?<![\w-]){re.escape(case.name)}(?![\w-])", text):
         yield f"the name of the hidden case {case.name}"
-    if _tells_size(case, public, text):
+    if _reveals_size(case, public, text):
         yield f"the size of the hidden case {case.name}: {case.size}"
     kinds = {other.kind for other in public} | {"random"}
     if case.kind not in kinds and re.search(rf"[\"']{re.escape(case.kind)}[\"']", text):
         yield f"the kind of the hidden case {case.name}, which no public case has: {case.kind}"
 
 
-def _tells_size(case: Case, public: list[Case], text: str) -> bool:
-    """Whether all dims are there as `m = 67`, `m: 67`, or all numbers as `67 x 43`. A size that a
-    public case has is no secret.
+def _reveals_size(case: Case, public: list[Case], text: str) -> bool:
+    """Return whether the text has all dims as `m = 67` or `m: 67`, or all numbers as `67 x 43`.
+
+    The size of a public case is not secret.
     """
     if any(dict(case.dims) == dict(other.dims) for other in public) or not case.dims:
         return False
@@ -106,29 +111,31 @@ def _tells_size(case: Case, public: list[Case], text: str) -> bool:
     return all(re.search(pattern, text) for pattern in named)
 
 
-OLDEST = (1980, 1, 1, 0, 0, 0)
-"""The time of every entry, the first that a zip can hold: the same lab gives the same bytes."""
-
 README = """\
 {title}
 
-Write your kernel into {lab}.cu, then, in this folder:
+Write your kernel into {lab}.cu, then run in this folder:
 
   grader check {lab} {lab}.cu --course .
 
-Your course says where to get grader, the package warpgrade; `grader doctor`
-says whether it can work on your machine. No GPU is needed.
+Your course explains how to install grader, the package warpgrade. Run
+`grader doctor` to check your machine. No GPU is needed.
 """
 QUESTIONS = """
-The questions are in {file}: write each answer after its colon. Only their
-form is checked here; which are right you learn from your course.
+The questions are in {file}: write each answer after its colon. Only the
+form of your answers is checked here; your course grades them.
 """
 
 
 def release_files(lab: Lab, handout: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """Every file of the zip by its path. `handout` has the lab's page as files by their names.
+    """Return every file of the zip by its path.
 
-    Raises LabFault: a file is missing, or no case is public.
+    Args:
+        lab: The lab.
+        handout: The lab's page, as files by name.
+
+    Raises:
+        LabFault: A file is missing, or no case is public.
     """
     top, inner = f"{lab.name}/", f"{lab.name}/labs/{lab.name}/"
     texts = {
@@ -148,17 +155,19 @@ def release_files(lab: Lab, handout: Mapping[str, bytes]) -> Mapping[str, bytes]
 
 
 def public_spec(lab: Lab) -> str:
-    """The lab.yaml without hidden cases, comments, and what tells the quiz's answers."""
+    """Return lab.yaml without hidden cases, comments, and the answers of the quiz."""
     file = lab.folder / "lab.yaml"
     spec = yaml.safe_load(_read(file).decode("utf-8-sig"))
     hidden = {case.name for case in lab.cases if case.visibility == "hidden"}
     spec["cases"] = [case for case in spec["cases"] if case["name"] not in hidden]
     if not spec["cases"]:
-        fix = "make those public that teach the most"
+        fix = "make at least one case public"
         raise LabFault("no case is public", where=str(file), fix=fix)
     if lab.derivations:
         answers = spec["derive"]["answers"]
-        spec["derive"]["answers"] = {n: a for n, a in answers.items() if n not in _unseen(lab)}
+        spec["derive"]["answers"] = {
+            n: a for n, a in answers.items() if n not in _hidden_answers(lab)
+        }
     spec.pop("quiz", None)
     if lab.quiz:
         spec["quiz"] = _questions(lab)
@@ -167,18 +176,19 @@ def public_spec(lab: Lab) -> str:
 
 
 def zipped(files: Mapping[str, bytes], executable: Collection[str] = ()) -> bytes:
-    """The zip with these files, in the order of their names; the same files give the same bytes.
-    Those named in `executable` can be run where they are unpacked.
+    """Return a zip with the files, sorted by name; equal files give equal bytes.
+
+    Files named in `executable` get the permission to run.
     """
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
-            entry = zipfile.ZipInfo(name, OLDEST)
+            entry = zipfile.ZipInfo(name, ZIP_TIME)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3
             entry.external_attr = (0o755 if name in executable else 0o644) << 16
             archive.writestr(entry, files[name])
-    return held.getvalue()
+    return data.getvalue()
 
 
 def _readme(lab: Lab) -> str:
@@ -187,13 +197,13 @@ def _readme(lab: Lab) -> str:
 
 
 def _needs_baseline(lab: Lab) -> bool:
-    """The baseline may be half of the solution: it goes along only where a check runs it."""
+    """Return whether a check runs the baseline, which may contain part of the solution."""
     checks = plan(lab)
     return any(check.options.needs_baseline or check.name == "speed" for check in checks)
 
 
-def _unseen(lab: Lab) -> set[str]:
-    """Derived answers that only hidden cases use."""
+def _hidden_answers(lab: Lab) -> set[str]:
+    """Return the derived answers that only hidden cases use."""
     used = {
         kind: {n for case in lab.cases if case.visibility == kind for n in case.derived.values()}
         for kind in ("public", "hidden")
@@ -202,26 +212,26 @@ def _unseen(lab: Lab) -> set[str]:
 
 
 def _questions(lab: Lab) -> dict[str, dict[str, Any]]:
-    """The questions as they are read, without anything that they are worked out from."""
-    told: dict[str, dict[str, Any]] = {}
+    """Return the questions as students read them, without the data of the answers."""
+    questions: dict[str, dict[str, Any]] = {}
     for question in lab.quiz:
-        told[question.name] = {"text": " ".join(question_text(question, lab).split())}
-        told[question.name] |= {"kind": question.kind}
+        questions[question.name] = {"text": " ".join(question_text(question, lab).split())}
+        questions[question.name] |= {"kind": question.kind}
         if question.choices:
-            told[question.name]["choices"] = [
+            questions[question.name]["choices"] = [
                 {"text": t} for t in choice_texts(question, lab).values()
             ]
         if question.unit:
-            told[question.name]["unit"] = question.unit
-    return told
+            questions[question.name]["unit"] = question.unit
+    return questions
 
 
 def _check(model: type[BaseModel], spec: Any, file: Path) -> None:
-    """What is left must still be a lab."""
+    """Raise LabFault when the public part is not a valid lab."""
     try:
         model.model_validate(spec)
     except ValueError as error:
-        what = f"without its hidden half this is no lab: {str(error).splitlines()[0]}"
+        what = f"without its hidden cases the lab is invalid: {str(error).splitlines()[0]}"
         raise LabFault(what, where=str(file)) from None
 
 
@@ -230,4 +240,4 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         what = f"cannot read the file: {error.strerror}"
-        raise LabFault(what, where=str(path), fix="the lab is not whole") from None
+        raise LabFault(what, where=str(path), fix="restore the file") from None

@@ -1,4 +1,4 @@
-"""The commands put together, and the one place where a fault becomes words and an exit code."""
+"""The `grader` command: its subcommands, and the message and exit code of every error."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from grader import __version__
 from grader.cli.batch import batch
 from grader.cli.check import check, explain
+from grader.cli.course import new, quiz, release
 from grader.cli.doctor import doctor
 from grader.cli.export import export
 from grader.cli.gradebook import gradebook
@@ -33,20 +34,23 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command(short_help="Grade FILE.cu as LAB asks; say what to mend.")(check)
-app.command(short_help="Grade a class; lose nothing.")(batch)
-app.command(short_help="Draw who touches what, and what lines cost.")(explain)
-app.command("run", short_help="Launch any kernel; report what it did wrong.")(run_kernel)
-app.command(short_help="Write grades as another system reads them.")(export)
-app.command(short_help="Find submissions that are unusually similar.")(similar)
-app.command(short_help="Make a recorded grade again; say what differs.")(replay)
+app.command(short_help="Grade one submission and explain how to fix it.")(check)
+app.command(short_help="Grade the submissions of a whole class.")(batch)
+app.command(short_help="Show what each thread of a kernel accesses.")(explain)
+app.command("run", short_help="Run any kernel and report its errors.")(run_kernel)
+app.command(short_help="Export grades to another system.")(export)
+app.command(short_help="Find unusually similar submissions.")(similar)
+app.command(short_help="Repeat a recorded grade and compare.")(replay)
+labs.command(short_help="Write answers.yaml with the lab's questions.")(quiz)
+labs.command(short_help="Write the files of a new lab, to edit.")(new)
+labs.command(short_help="Write LAB.zip for students.")(release)
 app.add_typer(labs, name="labs")
 app.add_typer(gradebook, name="gradebook")
-app.command(short_help="What grading needs here, and how to get it.")(doctor)
+app.command(short_help="Check that this machine can grade.")(doctor)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"grader {__version__}")
         raise typer.Exit
 
@@ -57,19 +61,20 @@ def grader(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where in the program an error came up.")
+        bool, typer.Option("--debug", help="Show the Python traceback of an error.")
     ] = False,
 ) -> None:
-    """Check and grade CUDA kernels, with or without a GPU.
+    """Grade CUDA kernels, with or without a GPU.
 
-    Exit codes: 0 everything judged passed, 1 the work fell short, 2 wrong usage or a mistake in a
-    lab, 3 this machine failed.
+    Exit codes: 0 every evaluated check passes, 1 a check fails, 2 wrong usage or an error in a
+    lab, 3 a system error on this machine.
     """
 
 
 def run(arguments: Sequence[str]) -> int:
-    """One command, from its words to its exit code. No traceback reaches the user, unless
-    `--debug` stands somewhere among the words.
+    """Run one command and return its exit code.
+
+    Tracebacks are shown only with `--debug`, which may stand anywhere among the arguments.
     """
     words = [word for word in arguments if word != "--debug"]
     debug = len(words) < len(arguments)
@@ -78,7 +83,7 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        return _told(error)
+        return _report_error(error)
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code == INTERRUPTED:
@@ -86,7 +91,7 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _told(error: Exception) -> int:
+def _report_error(error: Exception) -> int:
     if isinstance(error, Fault):
         say(str(error))
         return error.exit_code
@@ -102,7 +107,8 @@ def _told(error: Exception) -> int:
         return INTERRUPTED
     say(
         f"grader failed: {type(error).__name__}: {error}\n"
-        "  This is a mistake in grader or of this machine, never the submission's.\n"
-        "  Run it again with --debug to see where; `grader doctor` checks the machine."
+        "  This is an error in grader or on this machine, not in the submission.\n"
+        "  Run the command again with --debug to see where; run `grader doctor` to check the"
+        " machine."
     )
     return MACHINE

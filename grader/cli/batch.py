@@ -1,4 +1,4 @@
-"""`grader batch`: a class graded through its gradebook."""
+"""`grader batch`: grade the submissions of a class, and keep them in its gradebook."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import typer
 
 from grader.cli.batch_messages import (
     SHOWN,
-    Watch,
-    clustered,
-    counts_otherwise,
-    in_a_line,
-    left_out,
-    local,
-    stopped_by_sigterm,
-    table_of,
+    ProgressDisplay,
+    adjusted_points_note,
+    class_results,
+    cluster_runner,
+    interrupt_on_sigterm,
+    local_runner,
+    one_line,
+    show_notes,
 )
-from grader.cli.options import Backend, Course, Json, Limit, On, resolved
+from grader.cli.options import Backend, Course, Json, LabName, Limit, On, resolved
 from grader.cli.terminal import check_writable, finished, say, show, width, write_json
 from grader.faults import LabFault, pluralize
 
@@ -35,18 +35,17 @@ if TYPE_CHECKING:
     from grader.gradebook.course import Course as CourseFile
     from grader.labs.model import Lab
 
-LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
 Place = Annotated[
     Path,
     typer.Argument(
         metavar="DIR",
-        help="A folder or zip: a file or a folder a student, or as Gradescope, Canvas or Moodle"
-        " gives it.",
+        help="The submissions: a folder or zip with one file or folder per student, or an export"
+        " of Gradescope, Canvas or Moodle.",
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", min=1, max=1024, help="Submissions at a time.  [default: all cores]"),
+    typer.Option("--jobs", min=1, max=1024, help="Submissions in parallel.  [default: all cores]"),
 ]
 Db = Annotated[
     str, typer.Option("--db", metavar="URL", help="The gradebook.  [default: DIR.grades.db]")
@@ -57,20 +56,20 @@ Html = Annotated[
 Regrade = Annotated[
     list[str] | None,
     typer.Option(
-        "--regrade", metavar="STUDENT|all", help="Grade again beside the grades that stand."
+        "--regrade", metavar="STUDENT|all", help="Grade again, and propose the new grades."
     ),
 ]
 Accept = Annotated[
-    str, typer.Option("--accept", metavar="RUN", help="Let the grades of that regrade count.")
+    str, typer.Option("--accept", metavar="RUN", help="Adopt the grades of regrade RUN.")
 ]
 Unsafe = Annotated[
     bool,
-    typer.Option("--unsafe-no-sandbox", help="Run what others wrote although nothing confines it."),
+    typer.Option("--unsafe-no-sandbox", help="Run submissions without a sandbox."),
 ]
 Cluster = Annotated[
     str, typer.Option("--cluster", metavar="ADDR", help="Grade on a Dask cluster: tcp://HOST:PORT.")
 ]
-Slurm = Annotated[bool, typer.Option("--slurm", help="Grade on a cluster that Slurm starts.")]
+Slurm = Annotated[bool, typer.Option("--slurm", help="Grade on a cluster started by Slurm.")]
 
 
 def batch(
@@ -79,10 +78,11 @@ def batch(
     regrade: Regrade = None, accept: Accept = "", cluster: Cluster = "", slurm: Slurm = False,
     unsafe: Unsafe = False,
 ) -> int:  # fmt: skip
-    """Grade a whole class on all cases of LAB; what is graded stays graded.
+    """Grade the submissions of a whole class on all cases of LAB.
 
-    Every submission and every grade is kept in a gradebook. Stopped at any moment, the same
-    command goes on where it was. A regrade changes nothing until --accept.
+    Submissions and grades are stored in a gradebook, and each submission is graded once. After an
+    interruption, run the same command again to continue. A regrade changes no grade until you
+    accept it with --accept.
     """
     from grader.batch.task import BatchOptions
     from grader.labs.reading import lab_roots, load_lab
@@ -93,22 +93,26 @@ def batch(
         from grader.reports.page.write import make_folder
 
         make_folder(html)
-    held = load_lab(lab, lab_roots(course if course and (course / "labs").is_dir() else None))
-    school = _course(course, lab)
+    lab_model = load_lab(lab, lab_roots(course if course and (course / "labs").is_dir() else None))
+    course_file = _course(course, lab)
     if accept:
-        with opened(db, place, school) as book:
+        with opened(db, place, course_file) as book:
             return _accept(book, accept)
-    away = bool(cluster or slurm)
-    if not away:  # a cluster's workers refuse, each for its machine
+    on_cluster = bool(cluster or slurm)
+    if not on_cluster:  # each worker of a cluster checks its own machine
         require_sandbox(unsafe=unsafe)
-    seed = school.seed(lab) if school else b""
+    seed = course_file.seed(lab) if course_file else b""
     backend: Literal["sim", "gpu"] = "gpu" if on is Backend.gpu else "sim"
-    backend = backend if away else resolved(on)
+    backend = backend if on_cluster else resolved(on)
     terms = BatchOptions(backend, seed, limit=limit, confined=not unsafe)
-    with opened(db, place, school) as book, stopped_by_sigterm():
-        run = clustered(held, terms, jobs, cluster) if away else local(held, terms, jobs)
+    with opened(db, place, course_file) as book, interrupt_on_sigterm():
+        run = (
+            cluster_runner(lab_model, terms, jobs, cluster)
+            if on_cluster
+            else local_runner(lab_model, terms, jobs)
+        )
         try:
-            session = Session(held, terms, book, school, place, run, quiet=json == "-")
+            session = Session(lab_model, terms, book, course_file, place, run, quiet=json == "-")
             return session.regrade(regrade) if regrade else session.grade(json, html)
         finally:
             finished()
@@ -116,7 +120,7 @@ def batch(
 
 
 def _course(folder: Path | None, lab: str) -> CourseFile | None:
-    """The course of that folder, when it has a course.yaml; the lab must then be one of its."""
+    """Read the course of a folder with a course.yaml. Raises LabFault when it lacks the lab."""
     from grader.gradebook.course import COURSE_FILE, read_course
 
     if folder is None or not (folder / COURSE_FILE).is_file():
@@ -128,12 +132,12 @@ def _course(folder: Path | None, lab: str) -> CourseFile | None:
 
 @contextmanager
 def opened(db: str, place: Path, course: CourseFile | None) -> Iterator[Gradebook]:
-    """The gradebook that is meant: --db, else the course's, else one beside DIR."""
+    """Open the gradebook: that of --db, or of the course, or else one next to DIR."""
     from grader.gradebook.book import open_gradebook
 
-    beside = place.absolute()
+    folder = place.absolute()
     book = open_gradebook(
-        db or (course.gradebook if course else f"{beside.parent / beside.name}.grades.db")
+        db or (course.gradebook if course else f"{folder.parent / folder.name}.grades.db")
     )
     try:
         yield book
@@ -155,7 +159,7 @@ class Session:
         self.key = batch_key(lab, terms.on, terms.seed, runner.tools)
 
     def store_submissions(self) -> tuple[StoreResult, ...]:
-        """Store what is in the folder, and say what was left out."""
+        """Store the submissions of the folder, and report those that were left out."""
         from grader.batch.store import (
             missing_time_notes,
             not_enrolled,
@@ -165,70 +169,72 @@ class Session:
         from grader.submissions.gather import find_submissions
 
         gathered = find_submissions(self.place, self.lab.name)
-        left_out(gathered.notes)
-        handed = store_submissions(self.lab.name, gathered, self.book, self.course)
-        stranger = "not in the roster; graded all the same: mend the roster and run this again"
-        left_out([f"{one}: {stranger}" for one in not_enrolled(handed, self.course)])
-        left_out([f"{one.student}: {in_a_line(one.problem)}" for one in handed if one.problem])
-        left_out(missing_time_notes(handed, self.lab.name, self.course))
-        left_out(resubmission_notes(handed, self.lab.name, self.book))
-        told = pluralize(len(handed), "submission")
-        say(f"{told} ({gathered.layout}) in the gradebook {self.book.name}")
-        return handed
+        show_notes(gathered.notes)
+        submissions = store_submissions(self.lab.name, gathered, self.book, self.course)
+        note = "not in the roster, graded anyway: fix the roster and run the command again"
+        show_notes([f"{one}: {note}" for one in not_enrolled(submissions, self.course)])
+        problems = ((one.student, one.problem) for one in submissions if one.problem)
+        show_notes([f"{student}: {one_line(problem)}" for student, problem in problems])
+        show_notes(missing_time_notes(submissions, self.lab.name, self.course))
+        show_notes(resubmission_notes(submissions, self.lab.name, self.book))
+        count = pluralize(len(submissions), "submission")
+        say(f"{count} ({gathered.layout}) in the gradebook {self.book.name}")
+        return submissions
 
     def grade(self, json: str | None, html: Path | None) -> int:
-        """Grade what has no grade yet; then the table of all."""
+        """Grade the submissions without a grade, then show the table of all."""
         from grader.batch.batch import plan
 
         lab = self.lab.name
-        handed = self.store_submissions()
+        submissions = self.store_submissions()
         grades = self.book.grades(lab)
-        self._try_again([one.student for one in handed if one.number not in grades])
-        wanted = {stored.id for stored in self.book.wanted(lab, self.key)}
-        due = plan(handed, grades, wanted, self.key)
+        self._forget_failures([one.student for one in submissions if one.number not in grades])
+        pending = {stored.id for stored in self.book.wanted(lab, self.key)}
+        work = plan(submissions, grades, pending, self.key)
         try:
-            failures = self._performed(due.tasks)
+            failures = self._grade_tasks(work.tasks)
         except KeyboardInterrupt:
-            kept = len(self.book.grades(lab).keys() & {one.number for one in handed})
-            say(f"{kept} of {len(handed)} submissions are graded; the same command goes on")
+            kept = len(self.book.grades(lab).keys() & {one.number for one in submissions})
+            graded = f"{kept} of {len(submissions)} submissions are graded"
+            say(f"{graded}; run the same command again to continue")
             raise
-        self._say(due)
-        return self._report(handed, failures, json, html)
+        self._report_plan(work)
+        return self._report(submissions, failures, json, html)
 
-    def _performed(self, tasks: Sequence[Task], proposal: str = "") -> dict[int, Answer]:
-        """Grade them; the failures, by the submission's number."""
+    def _grade_tasks(self, tasks: Sequence[Task], proposal: str = "") -> dict[int, Answer]:
+        """Grade the tasks; return the failures, by the submission's number."""
         from grader.batch.batch import run_batch
 
-        with Watch(len(tasks)) as watch:
+        with ProgressDisplay(len(tasks)) as watch:
             outcome = run_batch(
                 self.lab.name, self.key, tasks, self.book, self.runner,
                 proposal=proposal, on_step=watch.step,
             )  # fmt: skip
         return dict(outcome.failures)
 
-    def _try_again(self, students: Sequence[str]) -> None:
-        """Whoever starts the command anew has mended the machine: its faults are forgotten."""
+    def _forget_failures(self, students: Sequence[str]) -> None:
+        """Forget earlier system errors: the user has presumably fixed the machine."""
         count = self.book.forgive(self.lab.name, author(), students=students) if students else 0
         if count:
-            say(f"{count} at which the machine failed before are tried again")
+            say(f"{pluralize(count, 'submission')} with a system error: graded again")
 
-    def _say(self, due: Plan) -> None:
-        before = f"{len(due.graded)} {'was' if len(due.graded) == 1 else 'were'} graded before"
-        if not due.tasks:
+    def _report_plan(self, work: Plan) -> None:
+        before = f"{len(work.graded)} {'was' if len(work.graded) == 1 else 'were'} graded before"
+        if not work.tasks:
             say(f"nothing to grade: {before}")
-        elif due.graded:
+        elif work.graded:
             say(before)
-        if due.outdated:
+        if work.outdated:
             say(
-                f"{len(due.outdated)} of the grades were made with another lab text, seed or"
-                " toolchain\n  see what would change: --regrade all"
+                f"{len(work.outdated)} of the grades were made with another lab text, seed or"
+                " toolchain\n  run with --regrade all to see what would change"
             )
 
     def _report(
-        self, handed: Sequence[StoreResult], failures: dict[int, Answer], json: str | None,
+        self, submissions: Sequence[StoreResult], failures: dict[int, Answer], json: str | None,
         html: Path | None,
     ) -> int:  # fmt: skip
-        table = table_of(handed, self.book, self.lab.name, failures)
+        table = class_results(submissions, self.book, self.lab.name, failures)
         if html:
             from grader.cli.batch_messages import write_report
 
@@ -237,53 +243,54 @@ class Session:
             write_json(table.to_json(), json)
         if not self.quiet:
             show(table.text(width(), self.course))
-        if otherwise := counts_otherwise(table, self.book, self.lab.name, self.course):
+        if otherwise := adjusted_points_note(table, self.book, self.lab.name, self.course):
             say(otherwise)
         return table.exit_code
 
     def regrade(self, students: Sequence[str]) -> int:
-        """Grade again as a proposal, and show what adopting it would change."""
+        """Grade again as a proposal, and show what accepting it would change."""
         from grader.batch.batch import proposal_name
         from grader.cli.batch_messages import changes_text
 
-        tasks = self._again(students)
-        self._say_seed(tasks)
-        self._try_again([task.student for task in tasks])
+        tasks = self._tasks_to_repeat(students)
+        self._report_seed(tasks)
+        self._forget_failures([task.student for task in tasks])
         lab = self.lab.name
         run = proposal_name(self.key, self.book.audit(lab))
-        open_ = {stored.id for stored in self.book.wanted(lab, self.key, proposal=run)}
-        failures = self._performed([task for task in tasks if task.number in open_], run)
+        pending = {stored.id for stored in self.book.wanted(lab, self.key, proposal=run)}
+        failures = self._grade_tasks([task for task in tasks if task.number in pending], run)
         show(changes_text(self.book.changes(run)))
-        say(f"nothing has changed yet; to let these grades count: --accept {run}")
+        say(f"no grade has changed yet; run with --accept {run} to adopt these grades")
         return max((2 if answer.is_lab_fault else 3 for answer in failures.values()), default=0)
 
-    def _again(self, students: Sequence[str]) -> list[Task]:
+    def _tasks_to_repeat(self, students: Sequence[str]) -> list[Task]:
         from grader.batch.store import task_of
         from grader.faults import did_you_mean
 
         refused = {one.stored.id: one.refused for one in self.store_submissions() if one.stored}
-        who = None if "all" in students else [self._enrolled(word) for word in students]
-        stored = self.book.submissions(self.lab.name, students=who)
-        known = {one.student for one in self.book.submissions(self.lab.name)}
-        for name in who or ():
-            if name not in known:
-                fix = did_you_mean(name, known) or f"there are {', '.join(sorted(known)[:SHOWN])}"
+        student_ids = None if "all" in students else [self._enrolled(word) for word in students]
+        stored = self.book.submissions(self.lab.name, students=student_ids)
+        submitters = {one.student for one in self.book.submissions(self.lab.name)}
+        for name in student_ids or ():
+            if name not in submitters:
+                names = ", ".join(sorted(submitters)[:SHOWN])
+                fix = did_you_mean(name, submitters) or f"use one of {names}"
                 raise LabFault(f"there is no submission of `{name}`", fix=fix)
         return [task_of(one, refused.get(one.id)) for one in stored]
 
     def _enrolled(self, word: str) -> str:
-        """The student's ID where the course knows them by that word; else the word itself."""
+        """Return the student's ID when the course knows the word, or else the word itself."""
         student = self.course.student(word) if self.course else None
         return student.id if student else word
 
-    def _say_seed(self, tasks: Sequence[Task]) -> None:
-        """Other hidden inputs are a reason of its own why a grade may change."""
+    def _report_seed(self, tasks: Sequence[Task]) -> None:
+        """Report grades with other hidden inputs, because these may change a grade too."""
         from grader.grading.pipeline import seed_id
 
         grades = self.book.grades(self.lab.name)
-        held = [grades[task.number][1] for task in tasks if task.number in grades]
-        same = (seed_id(self.terms.seed), seed_id(b""))  # what was never run drew no inputs
-        count = sum(grade["provenance"]["seed"] not in same for grade in held)
+        previous = [grades[task.number][1] for task in tasks if task.number in grades]
+        same = (seed_id(self.terms.seed), seed_id(b""))  # without a run, no inputs were drawn
+        count = sum(grade["provenance"]["seed"] not in same for grade in previous)
         if count:
             say(f"hidden inputs differ from those of {pluralize(count, 'grade')}: another secret")
 
@@ -293,8 +300,8 @@ def _accept(book: Gradebook, run: str) -> int:
 
     changes = book.changes(run)
     if not changes:
-        fix = "--regrade says the name of the regrade when it has ended"
-        raise LabFault(f"no regrade `{run}` waits to be accepted", fix=fix)
+        fix = "use the name that --regrade printed when it ended"
+        raise LabFault(f"there is no pending regrade `{run}`", fix=fix)
     show(changes_text(changes))
     count = book.adopt(run, author())
     say(f"{pluralize(count, 'grade')} of {run} {'counts' if count == 1 else 'count'} now")
@@ -302,7 +309,7 @@ def _accept(book: Gradebook, run: str) -> int:
 
 
 def author() -> str:
-    """Who is at the keyboard, for the audit."""
+    """Return the login name of the user, for the audit log."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user without a name

@@ -1,4 +1,4 @@
-"""What `grader batch` says: how far it is, what was left out, the table of the class."""
+"""The output of `grader batch`: progress, notes, and the table of the class."""
 
 from __future__ import annotations
 
@@ -38,22 +38,23 @@ if TYPE_CHECKING:
     from grader.grading.record import Grade
     from grader.labs.model import Lab
 
-# Where `grader batch` grades: on this machine, or on a cluster.
+SHOWN = 20
+"""The number of lines of one kind that are shown; the rest is only counted."""
 
 
-def local(lab: Lab, terms: BatchOptions, jobs: int | None) -> Runner:
-    """Threads of this process."""
+def local_runner(lab: Lab, terms: BatchOptions, jobs: int | None) -> Runner:
+    """Return the runner that grades in threads of this process."""
     from functools import partial
 
     from grader.batch.runner import LocalRunner
     from grader.batch.task import grade_task, local_tools
 
-    here = partial(grade_task, lab, terms=terms)
-    return LocalRunner(here, jobs or os.cpu_count() or 1, local_tools(terms.on))
+    perform_here = partial(grade_task, lab, terms=terms)
+    return LocalRunner(perform_here, jobs or os.cpu_count() or 1, local_tools(terms.on))
 
 
-def clustered(lab: Lab, terms: BatchOptions, jobs: int | None, address: str) -> Runner:
-    """The runner of --cluster, or of --slurm with --jobs workers."""
+def cluster_runner(lab: Lab, terms: BatchOptions, jobs: int | None, address: str) -> Runner:
+    """Return the runner of --cluster, or of --slurm with --jobs workers."""
     try:
         from grader.batch.cluster import DaskRunner, connect, start_on_slurm
     except ModuleNotFoundError as missing:
@@ -65,8 +66,8 @@ def clustered(lab: Lab, terms: BatchOptions, jobs: int | None, address: str) -> 
 
 
 @contextmanager
-def stopped_by_sigterm() -> Iterator[None]:
-    """SIGTERM, which a scheduler or a shutdown sends, ends the command as Ctrl-C does."""
+def interrupt_on_sigterm() -> Iterator[None]:
+    """Handle SIGTERM, which a scheduler or a shutdown sends, like Ctrl-C."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -74,31 +75,27 @@ def stopped_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-SHOWN = 20
-"""Lines of one kind that are told before the rest is only counted."""
-
-
-def left_out(notes: Sequence[str]) -> None:
-    """What was left out and why, a line each."""
+def show_notes(notes: Sequence[str]) -> None:
+    """Show notes on stderr, one line each."""
     for note in notes[:SHOWN]:
         say(note)
     if len(notes) > SHOWN:
         say(f"... and {len(notes) - SHOWN} more")
 
 
-def in_a_line(fault: Fault) -> str:
-    """A fault with its mend as one line."""
+def one_line(fault: Fault) -> str:
+    """Return a fault with its fix as one line."""
     return " ".join(str(fault).split())
 
 
-class Watch:
-    """A bar with the time left on a terminal; a line a submission otherwise."""
+class ProgressDisplay:
+    """The progress of a run: a bar on a terminal, otherwise one line per submission."""
 
     def __init__(self, total: int) -> None:
         self._total = total
         self._bar = _bar() if sys.stderr.isatty() else None
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ProgressDisplay:
         if self._bar is not None:
             self._bar.start()
             self._bar.add_task("", total=self._total)
@@ -109,57 +106,63 @@ class Watch:
             self._bar.stop()
 
     def step(self, step: Step) -> None:
-        """One submission was dealt with."""
+        """Show that one submission has been handled."""
         from grader.reports.printable import printable
 
-        said = printable(f"{step.task.student}: {_said(step)}")
+        text = printable(f"{step.task.student}: {_step_text(step)}")
         if self._bar is None:
-            say(f"[{step.done:>{len(str(step.total))}}/{step.total}] {said}")
+            say(f"[{step.done:>{len(str(step.total))}}/{step.total}] {text}")
             return
-        self._bar.update(self._bar.task_ids[0], completed=step.done, description=said[:40])
+        self._bar.update(self._bar.task_ids[0], completed=step.done, description=text[:40])
         if step.again or not step.answer.is_graded:
-            self._bar.console.print(said, markup=False, highlight=False)
+            self._bar.console.print(text, markup=False, highlight=False)
 
 
 def _bar() -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Left
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
-        Left(),
+        TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
     )
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def _said(step: Step) -> str:
+def _step_text(step: Step) -> str:
     from grader.grading.record import grade_from_json
     from grader.reports.classes import main_finding
 
     answer = step.answer
     if not answer.is_graded:
-        again = ", it is tried again" if step.again else ""
-        whose = "the lab is wrong" if answer.is_lab_fault else "the machine failed"
-        return f"{whose}{again}: {answer.reason}"
+        again = ", grading is tried again" if step.again else ""
+        kind = "error in the lab" if answer.is_lab_fault else "system error (not the submission)"
+        return f"{kind}{again}: {answer.reason}"
     grade = grade_from_json(answer.grade)
-    found = main_finding(grade)
-    said = f"{grade.score.points:g} of {grade.score.judged_max:g}"
+    finding = main_finding(grade)
+    text = f"{grade.score.points:g} of {grade.score.judged_max:g}"
     refused = step.task.refused
     if refused is not None:
-        return f"{said}, {refused.message}; {refused.hint}"
-    return f"{said}, {found}" if found else said
+        return f"{text}, {refused.message}; {refused.hint}"
+    return f"{text}, {finding}" if finding else text
 
 
 @dataclass(frozen=True)
 class Row:
-    """One submission of the class with its grade, an incomplete one when the machine failed; or
-    why there is none at all.
+    """One submission of the class with its grade, or the reason why there is no grade.
+
+    After a system error the grade is incomplete.
     """
 
-    handed: StoreResult
+    submission: StoreResult
     grade: Grade | None
     missing: str = ""
     exit_code: int = 3
@@ -167,35 +170,36 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The class as it stands after a run."""
+    """The submissions of a class after a run."""
 
     rows: tuple[Row, ...]
 
     @property
     def grades(self) -> list[Grade]:
+        """The grades, without the rows that have none."""
         return [row.grade for row in self.rows if row.grade is not None]
 
     @property
     def exit_code(self) -> int:
-        """The worst of all: 3 and 2 before 1, since those grades are still to be had."""
+        """The highest exit code: 3 and 2 come before 1, because those grades are missing."""
         codes = [row.grade.exit_code if row.grade else row.exit_code for row in self.rows]
         return max(codes, default=0)
 
     def to_json(self) -> dict[str, Any]:
-        """The contract's object, and who has no grade."""
+        """Return the grades, and the students without a grade."""
         missing = [
-            {"student": row.handed.student, "why": row.missing}
+            {"student": row.submission.student, "why": row.missing}
             for row in self.rows
             if row.grade is None
         ]
         return {"grades": [grade.to_json() for grade in self.grades], "missing": missing}
 
     def text(self, width: int, course: Course | None) -> Text:
-        """A line a submission, with the name that the roster has, then what is missing."""
+        """Format one line per submission, with the name from the roster, then missing grades."""
         from grader.reports.classes import class_table
         from grader.reports.printable import printable
 
-        names = {one.id: one.name for one in course.students} if course else {}
+        names = {student.id: student.name for student in course.students} if course else {}
         named = [
             replace(grade, student=f"{grade.student} {names.get(grade.student, '')}".strip())
             for grade in self.grades
@@ -204,43 +208,43 @@ class Table:
         for row in self.rows:
             if row.grade is None:
                 text.append(
-                    f"\nno grade: {printable(f'{row.handed.student}: {row.missing}')}", "bold"
+                    f"\nno grade: {printable(f'{row.submission.student}: {row.missing}')}", "bold"
                 )
-            elif row.handed.refused is not None:
-                why = f"{row.handed.student}: {row.handed.refused.message}"
+            elif row.submission.refused is not None:
+                why = f"{row.submission.student}: {row.submission.refused.message}"
                 text.append(f"\nno kernel: {printable(why)}", "bold")
         return text
 
 
-def table_of(
-    handed: Sequence[StoreResult], book: Gradebook, lab: str, failures: Mapping[int, Answer]
+def class_results(
+    submissions: Sequence[StoreResult], book: Gradebook, lab: str, failures: Mapping[int, Answer]
 ) -> Table:
-    """The grades that the gradebook holds of what was handed in, and the failures."""
+    """Collect the grades of the submissions from the gradebook, and the failures."""
     from grader.grading.record import grade_from_json
 
     grades = book.grades(lab)
     rows = []
-    for one in handed:
-        failure = failures.get(one.number)
-        if one.number in grades:
-            rows.append(Row(one, grade_from_json(grades[one.number][1])))
+    for submission in submissions:
+        failure = failures.get(submission.number)
+        if submission.number in grades:
+            rows.append(Row(submission, grade_from_json(grades[submission.number][1])))
         elif failure is not None and failure.grade is not None:
-            rows.append(Row(one, grade_from_json(failure.grade)))
+            rows.append(Row(submission, grade_from_json(failure.grade)))
         else:
-            rows.append(_ungraded(one, failure))
+            rows.append(_ungraded(submission, failure))
     return Table(tuple(rows))
 
 
-def _ungraded(one: StoreResult, failure: Answer | None) -> Row:
+def _ungraded(submission: StoreResult, failure: Answer | None) -> Row:
     if failure is not None:
-        return Row(one, None, failure.reason, 2 if failure.is_lab_fault else 3)
-    if one.problem is not None:
-        return Row(one, None, in_a_line(one.problem), one.problem.exit_code)
-    return Row(one, None, "the machine failed too often")
+        return Row(submission, None, failure.reason, 2 if failure.is_lab_fault else 3)
+    if submission.problem is not None:
+        return Row(submission, None, one_line(submission.problem), submission.problem.exit_code)
+    return Row(submission, None, "too many system errors")
 
 
 def changes_text(changes: Sequence[ProposedChange]) -> Text:
-    """Who would get another score or verdict, old and new."""
+    """Format the scores and verdicts that would change, old and new."""
     from rich.text import Text
 
     from grader.reports.printable import printable
@@ -262,16 +266,16 @@ def changes_text(changes: Sequence[ProposedChange]) -> Text:
 def write_report(
     folder: Path, lab: Lab, table: Table, book: Gradebook, course: Course | None
 ) -> None:
-    """The class report: what counts for each student, with lateness and overrides."""
+    """Write the class report: the points of each student, with lateness and overrides."""
     from grader.reports.page.row import ReportRow
     from grader.reports.page.write import write_class_report
 
     entries = {entry.submission: entry for entry in book.entries(lab.name, course=course)}
     rows = []
     for row in table.rows:
-        if row.grade is None or row.handed.stored is None:
+        if row.grade is None or row.submission.stored is None:
             continue
-        stored = row.handed.stored
+        stored = row.submission.stored
         entry = entries.get(stored.id)
         rows.append(
             ReportRow(
@@ -285,33 +289,33 @@ def write_report(
 
 
 def _received(moment: datetime | None, course: Course | None) -> str:
-    """The time on the course's own clocks."""
+    """Format a time in the time zone of the course."""
     if moment is None:
-        return "not told"
+        return "unknown"
     zone = course.timezone if course else "UTC"
     return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
 
 
-def counts_otherwise(table: Table, book: Gradebook, lab: str, course: Course | None) -> str:
-    """A line where what counts in the course is not what the table shows; else nothing."""
+def adjusted_points_note(table: Table, book: Gradebook, lab: str, course: Course | None) -> str:
+    """Return a note when points of the course differ from the table; empty when they do not."""
     entries = {entry.student: entry.points for entry in book.entries(lab, course=course)}
     given = {grade.student: grade.score.points for grade in table.grades}
-    others = sum(entries.get(who) not in (None, points) for who, points in given.items())
+    others = sum(entries.get(student) not in (None, points) for student, points in given.items())
     if not others:
         return ""
     return (
-        f"of {pluralize(others, 'student')} other points count, after lateness, overrides and the"
-        f" course's points: grader gradebook show {lab}"
+        f"the points of {pluralize(others, 'student')} differ after lateness, overrides and the"
+        f" course's points; run: grader gradebook show {lab}"
     )
 
 
 def _name(row: Row, entry: Entry | None) -> str:
-    name = (entry.name if entry else "") or row.handed.found.full_name
-    return f"{name} ({row.handed.student})" if name else row.handed.student
+    name = (entry.name if entry else "") or row.submission.found.full_name
+    return f"{name} ({row.submission.student})" if name else row.submission.student
 
 
 def _override(entry: Entry | None) -> str:
     if entry is None or entry.override is None or entry.override.points is None:
         return ""
-    given = entry.override
-    return f"{given.points:g} by {given.author}: {given.reason}"
+    override = entry.override
+    return f"{override.points:g} by {override.author}: {override.reason}"

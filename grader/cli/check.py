@@ -1,4 +1,4 @@
-"""`grader explain`: a student's own kernel in pictures."""
+"""`grader check` and `grader explain`: one submission, graded on the public cases or drawn."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from grader.cli.options import (
     Backend,
     Course,
     Json,
+    LabName,
     Limit,
     On,
     Profile,
@@ -24,26 +25,30 @@ from grader.cli.terminal import (
     finished,
     progress,
     show,
+    show_fault,
     width,
     write_file,
     write_json,
 )
-from grader.faults import LabFault, StudentFault
+from grader.faults import Fault, LabFault, StudentFault
 
 if TYPE_CHECKING:
     from grader.grading.cases import RunOptions
     from grader.grading.pipeline import Progress
     from grader.grading.record import Grade
     from grader.labs.model import Lab
-from grader.cli.terminal import say
-from grader.faults import Fault
-
-# `grader check`: one submission of one lab, graded on the public cases.
 
 Html = Annotated[
-    str | None, typer.Option("--html", metavar="F", help="Write the report as an HTML page to F.")
+    str | None,
+    typer.Option("--html", metavar="F", help="Write the report as an HTML page to file F."),
 ]
-LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
+PageOption = Annotated[
+    str | None,
+    typer.Option("--html", metavar="F", help="The file to write.  [default: explain-FILE.html]"),
+]
+CaseName = Annotated[
+    str, typer.Option("--case", metavar="CASE", help="The public case.  [default: a small one]")
+]
 
 
 def check(
@@ -58,23 +63,30 @@ def check(
     sanitizer: Sanitizer = False,
     profile: Profile = False,
 ) -> int:
-    """Grade FILE.cu on the public cases of LAB, and say what to mend."""
+    """Grade one submission and explain how to fix it.
+
+    FILE.cu is graded on the public cases of LAB. Answers to the quiz are read from answers.yaml in
+    the same folder.
+    """
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, load_lab
 
-    how = RunOptions(resolved(on), threads=threads, limit=limit)
+    options = RunOptions(resolved(on), threads=threads, limit=limit)
     check_writable(json)
     check_writable(html, "--html")
     if lab.endswith(".cu"):
-        raise LabFault("the lab comes first", where=lab, fix="grader check LAB FILE.cu")
-    held = load_lab(lab, lab_roots(course))
+        fix = "write: grader check LAB FILE.cu"
+        raise LabFault("the lab must come before the file", where=lab, fix=fix)
+    loaded_lab = load_lab(lab, lab_roots(course))
     if sanitizer or profile:
         from grader.grading.crosscheck import require_tools
 
         require_tools(sanitizer=sanitizer, profile=profile)
-    grade = graded(held, file, how)
+    grade = grade_file(loaded_lab, file, options)
     if sanitizer or profile:
-        grade = crossed(held, file, how, grade, sanitizer=sanitizer, profile=profile)
+        grade = add_cross_checks(
+            loaded_lab, file, options, grade, sanitizer=sanitizer, profile=profile
+        )
     finished()
     if json:
         write_json(grade.to_json(), json)
@@ -88,7 +100,7 @@ def check(
 
 
 def write_page(grade: Grade, file: Path, html: str) -> None:
-    """The student's page of one grade, with the source of the file where that is text."""
+    """Write the student's page of one grade, with the source when the file is text."""
     from grader.reports.page.row import ReportRow
     from grader.reports.page.write import student_page
     from grader.submissions.files import read_submission
@@ -100,9 +112,10 @@ def write_page(grade: Grade, file: Path, html: str) -> None:
     write_file(Path(html), student_page(ReportRow("", grade, source)))
 
 
-def graded(lab: Lab, file: Path, how: RunOptions, *, quiet: bool = False) -> Grade:
-    """The file's grade, with the answers to the quiz that lie beside it; one that holds no source
-    text at all has a grade too.
+def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False) -> Grade:
+    """Grade a file on the public cases, with the answers to the quiz in the same folder.
+
+    A file that is not source text gets a grade too. Raises Fault when the lab or the machine fails.
     """
     from grader.feedback.grade import grade
     from grader.grading.pipeline import grade_unreadable
@@ -113,18 +126,18 @@ def graded(lab: Lab, file: Path, how: RunOptions, *, quiet: bool = False) -> Gra
     try:
         submission = read_submission(file)
     except StudentFault as fault:
-        return grade_unreadable(lab, file.name, fault, on=how.on, answers=answers)
-    told: Progress = (lambda step, number, steps: None) if quiet else progress
+        return grade_unreadable(lab, file.name, fault, on=options.on, answers=answers)
+    report_progress: Progress = (lambda step, number, steps: None) if quiet else progress
     return grade(
-        lab, submission, on=how.on, threads=how.threads, limit=how.limit, answers=answers,
-        progress=told,
+        lab, submission, on=options.on, threads=options.threads, limit=options.limit,
+        answers=answers, progress=report_progress,
     )  # fmt: skip
 
 
-def crossed(
-    lab: Lab, file: Path, how: RunOptions, grade: Grade, *, sanitizer: bool, profile: bool
+def add_cross_checks(
+    lab: Lab, file: Path, options: RunOptions, grade: Grade, *, sanitizer: bool, profile: bool
 ) -> Grade:
-    """The grade with what the toolkit's tools say of the same file, which is worth no points."""
+    """Add the results of compute-sanitizer and Nsight Compute to a grade, without points."""
     from dataclasses import replace
 
     from grader.grading.crosscheck import cross_checks
@@ -134,17 +147,8 @@ def crossed(
         submission = read_submission(file)
     except StudentFault:  # the grade says so
         return grade
-    more = cross_checks(lab, submission, how, sanitizer=sanitizer, profile=profile)
+    more = cross_checks(lab, submission, options, sanitizer=sanitizer, profile=profile)
     return replace(grade, checks=(*grade.checks, *more))
-
-
-PageOption = Annotated[
-    str | None,
-    typer.Option("--html", metavar="F", help="Where the page goes.  [default: explain-FILE.html]"),
-]
-CaseName = Annotated[
-    str, typer.Option("--case", metavar="CASE", help="Which public case.  [default: a small one]")
-]
 
 
 def explain(
@@ -156,36 +160,29 @@ def explain(
     threads: Threads = None,
     limit: Limit = 20.0,
 ) -> int:
-    """Draw FILE.cu: which thread touches which element between barriers, and what lines cost."""
+    """Show which thread accesses which element between barriers, and the cost of each line.
+
+    The result is one HTML page that works without a network.
+    """
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, load_lab
-    from grader.reports.explain.explanation import explain_submission as explained
+    from grader.reports.explain.explanation import explain_submission as explain_story
     from grader.reports.explain.page import explain_page
     from grader.submissions.files import read_submission
 
     place = html or f"explain-{file.stem}.html"
     check_writable(place)
     if lab.endswith(".cu"):
-        raise LabFault("the lab comes first", where=lab, fix="grader explain LAB FILE.cu")
-    held = load_lab(lab, lab_roots(course))
+        fix = "write: grader explain LAB FILE.cu"
+        raise LabFault("the lab must come before the file", where=lab, fix=fix)
+    loaded_lab = load_lab(lab, lab_roots(course))
     try:
-        how = RunOptions("sim", threads=threads, limit=limit)
-        story = explained(held, read_submission(file), how, case, progress)
+        options = RunOptions("sim", threads=threads, limit=limit)
+        story = explain_story(loaded_lab, read_submission(file), options, case, progress)
     except Fault as fault:
         finished()
-        _show_fault(fault)
+        show_fault(fault)
         return fault.exit_code
     finished()
     write_file(Path(place), explain_page(story))
     return 0
-
-
-def _show_fault(fault: Fault) -> None:
-    """What the compiler found goes where findings go; everything else is a message."""
-    findings = getattr(fault, "findings", ())
-    if findings:
-        from grader.reports.finding import findings_text
-
-        show(findings_text(findings, width(), most=20))
-    else:
-        say(str(fault))

@@ -1,4 +1,4 @@
-"""`grader export`: grades in the form that another system reads."""
+"""`grader export`: write grades in the format of another system."""
 
 from __future__ import annotations
 
@@ -26,61 +26,63 @@ AUTOGRADER = "gradescope-autograder"
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FORMAT] GRADE.json...|LAB", help="Grades, or the lab's name."),
+    typer.Argument(
+        metavar="[FORMAT] GRADE.json...|LAB", help="Files with grades, or the name of a lab."
+    ),
 ]
 
 
 def export(
-    words: Words = None,
+    arguments: Words = None,
     format: Annotated[
-        str, typer.Option("--format", metavar="F", help="The format; `list` shows them.")
+        str, typer.Option("--format", metavar="F", help="The format; `list` shows all.")
     ] = "",
     db: Annotated[
-        str, typer.Option("--db", metavar="URL", help="Take LAB's grades from this gradebook.")
+        str, typer.Option("--db", metavar="URL", help="Read the grades of LAB from this gradebook.")
     ] = "",
     course: Course = None,
     out: Annotated[
         str, typer.Option("--out", metavar="F", help="The file or folder to write.  [default: -]")
     ] = "",
     points: Annotated[
-        float | None, typer.Option("--points", min=0.01, help="What full marks are worth there.")
+        float | None, typer.Option("--points", min=0.01, help="Full points in the other system.")
     ] = None,
     column: Annotated[
-        str, typer.Option("--column", metavar="TITLE", help="The assignment's column.")
+        str, typer.Option("--column", metavar="TITLE", help="The column of the assignment.")
     ] = "",
     identifier: Annotated[
-        Literal["email", "id"], typer.Option("--identifier", help="What Moodle knows students by.")
+        Literal["email", "id"], typer.Option("--identifier", help="How Moodle identifies students.")
     ] = "email",
     wheel: Annotated[
-        Path | None, typer.Option("--wheel", help="The package to put into the autograder's zip.")
+        Path | None, typer.Option("--wheel", help="The wheel to put into the autograder's zip.")
     ] = None,
 ) -> int:
-    """Write grades for Gradescope, PrairieLearn, Canvas, Moodle, JUnit, check50 or GitHub; as HTML.
+    """Export grades to Gradescope, PrairieLearn, Canvas, Moodle, JUnit, check50, GitHub or HTML.
 
-    Grades come from GRADE.json files, or with --db or a --course that has a gradebook, from there:
-    then name the LAB. `gradescope-autograder LAB` writes the zip that grades on Gradescope.
+    Grades are read from GRADE.json files. With --db, or a --course that has a gradebook, name the
+    LAB instead. `gradescope-autograder LAB` writes a zip that grades on Gradescope.
     """
-    given = list(words or [])
-    name = format or (given.pop(0) if given else "list")
+    arguments = list(arguments or [])
+    name = format or (arguments.pop(0) if arguments else "list")
     if name == "list":
         return _list()
     if name == AUTOGRADER:
-        return _autograder(given, course, out, wheel)
+        return _autograder(arguments, course, out, wheel)
     from grader.export.formats import Options, find_format, scale_points, select_rows
 
     chosen = find_format(name)
-    rows = _from_gradebook(given, db, course) if db or _has_gradebook(course) else None
-    rows = list(_from_files(given, course)) if rows is None else rows
+    rows = _from_gradebook(arguments, db, course) if db or _has_gradebook(course) else None
+    rows = list(_from_files(arguments, course)) if rows is None else rows
     if points is not None:
         rows = [scale_points(row, points) for row in rows]
     options = Options(column, identifier)
-    kept, left = select_rows(chosen, rows, options)
-    _tell(left)
-    if kept and (advice := chosen.advice(options)):
+    exported, left_out = select_rows(chosen, rows, options)
+    _report_left_out(left_out)
+    if exported and (advice := chosen.advice(options)):
         say(f"note: {advice}")
-    if kept:
-        _write(chosen, kept, options, out)
-    return max((_code(item) for item in left), default=0)
+    if exported:
+        _write(chosen, exported, options, out)
+    return max((_exit_code(item) for item in left_out), default=0)
 
 
 def _list() -> int:
@@ -88,11 +90,11 @@ def _list() -> int:
 
     for name in format_names():
         typer.echo(f"{name:<22} {find_format(name).title}")
-    typer.echo(f"{AUTOGRADER:<22} Gradescope: the zip that grades there; name the LAB.")
+    typer.echo(f"{AUTOGRADER:<22} Gradescope: a zip that grades there; needs LAB.")
     return 0
 
 
-def _autograder(words: Sequence[str], course: Path | None, out: str, wheel: Path | None) -> int:
+def _autograder(arguments: Sequence[str], course: Path | None, out: str, wheel: Path | None) -> int:
     import secrets
 
     from grader.checks.suite import plan
@@ -100,16 +102,19 @@ def _autograder(words: Sequence[str], course: Path | None, out: str, wheel: Path
     from grader.gradebook.course import read_course
     from grader.labs.reading import lab_roots, load_lab
 
-    if len(words) != 1:
-        raise LabFault("name one lab", fix=f"grader export {AUTOGRADER} LAB")
-    lab = load_lab(words[0], lab_roots(course if course and (course / "labs").is_dir() else None))
-    held = course is not None and _has_gradebook(course)
-    seed = read_course(course).seed(lab.name) if course and held else secrets.token_bytes(32)
+    if len(arguments) != 1:
+        fix = f"write: grader export {AUTOGRADER} LAB"
+        raise LabFault("one lab is needed", fix=fix)
+    lab = load_lab(
+        arguments[0], lab_roots(course if course and (course / "labs").is_dir() else None)
+    )
+    has_course = course is not None and _has_gradebook(course)
+    seed = read_course(course).seed(lab.name) if course and has_course else secrets.token_bytes(32)
     path = Path(out or f"{lab.name}-autograder.zip")
     write_atomically(path, autograder_zip(lab, seed, wheel=wheel), private=True)
-    say(f"wrote {path}, with the hidden cases in it: you alone can read it here")
-    judged = sum(check.points for check in plan(lab) if check.can_evaluate_on("sim"))
-    say(f"upload it to Gradescope; the assignment is worth {judged:g} points there")
+    say(f"wrote {path}; it contains the hidden cases, so only you can read it on this machine")
+    points_on_simulator = sum(check.points for check in plan(lab) if check.can_evaluate_on("sim"))
+    say(f"upload it to Gradescope; the assignment is worth {points_on_simulator:g} points there")
     return 0
 
 
@@ -117,27 +122,32 @@ def _has_gradebook(course: Path | None) -> bool:
     return course is not None and (course / "course.yaml").is_file()
 
 
-def _from_gradebook(words: Sequence[str], db: str, folder: Path | None) -> list[ExportRow] | None:
-    """The rows of one lab; None when the words name files."""
+def _from_gradebook(
+    arguments: Sequence[str], db: str, folder: Path | None
+) -> list[ExportRow] | None:
+    """Return the rows of one lab; None when the arguments name files."""
     from grader.gradebook.book import open_gradebook
     from grader.gradebook.course import read_course
 
-    if not db and any(word.endswith(".json") or word == STDOUT for word in words):
+    if not db and any(argument.endswith(".json") or argument == STDOUT for argument in arguments):
         return None
-    if len(words) != 1:
-        raise LabFault("name the lab whose grades are meant", fix="grader export FORMAT LAB --db")
+    if len(arguments) != 1:
+        raise LabFault("one lab is needed", fix="write: grader export FORMAT LAB --db URL")
     course = read_course(folder) if folder and _has_gradebook(folder) else None
     url = db or (course.gradebook if course else "")
-    if "://" not in url and not Path(url).is_file():  # opening one would make it
-        raise LabFault("there is no such gradebook", where=url, fix="`grader batch` makes one")
+    if "://" not in url and not Path(url).is_file():  # opening it would create it
+        fix = "check the path; `grader batch` creates a gradebook"
+        raise LabFault("the gradebook does not exist", where=url, fix=fix)
     book = open_gradebook(url)
     try:
-        entries = book.entries(words[0], course=course)
-        texts = {one.id: one.data.decode("utf-8", "replace") for one in book.submissions(words[0])}
+        entries = book.entries(arguments[0], course=course)
+        texts = {
+            one.id: one.data.decode("utf-8", "replace") for one in book.submissions(arguments[0])
+        }
     finally:
         book.close()
     if not entries:
-        raise LabFault(f"there is nothing of the lab `{words[0]}`", where=book.name)
+        raise LabFault(f"there are no grades of lab `{arguments[0]}`", where=book.name)
     return [_row(entry, course, texts.get(entry.submission or 0, "")) for entry in entries]
 
 
@@ -160,42 +170,42 @@ def _row(entry: Entry, course: CourseFile | None, source: str) -> ExportRow:
 
 
 def _enrolled(student: Student | None, course: CourseFile | None) -> bool | None:
-    """Whether the roster has the student; None without a roster."""
+    """Return whether the roster has the student; None without a roster."""
     return student is not None if course is not None and course.students else None
 
 
-def _from_files(words: Sequence[str], folder: Path | None) -> Iterator[ExportRow]:
-    """A row a grade, with its student from the roster where there is one."""
+def _from_files(arguments: Sequence[str], folder: Path | None) -> Iterator[ExportRow]:
+    """Yield one row per grade, with the student from the roster when there is one."""
     from grader.export.formats import row_from_grade
     from grader.gradebook.course import read_course
     from grader.grading.record import grade_from_json
 
     course: CourseFile | None = read_course(folder) if _has_gradebook(folder) and folder else None
-    if not words:
+    if not arguments:
         raise LabFault("there are no grades to export", fix="name GRADE.json files, or use --db")
-    for word in words:
-        for value in _objects(word):
+    for argument in arguments:
+        for value in _objects(argument):
             grade = grade_from_json(value)
             student = course.student(grade.student) if course else None
             yield row_from_grade(grade, student, _enrolled(student, course))
 
 
-def _objects(word: str) -> list[Any]:
-    """The grade objects of one file: itself, or its `grades`."""
+def _objects(argument: str) -> list[Any]:
+    """Return the grade objects of one file: the object itself, or its `grades`."""
     try:
-        data = sys.stdin.buffer.read() if word == STDOUT else Path(word).read_bytes()
+        data = sys.stdin.buffer.read() if argument == STDOUT else Path(argument).read_bytes()
         value = json.loads(data)
     except OSError as error:
-        raise LabFault(f"cannot read the file: {error.strerror}", where=word) from None
+        raise LabFault(f"cannot read the file: {error.strerror}", where=argument) from None
     except ValueError as error:
-        fix = "give what `grader check --json` or `grader batch --json` wrote"
-        raise LabFault(f"not JSON: {error}", where=word, fix=fix) from None
+        fix = "use a file that `grader check --json` or `grader batch --json` wrote"
+        raise LabFault(f"the file is not JSON: {error}", where=argument, fix=fix) from None
     several = value.get("grades") if isinstance(value, dict) else None
     return list(several) if isinstance(several, list) else [value]
 
 
 def _write(chosen: Format, rows: Sequence[ExportRow], options: Options, out: str) -> None:
-    """One document, or one a submission into a folder."""
+    """Write one document, or one per submission into a folder."""
     if chosen.each and (len(rows) > 1 or out.endswith("/") or Path(out or STDOUT).is_dir()):
         folder = _folder(chosen, rows, out)
         for row, stem in zip(rows, stems(rows), strict=True):
@@ -210,41 +220,41 @@ def _write(chosen: Format, rows: Sequence[ExportRow], options: Options, out: str
 
 
 def _folder(chosen: Format, rows: Sequence[ExportRow], out: str) -> Path:
-    """The folder of --out, made where it is missing. Raises LabFault."""
+    """Return the folder of --out, created when missing; raises LabFault."""
     fix = "name a folder with --out"
     if out in ("", STDOUT):
-        what = f"{chosen.name} has a file for each of {len(rows)} submissions"
+        what = f"{chosen.name} writes one file for each of {len(rows)} submissions"
         raise LabFault(what, where=out, fix=fix)
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        what = f"cannot make the folder: {error.strerror}"
+        what = f"cannot create the folder: {error.strerror}"
         raise LabFault(what, where=out, fix=fix) from None
     return Path(out)
 
 
 def stems(rows: Sequence[ExportRow]) -> list[str]:
-    """A file's name for each row: the student's ID in plain characters, no two alike."""
+    """Return a distinct file name for each row: the student's ID in plain characters."""
     taken: dict[str, int] = {}
     names = []
     for row in rows:
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "_", row.student.id).strip("._")[:80] or "student"
-        taken[plain.lower()] = number = taken.get(plain.lower(), 0) + 1
-        names.append(plain if number == 1 else f"{plain}~{number}")
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", row.student.id).strip("._")[:80] or "student"
+        taken[stem.lower()] = number = taken.get(stem.lower(), 0) + 1
+        names.append(stem if number == 1 else f"{stem}~{number}")
     return names
 
 
-def _tell(left: Sequence[LeftOut]) -> None:
+def _report_left_out(left_out: Sequence[LeftOut]) -> None:
     from grader.export.fields import one_line
 
-    for item in left:
+    for item in left_out:
         student = item.row.student
         name = f" ({student.name})" if student.name not in ("", student.id) else ""
         say(one_line(f"left out: {student.id}{name}: {item.why}"))
 
 
-def _code(item: LeftOut) -> int:
-    """What this machine failed is its fault; all else is told and no fault."""
+def _exit_code(item: LeftOut) -> int:
+    """Return 3 for a system error; other rows that are left out are no error."""
     from grader.export.formats import FAILED
 
     return MachineFault.exit_code if item.row.why == FAILED else 0

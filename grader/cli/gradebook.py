@@ -1,4 +1,4 @@
-"""`grader gradebook`: what a class has got, and what an instructor may do about it."""
+"""`grader gradebook`: show grades and their history, and change them as an instructor."""
 
 from __future__ import annotations
 
@@ -23,60 +23,73 @@ if TYPE_CHECKING:
 COURSE_FILE = "course.yaml"
 
 gradebook = typer.Typer(
-    no_args_is_help=True, help="Show grades; override, recompute, audit; import the roster."
+    no_args_is_help=True, help="Show, override and audit grades; import the roster."
 )
 
 LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as tiled-matmul.")]
-Who = Annotated[str, typer.Argument(metavar="STUDENT", help="ID, login, e-mail address or name.")]
+Who = Annotated[
+    str, typer.Argument(metavar="STUDENT", help="The student's ID, login, email address or name.")
+]
 Db = Annotated[
-    str, typer.Option("--db", metavar="URL", help="A SQLite file, or postgresql://USER@HOST/NAME.")
+    str,
+    typer.Option(
+        "--db", metavar="URL", help="The gradebook: a SQLite file or postgresql://USER@HOST/NAME."
+    ),
 ]
 CourseFolder = Annotated[
     Path | None,
-    typer.Option("--course", metavar="DIR", help="A folder with course.yaml.  [default: .]"),
+    typer.Option("--course", metavar="DIR", help="The folder with course.yaml.  [default: .]"),
 ]
 Author = Annotated[
-    str, typer.Option("--author", metavar="NAME", help="Who does it.  [default: who is logged in]")
+    str,
+    typer.Option(
+        "--author", metavar="NAME", help="Your name for the audit log.  [default: login name]"
+    ),
 ]
 
 
-class Opened(NamedTuple):
-    """A gradebook, and the course that it belongs to when that is known."""
+class Session(NamedTuple):
+    """An open gradebook, and its course when there is one."""
 
     book: Gradebook
     course: Course | None
 
     @property
     def zone(self) -> tzinfo:
-        """The zone that times are told in."""
+        """The time zone for displayed times."""
         return ZoneInfo(self.course.timezone) if self.course else UTC
 
     def lab(self, word: str) -> str:
-        """The lab that is meant. Raises LabFault: neither the course nor, without one, the
-        gradebook has it.
+        """Return the name of a lab.
+
+        Raises LabFault when the course, or without one the gradebook, does not contain it.
         """
         if self.course:
             self.course.policy(word)
         elif word not in (known := self.book.labs()):
-            fix = did_you_mean(word, known) or f"there is: {', '.join(known) or 'nothing yet'}"
-            raise LabFault(f"there is nothing of a lab `{word}`", where=self.book.name, fix=fix)
+            labs = f"it has: {', '.join(known)}" if known else "the gradebook is empty"
+            fix = did_you_mean(word, known) or labs
+            raise LabFault(f"there are no grades of lab `{word}`", where=self.book.name, fix=fix)
         return word
 
     def student(self, word: str) -> str:
-        """The student that is meant, as the gradebook knows them. Raises LabFault: nobody is."""
-        found = self.course.student(word) if self.course else None
+        """Return the ID of a student. Raises LabFault for an unknown student."""
+        match = self.course.student(word) if self.course else None
         known = self.book.students()
-        if found or word in known:
-            return found.id if found else word
-        fix = did_you_mean(word, known) or "`grader gradebook show LAB` lists them"
+        if match or word in known:
+            return match.id if match else word
+        fix = did_you_mean(word, known) or "run `grader gradebook show LAB` to list the students"
         raise LabFault(f"there is no student `{word}`", where=self.book.name, fix=fix)
 
 
 @contextmanager
-def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Opened]:
-    """The gradebook that is meant: `--db`, else that of `--course`; the course is by default that
-    of a course.yaml here. Raises LabFault: none is named, or there is none yet and `create` is not
-    set.
+def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Session]:
+    """Open the gradebook of `--db`, or else of the course.
+
+    The course is that of `--course`, or of a course.yaml in the current folder.
+
+    Raises:
+        LabFault: No gradebook is named, or it does not exist and `create` is not set.
     """
     from grader.gradebook.book import open_gradebook
     from grader.gradebook.course import read_course
@@ -84,102 +97,109 @@ def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Op
     here = Path(COURSE_FILE).is_file()
     course = read_course(folder or Path()) if folder is not None or here else None
     if not db and course is None:
-        what = "no gradebook is named, and there is no course.yaml here"
-        raise LabFault(what, fix="name one: --course DIR, or --db FILE or URL")
+        what = "no gradebook is named, and this folder has no course.yaml"
+        raise LabFault(what, fix="name the gradebook with --course DIR or --db URL")
     book = open_gradebook(db or (course.gradebook if course else ""), create=create)
     try:
-        yield Opened(book, course)
+        yield Session(book, course)
     finally:
         book.close()
 
 
 def _author(author: str) -> str:
-    """Who does it: as named, else the login name. Raises LabFault for a user without one."""
+    """Return the author: as named, or else the login name. Raises LabFault without one."""
     if author.strip():
         return author.strip()
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        raise LabFault("this user has no name", fix="say who does it: --author NAME") from None
+        raise LabFault("this user has no login name", fix="add --author NAME") from None
 
 
-@gradebook.command("show", short_help="What counts for each student of a lab.")
+@gradebook.command("show", short_help="Show the points of each student.")
 def show_lab(lab: LabName, db: Db = "", course: CourseFolder = None, json: Json = None) -> int:
-    """Show what counts for each student of LAB: points after lateness and overrides."""
+    """Show the points of each student of LAB, after lateness and overrides."""
     from grader.gradebook.entries import entries_json, entry_table
 
     check_writable(json)
-    with opened(db, course) as held:
-        entries = held.book.entries(held.lab(lab), course=held.course)
+    with opened(db, course) as session:
+        entries = session.book.entries(session.lab(lab), course=session.course)
         if json != STDOUT:
-            show(entry_table(entries, held.zone, width()))
+            show(entry_table(entries, session.zone, width()))
         if json:
             write_json(entries_json(lab, entries), json)
     return 0
 
 
-@gradebook.command("override", short_help="Give points by hand, with a reason.")
+@gradebook.command("override", short_help="Replace the points of a student.")
 def override(
     lab: LabName,
     student: Who,
     points: Annotated[
-        float | None, typer.Argument(min=0, max=1e6, metavar="POINTS", help="What counts.")
+        float | None,
+        typer.Argument(min=0, max=1e6, metavar="POINTS", help="The points that count."),
     ] = None,
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why; kept with it.")
+        str, typer.Option("--reason", metavar="TEXT", help="The reason, kept in the audit log.")
     ] = "",
-    remove: Annotated[bool, typer.Option("--remove", help="Take the override back.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the override.")] = False,
     author: Author = "",
     db: Db = "",
     course: CourseFolder = None,
 ) -> int:
-    """Give POINTS instead of the computed ones, or take that back. Author and reason are kept."""
+    """Replace the computed points of a student by POINTS, or remove the override.
+
+    The author and the reason are kept in the audit log.
+    """
     if remove == (points is not None):
         raise LabFault("give either POINTS or --remove")
     if not reason.strip():
-        raise LabFault("an override needs a reason", fix="--reason TEXT says why")
+        raise LabFault("an override needs a reason", fix="add --reason TEXT")
     if points is not None and points != points:
-        raise LabFault("`nan` is no number of POINTS")
-    with opened(db, course) as held:
-        who = held.student(student)
-        held.book.override(held.lab(lab), who, points, _author(author), reason.strip())
-        say(f"{lab}: {who} " + ("has the computed points" if remove else f"has {points:g} points"))
-        for entry in held.book.entries(lab, course=held.course):
-            if entry.student == who and (points or 0) > (entry.max_points or points or 0):
-                say(f"  that is more than full marks, which are {entry.max_points:g}")
+        raise LabFault("`nan` is not a number of POINTS")
+    with opened(db, course) as session:
+        student_id = session.student(student)
+        session.book.override(session.lab(lab), student_id, points, _author(author), reason.strip())
+        say(
+            f"{lab}: {student_id} "
+            + ("has the computed points" if remove else f"has {points:g} points")
+        )
+        for entry in session.book.entries(lab, course=session.course):
+            if entry.student == student_id and (points or 0) > (entry.max_points or points or 0):
+                say(f"  that is more than the full points of the lab, {entry.max_points:g}")
     return 0
 
 
-@gradebook.command("audit", short_help="Every change that was made.")
+@gradebook.command("audit", short_help="Show every change of the gradebook.")
 def audit(
-    lab: Annotated[str | None, typer.Argument(metavar="LAB", help="Of this lab only.")] = None,
+    lab: Annotated[str | None, typer.Argument(metavar="LAB", help="Only this lab.")] = None,
     student: Annotated[
-        str | None, typer.Option("--student", metavar="S", help="Of this student only.")
+        str | None, typer.Option("--student", metavar="S", help="Only this student.")
     ] = None,
     db: Db = "",
     course: CourseFolder = None,
     json: Json = None,
 ) -> int:
-    """Show every change that was ever made: who, what, what was before and after, and why."""
+    """Show every change with its author, the old and the new value, and the reason."""
     from grader.gradebook.entries import event_lines, events_json
 
     check_writable(json)
-    with opened(db, course) as held:
-        events = held.book.audit(lab, held.student(student) if student else None)
+    with opened(db, course) as session:
+        events = session.book.audit(lab, session.student(student) if student else None)
         if json != STDOUT:
-            show(event_lines(events, held.zone))
+            show(event_lines(events, session.zone))
         if json:
             write_json(events_json(events), json)
     return 0
 
 
-@gradebook.command("recompute", short_help="Work all points of a lab out again.")
+@gradebook.command("recompute", short_help="Recompute all points of a lab.")
 def recompute(lab: LabName, author: Author = "", db: Db = "", course: CourseFolder = None) -> int:
-    """Work all points of LAB out again, after the rules or grades have changed; show who moved."""
+    """Recompute all points of LAB after a change of rules or grades, and show the differences."""
     from grader.gradebook.entries import points_change_lines
 
-    with opened(db, course) as held:
-        moved = held.book.recompute(held.lab(lab), _author(author), course=held.course)
+    with opened(db, course) as session:
+        moved = session.book.recompute(session.lab(lab), _author(author), course=session.course)
         show(points_change_lines(moved))
     return 0
 
@@ -188,31 +208,39 @@ def recompute(lab: LabName, author: Author = "", db: Db = "", course: CourseFold
 def roster(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE.csv", help="The roster.  [default: course.yaml's]"),
+        typer.Argument(
+            metavar="FILE.csv", help="The roster.  [default: the roster of course.yaml]"
+        ),
     ] = None,
     author: Author = "",
     db: Db = "",
     course: CourseFolder = None,
 ) -> int:
-    """Import a roster: an export of Canvas, Moodle or Gradescope. Nobody's work is touched."""
+    """Import a roster that Canvas, Moodle or Gradescope exported.
+
+    Submissions and grades do not change.
+    """
     from grader.gradebook.roster import read_roster
 
-    with opened(db, course, create=True) as held:
-        listed = held.course.students if held.course else ()
-        students = read_roster(file) if file else listed
+    with opened(db, course, create=True) as session:
+        course_students = session.course.students if session.course else ()
+        students = read_roster(file) if file else course_students
         if not students:
-            raise LabFault("there is no roster", fix="name FILE.csv, or `roster:` in course.yaml")
-        for line in held.book.enroll(students, _author(author)):
+            raise LabFault(
+                "there is no roster", fix="name FILE.csv, or set `roster:` in course.yaml"
+            )
+        for line in session.book.enroll(students, _author(author)):
             say(line)
         count = "1 student is" if len(students) == 1 else f"{len(students)} students are"
-        say(f"{count} enrolled in {held.book.name}")
+        say(f"{count} enrolled in {session.book.name}")
     return 0
 
 
-@gradebook.command("secret", short_help="Make the course's secret.")
+@gradebook.command("secret", short_help="Create the secret of the course.")
 def secret(course: CourseFolder = None) -> int:
-    """Make the file of the course's secret, from which hidden inputs are drawn; only you may read
-    it. One that is there is kept.
+    """Create the file with the secret of the course, which seeds the hidden inputs.
+
+    Only you can read the file. An existing file is kept.
     """
     from grader.gradebook.course import make_secret, secret_file
 

@@ -1,168 +1,177 @@
-"""`grader labs`: what labs there are, and what their authors need."""
+"""`grader labs`: list labs, and check, calibrate and prepare them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
-
-from grader.cli.terminal import PLAIN_WIDTH, STDOUT, show_line
-
-if TYPE_CHECKING:
-    from grader.authoring.gate_lines import Line
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from grader.cli.options import Backend, Course, Json, Limit, On, Threads, resolved
-from grader.cli.terminal import check_writable, doing, finished, say, show, write_file, write_json
+from grader.cli.options import Backend, Course, Json, LabName, Limit, On, Threads, resolved
+from grader.cli.terminal import (
+    PLAIN_WIDTH,
+    STDOUT,
+    check_writable,
+    doing,
+    finished,
+    say,
+    show,
+    show_line,
+    write_file,
+    write_json,
+)
 from grader.faults import LabFault, MachineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from grader.authoring.calibrate import Calibration
-    from grader.authoring.gate_lines import Line
+    from grader.authoring.requirements import RequirementResult
     from grader.labs.model import Lab
 
-# How `grader labs check` shows what labs have to hold: rows of text, and JSON.
-
-AGAIN = "for the reason told above"
+REPEATED = "for the reason shown above"
 MARGIN = " " * 5
-"""Before what was seen, where it takes rows of its own."""
+"""The indentation of rows below a requirement."""
+
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="LAB", help="The labs.  [default: all labs]")
+]
 
 
-class Told(Protocol):
-    """Shows one row; `good` is whether what it says holds."""
+class ShowRow(Protocol):
+    """A function that shows one row; `good` is whether the requirement holds."""
 
     def __call__(self, line: str, *, good: bool) -> None: ...
 
 
-def heard(json: str | None) -> Told:
-    """What shows rows: nothing does when stdout is the JSON's."""
-    return _unheard if json == STDOUT else show_line
+def row_printer(json: str | None) -> ShowRow:
+    """Return the function that shows rows; it shows nothing when stdout is for the JSON."""
+    return _show_nothing if json == STDOUT else show_line
 
 
-def _unheard(line: str, *, good: bool) -> None:
+def _show_nothing(line: str, *, good: bool) -> None:
     return None
 
 
-def rows(line: Line, *, mutants: bool = False) -> list[str]:
-    """A line of the gate in rows of 80 columns, below its lab's name; with its mutants below it
-    when they are asked for.
-    """
-    from grader.authoring.mutation.demands import table
+def rows(result: RequirementResult, *, mutants: bool = False) -> list[str]:
+    """Format a result as rows of 80 columns, with its mutants below when asked for."""
+    from grader.authoring.mutation.report import mutant_table
     from grader.reports.printable import printable, wrap
 
-    head = f"{'ok' if line.holds else 'FAIL':<4} {printable(line.what)}"
-    seen = printable(line.seen)
+    head = f"{'ok' if result.holds else 'FAIL':<4} {printable(result.what)}"
+    observed = printable(result.observed)
     room = PLAIN_WIDTH - len(head)
-    if len(seen) < room:
-        shown = [f"{head}{seen:>{room}}".rstrip()]
+    if len(observed) < room:
+        shown = [f"{head}{observed:>{room}}".rstrip()]
     else:
-        shown = [head, *wrap(MARGIN + seen, PLAIN_WIDTH, MARGIN)]
-    return shown + (_below(table(line.tried)) if mutants else [])
+        shown = [head, *wrap(MARGIN + observed, PLAIN_WIDTH, MARGIN)]
+    return shown + (_indented(mutant_table(result.results)) if mutants else [])
 
 
-def unrepeated(line: Line, earlier: Sequence[Line]) -> Line:
-    """The line as it is shown below earlier ones of its lab: one fault of lab.yaml or reference.py
-    fails every line that needs it, and is told once.
+def without_repetition(
+    result: RequirementResult, earlier: Sequence[RequirementResult]
+) -> RequirementResult:
+    """Shorten a failure that an earlier result of the same lab has already shown.
+
+    One fault of lab.yaml or reference.py fails every requirement that needs the file.
     """
-    above = {one.seen for one in earlier if one.lab == line.lab and not one.holds}
-    told = line.seen in above and len(line.seen) > len(AGAIN)
-    return replace(line, seen=AGAIN) if told and not line.holds else line
+    above = {one.observed for one in earlier if one.lab == result.lab and not one.holds}
+    is_repeated = result.observed in above and len(result.observed) > len(REPEATED)
+    return replace(result, observed=REPEATED) if is_repeated and not result.holds else result
 
 
-def _below(told: Sequence[str]) -> list[str]:
+def _indented(texts: Sequence[str]) -> list[str]:
     from grader.reports.printable import printable, wrap
 
     return [
-        MARGIN + row for text in told for row in wrap(printable(text), PLAIN_WIDTH - len(MARGIN))
+        MARGIN + row for text in texts for row in wrap(printable(text), PLAIN_WIDTH - len(MARGIN))
     ]
 
 
-def verdict(lines: Sequence[Line]) -> str:
-    """The last row: how many labs hold, and how many lines of them."""
-    broken = [line for line in lines if not line.holds]
-    count = len({line.lab for line in lines})
-    bad = len({line.lab for line in broken})
-    held = "1 lab holds" if count == 1 else f"{count} labs hold"
-    said = f"{bad} of {count} labs do not hold" if bad else held
-    return f"{said}: {len(lines) - len(broken)} of {len(lines)} lines"
+def summary_row(results: Sequence[RequirementResult]) -> str:
+    """Return the last row: how many labs and how many requirements pass."""
+    failed = [result for result in results if not result.holds]
+    count = len({result.lab for result in results})
+    bad = len({result.lab for result in failed})
+    passed = "1 lab passes" if count == 1 else f"{count} labs pass"
+    text = f"{bad} of {count} labs do not pass" if bad else passed
+    return f"{text}: {len(results) - len(failed)} of {len(results)} requirements"
 
 
-def placed(lines: Sequence[Line]) -> tuple[int, int]:
-    """Of the wrong twins and mutants that draw an error: how many are told the wrong line or the
-    one next to it, and how many there are.
+def localization_counts(results: Sequence[RequirementResult]) -> tuple[int, int]:
+    """Return how many reports name the faulty line or the one next to it, and how many there are.
+
+    The reports are those of incorrect variants and mutants that have an error.
     """
-    every = _told(lines)
-    return sum(named for _, named, _ in every), len(every)
+    reports = _reports(results)
+    return sum(named for _, named, _ in reports), len(reports)
 
 
-def placing(lines: Sequence[Line]) -> list[str]:
-    """How often a report names the wrong line or its neighbour, by how many lines it names, and
-    which reports do not.
+def localization_rows(results: Sequence[RequirementResult]) -> list[str]:
+    """Return the rate of reports that name the faulty line, by the number of lines they name.
+
+    The reports that do not name it are listed below.
     """
-    every = _told(lines)
-    if not every:
-        return ["no wrong twin or mutant draws an error"]
-    named, count = placed(lines)
-    said = [
-        f"reports name the wrong line or its neighbour in {named / count:.1%}, {named} of {count}"
+    reports = _reports(results)
+    if not reports:
+        return ["no incorrect variant or mutant has an error"]
+    named, count = localization_counts(results)
+    rate = f"{named / count:.1%}, {named} of {count}"
+    shown = [f"reports name the faulty line or the one next to it in {rate}"]
+    for lines in sorted({lines for _, _, lines in reports}):
+        hits = [hit for _, hit, number in reports if number == lines]
+        shown.append(f"{MARGIN}with {lines} lines reported: {sum(hits)} of {len(hits)}")
+    return shown + [f"{MARGIN}not named: {what}" for what, hit, _ in reports if not hit]
+
+
+def _reports(results: Sequence[RequirementResult]) -> list[tuple[str, bool, int]]:
+    """List the variants and mutants that have an error.
+
+    A row is the name, whether the faulty line is named, and the number of reported lines.
+    """
+    variants = [
+        (f"{result.lab} {result.what}", lines.named, len(lines.lines))
+        for result in results
+        if (lines := result.reported_lines) and lines.located
     ]
-    for most in sorted({told for _, _, told in every}):
-        hits = [hit for _, hit, told in every if told == most]
-        said.append(f"{MARGIN}with {most} lines told: {sum(hits)} of {len(hits)}")
-    return said + [f"{MARGIN}not named: {what}" for what, hit, _ in every if not hit]
-
-
-def _told(lines: Sequence[Line]) -> list[tuple[str, bool, int]]:
-    """Each wrong twin and mutant that draws an error: its name, whether the line is named, and how
-    many lines are told.
-    """
-    twins = [
-        (f"{line.lab} {line.what}", line.told.named, len(line.told.lines))
-        for line in lines
-        if line.told and line.told.located
-    ]
-    caught = [
-        (f"{line.lab} {one.mutant.name}", one.verdict.named, len(one.verdict.lines))
-        for line in lines
-        for one in line.tried
+    mutants = [
+        (f"{result.lab} {one.mutant.name}", one.verdict.named, len(one.verdict.lines))
+        for result in results
+        for one in result.results
         if one.is_caught and one.verdict.located
     ]
-    return twins + caught
+    return variants + mutants
 
 
-def gate_json(lines: Sequence[Line]) -> dict[str, Any]:
-    """Every lab with its lines and mutants, as plain values."""
-    names = dict.fromkeys(line.lab for line in lines)
-    return {"schema": 1, "labs": [_lab([x for x in lines if x.lab == name]) for name in names]}
+def gate_json(results: Sequence[RequirementResult]) -> dict[str, Any]:
+    """Return every lab with its requirements and mutants, as plain values."""
+    names = dict.fromkeys(result.lab for result in results)
+    labs = [_gate_lab_json([x for x in results if x.lab == name]) for name in names]
+    return {"schema": 1, "labs": labs}
 
 
-def _lab(lines: Sequence[Line]) -> dict[str, Any]:
-    from grader.authoring.mutation.demands import mutant_json
+def _gate_lab_json(results: Sequence[RequirementResult]) -> dict[str, Any]:
+    from grader.authoring.mutation.report import mutant_json
 
     return {
-        "lab": lines[0].lab,
-        "holds": all(line.holds for line in lines),
-        "placed": dict(zip(("named", "located"), placed(lines), strict=True)),
-        "lines": [{"what": x.what, "holds": x.holds, "seen": x.seen} for x in lines],
-        "mutants": [mutant_json(one) for line in lines for one in line.tried],
+        "lab": results[0].lab,
+        "holds": all(result.holds for result in results),
+        "placed": dict(zip(("named", "located"), localization_counts(results), strict=True)),
+        "lines": [{"what": x.what, "holds": x.holds, "seen": x.observed} for x in results],
+        "mutants": [mutant_json(one) for result in results for one in result.results],
     }
 
 
-Names = Annotated[
-    list[str] | None, typer.Argument(metavar="LAB", help="The labs; all when none is named.")
-]
-labs = typer.Typer(help="List labs, and what their authors need.", no_args_is_help=True)
+labs = typer.Typer(
+    help="List labs; check, calibrate and prepare them as an author.", no_args_is_help=True
+)
 
 
 @labs.command("list")
 def list_(course: Course = None, json: Json = None) -> int:
-    """Every lab with its points and cases."""
+    """List every lab with its points and cases."""
     from rich.text import Text
 
     from grader.labs.reading import lab_roots, list_labs, load_lab
@@ -171,19 +180,19 @@ def list_(course: Course = None, json: Json = None) -> int:
     roots = lab_roots(course)
     names = list_labs(roots)
     if not names:
-        raise _none(roots)
-    held, worst = [], 0
+        raise _no_labs(roots)
+    loaded, exit_code = [], 0
     for name in names:
         try:
-            held.append(load_lab(name, roots))
+            loaded.append(load_lab(name, roots))
         except LabFault as fault:
             say(str(fault))
-            worst = fault.exit_code
+            exit_code = fault.exit_code
     if json is not None:
-        write_json({"labs": [_lab_json(lab) for lab in held]}, json)
+        write_json({"labs": [_lab_json(lab) for lab in loaded]}, json)
     if json != STDOUT:
-        show(Text("\n".join(map(_row, held))))
-    return worst
+        show(Text("\n".join(map(_row, loaded))))
+    return exit_code
 
 
 def _row(lab: Lab) -> str:
@@ -211,12 +220,13 @@ def _public(lab: Lab) -> int:
     return sum(case.visibility == "public" for case in lab.cases)
 
 
-def _none(roots: Sequence[Path]) -> LabFault:
+def _no_labs(roots: Sequence[Path]) -> LabFault:
     places = ", ".join(map(str, roots))
-    return LabFault(f"there are no labs in {places}", fix="name a course: --course DIR")
+    fix = "use --course DIR with a folder that contains labs/"
+    return LabFault(f"there are no labs in {places}", fix=fix)
 
 
-@labs.command("check", short_help="Prove labs sound, mutants and all.")
+@labs.command("check", short_help="Check that labs meet all requirements.")
 def check(
     names: Names = None,
     on: On = Backend.auto,
@@ -224,106 +234,112 @@ def check(
     threads: Threads = None,
     limit: Limit = 20.0,
     mutants: Annotated[
-        bool, typer.Option("--mutants", help="Show every mutant, and what caught it.")
+        bool, typer.Option("--mutants", help="Show every mutant and what caught it.")
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Leave the mutants out.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Skip the mutants.")] = False,
     json: Json = None,
 ) -> int:
-    """Prove labs sound: the skeleton falls short, the solution passes, wrong twins are caught, and
-    so is every mutant of the solution.
+    """Check that labs meet all requirements.
 
-    The exit code is 2 when a lab does not hold.
+    The skeleton must be incomplete, the solution must pass, and the cases must catch every
+    incorrect variant in solutions/LAB/wrong/ and every mutant of the solution. A mutant is the
+    solution with one small edit.
+
+    The exit code is 2 when a lab does not pass.
     """
-    from grader.authoring.gate import check_lab, lab_folder
+    from grader.authoring.gate import check_lab
+    from grader.authoring.requirements import lab_folder
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, list_labs, load_lab
 
     check_writable(json)
     roots = lab_roots(course)
-    how = RunOptions(resolved(on), threads=threads, limit=limit)
-    told = heard(json)
-    lines: list[Line] = []
+    options = RunOptions(resolved(on), threads=threads, limit=limit)
+    show_row = row_printer(json)
+    results: list[RequirementResult] = []
     for lab in [load_lab(name, roots) for name in names or list_labs(roots)]:
-        told(lab.name, good=True)
-        for line in check_lab(lab_folder(lab), how, doing, mutants=not quick):
+        show_row(lab.name, good=True)
+        for result in check_lab(lab_folder(lab), options, doing, mutants=not quick):
             finished()
-            for row in rows(unrepeated(line, lines), mutants=mutants):
-                told(row, good=line.holds)
-            lines.append(line)
+            for row in rows(without_repetition(result, results), mutants=mutants):
+                show_row(row, good=result.holds)
+            results.append(result)
         finished()
-    if not lines:
-        raise _none(roots)
-    sound = all(line.holds for line in lines)
-    for row in placing(lines):
-        told(row, good=True)
-    told(verdict(lines), good=sound)
+    if not results:
+        raise _no_labs(roots)
+    passed = all(result.holds for result in results)
+    for row in localization_rows(results):
+        show_row(row, good=True)
+    show_row(summary_row(results), good=passed)
     if json is not None:
-        write_json(gate_json(lines), json)
-    return 0 if sound else LabFault.exit_code
+        write_json(gate_json(results), json)
+    return 0 if passed else LabFault.exit_code
 
 
-@labs.command("calibrate", short_help="Thresholds of speed for this GPU.")
+@labs.command("calibrate", short_help="Measure thresholds of speed for this GPU.")
 def calibrate(
     names: Names = None,
     course: Course = None,
     write: Annotated[bool, typer.Option("--write", help="Write labs/LAB/thresholds.yaml.")] = False,
 ) -> int:
-    """Time each lab's own kernels on this GPU and propose thresholds of speed for it.
+    """Time each lab's own kernels on this GPU, and propose thresholds of speed for it.
 
-    The exit code is 2 when a lab's thresholds cannot be set.
+    The exit code is 2 when the thresholds of a lab cannot be set.
     """
     from rich.text import Text
 
-    from grader.authoring.calibrate import calibrate as calibrated
+    from grader.authoring.calibrate import calibrate as calibrate_lab
     from grader.authoring.calibrate import calibration_lines
     from grader.labs.reading import lab_roots, list_labs, load_lab
 
-    roots, worst = lab_roots(course), 0
+    roots, exit_code = lab_roots(course), 0
     chosen = [load_lab(name, roots) for name in names or list_labs(roots)]
-    _needs_gpu()
+    _require_gpu()
     for lab in chosen:
-        made = calibrated(lab, doing)
+        calibration = calibrate_lab(lab, doing)
         finished()
-        if made is None:
-            say(f"{lab.name} does not judge speed")
+        if calibration is None:
+            say(f"{lab.name} has no speed check")
             continue
-        show(Text("\n".join(calibration_lines(made))))
-        worst = LabFault.exit_code if made.problems else worst
-        if write and not made.problems:
-            _write_thresholds(lab, made)
-    return worst
+        show(Text("\n".join(calibration_lines(calibration))))
+        exit_code = LabFault.exit_code if calibration.problems else exit_code
+        if write and not calibration.problems:
+            _write_thresholds(lab, calibration)
+    return exit_code
 
 
-def _needs_gpu() -> None:
-    """Raises MachineFault: here `--on sim`, which is the usual advice, would be no help."""
+def _require_gpu() -> None:
+    """Raise MachineFault without a GPU; the usual fix `--on sim` does not help here."""
     try:
         resolved(Backend.gpu)
     except MachineFault as fault:
-        fix = "run this on the GPU machine that grades; `grader doctor` says what it lacks"
+        fix = "run this on the GPU machine that grades; `grader doctor` shows what is missing"
         raise MachineFault(fault.what, where=fault.where, fix=fix) from None
 
 
-def _write_thresholds(lab: Lab, made: Calibration) -> None:
-    """This device's thresholds into the lab's file, beside those of other devices."""
+def _write_thresholds(lab: Lab, calibration: Calibration) -> None:
+    """Write the thresholds of this device to the lab's file; those of other devices stay."""
     from datetime import date
 
     from grader.authoring.calibrate import measured
     from grader.labs.thresholds import THRESHOLDS_FILE, read_thresholds, thresholds_text
 
-    new = measured(made, date.today())
-    kept = {**read_thresholds(lab.folder), made.device: new}
+    new = measured(calibration, date.today())
+    kept = {**read_thresholds(lab.folder), calibration.device: new}
     write_file(lab.folder / THRESHOLDS_FILE, thresholds_text(lab.name, kept).encode())
 
 
 @labs.command("skeleton", short_help="Make the students' file from the solution.")
 def skeleton(
-    lab: Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")],
+    lab: LabName,
     course: Course = None,
-    to_stdout: Annotated[bool, typer.Option("--stdout", help="Print it; write no file.")] = False,
+    to_stdout: Annotated[
+        bool, typer.Option("--stdout", help="Print it to stdout and write no file.")
+    ] = False,
 ) -> int:
-    """Make labs/LAB/LAB.cu, what students start from, out of the solution."""
-    from grader.authoring.gate import lab_folder
+    """Make labs/LAB/LAB.cu, the file that students start from, from the solution."""
     from grader.authoring.new_lab import make_skeleton
+    from grader.authoring.requirements import lab_folder
     from grader.labs.reading import lab_roots, load_lab
 
     folder = lab_folder(load_lab(lab, lab_roots(course)))

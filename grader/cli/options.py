@@ -1,4 +1,4 @@
-"""The options that several commands share."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.cli.terminal import say
 
 
 class Backend(StrEnum):
-    """What runs the kernel; `auto` takes the best that this machine has."""
+    """Where kernels run; `auto` is a GPU if this machine has a usable one."""
 
     sim = "sim"
     gpu = "gpu"
@@ -20,40 +20,49 @@ class Backend(StrEnum):
 
 
 On = Annotated[
-    Backend, typer.Option("--on", help="What runs the kernel: the CPU simulator or a GPU.")
+    Backend,
+    typer.Option("--on", help="Where the kernel runs: sim is the CPU simulator, gpu is a GPU."),
 ]
 Json = Annotated[
     str | None,
-    typer.Option("--json", metavar="F", help="Write the result as JSON to F; - is stdout."),
+    typer.Option("--json", metavar="F", help="Write the result as JSON to file F; - is stdout."),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", min=1, max=1024, help="The simulator's threads.  [default: all cores]"
+        "--threads", min=1, max=1024, help="Threads of the simulator.  [default: all cores]"
     ),
 ]
 Limit = Annotated[
     float,
-    typer.Option("--limit", min=0.1, max=3600, help="Seconds after which a kernel is stopped."),
+    typer.Option("--limit", min=0.1, max=3600, help="Stop a kernel after this many seconds."),
 ]
 Sanitizer = Annotated[
-    bool, typer.Option("--sanitizer", help="On a GPU: ask compute-sanitizer for its findings too.")
+    bool, typer.Option("--sanitizer", help="On a GPU: add the findings of compute-sanitizer.")
 ]
 Profile = Annotated[
-    bool, typer.Option("--profile", help="On a GPU: show Nsight Compute's counters beside ours.")
+    bool,
+    typer.Option("--profile", help="On a GPU: compare the counters with those of Nsight Compute."),
 ]
 Course = Annotated[
     Path | None,
     typer.Option(
-        "--course", metavar="DIR", help="A folder with labs/ (and solutions/) of its own."
+        "--course", metavar="DIR", help="Use the labs of this folder, which contains labs/."
     ),
 ]
-Source = Annotated[Path, typer.Argument(metavar="FILE.cu", help="The file with the kernel.")]
+LabName = Annotated[
+    str, typer.Argument(metavar="LAB", help="The lab; `grader labs list` shows all labs.")
+]
+Source = Annotated[Path, typer.Argument(metavar="FILE.cu", help="The source file with the kernel.")]
 
 
 def resolved(on: Backend) -> Literal["sim", "gpu"]:
-    """The backend that is meant: `auto` is a GPU where one can be used, and says why a GPU that is
-    there cannot. Raises MachineFault when `gpu` is asked for and something is missing.
+    """Return the backend to use; `auto` becomes `gpu` when a GPU can be used, otherwise `sim`.
+
+    A message on stderr says why a GPU of this machine cannot be used.
+
+    Raises:
+        MachineFault: `gpu` is asked for and something is missing.
     """
     from grader.gpu.devices import all_quarantined, devices, missing_requirement, same_model_devices
 
@@ -65,5 +74,5 @@ def resolved(on: Backend) -> Literal["sim", "gpu"]:
     if on is Backend.gpu:
         raise missing
     if devices():
-        say(f"the GPU is not used, the CPU simulates: {missing}")
+        say(f"the kernel runs on the CPU simulator, because the GPU cannot be used: {missing}")
     return "sim"

@@ -1,4 +1,4 @@
-"""`grader run`: any kernel with any launch, no lab: what the simulator sees."""
+"""`grader run`: launch any kernel, without a lab, and report its errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ from grader.cli.options import (
     Threads,
     resolved,
 )
-from grader.cli.terminal import check_writable, finished, progress, say, show, width, write_json
+from grader.cli.terminal import (
+    check_writable,
+    finished,
+    progress,
+    say,
+    show,
+    show_fault,
+    width,
+    write_json,
+)
 from grader.faults import Fault, LabFault
 
 if TYPE_CHECKING:
@@ -28,24 +37,28 @@ if TYPE_CHECKING:
     from grader.grading.single_launch import LaunchResult
 
 LaunchFile = Annotated[
-    Path, typer.Argument(metavar="LAUNCH.yaml", help="Grid, block and arguments.")
+    Path, typer.Argument(metavar="LAUNCH.yaml", help="The launch: grid, block and arguments.")
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", metavar="DIR", help="Where saved arrays go.  [default: beside LAUNCH.yaml]"
+        "--out", metavar="DIR", help="Folder of saved arrays.  [default: that of LAUNCH.yaml]"
     ),
 ]
 
 Schedules = Annotated[
     int,
     typer.Option(
-        "--schedules", metavar="N", min=0, max=1000, help="Try N other orders of blocks and warps."
+        "--schedules",
+        metavar="N",
+        min=0,
+        max=1000,
+        help="Repeat with N other orders of blocks and warps.",
     ),
 ]
 Table = Annotated[
     Path | None,
-    typer.Option("--trace", metavar="F.npz", help="Write every access of a small launch here."),
+    typer.Option("--trace", metavar="F.npz", help="Write every access of a small launch to F.npz."),
 ]
 
 
@@ -62,112 +75,118 @@ def run(
     sanitizer: Sanitizer = False,
     profile: Profile = False,
 ) -> int:
-    """Launch a kernel of FILE.cu as LAUNCH.yaml says, and report what it did wrong."""
+    """Run any kernel and report its errors.
+
+    Reports races, accesses out of bounds, reads of uninitialized memory and barriers that threads
+    do not reach. No lab is needed: LAUNCH.yaml describes the launch.
+    """
     from grader.grading.cases import RunOptions
     from grader.reports.json import fault_json, run_json
 
     check_writable(json)
     try:
-        how = RunOptions(resolved(on), threads=threads, limit=limit)
+        options = RunOptions(resolved(on), threads=threads, limit=limit)
         if sanitizer or profile:
             from grader.grading.crosscheck import require_tools
 
             require_tools(sanitizer=sanitizer, profile=profile)
-        ran = launched(file, launch, how, out, schedules, trace, with_simulator=on is Backend.auto)
-        ran, seen = crossed(file, launch, how, ran, sanitizer=sanitizer, profile=profile)
+        outcome = launch_once(
+            file, launch, options, out, schedules, trace, with_simulator=on is Backend.auto
+        )
+        outcome, counters = add_cross_checks(
+            file, launch, options, outcome, sanitizer=sanitizer, profile=profile
+        )
     except Fault as fault:
         finished()
         if json:
             write_json(fault_json(fault, "gpu" if on is Backend.gpu else "sim"), json)
-        _show_fault(fault, quiet=json == "-")
+        show_fault(fault, quiet=json == "-")
         return fault.exit_code
     finished()
     if json:
-        names = {index: path.name for index, path in ran.saved.items()}
-        more = {"profile": seen} if profile else {}
-        write_json(run_json(ran.trace, names, ran.compile_seconds) | more, json)
+        names = {index: path.name for index, path in outcome.saved.items()}
+        more = {"profile": counters} if profile else {}
+        write_json(run_json(outcome.trace, names, outcome.compile_seconds) | more, json)
     if json == "-":
-        for path in ran.saved.values():
+        for path in outcome.saved.values():
             say(f"wrote {path}")
     else:
         from grader.reports.text import run_report
 
-        files = {index: str(path) for index, path in ran.saved.items()}
-        show(run_report(ran.kernel, ran.trace, files, width()))
+        files = {index: str(path) for index, path in outcome.saved.items()}
+        show(run_report(outcome.kernel, outcome.trace, files, width()))
         if profile:
-            _show_profile(seen)
-    return int(ran.trace.verdict != "clean" or not ran.trace.ended)
+            _show_profile(counters)
+    return int(outcome.trace.verdict != "clean" or not outcome.trace.ended)
 
 
-def launched(
+def launch_once(
     file: Path,
     launch: Path,
-    how: RunOptions,
+    options: RunOptions,
     out: Path | None,
     schedules: int,
-    table: Path | None,
+    trace_file: Path | None,
     *,
     with_simulator: bool,
 ) -> LaunchResult:
-    """The whole of it: read, compile, launch, save."""
+    """Read the files, compile, launch, and save the arrays; raises Fault."""
     from grader.grading.single_launch import run_launch
     from grader.submissions.files import read_submission
     from grader.submissions.launchfile import read_launch
 
     if launch.suffix == ".cu" and file.suffix in (".yaml", ".yml"):
-        fix = "grader run FILE.cu LAUNCH.yaml"
-        raise LabFault("the .cu file comes first", where=str(file), fix=fix)
+        fix = "write: grader run FILE.cu LAUNCH.yaml"
+        raise LabFault("the .cu file must come first", where=str(file), fix=fix)
     if out is not None and not out.is_dir():
-        raise LabFault("there is no such folder", where=str(out), fix="make it before --out")
+        raise LabFault("the folder does not exist", where=str(out), fix="create it first")
     submission = read_submission(file)
-    if table is not None and not table.parent.is_dir():
-        raise LabFault("there is no such folder", where=str(table.parent), fix="make it first")
-    asked = read_launch(launch)
+    if trace_file is not None and not trace_file.parent.is_dir():
+        where = str(trace_file.parent)
+        raise LabFault("the folder does not exist", where=where, fix="create it first")
+    launch_spec = read_launch(launch)
     place = out or launch.parent
-    ran = run_launch(
+    outcome = run_launch(
         submission,
-        asked,
-        how,
+        launch_spec,
+        options,
         place,
         progress,
         schedules=schedules,
-        table=table,
+        table=trace_file,
         with_simulator=with_simulator,
     )
-    if table is not None and ran.trace.accesses is not None:
-        say(f"wrote {table}: {len(ran.trace.accesses):,} accesses")
-    return ran
+    if trace_file is not None and outcome.trace.accesses is not None:
+        say(f"wrote {trace_file}: {len(outcome.trace.accesses):,} accesses")
+    return outcome
 
 
-def crossed(
-    file: Path, launch: Path, how: RunOptions, ran: LaunchResult, *, sanitizer: bool, profile: bool
+def add_cross_checks(
+    file: Path,
+    launch: Path,
+    options: RunOptions,
+    outcome: LaunchResult,
+    *,
+    sanitizer: bool,
+    profile: bool,
 ) -> tuple[LaunchResult, Mapping[str, Mapping[str, float]]]:
-    """What ran with compute-sanitizer's findings, and both backends' counters by metric."""
+    """Add the findings of compute-sanitizer, and return the counters of both tools by metric."""
     if not (sanitizer or profile):
-        return ran, {}
+        return outcome, {}
     from grader.grading.crosscheck import cross_check_launch
     from grader.submissions.files import read_submission
     from grader.submissions.launchfile import read_launch
 
-    submission, asked = read_submission(file), read_launch(launch)
-    return cross_check_launch(submission, asked, how, ran, sanitizer=sanitizer, profile=profile)
+    submission, launch_spec = read_submission(file), read_launch(launch)
+    return cross_check_launch(
+        submission, launch_spec, options, outcome, sanitizer=sanitizer, profile=profile
+    )
 
 
-def _show_profile(seen: Mapping[str, Mapping[str, float]]) -> None:
+def _show_profile(counters: Mapping[str, Mapping[str, float]]) -> None:
     from rich.text import Text
 
     from grader.reports.text import profile_lines
 
-    flat = {f"{m} {who}": value for m, pair in seen.items() for who, value in pair.items()}
+    flat = {f"{m} {who}": value for m, pair in counters.items() for who, value in pair.items()}
     show(Text("\n".join(["", *profile_lines(flat, width())])))
-
-
-def _show_fault(fault: Fault, quiet: bool) -> None:
-    """What the compiler found goes where findings go; everything else is a message."""
-    findings = getattr(fault, "findings", ())
-    if not findings:
-        say(str(fault))
-    elif not quiet:
-        from grader.reports.finding import findings_text
-
-        show(findings_text(findings, width(), most=20))

@@ -1,4 +1,4 @@
-"""`grader similar`: which submissions of a class a person should look at together."""
+"""`grader similar`: find submissions of a class that are unusually similar and need review."""
 
 from __future__ import annotations
 
@@ -8,36 +8,42 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.options import Course, Json
+from grader.cli.options import Course, Json, LabName
 from grader.cli.terminal import STDOUT, check_writable, say, show, width, write_file, write_json
 from grader.faults import Fault, LabFault
 
-LARGEST = 64 << 10
-"""Characters of a submission that are compared: kernels are far shorter, and no time is lost on
-what is not a kernel."""
-
-LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab; see `grader labs list`.")]
+MAX_CHARACTERS = 64 << 10
+"""Longer submissions are not compared: kernels are far shorter."""
 
 
 def similar(
     lab: LabName,
     place: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder or zip, as for `grader batch`.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="The submissions: a folder or zip, as for `grader batch`."
+        ),
     ],
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="DIR", help="Write pages, pairs side by side.")
+        Path | None,
+        typer.Option(
+            "--html", metavar="DIR", help="Write pages with the pairs side by side to DIR."
+        ),
     ] = None,
     json: Json = None,
     course: Course = None,
     known: Annotated[
         list[Path] | None,
-        typer.Option("--known", metavar="FILE", help="Code that everybody had; may be repeated."),
+        typer.Option(
+            "--known", metavar="FILE", help="Code that all students were given; repeatable."
+        ),
     ] = None,
 ) -> int:
-    """Find submissions that are unusually similar, even when renamed or reordered.
+    """Find pairs of submissions that are unusually similar.
 
-    The skeleton, the baseline, the solution and what many share do not count. What is found is a
-    reason to read both, never a verdict; the exit code is 0 either way.
+    Renamed variables and reordered code are recognized. Code of the skeleton, the baseline and the
+    solution, and code that many submissions share, is ignored. A pair needs review by a person; it
+    is not a verdict. The exit code is 0 with or without pairs.
     """
     from grader.batch.similarity import compare
     from grader.batch.similarity_pages import similarity_json, similarity_report
@@ -45,26 +51,30 @@ def similar(
 
     check_writable(json)
     has_labs = course is not None and (course / "labs").is_dir()
-    held = load_lab(lab, lab_roots(course if has_labs else None))
-    given = [path for path in (held.skeleton, held.baseline, held.solution) if path.is_file()]
+    lab_model = load_lab(lab, lab_roots(course if has_labs else None))
+    shared_files = [
+        path
+        for path in (lab_model.skeleton, lab_model.baseline, lab_model.solution)
+        if path.is_file()
+    ]
     if html is not None:
-        _make(html)
+        _create_folder(html)
     texts = _submissions(place, lab)
-    found = compare(texts, [_text(path) for path in (*given, *(known or ()))])
+    pairs = compare(texts, [_text(path) for path in (*shared_files, *(known or ()))])
     if html is not None:
         from grader.batch.similarity_pages import similarity_pages
 
-        for name, page in similarity_pages(held, found, texts).items():
+        for name, page in similarity_pages(lab_model, pairs, texts).items():
             write_file(html / name, page)
     if json:
-        write_json(similarity_json(found), json)
+        write_json(similarity_json(pairs), json)
     if json != STDOUT:
-        show(similarity_report(found, width()))
+        show(similarity_report(pairs, width()))
     return 0
 
 
 def _submissions(place: Path, lab: str) -> Mapping[str, str]:
-    """Every submission that is text, by its student's name; the others are told."""
+    """Return every submission that is text, by student; report the others on stderr."""
     from grader.submissions.files import parse_submission
     from grader.submissions.gather import find_submissions
 
@@ -78,8 +88,8 @@ def _submissions(place: Path, lab: str) -> Mapping[str, str]:
         except Fault as fault:
             say(f"left out: {one.student}: {fault.what}")
             continue
-        if len(text) > LARGEST:
-            say(f"left out: {one.student}: the file is larger than {LARGEST >> 10} KiB")
+        if len(text) > MAX_CHARACTERS:
+            say(f"left out: {one.student}: the file is larger than {MAX_CHARACTERS >> 10} KiB")
             continue
         texts[one.student] = text
     return texts
@@ -93,10 +103,10 @@ def _text(path: Path) -> str:
         raise LabFault(what, where=str(path), fix="name a source file with --known") from None
 
 
-def _make(folder: Path) -> None:
-    """The folder for the pages, before the work is done and not after it."""
+def _create_folder(folder: Path) -> None:
+    """Create the folder for the pages, before the work starts."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        what = f"cannot make the folder: {error.strerror}"
-        raise LabFault(what, where=str(folder), fix="name another one with --html") from None
+        what = f"cannot create the folder: {error.strerror}"
+        raise LabFault(what, where=str(folder), fix="name another folder with --html") from None

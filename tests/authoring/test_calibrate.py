@@ -1,4 +1,4 @@
-"""Thresholds from a lab's own kernels, on made-up timings; the command without a GPU."""
+"""Thresholds from made-up timings of a lab's kernels; the command without a GPU."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ extern "C" __global__ void vector_add(const float* a, const float* b, float* c, 
 
 
 def a_course(folder: Path) -> Lab:
-    """vector-add with a speed check, and files of each sort that is timed."""
+    """vector-add with a speed check, and one timed file of each kind."""
     source = load_lab("vector-add").folder
     shutil.copytree(source, folder / "labs" / "vector-add")
     solutions = folder / "solutions" / "vector-add"
@@ -55,17 +55,17 @@ def a_course(folder: Path) -> Lab:
 
 @pytest.fixture
 def speeds(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, Timing]], list[Any]]:
-    """Gives each file's made-up timing by its name, and the list of what was asked."""
+    """Replace timing by made-up values; the result is the list of requested timings."""
 
     def answer(timings: Mapping[str, Timing]) -> list[Any]:
-        asked: list[Any] = []
+        requested: list[Any] = []
 
         def time_kernel(program: Any, plan: TimingPlan, verify: object) -> Timing:
-            asked.append((program.file, plan))
+            requested.append((program.file, plan))
             return timings[program.file]
 
         monkeypatch.setattr(module, "time_kernel", time_kernel)
-        return asked
+        return requested
 
     return answer
 
@@ -78,24 +78,24 @@ SPEEDS = {
 }
 
 
-def test_the_ladder_is_timed_from_the_baseline_to_the_solution(
+def test_files_are_timed_from_the_baseline_to_the_solution(
     tmp_path: Path, speeds: Callable[..., list[Any]]
 ) -> None:
     lab = a_course(tmp_path)
-    asked = speeds(SPEEDS)
+    requested = speeds(SPEEDS)
     made = calibrate(lab)
     assert made is not None
-    assert [file for file, _ in asked] == list(SPEEDS)
+    assert [file for file, _ in requested] == list(SPEEDS)
     assert [rung.fails for rung in made.rungs] == [True, True, False, False]
-    assert {(plan.least, plan.most) for _, plan in asked} == {(200, 200)}
-    assert asked[0][1].launch is asked[0][1].baseline_launch
+    assert {(plan.least, plan.most) for _, plan in requested} == {(200, 200)}
+    assert requested[0][1].launch is requested[0][1].baseline_launch
     assert (made.device, made.in_force, made.problems) == (H100, Band(1.2, 1.4), ())
     assert made.proposed == Band(1.22, 1.48)
     assert (made.dims, made.kind) == ({"n": 256}, "random")
     assert made.sha256 == {file.name: file_digest(file) for file in (lab.baseline, lab.solution)}
 
 
-def test_the_table_fits_and_says_how_far_the_solution_is(
+def test_table_shows_the_margin_of_the_solution(
     tmp_path: Path, speeds: Callable[..., list[Any]]
 ) -> None:
     speeds(SPEEDS)
@@ -118,49 +118,51 @@ def test_the_table_fits_and_says_how_far_the_solution_is(
 
 FAILED = Finding("wrong-output", "error", "timed launch 2 of 9 is wrong")
 PROBLEMS = [
-    ({"vector-add.cu": a_timing(1.15)}, "too near to what must fail"),
-    ({"too-slow-strided.cu": a_timing(1.5)}, "too near to what must fail"),
+    ({"vector-add.cu": a_timing(1.15)}, "not faster enough than the files that must fail"),
+    ({"too-slow-strided.cu": a_timing(1.5)}, "not faster enough than the files that must fail"),
     ({"vector-add.cu": a_timing(1.6, findings=(FAILED,))}, "vector-add.cu: timed launch 2 of 9"),
     ({"baseline.cu": Timing(())}, "baseline.cu: no pair of launches was timed"),
 ]
 
 
-@pytest.mark.parametrize(("worse", "said"), PROBLEMS)
-def test_no_thresholds_are_made_up_where_they_cannot_be_measured(
-    tmp_path: Path, speeds: Callable[..., list[Any]], worse: Mapping[str, Timing], said: str
+@pytest.mark.parametrize(("worse", "message"), PROBLEMS)
+def test_no_thresholds_are_proposed_without_valid_timings(
+    tmp_path: Path, speeds: Callable[..., list[Any]], worse: Mapping[str, Timing], message: str
 ) -> None:
     speeds({**SPEEDS, **worse})
     made = calibrate(a_course(tmp_path))
     assert made is not None and made.proposed is None
-    assert len(made.problems) == 1 and said in made.problems[0]
+    assert len(made.problems) == 1 and message in made.problems[0]
     assert any(line.startswith("  no thresholds: ") for line in calibration_lines(made))
-    with pytest.raises(LabFault, match=said.partition(":")[0]):
+    with pytest.raises(LabFault, match=message.partition(":")[0]):
         measured(made, datetime.date(2026, 1, 31))
 
 
-def test_a_lab_without_speed_has_nothing_to_measure() -> None:
+def test_lab_without_a_speed_check_has_no_calibration() -> None:
     assert calibrate(load_lab("vector-add")) is None
 
 
-def test_a_lab_that_names_no_size_is_told(tmp_path: Path) -> None:
+def test_missing_size_is_a_fault_of_the_lab(tmp_path: Path) -> None:
     lab = a_course(tmp_path)
     checks = [
         replace(s, options={**s.options, "dims": {}}) for s in lab.checks if s.name == "speed"
     ]
     with pytest.raises(LabFault) as caught:
         calibrate(replace(lab, checks=tuple(checks)))
-    assert "which size is timed" in caught.value.what
+    assert "does not set the timed size" in caught.value.what
     assert "lab.yaml:" in caught.value.where
 
 
-def test_every_file_of_a_lab_that_is_timed_is_there() -> None:
+def test_every_timed_file_of_a_lab_exists() -> None:
     for name in ("tiled-matmul", "sgemm-ladder", "histogram"):
         files = list(ladder(load_lab(name)))
         assert [path.is_file() for _, path, _ in files] == [True] * len(files)
         assert (files[0][0], files[-1][0]) == ("baseline.cu", f"{name}.cu")
 
 
-def test_other_devices_thresholds_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thresholds_of_other_devices_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from grader.cli import labs
 
     lab = a_course(tmp_path)
@@ -176,13 +178,13 @@ def replace_minimum(one: Any, minimum: float) -> Any:
     return one.model_copy(update={"minimum": minimum})
 
 
-def test_the_command_names_the_lab_that_is_meant() -> None:
-    said = command("labs", "calibrate", "tiled-matmull")
-    assert said.code == 2
-    assert "did you mean tiled-matmul" in said.err.replace("`", "")
+def test_command_suggests_the_nearest_lab() -> None:
+    message = command("labs", "calibrate", "tiled-matmull")
+    assert message.code == 2
+    assert "did you mean tiled-matmul" in message.err.replace("`", "")
 
 
-def test_without_a_gpu_no_option_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gpu_suggests_no_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     from grader.cli import labs
 
     def refused(on: object) -> None:
@@ -190,6 +192,6 @@ def test_without_a_gpu_no_option_is_advised(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(labs, "resolved", refused)
     with pytest.raises(MachineFault, match="no NVIDIA GPU") as caught:
-        labs._needs_gpu()
+        labs._require_gpu()
     assert "--on sim" not in caught.value.fix
     assert "grader doctor" in caught.value.fix

@@ -1,4 +1,4 @@
-"""The students' zip: opened, searched for secrets, unpacked and used."""
+"""The zip for students: searched for secrets, unpacked and used."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def unpacked(lab: Lab, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_a_zip_tells_nothing_secret(name: str, tmp_path: Path) -> None:
+def test_zip_reveals_no_secret(name: str, tmp_path: Path) -> None:
     lab = load_lab(name)
     folder = unpacked(lab, tmp_path)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -57,7 +57,7 @@ def test_a_zip_tells_nothing_secret(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_what_is_unpacked_is_the_public_lab(name: str, tmp_path: Path) -> None:
+def test_unpacked_zip_is_the_public_lab(name: str, tmp_path: Path) -> None:
     lab = load_lab(name)
     folder = unpacked(lab, tmp_path)
     student = load_lab(name, [folder / "labs"])
@@ -74,7 +74,7 @@ def test_what_is_unpacked_is_the_public_lab(name: str, tmp_path: Path) -> None:
     assert (folder / f"{name}.cu").read_text() == lab.skeleton.read_text()
 
 
-def test_the_same_lab_gives_the_same_bytes() -> None:
+def test_equal_labs_give_equal_bytes() -> None:
     lab = load_lab("tiled-matmul")
     first = zipped(released(lab))
     again = zipped(dict(reversed(released(lab).items())))
@@ -98,7 +98,7 @@ def test_a_student_checks_in_the_unpacked_folder(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", list_labs())
-def test_a_page_names_no_file_that_the_zip_lacks(name: str) -> None:
+def test_page_names_only_files_of_the_zip(name: str) -> None:
     text = (ROOT / "handouts" / f"{name}.md").read_text("utf-8")
     held = released(load_lab(name))
     named = re.findall(rf"`((?:labs/)?[\w/-]*{name}(?:/[\w.-]+|\.cu))`", text)
@@ -106,7 +106,7 @@ def test_a_page_names_no_file_that_the_zip_lacks(name: str) -> None:
 
 
 LEAKS: list[tuple[str, str, str, str]] = [
-    # what is told, the file that tells it, what is put into it, what is found
+    # name, file, inserted text, expected leak
     (
         "a name",
         "tiled-matmul.cu",
@@ -138,23 +138,23 @@ LEAKS: list[tuple[str, str, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "found"), [row[1:] for row in LEAKS], ids=[row[0] for row in LEAKS]
+    ("file", "text", "leak"), [row[1:] for row in LEAKS], ids=[row[0] for row in LEAKS]
 )
-def test_a_leak_is_seen(file: str, text: str, found: str) -> None:
+def test_leak_is_detected(file: str, text: str, leak: str) -> None:
     lab = load_lab("tiled-matmul")
     files = dict(released(lab))
     name = f"tiled-matmul/{file}"
     files[name] = files.get(name, b"") + f"\n{text}\n".encode()
-    told = list(leaks(lab, lab.solution.read_text(), files))
-    assert len(told) == bool(found) and all(found in line and file in line for line in told)
+    found = list(leaks(lab, lab.solution.read_text(), files))
+    assert len(found) == bool(leak) and all(leak in line and file in line for line in found)
 
 
-@pytest.mark.parametrize(("added", "found"), [("", 0), ("\nIt is graded at n = 80, too.\n", 1)])
-def test_a_leak_on_a_page_of_the_pdf(added: str, found: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("added", "count"), [("", 0), ("\nIt is graded at n = 80, too.\n", 1)])
+def test_leak_in_a_pdf_is_detected(added: str, count: int, tmp_path: Path) -> None:
     page = f"# A page\n\nWhat a student reads.\n{added}"
     made = pdf(Page("tiled-matmul", "A page", page), tmp_path)
-    told = list(leaks(load_lab("tiled-matmul"), "", {"tiled-matmul.pdf": made}))
-    assert len(told) == found and all("tiled-matmul.pdf has the size" in line for line in told)
+    found = list(leaks(load_lab("tiled-matmul"), "", {"tiled-matmul.pdf": made}))
+    assert len(found) == count and all("tiled-matmul.pdf has the size" in line for line in found)
 
 
 SIZES = [
@@ -171,22 +171,22 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize(("dims", "text", "told"), SIZES)
-def test_sizes(dims: dict[str, int], text: str, told: bool) -> None:
+@pytest.mark.parametrize(("dims", "text", "is_leak"), SIZES)
+def test_size_of_a_hidden_case_is_detected(dims: dict[str, int], text: str, is_leak: bool) -> None:
     cases = (Case("one", {"n": 16}), Case("two", dims, visibility="hidden"))
     lab = replace(load_lab("tiled-matmul"), cases=cases)
-    assert bool(list(leaks(lab, "", {"x.md": text.encode()}))) is told
+    assert bool(list(leaks(lab, "", {"x.md": text.encode()}))) is is_leak
 
 
-def test_a_kind_that_only_hidden_cases_have() -> None:
+def test_kind_of_hidden_cases_only_is_detected() -> None:
     cases = (Case("one", {"n": 16}), Case("two", {"n": 3}, "denormal", "hidden"))
     lab = replace(load_lab("tiled-matmul"), cases=cases)
-    told = list(leaks(lab, "", {"reference.py": b'if kind == "denormal":'}))
-    assert told == ["reference.py has the kind of the hidden case two, which no public case has:"
+    found = list(leaks(lab, "", {"reference.py": b'if kind == "denormal":'}))
+    assert found == ["reference.py has the kind of the hidden case two, which no public case has:"
                     " denormal"]  # fmt: skip
 
 
-def spoilt(name: str, edit: Callable[[str], str]) -> Callable[[Path], None]:
+def edited_course(name: str, edit: Callable[[str], str]) -> Callable[[Path], None]:
     """A course of vector-add alone with one of its files edited."""
 
     def make(at: Path) -> None:
@@ -206,35 +206,37 @@ def all_hidden(text: str) -> str:
 
 
 REFUSED: list[tuple[str, Callable[[Path], None], str]] = [
-    ("a leak", spoilt("labs/vector-add/vector-add.cu", lambda t: t + "// n = 5003\n"),
+    ("a leak", edited_course("labs/vector-add/vector-add.cu", lambda t: t + "// n = 5003\n"),
      "vector-add.cu has the size of the hidden case hidden-ragged: 5003"),
-    ("no public case", spoilt("labs/vector-add/lab.yaml", all_hidden), "no case is public"),
+    ("no public case", edited_course("labs/vector-add/lab.yaml", all_hidden), "no case is public"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("make", "said"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+    ("make", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
 )
-def test_nothing_is_written(tmp_path: Path, make: Callable[[Path], None], said: str) -> None:
+def test_zip_with_a_leak_is_not_written(
+    tmp_path: Path, make: Callable[[Path], None], message: str
+) -> None:
     make(tmp_path)
-    told = grader("labs", "release", "vector-add", "--course", tmp_path, "--out", tmp_path)
-    assert told.code == 2 and said in " ".join(told.err.split())
+    found = grader("labs", "release", "vector-add", "--course", tmp_path, "--out", tmp_path)
+    assert found.code == 2 and message in " ".join(found.err.split())
     assert not list(tmp_path.glob("*.zip"))
 
 
-def test_a_lab_that_is_not_whole(tmp_path: Path) -> None:
+def test_missing_file_is_a_fault_of_the_lab(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "labs" / "vector-add", tmp_path / "labs" / "vector-add")
     (tmp_path / "labs" / "vector-add" / "reference.py").unlink()
     with pytest.raises(LabFault, match="cannot read the file"):
         release_files(load_lab("vector-add", [tmp_path / "labs"]), {})
 
 
-def test_the_command(tmp_path: Path) -> None:
-    """The real one, with the handout built: nothing secret in its pages either."""
+def test_command_writes_a_zip_with_the_handout(tmp_path: Path) -> None:
+    """The handout is built; its pages reveal no secret either."""
     lab = load_lab("vector-add")
-    said = grader("labs", "release", "vector-add", "--out", tmp_path)
-    assert said.code == 0, said.err
-    assert f"wrote {tmp_path / 'vector-add.zip'}" in " ".join(said.err.split())
+    message = grader("labs", "release", "vector-add", "--out", tmp_path)
+    assert message.code == 0, message.err
+    assert f"wrote {tmp_path / 'vector-add.zip'}" in " ".join(message.err.split())
     with zipfile.ZipFile(tmp_path / "vector-add.zip") as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     assert files["vector-add/vector-add.pdf"].startswith(b"%PDF")
@@ -242,4 +244,4 @@ def test_the_command(tmp_path: Path) -> None:
     assert "<h1" in page and not re.search(r"<script|hidden-(short|ragged)", page)
     assert list(leaks(lab, lab.solution.read_text(), files)) == []
     nowhere = grader("labs", "release", "vector-add", "--out", tmp_path / "nowhere")
-    assert nowhere.code == 2 and "there is no such" in " ".join(nowhere.err.split())
+    assert nowhere.code == 2 and "the folder does not exist" in " ".join(nowhere.err.split())

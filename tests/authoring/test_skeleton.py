@@ -1,4 +1,4 @@
-"""Skeletons are made from solutions; marks that do not pair up are the author's mistake."""
+"""Skeletons made from solutions; invalid marks are reported as faults of the lab."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def test_solution_is_replaced_by_its_skeleton_lines() -> None:
 
 
 BROKEN = [
-    ("a\n// BEGIN SOLUTION\nb\n", "x.cu:2", "`// BEGIN SOLUTION` without its partner"),
-    ("a\n// END SOLUTION\n", "x.cu:2", "`// END SOLUTION` without its partner"),
+    ("a\n// BEGIN SOLUTION\nb\n", "x.cu:2", "`// BEGIN SOLUTION` has no counterpart"),
+    ("a\n// END SOLUTION\n", "x.cu:2", "`// END SOLUTION` has no counterpart"),
     (
         "// BEGIN SOLUTION\n// SKELETON: // TODO\n// BEGIN SOLUTION\n// END SOLUTION\n",
         "x.cu:3",
-        "`// BEGIN SOLUTION` without its partner",
+        "`// BEGIN SOLUTION` has no counterpart",
     ),
-    ("a\n// BEGIN SOLUTION\nb\n// END SOLUTION\n", "x.cu:2", "leaves the student nothing"),
+    ("a\n// BEGIN SOLUTION\nb\n// END SOLUTION\n", "x.cu:2", "leaves no text in the skeleton"),
 ]
 
 
 @pytest.mark.parametrize(("text", "where", "what"), BROKEN)
-def test_broken_marks(text: str, where: str, what: str) -> None:
+def test_invalid_mark_is_reported_with_its_line(text: str, where: str, what: str) -> None:
     with pytest.raises(LabFault) as caught:
         make_skeleton(text, "x.cu")
     assert caught.value.where == where

@@ -139,7 +139,7 @@ def test_every_grade_of_a_file_is_replayed(
 ) -> None:
     code, out, err = run(capsys, many, "--db", course / "course.db")
     assert (code, err) == (2, "")
-    assert "ada: the same again: score " in out
+    assert "ada: the same result: score " in out
     assert "\n  score.points: 1 in the record, " in out and "\nbob: the verdict differs\n" in out
     assert "\neve: cannot be replayed: the grade is incomplete" in out
     code, out, _ = run(capsys, many, "--db", course / "course.db", "--json", "-")
@@ -205,7 +205,7 @@ def test_a_student_is_found_by_the_roster_s_identifiers(
 ) -> None:
     words = [many, "--course", course, "--student"]
     code, out, err = run(capsys, *words, "Ada")
-    assert (code, err) == (0, "") and out.startswith("the same again: ")
+    assert (code, err) == (0, "") and out.startswith("the same result: ")
     assert run(capsys, *words, "Zoe")[0] == 2
 
 
@@ -214,4 +214,4 @@ def test_a_gradebook_without_the_source_is_reported(
 ) -> None:
     file = edited(record, tmp_path, lambda held: held.update(submission_sha256="5e" * 32))
     code, _, err = run(capsys, file, "--db", course / "course.db")
-    assert code == 2 and "no submission there has the SHA-256" in " ".join(err.split())
+    assert code == 2 and "no submission has the SHA-256" in " ".join(err.split())

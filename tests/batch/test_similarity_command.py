@@ -61,7 +61,7 @@ def test_code_given_to_all_does_not_count(folder: Path) -> None:
         (["tiled-matmul", "nowhere"], "there is no such folder or zip"),
         (["tiled-matmull", "class"], "did you mean tiled-matmul?"),
         (["tiled-matmul", "class", "--known", "none.cu"], "cannot read the file"),
-        (["tiled-matmul", "class", "--html", "no/where"], "cannot make the folder"),
+        (["tiled-matmul", "class", "--html", "no/where"], "cannot create the folder"),
     ],
 )
 def test_wrong_use_is_reported(folder: Path, words: list[str], expected_text: str) -> None:

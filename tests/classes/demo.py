@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from grader.cli.check import graded
+from grader.cli.check import grade_file
 from grader.cli.terminal import doing, finished, show, width
 from grader.faults import Fault
 from grader.grading.cases import RunOptions
@@ -35,7 +35,7 @@ def grade_class(folder: Path) -> list[Grade]:
     how = RunOptions("sim", threads=1, limit=20.0)
     grades: list[Grade] = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for grade in pool.map(lambda file: graded(lab, file, how, quiet=True), files):
+        for grade in pool.map(lambda file: grade_file(lab, file, how, quiet=True), files):
             grades.append(grade)
             doing(f"{len(grades)} of {len(files)} submissions graded")
     finished()

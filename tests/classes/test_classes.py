@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from grader.cli.check import graded
+from grader.cli.check import grade_file
 from grader.grading.cases import RunOptions
 from grader.grading.record import Grade
 from grader.labs.reading import load_lab
@@ -23,7 +23,9 @@ def test_every_submission_is_expected() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_submission(name: str) -> None:
     due = EXPECTED[name]
-    made = graded(load_lab(LAB), FOLDER / f"{name}.cu", RunOptions(threads=1, limit=20), quiet=True)
+    made = grade_file(
+        load_lab(LAB), FOLDER / f"{name}.cu", RunOptions(threads=1, limit=20), quiet=True
+    )
     kinds = errors(made)
     assert list(kinds) == due["kinds"]
     assert made.exit_code == due["exit"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import doctor
-from grader.cli.doctor import Sign, signs
+from grader.cli.doctor import Diagnosis, diagnose
 from grader.faults import MachineFault
 from grader.gpu import devices as device
 from grader.gpu import devices as lock
@@ -17,8 +17,8 @@ from grader.gpu.devices import Device, quarantine
 from tests.command import grader
 
 
-def by_name() -> dict[str, Sign]:
-    return {sign.what: sign for sign in signs()}
+def by_name() -> dict[str, Diagnosis]:
+    return {diagnosis.what: diagnosis for diagnosis in diagnose()}
 
 
 def test_this_machine_can_grade() -> None:
@@ -31,14 +31,19 @@ def test_this_machine_can_grade() -> None:
 def test_json() -> None:
     told = json.loads(grader("doctor", "--json", "-").out)
     assert told["can_grade"] is True
-    assert {sign["what"] for sign in told["signs"]} >= {"python", "compiler", "simulator", "probe"}
-    assert all(sign["state"] in ("ok", "note") for sign in told["signs"])
+    assert {diagnosis["what"] for diagnosis in told["signs"]} >= {
+        "python",
+        "compiler",
+        "simulator",
+        "probe",
+    }
+    assert all(diagnosis["state"] in ("ok", "note") for diagnosis in told["signs"])
 
 
 def test_every_sign_that_is_not_ok_says_how_to_mend() -> None:
-    for sign in signs():
-        assert sign.seen
-        assert sign.state == "ok" or sign.fix or sign.what == "gpu"
+    for diagnosis in diagnose():
+        assert diagnosis.observed
+        assert diagnosis.state == "ok" or diagnosis.fix or diagnosis.what == "gpu"
 
 
 def test_a_missing_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,8 +64,12 @@ def test_a_probe_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MachineFault("no memory", fix="close something")
 
     monkeypatch.setattr("grader.grading.run.run_all", fail)
-    sign = by_name()["probe"]
-    assert (sign.state, sign.seen, sign.fix) == ("bad", "no memory", "close something")
+    diagnosis = by_name()["probe"]
+    assert (diagnosis.state, diagnosis.observed, diagnosis.fix) == (
+        "bad",
+        "no memory",
+        "close something",
+    )
 
 
 def test_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +99,10 @@ def a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_thing_that_a_gpu_needs_is_looked_at(a_gpu: Path) -> None:
     seen = by_name()
     assert {"gpu", "pycuda", "nvcc", "nvml", "sanitizer", "ncu", "launch"} <= set(seen)
-    assert (seen["gpu"].state, seen["gpu"].seen) == ("ok", "NVIDIA GPU (nvidia0), driver unknown")
+    assert (seen["gpu"].state, seen["gpu"].observed) == (
+        "ok",
+        "NVIDIA GPU (nvidia0), driver unknown",
+    )
     for name, fix in (("nvcc", "cuda-nvcc"), ("sanitizer", "cuda-sanitizer"), ("ncu", "nsight")):
         assert (seen[name].state, fix in seen[name].fix) == ("note", True)
     assert seen["launch"].state == "note" and seen["launch"].fix
@@ -98,9 +110,12 @@ def test_each_thing_that_a_gpu_needs_is_looked_at(a_gpu: Path) -> None:
 
 def test_a_gpu_in_quarantine(a_gpu: Path) -> None:
     quarantine(Device(a_gpu / "nvidia0", "", "NVIDIA GPU"), "a known kernel gives wrong numbers")
-    sign = doctor.gpu()
-    assert sign.state == "note" and "nvidia0 is in quarantine: a known kernel" in sign.seen
-    assert f"rm {a_gpu}/warpgrade-nvidia0.lock" in sign.fix
+    diagnosis = doctor.gpu()
+    assert (
+        diagnosis.state == "note"
+        and "nvidia0 is in quarantine: a known kernel" in diagnosis.observed
+    )
+    assert f"rm {a_gpu}/warpgrade-nvidia0.lock" in diagnosis.fix
 
 
 def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,18 +134,26 @@ def test_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "grader.sandbox.bubblewrap.suggest_fix", lambda installed: f"mend it: {installed}"
     )
-    sign = by_name()["sandbox"]
-    assert (sign.state, "uid map" in sign.seen, "batch refuses" in sign.seen) == (
+    diagnosis = by_name()["sandbox"]
+    assert (
+        diagnosis.state,
+        "uid map" in diagnosis.observed,
+        "batch refuses" in diagnosis.observed,
+    ) == (
         "note",
         True,
         True,
     )
-    assert sign.fix.startswith("mend it: True")
+    assert diagnosis.fix.startswith("mend it: True")
 
 
 def test_a_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.sandbox.cgroup.parent_group", lambda: Path("/sys/fs/cgroup/ours"))
-    assert by_name()["bounds"].seen.endswith("in /sys/fs/cgroup/ours")
+    assert by_name()["bounds"].observed.endswith("in /sys/fs/cgroup/ours")
     monkeypatch.setattr("grader.sandbox.cgroup.parent_group", lambda: "none is ours")
-    sign = by_name()["bounds"]
-    assert (sign.state, "none is ours" in sign.seen, bool(sign.fix)) == ("note", True, True)
+    diagnosis = by_name()["bounds"]
+    assert (diagnosis.state, "none is ours" in diagnosis.observed, bool(diagnosis.fix)) == (
+        "note",
+        True,
+        True,
+    )

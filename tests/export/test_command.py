@@ -127,8 +127,8 @@ WRONG = [
     (["gradescope", "missing.json"], "cannot read the file"),
     (["gradescope", "broken.json"], "not JSON"),
     (["gradescope", "other.json"], "not a grade object"),
-    (["canvas", "tiled", "--db", "missing.db"], "there is no such gradebook"),
-    (["gradescope-autograder"], "name one lab"),
+    (["canvas", "tiled", "--db", "missing.db"], "the gradebook does not exist"),
+    (["gradescope-autograder"], "one lab is needed"),
     (["gradescope-autograder", "tilde-matmul"], "did you mean tiled-matmul?"),
 ]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from grader.authoring.gate import lab_folder
 from grader.authoring.mutation.study import submission_of
+from grader.authoring.requirements import lab_folder
 from grader.feedback.grade import grade
 from grader.grading.pipeline import Grade
 from grader.labs.reading import load_lab

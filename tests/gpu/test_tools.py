@@ -1,4 +1,4 @@
-"""nvcc's PTX in the simulator, and the toolkit's tools against the simulator, on a GPU."""
+"""The toolkit beside us on a GPU: nvcc's PTX is what is watched, the tools see what we see."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from grader.cli.app import run as command
-from grader.cli.doctor import signs
+from grader.cli.doctor import diagnose
 from grader.compile.source import compile_source
 from grader.gpu.tools import run_sanitizer
 from grader.grading.run import build_for, run_all
@@ -39,7 +39,7 @@ def launch(**more: Any) -> Launch:
     return Launch("k", (1, 1, 1), (64, 1, 1), (given, Array("out", (64,), "float32", None, True)))
 
 
-def test_build_dependent_code_is_checked_as_the_gpu_runs_it() -> None:
+def test_code_for_one_compiler_is_judged_as_the_gpu_runs_it() -> None:
     """The screen refuses such a text; were one to pass it, nvcc's face is what is watched."""
     seen = replace(compile_source(RIGHT.encode(), "k.cu"), source=TWO_FACES)
     (nvrtc,) = run_all(compile_source(RIGHT.encode(), "k.cu"), [launch()])
@@ -83,7 +83,7 @@ def test_compute_sanitizer_finds_what_the_simulator_finds(kind: str, row: Any) -
     }
 
 
-def test_compute_sanitizer_reports_nothing_for_a_right_kernel() -> None:
+def test_compute_sanitizer_says_nothing_of_a_right_kernel() -> None:
     assert run_sanitizer(compile_source(RIGHT.encode(), "k.cu"), [launch()]) == ()
 
 
@@ -118,8 +118,8 @@ def test_run_with_both_tools(tmp_path: Path) -> None:
 
 @pytest.mark.alone
 def test_doctor_finds_no_problem_with_the_gpu(row: Any) -> None:
-    seen = {sign.what: sign for sign in signs()}
+    seen = {diagnosis.what: diagnosis for diagnosis in diagnose()}
     gpu = [seen[what] for what in ("gpu", "pycuda", "nvcc", "nvml", "sanitizer", "ncu", "launch")]
-    row("; ".join(sign.seen for sign in gpu))
-    assert {sign.state for sign in gpu} == {"ok"}
-    assert "nvidia0" in seen["gpu"].seen
+    row("; ".join(diagnosis.observed for diagnosis in gpu))
+    assert {diagnosis.state for diagnosis in gpu} == {"ok"}
+    assert "nvidia0" in seen["gpu"].observed

@@ -153,7 +153,7 @@ def test_the_course_in_this_folder_counts_for_a_named_gradebook(
     monkeypatch.chdir(folder.parent)
     db = str(folder / "course.db")
     assert "late by" not in book_command("show", LAB, "--db", db).out
-    assert "nothing of a lab `tiledd`" in book_command("show", "tiledd", "--db", db).err
+    assert "no grades of lab `tiledd`" in book_command("show", "tiledd", "--db", db).err
 
 
 def shown(book_command: Command) -> dict[str, dict]:

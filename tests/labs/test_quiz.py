@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from grader.authoring.gate_lines import quiz_problems, wrong
+from grader.authoring.requirements import quiz_problems, wrong_answers
 from grader.checks.quiz import mark_quiz
-from grader.cli.check import graded
+from grader.cli.check import grade_file
 from grader.faults import LabFault
 from grader.grading.cases import RunOptions
 from grader.grading.quiz import answer_quiz, quiz_key
@@ -157,10 +157,10 @@ SHEETS: list[tuple[dict[str, Any], str, list[str]]] = [
     # question, the author's sheet, what the gate finds
     ({"answer": "2 + 2"}, "q: 4\n", []),
     ({"answer": "2 + 2"}, "q: 5\n", ["`q` is answered `5`, which is not right"]),
-    ({"answer": "2 + 2"}, "", ["there is no"]),
-    ({"answer": "2 + 2", "hint": "it is 4"}, "q: 4\n", ["its hint has the answer"]),
-    ({}, "q: 4\n", ["it has no answer"]),
-    ({"answer": 4, "tolerance": 0.9}, "q: 4\n", ["q: 0.5 counts as right", "q: 2 counts as right"]),
+    ({"answer": "2 + 2"}, "", ["is missing"]),
+    ({"answer": "2 + 2", "hint": "it is 4"}, "q: 4\n", ["the hint contains the answer"]),
+    ({}, "q: 4\n", ["the question has no answer"]),
+    ({"answer": 4, "tolerance": 0.9}, "q: 4\n", ["q: 0.5 is accepted", "q: 2 is accepted"]),
 ]
 
 
@@ -235,7 +235,7 @@ def test_quiz_with_points_is_graded_apart_from_the_kernel(
     file.write_text(lab.solution.read_text() if kernel == "right" else kernel)
     if answers is not None:
         (tmp_path / ANSWERS_FILE).write_text(answers)
-    made = graded(lab, file, RunOptions(), quiet=True)
+    made = grade_file(lab, file, RunOptions(), quiet=True)
     quiz = next(check for check in made.checks if check.name == "quiz")
     assert (quiz.status, quiz.points, made.score.points) == (status, points, total)
     assert (made.score.max_score, made.exit_code) == (110, code)
@@ -282,5 +282,5 @@ def test_wrong_answers_are_close_to_the_correct_one(
 ) -> None:
     question = Question("q", "number", "?", answer=right, tolerance=tolerance)
     assert correct_answer(question, Case("c", {})) == right
-    assert refused <= set(wrong(question, right))
-    assert f"{right:g}" not in wrong(question, right)
+    assert refused <= set(wrong_answers(question, right))
+    assert f"{right:g}" not in wrong_answers(question, right)

@@ -14,10 +14,10 @@ from grader.labs.model import Band
 from grader.labs.reading import list_labs, load_lab
 from grader.labs.thresholds import (
     FAILING_MARGIN,
-    THRESHOLDS_FILE,
-    MINIMUM_MARGIN,
-    MAX_MINIMUM_SHARE,
     FULL_MARGIN,
+    MAX_MINIMUM_SHARE,
+    MINIMUM_MARGIN,
+    THRESHOLDS_FILE,
     DeviceThresholds,
     applicable_bands,
     file_digest,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grader.authoring.gate import lab_folder, wrong_twin_kind
+from grader.authoring.requirements import lab_folder, variant_kind
 from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.feedback.grade import grade
@@ -171,7 +171,7 @@ def message(lab: Lab, variant: str) -> str:
     """
     path = lab_folder(lab).solutions / "wrong" / f"{variant}.cu"
     graded = grade(lab, read_submission(path))
-    kind = wrong_twin_kind(path.name)
+    kind = variant_kind(path.name)
     findings = [f for check in graded.checks for f in check.findings if f.kind == kind]
     if not findings:
         raise LabFault(f"this incorrect variant has no finding of kind {kind}", where=str(path))

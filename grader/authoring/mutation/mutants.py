@@ -1,4 +1,4 @@
-"""All mutants of one source: every operator's edits, named, none twice."""
+"""Make the mutants of a source: the edits of every operator, named, without duplicates."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from importlib import import_module
 from grader.authoring.mutation import operators as folder
 from grader.compile.syntax import Node, Tree, parse
 
-# What a mutant is: one edit of a source text, the rest of it byte for byte the same.
-
 
 @dataclass(frozen=True)
 class Edit:
-    """Bytes `start` to `end` of a source become `new`. `line`, from 1, is that of what is meant,
-    `change` says it in one line.
+    """One edit of a source text; the rest stays the same, byte for byte.
+
+    Attributes:
+        start: The first byte to replace.
+        end: The byte after the last one to replace.
+        new: The text to put there.
+        line: The line of the edited construct, from 1.
+        change: The edit in one line, for people.
     """
 
     start: int
@@ -27,16 +31,22 @@ class Edit:
     change: str
 
 
+_SUFFIX = "_edits"
+
 Operator = Callable[[Tree], Iterator[Edit]]
-"""A way to break a program: the tree of a source -> the edits that it offers, in the text's
-order."""
+"""A function that takes the syntax tree of a source and yields edits, in the order of the text."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A source after one edit: `name` is `<operator>-<line>-<n>`, the same for the same source;
-    `was` is the text of the edited line without its indentation, `now` what became of it, ""
-    when the edit is about more than one line.
+    """A source after one edit.
+
+    Attributes:
+        name: `<operator>-<line>-<n>`, the same for the same source.
+        was: The edited line before the edit, without indentation.
+        now: The line after the edit; empty when the edit changes several lines.
+        change: The edit in one line.
+        source: The whole text after the edit.
     """
 
     name: str
@@ -49,17 +59,14 @@ class Mutant:
 
 
 def replaced(node: Node, new: str, change: str = "") -> Edit:
-    """The edit that puts `new` in the place of a node."""
-    said = change or f"{node.text} -> {new}"
-    return Edit(node.start, node.end, new, node.line, said)
+    """Return the edit that replaces a node by `new`."""
+    change = change or f"{node.text} -> {new}"
+    return Edit(node.start, node.end, new, node.line, change)
 
 
 def applied(source: bytes, edit: Edit) -> bytes:
-    """The source after the edit."""
+    """Return the source after the edit."""
     return source[: edit.start] + edit.new.encode() + source[edit.end :]
-
-
-_SUFFIX = "_edits"
 
 
 def operators() -> Mapping[str, Operator]:
@@ -76,7 +83,7 @@ def operators() -> Mapping[str, Operator]:
 
 
 def make_mutants(source: str) -> tuple[Mutant, ...]:
-    """The mutants of a source, in the order of its lines; the same text twice is made once."""
+    """Return the mutants of a source, in the order of its lines, without equal texts."""
     data, lines = source.encode(), source.splitlines()
     tree = parse(source)
     offered = sorted(
@@ -89,12 +96,12 @@ def make_mutants(source: str) -> tuple[Mutant, ...]:
 
 def _named(data: bytes, lines: list[str], offered: Iterator[tuple[str, Edit]]) -> Iterator[Mutant]:
     counts: Counter[tuple[str, int]] = Counter()
-    seen = {data}
+    made = {data}
     for name, edit in offered:
         mutated = applied(data, edit)
-        if mutated in seen:
+        if mutated in made:
             continue
-        seen.add(mutated)
+        made.add(mutated)
         counts[name, edit.line] += 1
         label = f"{name}-{edit.line}-{counts[name, edit.line]}"
         was, text = lines[edit.line - 1].strip(), mutated.decode()
@@ -102,7 +109,7 @@ def _named(data: bytes, lines: list[str], offered: Iterator[tuple[str, Edit]]) -
 
 
 def _now(lines: list[str], mutated: str, edit: Edit) -> str:
-    """The edited line as it is now, when it is the only one that differs."""
+    """Return the edited line after the edit; empty when other lines changed too."""
     new = mutated.splitlines()
     at = edit.line - 1
     only = new[:at] == lines[:at] and new[at + 1 :] == lines[at + 1 :]

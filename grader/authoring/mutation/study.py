@@ -1,9 +1,14 @@
-"""All mutants of one lab tried, several at a time, and their verdicts remembered by content."""
+"""Grade all mutants of one lab on the simulator, in parallel, and cache their verdicts.
+
+A mutant is caught when a check fails that the solution passes. It is equivalent when its optimized
+PTX equals the solution's. Otherwise it survives. Verdicts are cached by the mutant's text and by
+everything else that they depend on.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -13,9 +18,18 @@ from typing import Literal
 import numpy as np
 
 import grader
-from grader.authoring.mutation.demands import FILE, Reasoned, apply_reasons
 from grader.authoring.mutation.mutants import Mutant, make_mutants
-from grader.authoring.mutation.verdict import SYMPTOMS, Tried, Verdict, essence, from_json, told
+from grader.authoring.mutation.report import REASONS_FILE, ExplainedResults, apply_reasons
+from grader.authoring.mutation.verdict import (
+    SYMPTOMS,
+    MutantResult,
+    ReportedLines,
+    Verdict,
+    normalized_ptx,
+    reported_lines,
+    verdict_from_json,
+)
+from grader.checks.result import Result
 from grader.compile.cache import key_of, load, store, user_folder
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
@@ -27,142 +41,164 @@ from grader.labs.model import Lab
 from grader.launch import Finding
 from grader.submissions.files import Submission
 
-# One mutant held against its lab on the simulator: caught, the same program, or a survivor.
+FIRST_STEP_LIMIT = 40_000
+MAX_STEP_LIMIT = 20_000_000
+STEP_GROWTH = 8
+STEP_MARGIN = 20
+"""A mutant that takes this many times the steps of the solution counts as endless."""
 
-FIRST_LIMIT = 40_000
-MOST_LIMIT = 20_000_000
-GROWTH = 8
-SLACK = 20
-"""How many times the steps of the solution a mutant may take before it counts as endless."""
+CACHE_BYTES = 16 << 20
+_GRADER_FILES = ("*.py", "*.so", "compile/include/**/*")
 
 Visibility = Literal["public", "all"]
 
 
 @dataclass(frozen=True)
-class Standard:
-    """What a lab's mutants are held against: the solution's text, its PTX, the checks that it
-    passes, and the steps that a block of a mutant may take.
+class SolutionProfile:
+    """The solution, as its mutants are compared with it.
+
+    Attributes:
+        source: The solution's text.
+        normalized_ptx: Its PTX without names and line numbers.
+        passed: The checks that it passes.
+        step_limit: The steps that a block of a mutant may take.
+        seed: The seed of the inputs.
+        limit: The seconds after which a kernel is stopped.
     """
 
     lab: Lab
     source: str
-    essence: str
+    normalized_ptx: str
     passed: frozenset[str]
     step_limit: int
     seed: bytes
     limit: float
 
 
-def set_standard(lab: Lab, source: str, how: RunOptions) -> Standard:
-    """The solution measured. Raises LabFault when it does not pass, MachineFault."""
-    submission = submission_of(lab, source)
-    steps = FIRST_LIMIT
-    while True:
-        made = _graded(lab, submission, "all", how.seed, how.limit, steps)
-        if not _ran_out(made) or steps > MOST_LIMIT:
-            break
-        steps *= GROWTH
-    if made.exit_code:
-        raise LabFault("the solution does not pass, so its mutants cannot be judged")
-    same = essence(compile_source(submission.data, submission.name).ptx)
-    passed = frozenset(check.name for check in made.checks if check.status == "pass")
-    return Standard(lab, source, same, passed, SLACK * steps, how.seed, how.limit)
+def profile_solution(lab: Lab, source: str, options: RunOptions) -> SolutionProfile:
+    """Grade the solution, and find the steps that it takes.
 
-
-def _ran_out(made: Grade) -> bool:
-    return any(f.kind == "timeout" for check in made.checks for f in check.findings)
-
-
-def try_mutant(standard: Standard, source: str) -> Verdict:
-    """Compiled, compared with the solution's PTX, and graded as a student's file would be: on the
-    public cases, and where those see nothing on all. Raises LabFault, MachineFault.
+    Raises:
+        LabFault: The solution does not pass.
+        MachineFault: Grading failed on this machine.
     """
-    submission = submission_of(standard.lab, source)
-    if _is_same(standard, submission):
+    submission = submission_of(lab, source)
+    steps = FIRST_STEP_LIMIT
+    while True:
+        graded = _graded(lab, submission, "all", options.seed, options.limit, steps)
+        if not _timed_out(graded) or steps > MAX_STEP_LIMIT:
+            break
+        steps *= STEP_GROWTH
+    if graded.exit_code:
+        raise LabFault("the solution does not pass, so its mutants cannot be evaluated")
+    ptx = normalized_ptx(compile_source(submission.data, submission.name).ptx)
+    passed = frozenset(check.name for check in graded.checks if check.status == "pass")
+    limit = STEP_MARGIN * steps
+    return SolutionProfile(lab, source, ptx, passed, limit, options.seed, options.limit)
+
+
+def _timed_out(graded: Grade) -> bool:
+    return any(f.kind == "timeout" for check in graded.checks for f in check.findings)
+
+
+def evaluate_mutant(profile: SolutionProfile, source: str) -> Verdict:
+    """Compile a mutant, compare its PTX with the solution's, and grade it as a submission.
+
+    It is graded on the public cases and, when they do not catch it, on all cases. Raises LabFault
+    and MachineFault.
+    """
+    submission = submission_of(profile.lab, source)
+    if _is_same(profile, submission):
         return Verdict("same-ptx")
     views: tuple[Visibility, ...] = ("public", "all")
     for visibility in views:
-        made = _graded(
-            standard.lab, submission, visibility, standard.seed, standard.limit,
-            standard.step_limit,
-        )  # fmt: skip
-        failed = tuple(c for c in made.checks if c.status == "fail" and c.name in standard.passed)
+        graded = _graded(
+            profile.lab, submission, visibility, profile.seed, profile.limit, profile.step_limit
+        )
+        failed = [c for c in graded.checks if c.status == "fail" and c.name in profile.passed]
         if failed:
-            return _caught(standard, source, made, "public" if visibility == "public" else "hidden")
+            errors = [f for c in graded.checks for f in c.findings if f.severity == "error"]
+            lines = reported_lines(profile.source, source, errors)
+            return _caught("public" if visibility == "public" else "hidden", failed, lines)
     return Verdict("survived")
 
 
 def submission_of(lab: Lab, source: str) -> Submission:
-    """A mutant as a student's file of the lab's name."""
+    """Return a mutant as a submission with the lab's file name."""
     data = source.encode()
     return Submission(f"{lab.name}.cu", data, hashlib.sha256(data).hexdigest())
 
 
-def _is_same(standard: Standard, submission: Submission) -> bool:
+def _is_same(profile: SolutionProfile, submission: Submission) -> bool:
     try:
-        return essence(compile_source(submission.data, submission.name).ptx) == standard.essence
+        return (
+            normalized_ptx(compile_source(submission.data, submission.name).ptx)
+            == profile.normalized_ptx
+        )
     except StudentFault:
         return False
 
 
-def _caught(standard: Standard, source: str, made: Grade, seen: str) -> Verdict:
-    failed = [c for c in made.checks if c.status == "fail" and c.name in standard.passed]
-    errors = [f for c in made.checks for f in c.findings if f.severity == "error"]
-    check = next((c for c in failed if _tells_cause(c.findings)), failed[0])
+def _caught(seen: str, failed: Sequence[Result], lines: ReportedLines) -> Verdict:
+    check = next((c for c in failed if _explains_cause(c.findings)), failed[0])
     finding = next((f for f in check.findings if f.severity == "error"), None)
-    said = told(standard.source, source, errors)
     return Verdict(
         "caught",
         seen=seen,
         check=check.name,
         kind=finding.kind if finding else "",
         message=finding.message if finding else check.summary,
-        lines=said.lines,
-        named=said.named,
-        located=said.located,
+        lines=lines.lines,
+        named=lines.named,
+        located=lines.located,
     )
 
 
-def _tells_cause(findings: tuple[Finding, ...]) -> bool:
+def _explains_cause(findings: tuple[Finding, ...]) -> bool:
     return any(f.severity == "error" and f.kind not in SYMPTOMS for f in findings)
 
 
 def _graded(
     lab: Lab, submission: Submission, visibility: Visibility, seed: bytes, limit: float, steps: int
 ) -> Grade:
-    made = grade(
+    graded = grade(
         lab, submission, visibility=visibility, seed=seed, threads=1, limit=limit, step_limit=steps
     )
-    if made.score.status == "incomplete":
-        why = next(check.summary for check in made.checks if check.status == "error")
+    if graded.score.status == "incomplete":
+        why = next(check.summary for check in graded.checks if check.status == "error")
         raise MachineFault(why, where=submission.name)
-    return made
-
-
-CACHE_BYTES = 16 << 20
-_JUDGES = ("*.py", "*.so", "compile/include/**/*")
+    return graded
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Where verdicts are kept (None: nowhere), and what all of one lab depend on."""
+    """The cache of verdicts.
+
+    Attributes:
+        folder: The folder of the cache; None for no cache.
+        stamp: What all verdicts of one lab depend on, as a key.
+    """
 
     folder: Path | None
     stamp: str
 
     def load(self, mutant: Mutant) -> Verdict | None:
-        """The verdict on that very text, when this grader has given one before."""
-        return from_json(load(self.folder, key_of(self.stamp, mutant.source)))
+        """Return the cached verdict on the mutant's text; None when there is none."""
+        return verdict_from_json(load(self.folder, key_of(self.stamp, mutant.source)))
 
     def keep(self, mutant: Mutant, verdict: Verdict) -> None:
+        """Store the verdict on the mutant's text."""
         key = key_of(self.stamp, mutant.source)
         store(self.folder, key, verdict.to_json(), CACHE_BYTES)
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A lab's mutants before they are tried: the verdicts that are remembered, by mutant's name,
-    and what the others will be held against; None when there are no others.
+class PreparedStudy:
+    """The mutants of a lab before they are graded.
+
+    Attributes:
+        known: The cached verdicts, by the mutant's name.
+        profile: The solution's profile; None when every verdict is cached.
     """
 
     lab: Lab
@@ -170,51 +206,62 @@ class Begun:
     mutants: tuple[Mutant, ...]
     cache: Cache
     known: Mapping[str, Verdict]
-    standard: Standard | None
+    profile: SolutionProfile | None
 
 
 def study(
-    lab: Lab, solution: Path, how: RunOptions, announce: Callable[[str], None] = lambda what: None
-) -> Reasoned:
-    """Every mutant of the solution with its verdict, and with the reasons that its author gives.
+    lab: Lab,
+    solution: Path,
+    options: RunOptions,
+    announce: Callable[[str], None] = lambda what: None,
+) -> ExplainedResults:
+    """Grade every mutant of the solution, and apply the author's reasons for survivors.
+
     Raises LabFault and MachineFault.
     """
-    return finish(begin(lab, solution, how), how, announce)
+    return finish_study(prepare_study(lab, solution, options), options, announce)
 
 
-def begin(lab: Lab, solution: Path, how: RunOptions) -> Begun:
-    """The mutants made, and the solution measured if one of them is new. Raises LabFault and
-    MachineFault.
+def prepare_study(lab: Lab, solution: Path, options: RunOptions) -> PreparedStudy:
+    """Make the mutants, and profile the solution unless every verdict is cached.
+
+    Raises LabFault and MachineFault.
     """
     source = _read(solution)
     mutants = tuple(make_mutants(source))
-    cache = Cache(verdicts_folder(), stamp_of(lab, source, how))
-    recalled = ((mutant, cache.load(mutant)) for mutant in mutants)
-    known = {mutant.name: verdict for mutant, verdict in recalled if verdict is not None}
-    standard = set_standard(lab, source, how) if len(known) < len(mutants) else None
-    return Begun(lab, solution, mutants, cache, known, standard)
+    cache = Cache(verdicts_folder(), cache_stamp(lab, source, options))
+    cached = ((mutant, cache.load(mutant)) for mutant in mutants)
+    known = {mutant.name: verdict for mutant, verdict in cached if verdict is not None}
+    profile = profile_solution(lab, source, options) if len(known) < len(mutants) else None
+    return PreparedStudy(lab, solution, mutants, cache, known, profile)
 
 
-def finish(
-    begun: Begun, how: RunOptions, announce: Callable[[str], None] = lambda what: None
-) -> Reasoned:
-    """The new mutants tried: `how.threads` at a time (None: one a core), each on one thread of
+def finish_study(
+    prepared: PreparedStudy,
+    options: RunOptions,
+    announce: Callable[[str], None] = lambda what: None,
+) -> ExplainedResults:
+    """Grade the mutants without a cached verdict, and apply the author's reasons.
+
+    `options.threads` mutants are graded in parallel (None: one per core), each with one thread of
     the simulator. Raises LabFault and MachineFault.
     """
-    known = dict(begun.known)
-    if begun.standard is not None:
-        fresh = [mutant for mutant in begun.mutants if mutant.name not in known]
-        tries = map_parallel(partial(_met, begun.standard), fresh, how.parallel_jobs)
-        for number, (mutant, verdict) in enumerate(tries, 1):
-            announce(f"{begun.lab.name}: mutant {number} of {len(fresh)}")
-            begun.cache.keep(mutant, verdict)
+    known = dict(prepared.known)
+    if prepared.profile is not None:
+        new_mutants = [mutant for mutant in prepared.mutants if mutant.name not in known]
+        verdicts = map_parallel(
+            partial(_evaluate, prepared.profile), new_mutants, options.parallel_jobs
+        )
+        for number, (mutant, verdict) in enumerate(verdicts, 1):
+            announce(f"{prepared.lab.name}: mutant {number} of {len(new_mutants)}")
+            prepared.cache.keep(mutant, verdict)
             known[mutant.name] = verdict
-    tried = [Tried(mutant, known[mutant.name]) for mutant in begun.mutants]
-    return apply_reasons(begun.solution.parent / FILE, tried)
+    results = [MutantResult(mutant, known[mutant.name]) for mutant in prepared.mutants]
+    return apply_reasons(prepared.solution.parent / REASONS_FILE, results)
 
 
-def _met(standard: Standard, mutant: Mutant) -> Verdict:
-    return try_mutant(standard, mutant.source)
+def _evaluate(profile: SolutionProfile, mutant: Mutant) -> Verdict:
+    return evaluate_mutant(profile, mutant.source)
 
 
 def _read(solution: Path) -> str:
@@ -225,20 +272,21 @@ def _read(solution: Path) -> str:
 
 
 def verdicts_folder() -> Path | None:
-    """Beside the compilations in the user's cache folder; None when there is none."""
+    """Return the folder `mutants` in the user's cache; None when there is no cache folder."""
     compiled = user_folder()
     return compiled.parent / "mutants" if compiled else None
 
 
-def stamp_of(lab: Lab, solution: str, how: RunOptions) -> str:
-    """What a verdict depends on beside the mutant: the solution, the lab's files, the seed, every
-    file of the grader, and the compiler.
+def cache_stamp(lab: Lab, solution: str, options: RunOptions) -> str:
+    """Return a key of everything that a verdict depends on, except the mutant.
+
+    These are the solution, the lab's files, the seed, every file of the grader, and the compiler.
     """
     digest = hashlib.sha256()
     package = Path(grader.__file__).parent
-    files = {file for kind in _JUDGES for file in package.rglob(kind) if file.is_file()}
+    files = {file for kind in _GRADER_FILES for file in package.rglob(kind) if file.is_file()}
     for file in (*sorted(files), *sorted(f for f in lab.folder.iterdir() if f.is_file())):
         with suppress(OSError):
             digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     tools = [*toolchain().items(), np.__version__]
-    return key_of(digest.hexdigest(), solution, how.seed.hex(), tools)
+    return key_of(digest.hexdigest(), solution, options.seed.hex(), tools)

@@ -1,6 +1,7 @@
-"""When two programs are the same to the GPU: the same optimised PTX, apart from where it came from.
+"""Verdicts on mutants, the lines that reports name, and the equality of programs.
 
-The compiler then makes the same machine code of both, so no run of any input tells them apart.
+Two programs are equivalent when their optimized PTX is equal, apart from line numbers and names of
+files: the compiler then makes the same machine code of both, so no input can distinguish them.
 """
 
 from __future__ import annotations
@@ -15,19 +16,29 @@ from typing import Any, Literal
 from grader.authoring.mutation.mutants import Mutant
 from grader.launch import Finding
 
-# What became of one mutant, as a value and as JSON.
-
 Outcome = Literal["caught", "same-ptx", "survived"]
+
+SYMPTOMS = frozenset({"wrong-output", "unwritten-output", "spill"})
+"""Kinds of finding whose line shows the effect, not the cause: the store of an output, the kernel
+that spills."""
+
+_DEBUG = re.compile(r"\s*(//|\.loc\b|\.file\b|\$L__tmp\d+:|$)")
+_SECTION = re.compile(r"\s*\.section\b")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a lab met a mutant.
+    """The result of grading one mutant. The names of the fields are stored in the cache.
 
-    `seen` is "public" when the public cases caught it, "hidden" when only all of them did. `check`
-    and `kind` are the failed check and the finding that say most; `lines` are all that the errors
-    named. `named` says that one of them is the mutated line or next to it, `located` that there
-    was an error to name it.
+    Attributes:
+        outcome: Caught by a check, equivalent to the solution, or not caught.
+        seen: "public" when the public cases caught it, "hidden" when only hidden cases did.
+        check: The failed check that best explains the mistake.
+        kind: The kind of its first error.
+        message: The message of that error.
+        lines: All lines that the errors name.
+        named: Whether one of the lines is the mutated line or next to it.
+        located: Whether there is an error.
     """
 
     outcome: Outcome
@@ -40,21 +51,24 @@ class Verdict:
     located: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, which `from_json` reads back."""
+        """Return plain values, which `verdict_from_json` reads back."""
         return {**asdict(self), "lines": list(self.lines)}
 
 
-def from_json(row: Any) -> Verdict | None:
-    """The verdict of `to_json`; None for anything else."""
+def verdict_from_json(row: Any) -> Verdict | None:
+    """Return the verdict that `to_json` wrote; None for anything else."""
     if not isinstance(row, Mapping) or set(row) != {f.name for f in fields(Verdict)}:
         return None
     return Verdict(**{**row, "lines": tuple(row["lines"])})
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A mutant with its verdict; `reason` is why it may survive, "" when none is written, `only`
-    the check that alone can see it ("speed").
+class MutantResult:
+    """A mutant with its verdict.
+
+    Attributes:
+        reason: The author's reason why it may survive; empty when there is none.
+        only: The only check that can catch it ("speed"); empty when there is none.
     """
 
     mutant: Mutant
@@ -64,30 +78,28 @@ class Tried:
 
     @property
     def is_misplaced(self) -> bool:
-        """Caught by errors that name other lines, or none."""
+        """Whether it was caught by errors, none of which names the mutated line."""
         return self.is_caught and self.verdict.located and not self.verdict.named
 
     @property
     def is_caught(self) -> bool:
+        """Whether a check failed."""
         return self.verdict.outcome == "caught"
 
     @property
     def survives(self) -> bool:
-        """Neither caught nor equivalent, and nobody says why."""
+        """Whether it is neither caught nor equivalent, and has no reason."""
         return self.verdict.outcome == "survived" and not self.reason
 
 
-# Whether a report names the line that is wrong, or the line of code next to it.
-
-SYMPTOMS = frozenset({"wrong-output", "unwritten-output", "spill"})
-"""Kinds whose line is where the harm shows, not where it comes from: the store of an output, and
-the kernel that spills as a whole."""
-
-
 @dataclass(frozen=True)
-class Told:
-    """Whether an error of the report names the line; whether there is an error at all; and every
-    line that the errors name, origins included.
+class ReportedLines:
+    """The lines that the errors of a report name.
+
+    Attributes:
+        named: Whether one of them is the faulty line or the line of code next to it.
+        located: Whether there is an error.
+        lines: All lines that the errors name, origins included.
     """
 
     named: bool
@@ -95,19 +107,21 @@ class Told:
     lines: tuple[int, ...] = ()
 
 
-def told(right: str, wrong: str, errors: Iterable[Finding]) -> Told:
-    """What the errors say about the lines in which a wrong source differs from the right one."""
-    found = tuple(errors)
-    lines, rows = changed_lines(right, wrong), code_rows(wrong)
-    named = any(_near(row, line, rows) for f in found for row in lines for line in _spans(f))
-    every = {f.line for f in found} | {f.other.line for f in found if f.other}
-    every |= {origin.line for f in found for origin in f.origins}
-    return Told(named, bool(found), tuple(sorted(every - {0})))
+def reported_lines(right: str, wrong: str, errors: Iterable[Finding]) -> ReportedLines:
+    """Compare the lines that errors name with those in which a wrong source differs."""
+    findings = tuple(errors)
+    changed, rows = changed_lines(right, wrong), code_rows(wrong)
+    named = any(_near(line, span, rows) for f in findings for line in changed for span in _spans(f))
+    lines = {f.line for f in findings} | {f.other.line for f in findings if f.other}
+    lines |= {origin.line for f in findings for origin in f.origins}
+    return ReportedLines(named, bool(findings), tuple(sorted(lines - {0})))
 
 
 def changed_lines(right: str, wrong: str) -> frozenset[int]:
-    """The lines of `wrong`, from 1, that are not in `right`, and the line after each gap where
-    lines of `right` are missing. Empty lines, comments and indentation make no difference.
+    """Return the lines of `wrong`, from 1, that differ from `right`.
+
+    Where lines of `right` are missing, the line after the gap counts. Empty lines, comments and
+    indentation are ignored.
     """
     old = [line for _, line in _lines(right)]
     new = _lines(wrong)
@@ -126,8 +140,9 @@ def _lines(source: str) -> list[tuple[int, str]]:
 
 
 def code_rows(source: str) -> tuple[int, ...]:
-    """For every line, from 0 for the place before the first, how many lines of code there are up
-    to it: lines without code (empty, a comment, braces alone) lie at their predecessor's row.
+    """Count the lines of code up to every line; the first entry is 0, for the start of the file.
+
+    Lines without code (empty, a comment, only braces) have the count of the line before them.
     """
     return tuple(accumulate((_is_code(line) for line in source.splitlines()), initial=0))
 
@@ -138,8 +153,9 @@ def _is_code(line: str) -> bool:
 
 
 def _spans(finding: Finding) -> tuple[range, ...]:
-    """The lines that a finding speaks of: between a hazard's two accesses a barrier is missing,
-    and what the accessed place depends on is told as its origins.
+    """Return the lines of a finding: its accesses, and the origins of the accessed address.
+
+    A race covers all lines between its two accesses, because the missing barrier belongs there.
     """
     origins = tuple(range(o.line, o.line + 1) for o in finding.origins)
     return (*_accesses(finding), *origins)
@@ -164,12 +180,8 @@ def _near(line: int, span: range, rows: tuple[int, ...]) -> bool:
     return any(abs(rows[min(line, last)] - end) <= 1 for end in ends)
 
 
-_DEBUG = re.compile(r"\s*(//|\.loc\b|\.file\b|\$L__tmp\d+:|$)")
-_SECTION = re.compile(r"\s*\.section\b")
-
-
-def essence(ptx: str) -> str:
-    """PTX text without line numbers, file names, debug sections, comments and spacing."""
+def normalized_ptx(ptx: str) -> str:
+    """Return PTX text without line numbers, file names, debug sections, comments and spacing."""
     lines: list[str] = []
     inside = False
     for line in ptx.splitlines():

@@ -1,4 +1,4 @@
-"""`labs check` says which thresholds of speed were measured with files that have changed since."""
+"""Thresholds that were measured with other files are reported by `labs check`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.gate import lab_folder, thresholds_hold
-from grader.authoring.gate_lines import Fails, stale
+from grader.authoring.requirements import (
+    RequirementNotMet,
+    lab_folder,
+    outdated_thresholds,
+    thresholds_are_current,
+)
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
 from grader.labs.thresholds import THRESHOLDS_FILE, DeviceThresholds, file_digest, thresholds_text
@@ -18,7 +22,7 @@ NAME = "tiled-matmul"
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
-    """A copy of the lab, with thresholds of two devices; only one says what it was measured of."""
+    """A copy of the lab with thresholds of two devices; only one records the measured files."""
     source = load_lab(NAME)
     shutil.copytree(source.folder, tmp_path / "labs" / NAME)
     shutil.copytree(source.solution.parent, tmp_path / "solutions" / NAME)
@@ -29,19 +33,19 @@ def lab(tmp_path: Path) -> Lab:
     return load_lab(NAME, (tmp_path / "labs",))
 
 
-def test_thresholds_of_the_files_that_are_there_hold(lab: Lab) -> None:
-    assert thresholds_hold(lab_folder(lab)) == "measured on H100, T4"
+def test_thresholds_of_the_current_files_hold(lab: Lab) -> None:
+    assert thresholds_are_current(lab_folder(lab)) == "measured on H100, T4"
 
 
-def test_another_baseline_makes_them_stale(lab: Lab) -> None:
+def test_another_baseline_makes_thresholds_outdated(lab: Lab) -> None:
     lab.baseline.write_text("// another")
-    (said,) = stale(lab)
-    assert "H100" in said and f"calibrate {NAME} --write" in said
-    with pytest.raises(Fails, match="another baseline.cu"):
-        thresholds_hold(lab_folder(lab))
+    (message,) = outdated_thresholds(lab)
+    assert "H100" in message and f"calibrate {NAME} --write" in message
+    with pytest.raises(RequirementNotMet, match="another baseline.cu"):
+        thresholds_are_current(lab_folder(lab))
 
 
-def test_another_solution_is_told_and_fails_nothing(lab: Lab) -> None:
+def test_another_solution_is_reported_without_failing(lab: Lab) -> None:
     lab.solution.write_text("// another")
-    said = thresholds_hold(lab_folder(lab))
-    assert "; with another solution on H100" in said
+    message = thresholds_are_current(lab_folder(lab))
+    assert "; with another solution on H100" in message

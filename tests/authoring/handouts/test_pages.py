@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from grader.authoring.gate import lab_folder, wrong_twin_kind
 from grader.authoring.handouts.build import (
     INDEX,
     figure_text,
@@ -16,6 +15,7 @@ from grader.authoring.handouts.build import (
     source_folder,
 )
 from grader.authoring.handouts.page import Page, Sources, expand, graded_table, quiz_list
+from grader.authoring.requirements import lab_folder, variant_kind
 from grader.faults import LabFault
 from grader.labs.model import CheckSpec, Lab
 from grader.labs.reading import list_labs, load_lab
@@ -103,13 +103,13 @@ def test_exactly_the_kinds_of_the_incorrect_variants_are_explained(name: str) ->
     section = text(name).split("## Common mistakes")[1].split("## ")[0]
     explained = set(re.findall(r"^\| `([a-z-]+)`", section, re.MULTILINE))
     assert explained <= set(KINDS)
-    kinds = {wrong_twin_kind(path.name) for path in lab_folder(load_lab(name)).twins}
+    kinds = {variant_kind(path.name) for path in lab_folder(load_lab(name)).variants}
     assert explained == kinds - {"too-slow"}
 
 
 @pytest.mark.parametrize("name", LABS)
 def test_messages_name_existing_variants(name: str) -> None:
-    variants = {path.stem for path in lab_folder(load_lab(name)).twins}
+    variants = {path.stem for path in lab_folder(load_lab(name)).variants}
     named = re.findall(r"^\{\{message ([a-z0-9-]+)\}\}$", text(name), re.MULTILINE)
     assert named and set(named) <= variants
 

@@ -1,11 +1,11 @@
-"""Each operator's edits, on a statement or two: exactly these, in this order."""
+"""The edits of each operator, on one or two statements."""
 
 from __future__ import annotations
 
 import pytest
 
-from grader.authoring.mutation.mutants import applied, operator, operator_names
-from grader.authoring.mutation.operators.expressions import twin
+from grader.authoring.mutation.mutants import applied, operators
+from grader.authoring.mutation.operators.expressions import other_axis
 from grader.compile.syntax import parse
 
 OFFERED = [
@@ -64,18 +64,18 @@ OFFERED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "source", "due"), OFFERED)
-def test_edits(name: str, source: str, due: list[str]) -> None:
+@pytest.mark.parametrize(("name", "source", "expected"), OFFERED)
+def test_operator_offers_exactly_these_edits(name: str, source: str, expected: list[str]) -> None:
     data = source.encode()
-    found = sorted(operator(name)(parse(source)), key=lambda edit: edit.start)
-    assert sorted(applied(data, edit).decode() for edit in found) == sorted(due)
-    assert all(edit.line == 1 and edit.change for edit in found)
+    edits = sorted(operators()[name](parse(source)), key=lambda edit: edit.start)
+    assert sorted(applied(data, edit).decode() for edit in edits) == sorted(expected)
+    assert all(edit.line == 1 and edit.change for edit in edits)
 
 
-def test_every_operator_is_shown_at_work_and_at_rest() -> None:
-    for name in operator_names():
-        assert any(due for operator_name, _, due in OFFERED if operator_name == name), name
-    assert {name for name, _, _ in OFFERED} == set(operator_names())
+def test_every_operator_has_an_example_with_edits() -> None:
+    for name in operators():
+        assert any(edits for operator_name, _, edits in OFFERED if operator_name == name), name
+    assert {name for name, _, _ in OFFERED} == set(operators())
 
 
 @pytest.mark.parametrize(
@@ -83,5 +83,5 @@ def test_every_operator_is_shown_at_work_and_at_rest() -> None:
     [("row", "col"), ("a_col", "a_row"), ("tx", "ty"), ("from_y", "from_x"), ("width", "height"),
      ("x", "y"), ("max", ""), ("index", ""), ("crow", ""), ("n", "")],
 )  # fmt: skip
-def test_twins_along_the_other_axis(name: str, other: str) -> None:
-    assert twin(name) == other
+def test_name_on_the_other_axis(name: str, other: str) -> None:
+    assert other_axis(name) == other

@@ -1,4 +1,4 @@
-"""Reasons for mutants that survive: matched by the line's text, stale ones told with their line."""
+"""Reasons for surviving mutants: matched by the text of the line, reported when unused."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.mutation.demands import apply_reasons
 from grader.authoring.mutation.mutants import Mutant
-from grader.authoring.mutation.verdict import Tried, Verdict
+from grader.authoring.mutation.report import apply_reasons
+from grader.authoring.mutation.verdict import MutantResult, Verdict
 from grader.faults import LabFault
 
 WAS = "if (own[i] > 0) {"
 
 
-def tried(outcome: str = "survived", was: str = WAS, change: str = "true", line: int = 7) -> Tried:
+def result(
+    outcome: str = "survived", was: str = WAS, change: str = "true", line: int = 7
+) -> MutantResult:
     mutant = Mutant(f"guard-{line}-1", "guard", line, was, "if (true) {", change, f"...{line}")
-    return Tried(mutant, Verdict(outcome))  # type: ignore[arg-type]
+    return MutantResult(mutant, Verdict(outcome))  # type: ignore[arg-type]
 
 
 def entry(was: str = WAS, change: str = "true", more: str = "") -> str:
@@ -32,37 +34,37 @@ def written(folder: Path, *entries: str) -> Path:
     return path
 
 
-def test_no_file_gives_no_reason(tmp_path: Path) -> None:
-    reasoned = apply_reasons(tmp_path / "equivalent.yaml", [tried()])
-    assert reasoned.tried == (tried(),) and reasoned.stale == ()
-    assert reasoned.tried[0].survives
+def test_missing_file_gives_no_reason(tmp_path: Path) -> None:
+    explained = apply_reasons(tmp_path / "equivalent.yaml", [result()])
+    assert explained.results == (result(),) and explained.unused == ()
+    assert explained.results[0].survives
 
 
 @pytest.mark.parametrize("line", [7, 70])
-def test_a_reason_holds_wherever_the_line_stands(tmp_path: Path, line: int) -> None:
-    reasoned = apply_reasons(written(tmp_path, entry()), [tried(line=line)])
-    (one,) = reasoned.tried
+def test_reason_matches_the_line_anywhere_in_the_file(tmp_path: Path, line: int) -> None:
+    explained = apply_reasons(written(tmp_path, entry()), [result(line=line)])
+    (one,) = explained.results
     assert not one.survives and one.reason == "adding zero changes nothing" and one.only == ""
-    assert reasoned.stale == ()
+    assert explained.unused == ()
 
 
-def test_a_reason_may_be_that_speed_alone_sees_it(tmp_path: Path) -> None:
+def test_reason_may_be_that_only_speed_can_catch_the_mutant(tmp_path: Path) -> None:
     path = written(tmp_path, entry(more="    only: speed\n"))
-    (one,) = apply_reasons(path, [tried()]).tried
+    (one,) = apply_reasons(path, [result()]).results
     assert one.only == "speed" and not one.survives
 
 
 @pytest.mark.parametrize(
     "one",
-    [tried("caught"), tried("same-ptx"), tried(was="if (own[j] > 0) {"), tried(change="false")],
+    [result("caught"), result("same-ptx"), result(was="if (own[j] > 0) {"), result(change="false")],
 )
-def test_a_reason_that_fits_no_survivor_is_stale(tmp_path: Path, one: Tried) -> None:
+def test_unused_reason_is_reported_with_its_line(tmp_path: Path, one: MutantResult) -> None:
     path = written(tmp_path, entry(was="something else"), entry())
-    other = tried(was="something else")
-    reasoned = apply_reasons(path, [other, one])
-    assert reasoned.tried[1] == one
-    (stale,) = reasoned.stale
-    assert stale.startswith(f"{path}:6: no survivor is guard of `{WAS}`: true")
+    other = result(was="something else")
+    explained = apply_reasons(path, [other, one])
+    assert explained.results[1] == one
+    (message,) = explained.unused
+    assert message.startswith(f"{path}:6: no surviving mutant is guard of `{WAS}`: true")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_a_reason_that_fits_no_survivor_is_stale(tmp_path: Path, one: Tried) -> 
         ("  nothing\n", "mutants"),
     ],
 )
-def test_a_wrong_file_is_the_labs_fault(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_file_is_a_fault_of_the_lab(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(LabFault) as fault:
-        apply_reasons(written(tmp_path, text), [tried()])
+        apply_reasons(written(tmp_path, text), [result()])
     assert said in str(fault.value) and "equivalent.yaml:" in str(fault.value)

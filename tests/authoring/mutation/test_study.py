@@ -1,5 +1,7 @@
-"""Mutants held against real labs: a lab with good cases catches them, one with poor cases does not,
-and what was once judged is not judged again unless something that matters has changed.
+"""Mutants graded against small labs.
+
+A lab with good cases catches them, a lab with poor cases does not, and cached verdicts are used
+until something that they depend on changes.
 """
 
 from __future__ import annotations
@@ -10,10 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.gate import lab_folder, mutants_fall
-from grader.authoring.gate_lines import Line
+from grader.authoring.gate import check_mutants
 from grader.authoring.mutation.mutants import make_mutants
-from grader.authoring.mutation.study import Cache, begin, set_standard, stamp_of, study, try_mutant
+from grader.authoring.mutation.study import (
+    Cache,
+    cache_stamp,
+    evaluate_mutant,
+    prepare_study,
+    profile_solution,
+    study,
+)
+from grader.authoring.requirements import RequirementResult, lab_folder
 from grader.faults import LabFault
 from grader.grading.cases import RunOptions
 from grader.labs.model import Lab
@@ -50,7 +59,7 @@ checks:
 """
 REFERENCE = """\
 import numpy as np
-from grader.lab import Expected
+from grader.labs.model import Expected
 
 
 def inputs(dims, rng, kind):
@@ -82,86 +91,86 @@ def a_lab(folder: Path, *cases: str, solution: str = SOLUTION) -> Lab:
     return load_lab("twice", (folder / "labs",))
 
 
-def gate(lab: Lab) -> list[Line]:
+def gate(lab: Lab) -> list[RequirementResult]:
     folder = lab_folder(lab)
-    begun = partial(begin, lab, folder.solution, OPTIONS)
-    return list(mutants_fall(folder, begun, OPTIONS, lambda what: None))
+    prepared = partial(prepare_study, lab, folder.solution, OPTIONS)
+    return list(check_mutants(folder, prepared, OPTIONS, lambda what: None))
 
 
-def test_a_good_lab_catches_all(tmp_path: Path) -> None:
+def test_good_cases_catch_every_mutant(tmp_path: Path) -> None:
     (line,) = gate(a_lab(tmp_path, WHOLE, RAGGED))
-    assert line.holds, line.seen
-    fates = {one.mutant.name: one.verdict for one in line.tried}
-    guard = fates["guard-4-1"]
+    assert line.holds, line.observed
+    verdicts = {one.mutant.name: one.verdict for one in line.results}
+    guard = verdicts["guard-4-1"]
     assert (guard.check, guard.kind, guard.seen) == ("memory", "invalid-access", "public")
     assert guard.named and guard.located and 5 in guard.lines
-    assert all(verdict.outcome == "caught" for verdict in fates.values())
+    assert all(verdict.outcome == "caught" for verdict in verdicts.values())
 
 
-def test_a_lab_without_a_ragged_case_lets_the_guard_go(tmp_path: Path) -> None:
+def test_missing_ragged_case_lets_guard_mutants_survive(tmp_path: Path) -> None:
     line, *alive = gate(a_lab(tmp_path, WHOLE))
     assert not line.holds
     assert {"mutant guard-4-1", "mutant comparison-4-1"} == {one.what for one in alive}
-    assert all("No check fails: add a public case" in one.seen for one in alive)
+    assert all("No check fails: add a public case" in one.observed for one in alive)
 
 
-def test_what_only_hidden_cases_see_is_told(tmp_path: Path) -> None:
+def test_mutants_caught_only_by_hidden_cases_are_reported(tmp_path: Path) -> None:
     line, *hidden = gate(a_lab(tmp_path, WHOLE, HIDDEN))
     assert not line.holds
     assert {"mutant guard-4-1", "mutant comparison-4-1"} == {one.what for one in hidden}
-    assert all("Only hidden cases see it" in one.seen for one in hidden)
+    assert all("Only hidden cases catch it" in one.observed for one in hidden)
 
 
-def test_the_same_program_is_told_by_its_ptx(tmp_path: Path) -> None:
-    standard = set_standard(a_lab(tmp_path, WHOLE), SOLUTION, OPTIONS)
-    assert try_mutant(standard, SOLUTION.replace("i < n", "n > i")).outcome == "same-ptx"
-    assert try_mutant(standard, SOLUTION.replace("i < n", "i < n + 1")).outcome == "survived"
-    assert try_mutant(standard, SOLUTION.replace("b[i]", "c[i]")).check == "compile"
+def test_equivalent_mutant_is_recognized_by_its_ptx(tmp_path: Path) -> None:
+    profile = profile_solution(a_lab(tmp_path, WHOLE), SOLUTION, OPTIONS)
+    assert evaluate_mutant(profile, SOLUTION.replace("i < n", "n > i")).outcome == "same-ptx"
+    assert evaluate_mutant(profile, SOLUTION.replace("i < n", "i < n + 1")).outcome == "survived"
+    assert evaluate_mutant(profile, SOLUTION.replace("b[i]", "c[i]")).check == "compile"
 
 
-def test_an_endless_mutant_ends_soon(tmp_path: Path) -> None:
-    standard = set_standard(a_lab(tmp_path, WHOLE), SOLUTION, OPTIONS)
-    verdict = try_mutant(standard, SOLUTION.replace("if (i < n)", "while (i < n)"))
+def test_endless_mutant_is_stopped_early(tmp_path: Path) -> None:
+    profile = profile_solution(a_lab(tmp_path, WHOLE), SOLUTION, OPTIONS)
+    verdict = evaluate_mutant(profile, SOLUTION.replace("if (i < n)", "while (i < n)"))
     assert (verdict.outcome, verdict.kind) == ("caught", "timeout")
-    assert standard.step_limit < 1_000_000
+    assert profile.step_limit < 1_000_000
 
 
-def test_a_solution_that_fails_has_no_mutants(tmp_path: Path) -> None:
+def test_failing_solution_is_a_fault_of_the_lab(tmp_path: Path) -> None:
     lab = a_lab(tmp_path, RAGGED, solution=SOLUTION.replace("i < n", "i <= n"))
     (line,) = gate(lab)
     assert (line.what, line.holds) == ("mutants", False)
-    assert "the solution does not pass" in line.seen
+    assert "the solution does not pass" in line.observed
     with pytest.raises(LabFault, match="cannot read the solution"):
         study(lab, tmp_path / "none.cu", OPTIONS)
 
 
-def test_verdicts_are_remembered_until_something_changes(tmp_path: Path) -> None:
+def test_verdicts_are_cached_until_the_lab_changes(tmp_path: Path) -> None:
     lab = a_lab(tmp_path, RAGGED)
-    said: list[str] = []
-    first = study(lab, lab.solution, OPTIONS, said.append)
-    assert len(said) == len(first.tried) == len(make_mutants(SOLUTION))
-    said.clear()
-    assert study(lab, lab.solution, OPTIONS, said.append) == first
-    assert said == []
+    announced: list[str] = []
+    first = study(lab, lab.solution, OPTIONS, announced.append)
+    assert len(announced) == len(first.results) == len(make_mutants(SOLUTION))
+    announced.clear()
+    assert study(lab, lab.solution, OPTIONS, announced.append) == first
+    assert announced == []
     (lab.folder / "reference.py").write_text(REFERENCE + "\n")
-    study(lab, lab.solution, OPTIONS, said.append)
-    assert len(said) == len(first.tried)
+    study(lab, lab.solution, OPTIONS, announced.append)
+    assert len(announced) == len(first.results)
 
 
-def test_a_verdict_is_of_one_text_one_lab_and_one_grader(tmp_path: Path) -> None:
+def test_cached_verdict_depends_on_text_lab_and_seed(tmp_path: Path) -> None:
     lab = a_lab(tmp_path, RAGGED)
-    stamp = stamp_of(lab, SOLUTION, OPTIONS)
-    assert stamp == stamp_of(lab, SOLUTION, replace(OPTIONS, threads=1))
+    stamp = cache_stamp(lab, SOLUTION, OPTIONS)
+    assert stamp == cache_stamp(lab, SOLUTION, replace(OPTIONS, threads=1))
     others = {
-        stamp_of(lab, SOLUTION + "\n", OPTIONS),
-        stamp_of(lab, SOLUTION, replace(OPTIONS, seed=b"1")),
+        cache_stamp(lab, SOLUTION + "\n", OPTIONS),
+        cache_stamp(lab, SOLUTION, replace(OPTIONS, seed=b"1")),
     }
     (lab.folder / "lab.yaml").write_text(YAML.format(cases=WHOLE))
-    others.add(stamp_of(lab, SOLUTION, OPTIONS))
+    others.add(cache_stamp(lab, SOLUTION, OPTIONS))
     assert len(others | {stamp}) == 4
     one, two, *_ = make_mutants(SOLUTION)
     cache = Cache(tmp_path / "verdicts", stamp)
-    verdict = try_mutant(set_standard(lab, SOLUTION, OPTIONS), one.source)
+    verdict = evaluate_mutant(profile_solution(lab, SOLUTION, OPTIONS), one.source)
     cache.keep(one, verdict)
     assert cache.load(one) == verdict
     assert cache.load(two) is None

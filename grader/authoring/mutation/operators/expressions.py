@@ -1,4 +1,4 @@
-"""Mutations of expressions: another operator, another constant, exchanged indices."""
+"""Mutations of expressions: another arithmetic operator, another constant, exchanged indices."""
 
 from __future__ import annotations
 
@@ -9,46 +9,42 @@ from types import MappingProxyType
 from grader.authoring.mutation.mutants import Edit, replaced
 from grader.compile.syntax import Node, Tree
 
-# Another sign of arithmetic.
-
-OTHER: Mapping[str, str] = MappingProxyType({"+": "-", "-": "+", "*": "+", "/": "%", "%": "/"})
+ARITHMETIC: Mapping[str, str] = MappingProxyType({"+": "-", "-": "+", "*": "+", "/": "%", "%": "/"})
+INTEGER = re.compile(r"(\d+)([uUlL]*)")
+BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+AXES = (("row", "col"), ("col", "row"), ("width", "height"), ("height", "width"))
 
 
 def arithmetic_edits(tree: Tree) -> Iterator[Edit]:
     """Each `+` becomes `-`, each `*` becomes `+`, each `/` becomes `%`, and so on."""
     for term in tree.walk("binary_expression"):
         sign = term.field("operator")
-        if other := OTHER.get(sign.text):
+        if other := ARITHMETIC.get(sign.text):
             yield replaced(sign, other, f"{term.text}: {sign.text} -> {other}")
 
 
-# A whole number is off by one.
-
-WHOLE = re.compile(r"(\d+)([uUlL]*)")
-
-
 def constant_edits(tree: Tree) -> Iterator[Edit]:
-    """Each decimal whole number, those of `#define` included, one more and one less."""
+    """Each decimal integer, including those of `#define`, plus one and minus one."""
     for number in tree.walk("number_literal"):
-        if found := WHOLE.fullmatch(number.text):
-            for new in _beside(found):
-                yield replaced(number, new, f"{found[0]} -> {new} in {_around(number)}")
+        if match := INTEGER.fullmatch(number.text):
+            for new in _off_by_one(match):
+                yield replaced(number, new, f"{match[0]} -> {new} in {_context(number)}")
     for body in tree.walk("preproc_arg"):
-        for found in re.finditer(rf"\b{WHOLE.pattern}\b", body.text):
-            start = body.start + len(body.text[: found.start()].encode())
-            end = start + len(found[0])
-            for new in _beside(found):
-                yield Edit(start, end, new, body.line, f"{found[0]} -> {new} in {body.text}")
+        for match in re.finditer(rf"\b{INTEGER.pattern}\b", body.text):
+            start = body.start + len(body.text[: match.start()].encode())
+            end = start + len(match[0])
+            for new in _off_by_one(match):
+                yield Edit(start, end, new, body.line, f"{match[0]} -> {new} in {body.text}")
 
 
-def _beside(found: re.Match[str]) -> tuple[str, str]:
-    value, suffix = int(found[1]), found[2]
+def _off_by_one(match: re.Match[str]) -> tuple[str, str]:
+    value, suffix = int(match[1]), match[2]
     less = f"{value - 1}{suffix}" if value else f"-1{suffix}"
     return f"{value + 1}{suffix}", less
 
 
-def _around(number: Node) -> str:
-    """The expression that a number stands in, which tells it from others on its line."""
+def _context(number: Node) -> str:
+    """Return the expression around a number, which distinguishes it from others on its line."""
     above = number.parent
     while above is not None and above.kind in (
         "parenthesized_expression",
@@ -58,16 +54,13 @@ def _around(number: Node) -> str:
     return above.first_line() if above is not None else number.text
 
 
-# Two indices are exchanged: x for y, a row for a column.
-
-BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
-AXES = (("row", "col"), ("col", "row"), ("width", "height"), ("height", "width"))
-
-
 def index_edits(tree: Tree) -> Iterator[Edit]:
-    """`.x` and `.y` of each built-in variable, the indices of each `a[i][j]`, and each use of a
-    variable that has a twin along the other axis in the same function (`row` and `col`, `tx` and
-    `ty`): exchanged."""
+    """Exchanged indices: x for y, a row for a column.
+
+    Edits exchange `.x` and `.y` of each built-in variable, the indices of each `a[i][j]`, and each
+    use of a variable that has a counterpart on the other axis in the same function (`row` and
+    `col`, `tx` and `ty`).
+    """
     for access in tree.walk("field_expression"):
         part = access.field("field")
         if access.field("argument").text in BUILT_IN and part.text in ("x", "y"):
@@ -75,12 +68,12 @@ def index_edits(tree: Tree) -> Iterator[Edit]:
     for outer in tree.walk("subscript_expression"):
         inner = outer.field("argument")
         if inner.kind == "subscript_expression":
-            yield _exchanged(outer, inner)
+            yield _exchanged_subscripts(outer, inner)
     for function in tree.walk("function_definition"):
-        yield from _twins(function)
+        yield from _exchanged_variables(function)
 
 
-def _exchanged(outer: Node, inner: Node) -> Edit:
+def _exchanged_subscripts(outer: Node, inner: Node) -> Edit:
     array, first, second = (
         node.text
         for node in (inner.field("argument"), inner.field("indices"), outer.field("indices"))
@@ -88,19 +81,19 @@ def _exchanged(outer: Node, inner: Node) -> Edit:
     return replaced(outer, f"{array}{second}{first}")
 
 
-def _twins(function: Node) -> Iterator[Edit]:
-    """Uses inside an index or in the computation of another variable's first value."""
+def _exchanged_variables(function: Node) -> Iterator[Edit]:
+    """Yield edits of the uses inside an index or an initializer."""
     declared = {name.text for name in function.walk("identifier") if _is_declared(name)}
     for use in function.walk("identifier"):
-        other = twin(use.text)
+        other = other_axis(use.text)
         if not {other, use.text} <= declared or _is_declared(use):
             continue
         if _inside(use, "subscript_argument_list") or _inside(use, "init_declarator"):
-            yield replaced(use, other, f"{use.text} -> {other} in {_around(use)}")
+            yield replaced(use, other, f"{use.text} -> {other} in {_context(use)}")
 
 
-def twin(name: str) -> str:
-    """The name of the same thing along the other axis; empty when it has none."""
+def other_axis(name: str) -> str:
+    """Return the name of the counterpart on the other axis; empty when there is none."""
     for one, other in AXES:
         if re.search(rf"(^|_){one}$", name):
             return name[: -len(one)] + other
@@ -125,11 +118,3 @@ def _inside(node: Node, kind: str) -> bool:
     while above is not None and above.kind != kind:
         above = above.parent
     return above is not None
-
-
-def _index_around(use: Node) -> str:
-    """The statement's text, so that two uses on one line are told apart by the count alone."""
-    above = use
-    while above.parent is not None and not above.kind.endswith(("statement", "declaration")):
-        above = above.parent
-    return above.text.splitlines()[0]

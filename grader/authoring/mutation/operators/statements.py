@@ -8,10 +8,12 @@ from types import MappingProxyType
 from grader.authoring.mutation.mutants import Edit, replaced
 from grader.compile.syntax import Tree
 
-# A comparison is off by its equality, or turned round.
-
-OTHER: Mapping[str, str] = MappingProxyType(
+COMPARISONS: Mapping[str, str] = MappingProxyType(
     {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
+)
+CONNECTIVES: Mapping[str, str] = MappingProxyType({"&&": "||", "||": "&&"})
+INITIAL_VALUES: Mapping[str, str] = MappingProxyType(
+    {"0.0f": "1.0f", "1.0f": "0.0f", "0.0": "1.0", "1.0": "0.0"}
 )
 
 
@@ -19,31 +21,23 @@ def comparison_edits(tree: Tree) -> Iterator[Edit]:
     """Each `<` becomes `<=`, each `==` becomes `!=`, and so on."""
     for comparison in tree.walk("binary_expression"):
         sign = comparison.field("operator")
-        if sign.text in OTHER:
-            other = OTHER[sign.text]
+        if sign.text in COMPARISONS:
+            other = COMPARISONS[sign.text]
             left, right = comparison.field("left").text, comparison.field("right").text
             change = f"{left} {sign.text} {right} -> {left} {other} {right}"
             yield replaced(sign, other, change)
-
-
-# A condition of several parts is joined wrongly, or lacks one of them.
-
-CONNECTIVE_OTHER = (("&&", "||"), ("||", "&&"))
 
 
 def connective_edits(tree: Tree) -> Iterator[Edit]:
     """Each `&&` becomes `||` and each `||` becomes `&&`; each side of either is dropped."""
     for joined in tree.walk("binary_expression"):
         sign, left, right = (joined.field(name) for name in ("operator", "left", "right"))
-        other = dict(CONNECTIVE_OTHER).get(sign.text)
+        other = CONNECTIVES.get(sign.text)
         if other is None:
             continue
         yield replaced(sign, other, f"{joined.text}: {sign.text} -> {other}")
         yield replaced(joined, right.text, f"{left.text} dropped")
         yield replaced(joined, left.text, f"{right.text} dropped")
-
-
-# A guard lets everything through, or nothing.
 
 
 def guard_edits(tree: Tree) -> Iterator[Edit]:
@@ -55,11 +49,8 @@ def guard_edits(tree: Tree) -> Iterator[Edit]:
             yield replaced(inner, constant, f"{inner.text} -> {constant}")
 
 
-# A sum keeps only its last term.
-
-
 def accumulation_edits(tree: Tree) -> Iterator[Edit]:
-    """Each `+=` becomes `=`."""
+    """Each `+=` becomes `=`, so that a sum keeps only its last term."""
     for assignment in tree.walk("assignment_expression"):
         sign = assignment.field("operator")
         if sign.text == "+=":
@@ -67,13 +58,8 @@ def accumulation_edits(tree: Tree) -> Iterator[Edit]:
             yield replaced(sign, "=", f"{left} += {right}: += -> =")
 
 
-# A sum starts at one, a product at nothing.
-
-INITIAL_VALUE_OTHER = (("0.0f", "1.0f"), ("1.0f", "0.0f"), ("0.0", "1.0"), ("1.0", "0.0"))
-
-
 def initial_value_edits(tree: Tree) -> Iterator[Edit]:
-    """Each floating-point zero becomes one, each one zero."""
+    """Each floating-point zero becomes one, and each one becomes zero."""
     for number in tree.walk("number_literal"):
-        if other := dict(INITIAL_VALUE_OTHER).get(number.text):
+        if other := INITIAL_VALUES.get(number.text):
             yield replaced(number, other)

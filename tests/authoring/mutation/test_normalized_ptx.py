@@ -1,10 +1,10 @@
-"""Which PTX texts are the same program."""
+"""Equality of programs by their normalized PTX."""
 
 from __future__ import annotations
 
 import pytest
 
-from grader.authoring.mutation.verdict import essence
+from grader.authoring.mutation.verdict import normalized_ptx
 from grader.compile.source import compile_source
 
 KERNEL = """\
@@ -30,15 +30,15 @@ extern "C" __global__ void f(float* a, int n)
         ("* 32", "* 33", False),
     ],
 )
-def test_the_same_to_the_gpu(old: str, new: str, same: bool) -> None:
+def test_equal_programs_have_equal_normalized_ptx(old: str, new: str, same: bool) -> None:
     programs = [
         compile_source(text.encode(), "a.cu") for text in (KERNEL, KERNEL.replace(old, new))
     ]
-    first, second = (essence(program.ptx) for program in programs)
+    first, second = (normalized_ptx(program.ptx) for program in programs)
     assert (first == second) is same
 
 
-def test_only_the_program_is_left() -> None:
-    text = essence(compile_source(KERNEL.encode(), "a.cu").ptx)
+def test_normalized_ptx_has_no_debug_information() -> None:
+    text = normalized_ptx(compile_source(KERNEL.encode(), "a.cu").ptx)
     assert ".entry f(" in text and "st.global" in text
     assert ".loc" not in text and ".file" not in text and ".section" not in text
