@@ -117,7 +117,7 @@ ROWS = [
     Row("unknown option", text("x.cu", SOLUTION), f"{CHECK} --jsno f", 2, ("--jsno", "--json")),
     Row("no word left", lambda at: None, "check", 2, ("LAB",)),
     Row("json into no folder", text("x.cu", SOLUTION), f"{CHECK} --json no/f.json", 2,
-        ("no/f.json", "no folder")),
+        ("no/f.json", "folder of this file does not exist")),
     Row("json onto a folder", text("x.cu", SOLUTION), f"{CHECK} --json .", 2, ("a folder",)),
     Row("broken yaml", course("lab.yaml", "title:", "title: ["), COURSE, 2,
         ("lab.yaml:", "not valid YAML")),
