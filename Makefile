@@ -22,30 +22,35 @@ GPU_PYTHON := $(BIN)/python
 endif
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test test-gpu truth-gpu has-gpu test-fuzz labs handouts bench lint bytecode clean
+.PHONY: help demo test announce-test test-gpu truth-gpu has-gpu test-fuzz labs handouts bench lint bytecode clean
 
 help:
-	@echo 'make demo       grade a sample class of 12 on this machine, show and write the reports'
-	@echo 'make test       lint, type check, test, and prove the labs, two with their mutants;'
-	@echo '                PROCESSES=N: so many at once (here $(PROCESSES))'
-	@echo 'make labs       prove that every lab is sound, with all mutants (ten minutes)'
-	@echo 'make handouts   build the handouts as HTML and PDF, with their figures, in build/handouts'
-	@echo 'make bench      time the simulator and the command'
-	@echo 'make test-gpu   the tests that need an NVIDIA GPU; WHEELS=DIR where there is no network'
-	@echo 'make test-fuzz  fuzz the simulator for a minute'
-	@echo 'make clean      remove what the other targets made'
+	@echo 'make demo       grade a sample class of 12 submissions, show and write the reports'
+	@echo 'make test       run ruff, mypy and pytest, and check the labs (mutants of two labs);'
+	@echo '                set PROCESSES=N for N test processes (default here: $(PROCESSES))'
+	@echo 'make labs       check every lab with all mutants (about ten minutes)'
+	@echo 'make handouts   build the handouts as HTML and PDF in build/handouts'
+	@echo 'make bench      time the simulator and the commands'
+	@echo 'make test-gpu   run the tests that need an NVIDIA GPU; WHEELS=DIR works without a network'
+	@echo 'make test-fuzz  fuzz the simulator for one minute'
+	@echo 'make clean      remove the files that the other targets made'
 
 demo: bytecode
 	@$(BIN)/python -m tests.classes.demo
 
-# Every mutant of every lab takes ten minutes: `make labs`.
-test: lint
-	@echo '== labs'
+# All mutants of all labs take ten minutes more: `make labs`.
+test: announce-test lint
+	@echo '== labs, without mutants'
 	@$(BIN)/grader labs check --quick
-	@echo '== labs, with mutants: two of them'
+	@echo '== labs, with mutants: vector-add and tiled-matmul'
 	@$(BIN)/grader labs check vector-add tiled-matmul
 	@echo '== pytest'
 	@$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+
+announce-test:
+	@echo 'make test runs ruff, mypy, grader labs check (mutants of two labs) and pytest with'
+	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes about 13 minutes with 2 processes:'
+	@echo '10 for pytest, 3 for the rest.'
 
 lint: $(VENV)/dev bytecode
 	@echo '== ruff'
@@ -62,8 +67,8 @@ truth-gpu: has-gpu $(GPU_READY)
 
 has-gpu:
 	@ls /dev/nvidia[0-9]* >/dev/null 2>&1 || { \
-	  echo 'make: no NVIDIA GPU here (there is no /dev/nvidia0): nothing was tested.' >&2; \
-	  echo '  Run it on a machine with a GPU and its driver; "grader doctor" says what is seen.' >&2; \
+	  echo 'make: this machine has no NVIDIA GPU (no /dev/nvidia0); nothing was tested.' >&2; \
+	  echo '  Use a machine with a GPU and its driver; "grader doctor" shows what is missing.' >&2; \
 	  exit 1; }
 
 test-fuzz: $(VENV)/dev $(LIBRARY)
@@ -92,7 +97,7 @@ clean:
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo 'make: $(PYTHON) is missing or older than 3.11. Install Python 3.11 or newer, or name one:' >&2; \
+	  echo 'make: $(PYTHON) is missing or older than 3.11. Install Python 3.11 or newer, or set:' >&2; \
 	  echo '  make PYTHON=python3.12 $(MAKECMDGOALS)' >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo 'make: $(PYTHON) has no venv module. Debian, Ubuntu: sudo apt-get install python3-venv' >&2; \
@@ -100,29 +105,29 @@ $(VENV)/made:
 	@c=$${CC:-cc}; command -v "$${c%% *}" >/dev/null || { \
 	  echo "make: no C compiler \`$$c\`. Debian, Ubuntu: sudo apt-get install gcc libc6-dev" >&2; \
 	  exit 1; }
-	@echo 'Making a Python environment in $(VENV) ...'
+	@echo 'Creating a Python environment in $(VENV) ...'
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
 $(VENV)/run: $(VENV)/made pyproject.toml setup.py
-	@echo 'Installing warpgrade from this folder, its dependencies from PyPI, and building its C core'
+	@echo 'Installing warpgrade and its dependencies from PyPI, and building the C core'
 	@echo '(one to two minutes the first time) ...'
 	@$(PIP) 'setuptools>=77'
 	@$(PIP) --no-build-isolation --editable '.[pytest,similar]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/run
-	@echo 'Installing what the tests need from PyPI ...'
+	@echo 'Installing the packages for the tests from PyPI ...'
 	@$(PIP) --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 $(VENV)/handouts: $(VENV)/run
-	@echo 'Installing what the handouts need from PyPI: pandoc and typst ...'
+	@echo 'Installing the packages for the handouts from PyPI: pandoc and typst ...'
 	@$(PIP) --no-build-isolation --editable '.[handouts]'
 	@touch $@
 
 $(VENV)/gpu: $(VENV)/dev
-	@echo 'Installing PyCUDA, which is compiled against the CUDA toolkit here (a few minutes) ...'
+	@echo 'Installing PyCUDA, which is compiled with the CUDA toolkit (a few minutes) ...'
 	@$(PIP) --no-build-isolation --editable '.[gpu]'
 	@touch $@
 
@@ -134,11 +139,11 @@ $(GPU_SITE)/ready: $(wildcard $(WHEELS)/*.whl) $(CORE) setup.py
 	@$(GPU_PYTHON) -m compileall -q grader
 	@touch $@
 
-# The editable install has just built it; after that, only a newer source does.
+# The editable install builds the library; later, only newer sources do.
 $(LIBRARY): $(CORE) setup.py | $(VENV)/run
 	@$(BIN)/python setup.py --quiet build_ext --inplace
 	@touch $@
 
-# A boxed child cannot write beside the sources: what only it imports would be compiled each time.
+# A sandboxed child cannot write bytecode: modules that only it imports would be compiled each time.
 bytecode: $(LIBRARY)
 	@$(BIN)/python -m compileall -q grader

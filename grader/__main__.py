@@ -1,4 +1,4 @@
-"""`grader`, and `python -m grader`."""
+"""The entry point of `grader` and `python -m grader`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    # For NumPy, which reads it once, when it is imported: the oracles' sums are the same on every
-    # machine, and no thread of it spins beside the simulator's.
+    # NumPy reads this once, when it is imported. With one thread, sums of the references are the
+    # same on every machine, and no thread of NumPy competes with those of the simulator.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from grader.cli.app import run
 

@@ -1,9 +1,9 @@
-"""A lab's checks as pytest items: `pytest --lab tiled-matmul --submission mine.cu`.
+"""The checks of a lab as pytest items: `pytest --lab tiled-matmul --submission mine.cu`.
 
-Each check is an item, `mine.cu::sync`; the file is graded once, when its first item runs, on
-the public cases, as `grader check` does. A check that fails, fails with its findings; one that
-waits for another or cannot be judged here is skipped, with the reason; what this machine failed is
-an error. Without `--lab` the plugin adds nothing.
+Each check is an item, such as `mine.cu::sync`. The file is graded once on the public cases, as
+`grader check` does, when its first item runs. A failed check fails with its findings. A check that
+is not evaluated is skipped, with the reason. A system error is an error of the item. Without
+`--lab`, the plugin adds nothing.
 """
 
 from __future__ import annotations
@@ -22,32 +22,39 @@ if TYPE_CHECKING:
 
 SKIPPED = ("blocked", "unjudged")
 PLANNED = pytest.StashKey["tuple[Lab, tuple[str, ...]]"]()
-"""The lab of `--lab` and the names of its checks."""
+"""The lab of `--lab`, and the names of its checks."""
 
 
 class CheckFailed(Exception):
-    """A check that the submission does not pass; its text is what pytest shows."""
+    """The submission fails a check; pytest shows the message."""
 
 
 class CheckBroken(Exception):
-    """A check that this machine could not make."""
+    """A system error prevented a check."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the plugin."""
     group = parser.getgroup("warpgrade", "CUDA labs")
-    group.addoption("--lab", metavar="LAB", help="grade --submission as this lab asks")
+    group.addoption("--lab", metavar="LAB", help="grade the submissions with the checks of LAB")
     group.addoption(
         "--submission", metavar="FILE.cu", action="append", default=[],
-        help="the file to grade; may be given again",
+        help="a file to grade; repeatable",
     )  # fmt: skip
-    group.addoption("--lab-course", metavar="DIR", type=Path, help="a folder with labs/ of its own")
     group.addoption(
-        "--lab-on", choices=("sim", "gpu", "auto"), default="auto", help="what runs the kernel"
+        "--lab-course", metavar="DIR", type=Path, help="use the labs of this folder's labs/"
     )
+    group.addoption(
+        "--lab-on", choices=("sim", "gpu", "auto"), default="auto",
+        help="where the kernel runs: the CPU simulator or a GPU",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """With a lab and no other file named, the submissions are all there is to collect."""
+    """Validate the options, and collect the submissions besides the files that are named.
+
+    Raises UsageError for invalid options.
+    """
     from grader.faults import Fault
 
     submissions = config.getoption("submission")
@@ -59,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--lab needs --submission FILE.cu")
     missing = [name for name in submissions if not Path(name).is_file()]
     if missing:
-        raise pytest.UsageError(f"--submission: there is no file {missing[0]}")
+        raise pytest.UsageError(f"--submission: the file {missing[0]} does not exist")
     try:
         config.stash[PLANNED] = _planned(config)
     except Fault as fault:
@@ -69,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _planned(config: pytest.Config) -> tuple[Lab, tuple[str, ...]]:
-    """The lab that was named, and its checks. Raises Fault."""
+    """Return the lab of `--lab` and the names of its checks; raises Fault."""
     from grader.checks.suite import plan
     from grader.labs.reading import lab_roots, load_lab
 
@@ -78,7 +85,7 @@ def _planned(config: pytest.Config) -> tuple[Lab, tuple[str, ...]]:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LabFile | None:
-    """The submission, when it is one of those that were named."""
+    """Collect a file when it is one of the submissions."""
     config = parent.config
     if not config.getoption("lab"):
         return None
@@ -89,17 +96,18 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LabFile | 
 
 
 class LabFile(pytest.File):
-    """One submission; its items are the checks of the lab."""
+    """One submission, whose items are the checks of the lab."""
 
     _grade: Grade | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
+        """Yield one item for each check of the lab."""
         self.lab, names = self.config.stash[PLANNED]
         for name in names:
             yield CheckItem.from_parent(self, name=name)
 
     def grade(self) -> Grade:
-        """The file's grade, made once. Raises Fault."""
+        """Return the grade of the file, which is graded once; raises Fault."""
         if self._grade is None:
             from grader.cli.check import grade_file
             from grader.cli.options import Backend, resolved
@@ -116,7 +124,7 @@ class CheckItem(pytest.Item):
     parent: LabFile
 
     def setup(self) -> None:
-        """Grade, and stop here where this machine failed: pytest then says error, not failed."""
+        """Grade the file; after a system error, pytest reports an error, not a failure."""
         from grader.faults import Fault
 
         try:
@@ -127,6 +135,7 @@ class CheckItem(pytest.Item):
             raise CheckBroken(check.summary)
 
     def runtest(self) -> None:
+        """Record measurements and points, and fail or skip as the check did."""
         from grader.export.fields import check_text
 
         check = self._check(self.parent.grade())
@@ -143,13 +152,13 @@ class CheckItem(pytest.Item):
         return next(check for check in grade.checks if check.name == self.name)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What was found, without a traceback of ours."""
+        """Return the findings of a check, without a Python traceback."""
         if isinstance(excinfo.value, CheckFailed | CheckBroken):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where the first finding is, once it is known."""
+        """Return the location of the first error, once the file has been graded."""
         grade = self.parent._grade
         found = self._check(grade).findings if grade else ()
         line = next((f.line for f in found if f.severity == "error" and f.line), 0)

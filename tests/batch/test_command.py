@@ -146,20 +146,20 @@ def test_a_course_names_its_students_and_seeds_hidden_cases(place: Path, tmp_pat
     assert (school / "course.db").is_file()
     book = open_gradebook(str(school / "course.db"))
     assert {event.action for event in book.audit(LAB)} == {"submit", "grade"}
-    assert "other points count" not in batch(place, "--course", school).err
+    assert "differ after" not in batch(place, "--course", school).err
     book.override(LAB, "4711", 7, "ada", "agreed")
     book.close()
     result = " ".join(batch(place, "--course", school).err.split())
-    assert "of 1 student other points count" in result and f"grader gradebook show {LAB}" in result
+    assert "the points of 1 student differ" in result and f"grader gradebook show {LAB}" in result
 
 
 @pytest.mark.parametrize(
     ("words", "expected_text"),
     [
         (["--regrade", "anne"], "did you mean `ann`"),
-        (["--accept", "regrade-1"], "no regrade `regrade-1` waits"),
+        (["--accept", "regrade-1"], "no pending regrade `regrade-1`"),
         (["--db", "nonsense://x"], "this kind of database is not supported"),
-        (["--json", "no/such/folder.json"], "no folder"),
+        (["--json", "no/such/folder.json"], "the folder of this file does not exist"),
     ],
 )
 def test_wrong_options_are_reported(words: list[str], expected_text: str, place: Path) -> None:

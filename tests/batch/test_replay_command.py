@@ -69,7 +69,7 @@ def edited(record: Path, place: Path, edit: Callable[[dict[str, Any]], object]) 
 def test_an_unchanged_grade_is_reproduced(record: Path, source: Path) -> None:
     output = grader("replay", record, "--source", source)
     assert (output.code, output.err) == (0, "")
-    assert output.out.startswith("the same again: score ")
+    assert output.out.startswith("the same result: score ")
 
 
 def test_differences_are_listed(record: Path, source: Path, tmp_path: Path) -> None:
@@ -164,11 +164,11 @@ def test_one_students_grade_is_replayed(
 Made = Callable[[Path, Path], tuple[str | Path, ...]]
 WRONG: list[tuple[str, Made]] = [
     ("No such file", lambda record, place: (place / "none.json",)),
-    ("no JSON", lambda record, place: (written(place, "{"),)),
-    ("no JSON", lambda record, place: (written(place, "[" * 100_000),)),
+    ("not JSON", lambda record, place: (written(place, "{"),)),
+    ("not JSON", lambda record, place: (written(place, "[" * 100_000),)),
     ("not a grade object", lambda record, place: (written(place, "[1, 2]"),)),
     ("not a grade object", lambda record, place: (written(place, '{"grades": "x"}'),)),
-    ("no JSON", lambda record, place: (written(place, "\udcff"),)),
+    ("not JSON", lambda record, place: (written(place, "\udcff"),)),
     ("checks.0.status", lambda record, place: (
         edited(record, place, lambda h: h["checks"][0].update(status="won")),)),
     ("there is no lab", lambda record, place: (
@@ -176,7 +176,7 @@ WRONG: list[tuple[str, Made]] = [
     ("--source FILE.cu", lambda record, place: (record,)),
     ("there is no such file", lambda record, place: (record, "--source", place / "none.cu")),
     ("there is no gradebook", lambda record, place: (record, "--db", place / "new.db")),
-    ("there is no folder", lambda record, place: (
+    ("the folder of this file does not exist", lambda record, place: (
         record, "--source", SOLUTION, "--json", place / "none" / "x.json")),
 ]  # fmt: skip
 

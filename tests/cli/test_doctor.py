@@ -40,7 +40,7 @@ def test_json() -> None:
     assert all(diagnosis["state"] in ("ok", "note") for diagnosis in told["signs"])
 
 
-def test_every_sign_that_is_not_ok_says_how_to_mend() -> None:
+def test_every_problem_has_a_fix() -> None:
     for diagnosis in diagnose():
         assert diagnosis.observed
         assert diagnosis.state == "ok" or diagnosis.fix or diagnosis.what == "gpu"
@@ -48,8 +48,12 @@ def test_every_sign_that_is_not_ok_says_how_to_mend() -> None:
 
 def test_a_missing_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "__file__", str(tmp_path / "cli" / "doctor.py"))
-    sign = by_name()["simulator"]
-    assert (sign.state, "no C core" in sign.seen, "C compiler" in sign.fix) == ("bad", True, True)
+    diagnosis = by_name()["simulator"]
+    assert (diagnosis.state, "no C core" in diagnosis.observed, "C compiler" in diagnosis.fix) == (
+        "bad",
+        True,
+        True,
+    )
 
 
 def test_a_broken_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
