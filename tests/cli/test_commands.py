@@ -35,12 +35,12 @@ RUN_KEYS = {
 }  # fmt: skip
 
 
-def test_version() -> None:
+def test_version_is_printed() -> None:
     assert grader("--version").out == f"grader {__version__}\n"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["check", "--help"], ["labs", "--help"], ["-h"]])
-def test_help(words: list[str]) -> None:
+def test_help_fits_80_columns(words: list[str]) -> None:
     said = grader(*words)
     assert (said.code, said.err) == (0, "")
     assert "Usage: grader" in said.out
@@ -48,7 +48,7 @@ def test_help(words: list[str]) -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    """What makes `grader --help` and a check's start quick."""
+    """Lazy imports make `grader --help` and the start of a check fast."""
     listed = "import sys, grader.cli.app; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", listed], cwd=ROOT, capture_output=True, text=True, check=True
@@ -60,21 +60,21 @@ def test_help_loads_nothing_heavy() -> None:
     )
 
 
-def test_a_right_file() -> None:
+def test_correct_file_passes() -> None:
     said = grader("check", "tiled-matmul", ROOT / "solutions/tiled-matmul/tiled-matmul.cu")
     assert (said.code, said.err) == (0, "")
-    assert "judged so far; speed (" in " ".join(said.out.split())
+    assert "not evaluated here: speed (" in " ".join(said.out.split())
     assert max(map(len, said.out.splitlines())) <= 80
 
 
-def test_a_wrong_file_from_another_folder(tmp_path: Path) -> None:
+def test_incorrect_file_in_another_folder_fails(tmp_path: Path) -> None:
     (tmp_path / "mine.cu").write_text(WRONG.read_text())
     said = grader("check", LAB, "mine.cu", cwd=tmp_path)
     assert said.code == 1
     assert "mine.cu:" in said.out
 
 
-def test_json_on_stdout_is_alone() -> None:
+def test_json_on_stdout_is_the_only_output() -> None:
     said = grader("check", LAB, WRONG, "--json", "-")
     grade = json.loads(said.out)
     assert (said.code, said.err) == (1, "")
@@ -83,7 +83,7 @@ def test_json_on_stdout_is_alone() -> None:
     assert grade["status"] == "graded"
 
 
-def test_a_json_file_is_named(tmp_path: Path) -> None:
+def test_written_json_file_is_reported(tmp_path: Path) -> None:
     said = grader("check", LAB, SOLUTION, "--json", "grade.json", cwd=tmp_path)
     assert said.err == "wrote grade.json\n"
     assert said.out.startswith(LAB)
@@ -91,7 +91,7 @@ def test_a_json_file_is_named(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["grade.json"]
 
 
-def test_the_json_of_a_file_that_cannot_be_read_as_source(tmp_path: Path) -> None:
+def test_unreadable_source_has_a_json_grade(tmp_path: Path) -> None:
     (tmp_path / "x.cu").write_bytes(b"\0")
     said = grader("check", LAB, "x.cu", "--json", "-", cwd=tmp_path)
     grade = json.loads(said.out)
@@ -99,7 +99,7 @@ def test_the_json_of_a_file_that_cannot_be_read_as_source(tmp_path: Path) -> Non
     assert grade["checks"][0]["findings"][0]["kind"] == "compile-error"
 
 
-def test_a_reader_that_goes_away_changes_no_verdict() -> None:
+def test_closed_pipe_does_not_change_the_exit_code() -> None:
     command = f"{sys.executable} -m grader check {LAB} {SOLUTION}; echo code $? >&2"
     done = subprocess.run(
         ["sh", "-c", f"({command}) | true"], cwd=ROOT, capture_output=True, text=True
@@ -125,38 +125,38 @@ extern "C" __global__ void scale(const float* x, float* y, int n)
 """
 
 
-def launched(folder: Path, source: str = SCALE) -> Path:
+def write_launch(folder: Path, source: str = SCALE) -> Path:
     np.save(folder / "x.npy", np.arange(32, dtype=np.float32))
     (folder / "launch.yaml").write_text(yaml.safe_dump(LAUNCH))
     (folder / "scale.cu").write_text(source)
     return folder / "launch.yaml"
 
 
-def test_run_saves_where_it_is_told(tmp_path: Path) -> None:
-    launched(tmp_path)
+def test_run_saves_arrays_to_the_out_folder(tmp_path: Path) -> None:
+    write_launch(tmp_path)
     out = tmp_path / "out"
     out.mkdir()
     said = grader(
         "run", tmp_path / "scale.cu", tmp_path / "launch.yaml", "--out", out, "--json", "-"
     )
-    told = json.loads(said.out)
+    result = json.loads(said.out)
     assert said.code == 0
-    assert set(told) == RUN_KEYS
-    assert (told["verdict"], told["outputs"]) == ("clean", {"1": "y.npy"})
-    assert set(told["seconds"]) >= {"compile", "run"}
-    assert told["counters"]
+    assert set(result) == RUN_KEYS
+    assert (result["verdict"], result["outputs"]) == ("clean", {"1": "y.npy"})
+    assert set(result["seconds"]) >= {"compile", "run"}
+    assert result["counters"]
     saved = np.load(out / "y.npy")
     assert np.array_equal(saved, 2 * np.arange(32, dtype=np.float32))
     assert said.err.split() == ["wrote", str(tmp_path / "out" / "y.npy")]
     assert not (tmp_path / "y.npy").exists()
 
 
-def test_run_says_what_it_found(tmp_path: Path) -> None:
-    launched(tmp_path, SCALE.replace("if (i < n) y[i]", "y[i + 1]"))
+def test_run_reports_findings(tmp_path: Path) -> None:
+    write_launch(tmp_path, SCALE.replace("if (i < n) y[i]", "y[i + 1]"))
     said = grader("run", tmp_path / "scale.cu", tmp_path / "launch.yaml", "--json", "-")
-    told = json.loads(said.out)
-    (finding,) = [f for f in told["findings"] if f["severity"] == "error"]
-    assert (said.code, told["verdict"]) == (1, "findings")
+    result = json.loads(said.out)
+    (finding,) = [f for f in result["findings"] if f["severity"] == "error"]
+    assert (said.code, result["verdict"]) == (1, "findings")
     assert (finding["kind"], finding["line"]) == ("invalid-access", 4)
     text = grader("run", tmp_path / "scale.cu", tmp_path / "launch.yaml")
     assert text.code == 1
@@ -172,19 +172,19 @@ def test_run_says_what_it_found(tmp_path: Path) -> None:
     ],
     ids=["compile error", "no array", "no file"],
 )
-def test_run_gives_json_whatever_happens(
+def test_run_writes_json_for_every_fault(
     tmp_path: Path, break_it: object, code: int, verdict: str, kind: str
 ) -> None:
-    launched(tmp_path)
+    write_launch(tmp_path)
     assert callable(break_it)
     break_it(tmp_path)
     said = grader("run", "scale.cu", "launch.yaml", "--json", "-", cwd=tmp_path)
-    told = json.loads(said.out)
-    assert set(told) == RUN_KEYS
-    assert (said.code, told["verdict"], told["findings"][0]["kind"]) == (code, verdict, kind)
+    result = json.loads(said.out)
+    assert set(result) == RUN_KEYS
+    assert (said.code, result["verdict"], result["findings"][0]["kind"]) == (code, verdict, kind)
 
 
-def test_labs_list() -> None:
+def test_labs_list_shows_every_lab() -> None:
     said = grader("labs", "list")
     assert (said.code, said.err) == (0, "")
     rows = said.out.splitlines()
@@ -194,7 +194,7 @@ def test_labs_list() -> None:
     assert max(map(len, rows)) <= 80
 
 
-def test_a_message_of_many_words_fits_80_columns() -> None:
+def test_long_message_is_wrapped_to_80_columns() -> None:
     said = grader("check", "vectr-add", "mine.cu")
     assert said.code == 2
     assert "did you mean vector-add?" in said.err
@@ -205,7 +205,7 @@ def test_a_message_of_many_words_fits_80_columns() -> None:
 @pytest.mark.parametrize(
     ("encoding", "said"), [("utf-8", "\u0141ukasz: late"), ("ascii", "\\u0141ukasz: late")]
 )
-def test_a_message_has_what_its_encoding_can_hold(
+def test_message_escapes_what_the_encoding_lacks(
     encoding: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
@@ -217,13 +217,13 @@ def test_a_message_has_what_its_encoding_can_hold(
     )
 
 
-def test_labs_skeleton_is_the_one_in_the_tree() -> None:
+def test_skeleton_matches_the_stored_file() -> None:
     said = grader("labs", "skeleton", LAB, "--stdout")
     assert said.out == (ROOT / "labs" / LAB / f"{LAB}.cu").read_text()
     assert "up to date" in grader("labs", "skeleton", LAB).err
 
 
-def test_an_unforeseen_error_is_a_fault_of_the_machine(
+def test_unexpected_error_is_a_system_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def explode(*_: object) -> None:
@@ -238,16 +238,16 @@ def test_an_unforeseen_error_is_a_fault_of_the_machine(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
+def test_ctrl_c_stops_without_a_traceback(tmp_path: Path) -> None:
     endless = SCALE.replace("if (i", "for (;; i += 0) if (i")
-    launched(tmp_path, endless)
+    write_launch(tmp_path, endless)
     process = subprocess.Popen(
         [sys.executable, "-m", "grader", "run", "scale.cu", "launch.yaml", "--limit", "60"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
-        # a shell's background jobs are started deaf to it, and so would be their children
+        # background jobs of a shell ignore SIGINT, and their children would too
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(1.5)
@@ -258,14 +258,14 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
     assert said == "stopped\n"
 
 
-def test_colour_on_a_terminal_only() -> None:
+def test_color_is_used_on_a_terminal_only() -> None:
     assert "\x1b[" not in grader("check", LAB, WRONG).out
     assert "\x1b[" in on_a_terminal("check", LAB, str(WRONG))
     assert "\x1b[3" not in on_a_terminal("check", LAB, str(WRONG), NO_COLOR="1")
 
 
 def on_a_terminal(*words: str, **env: str) -> str:
-    """What the command writes to a terminal."""
+    """Run the command on a pseudo-terminal and return its output."""
     ours, theirs = pty.openpty()
     around = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
     around |= {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", **env}
