@@ -36,9 +36,11 @@ class BuildCore(build_ext):
     """Compiles the core with $CC, or cc."""
 
     def get_ext_filename(self, fullname: str) -> str:
+        """Return the file name of the library, without a Python version."""
         return fullname.replace(".", os.sep) + ".so"
 
     def build_extension(self, ext: Extension) -> None:
+        """Build one library, unless it is newer than its sources."""
         target = Path(self.get_ext_fullpath(ext.name))
         if not self.force and is_newer(target, [*ext.sources, *ext.depends, __file__]):
             return
@@ -52,6 +54,7 @@ class Wheel(bdist_wheel):
     """No Python symbol is used: one wheel fits every Python 3 of the platform."""
 
     def get_tag(self) -> tuple[str, str, str]:
+        """Return the tag: any Python 3, any ABI, this platform."""
         return "py3", "none", super().get_tag()[2]
 
 

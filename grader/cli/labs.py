@@ -43,7 +43,8 @@ Names = Annotated[
 class ShowRow(Protocol):
     """A function that shows one row; `good` is whether the requirement holds."""
 
-    def __call__(self, line: str, *, good: bool) -> None: ...
+    def __call__(self, line: str, *, good: bool) -> None:
+        """Show one row."""
 
 
 def row_printer(json: str | None) -> ShowRow:

@@ -47,7 +47,7 @@ Profile = Annotated[
 Course = Annotated[
     Path | None,
     typer.Option(
-        "--course", metavar="DIR", help="Use the labs of this folder, which contains labs/."
+        "--course", metavar="DIR", help="The folder of a course, with labs/ or course.yaml."
     ),
 ]
 LabName = Annotated[
