@@ -1,8 +1,8 @@
-"""Builds the simulator's C core; everything else is in pyproject.toml.
+"""Build the C core of the simulator; everything else is in pyproject.toml.
 
-The core is a plain shared library that Python loads by ctypes, so it needs a C compiler and no
-Python headers. On x86-64 a second one is built for processors with AVX2; which of the two is
-loaded is decided at run time.
+The core is a plain shared library, which Python loads with ctypes. It needs a C compiler, but no
+Python headers. On x86-64 a second library is built for processors with AVX2; the choice between the
+two is made when the core is loaded.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FLAGS = [
 ]
 AVX2 = shlex.split("-mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mf16c")
 NO_COMPILER = """\
-the simulator is written in C, and there is no C compiler `{}` here.
+the simulator is written in C, but the C compiler `{}` was not found.
   Install one (Debian and Ubuntu: sudo apt-get install gcc libc6-dev; Fedora: sudo dnf install gcc),
-  or set CC to yours, and run the same command again."""
+  or set CC to your compiler. Then run the same command again."""
 
 
 class BuildCore(build_ext):
-    """Compiles the core with $CC, or cc."""
+    """Compile the core with $CC or cc."""
 
     def get_ext_filename(self, fullname: str) -> str:
         """Return the file name of the library, without a Python version."""
@@ -51,7 +51,7 @@ class BuildCore(build_ext):
 
 
 class Wheel(bdist_wheel):
-    """No Python symbol is used: one wheel fits every Python 3 of the platform."""
+    """Tag the wheel for every Python 3 of the platform, because it uses no Python symbol."""
 
     def get_tag(self) -> tuple[str, str, str]:
         """Return the tag: any Python 3, any ABI, this platform."""
@@ -59,50 +59,54 @@ class Wheel(bdist_wheel):
 
 
 def compile_core(target: Path, objects: Path, flags: list[str]) -> None:
-    """All of CORE into one shared library, replaced in one step: a running grader has it mapped."""
+    """Compile all of CORE into one shared library.
+
+    The file is replaced atomically, because a running grader may have it mapped.
+    """
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     if not shutil.which(compiler[0]):
         raise SystemExit(NO_COMPILER.format(compiler[0]))
     sources = sorted(CORE.rglob("*.c"))
-    made = [objects / source.relative_to(CORE).with_suffix(".o") for source in sources]
+    object_files = [objects / source.relative_to(CORE).with_suffix(".o") for source in sources]
 
-    digest = (
-        f'-DCORE_SOURCES="{runpy.run_path("grader/simulator/core/sources.py")["digest"](CORE)}"'
-    )
+    digest = runpy.run_path("grader/simulator/core/sources.py")["digest"](CORE)
+    define = f'-DCORE_SOURCES="{digest}"'
 
-    def one(source: Path, made: Path) -> None:
-        made.parent.mkdir(parents=True, exist_ok=True)
-        run([*compiler, *FLAGS, *flags, digest, "-c", str(source), "-o", str(made)])
+    def compile_file(source: Path, object_file: Path) -> None:
+        object_file.parent.mkdir(parents=True, exist_ok=True)
+        run([*compiler, *FLAGS, *flags, define, "-c", str(source), "-o", str(object_file)])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, sources, made))
+        list(pool.map(compile_file, sources, object_files))
     part = target.with_suffix(".part")
     link = [*compiler, "-shared", "-pthread", "-Wl,--no-undefined"]
-    run([*link, *map(str, made), "-lm", "-o", str(part)])
+    run([*link, *map(str, object_files), "-lm", "-o", str(part)])
     part.replace(target)
 
 
 def is_newer(target: Path, sources: list[str]) -> bool:
+    """Return whether the target exists and is at least as new as every source."""
     if not target.exists():
         return False
     return target.stat().st_mtime >= max(os.stat(source).st_mtime for source in sources)
 
 
 def run(command: list[str]) -> None:
+    """Run a command. Raises SystemExit with its stderr when it fails."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"the C core does not build: {shlex.join(command)}\n{done.stderr}")
 
 
 def libraries() -> list[Extension]:
-    """The core for any processor and, on x86-64, the one for AVX2."""
+    """Return the core for any processor and, on x86-64, the core for AVX2."""
     sources = [str(source) for source in sorted(CORE.rglob("*.c"))]
     depends = [str(header) for header in sorted(CORE.rglob("*.h"))]
-    made = [Extension("grader.simulator._core", sources, depends=depends)]
+    extensions = [Extension("grader.simulator._core", sources, depends=depends)]
     if platform.machine() in ("x86_64", "AMD64"):
         flags = {"extra_compile_args": AVX2}
-        made.append(Extension("grader.simulator._core_v3", sources, depends=depends, **flags))
-    return made
+        extensions.append(Extension("grader.simulator._core_v3", sources, depends=depends, **flags))
+    return extensions
 
 
 setup(ext_modules=libraries(), cmdclass={"build_ext": BuildCore, "bdist_wheel": Wheel})
