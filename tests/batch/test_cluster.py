@@ -102,7 +102,7 @@ def test_a_submission_that_kills_its_worker_fails_alone(
     shown = json.loads((tmp_path / "got.json").read_text())
     assert {grade["student"] for grade in shown["grades"]} == {f"s{n}" for n in range(4)}
     (missing,) = shown["missing"]
-    assert missing["student"] == "kill" and "2 workers died" in missing["why"]
+    assert missing["student"] == "kill" and "2 workers in a row died" in missing["why"]
     assert times_graded(place) == {f"s{number}": 1 for number in range(4)}
 
 

@@ -101,7 +101,7 @@ def course(tmp_path: Path) -> Path:
     (folder / "course.secret").chmod(0o600)
     (folder / "course.yaml").write_text(
         "name: GPU programming\ntimezone: Europe/Berlin\nroster: roster.csv\n"
-        f"labs:\n  {LAB}: {{expected: 2027-03-28 23:59}}\n"
+        f"labs:\n  {LAB}: {{due: 2027-03-28 23:59}}\n"
     )
     return folder
 
