@@ -14,7 +14,6 @@ import typer
 from grader.cli.options import Course
 from grader.cli.terminal import STDOUT, say, write_file
 from grader.faults import LabFault, MachineFault
-from grader.labs.files import write_atomically
 
 if TYPE_CHECKING:
     from grader.export.formats import ExportRow, Format, LeftOut, Options
@@ -100,6 +99,7 @@ def _autograder(arguments: Sequence[str], course: Path | None, out: str, wheel: 
     from grader.checks.suite import plan
     from grader.export.container.build import autograder_zip
     from grader.gradebook.course import read_course
+    from grader.labs.files import write_atomically
     from grader.labs.reading import lab_roots, load_lab
 
     if len(arguments) != 1:

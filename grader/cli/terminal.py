@@ -11,7 +11,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from grader.faults import Fault, LabFault
-from grader.labs.files import write_atomically
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -145,5 +144,7 @@ def write_json(value: Mapping[str, Any], file: str) -> None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file atomically, and report its path on stderr."""
+    from grader.labs.files import write_atomically
+
     write_atomically(path, data)
     say(f"wrote {path}")
