@@ -75,7 +75,7 @@ test-fuzz: $(VENV)/dev $(LIBRARY)
 	@$(BIN)/python -m tests.fuzz --seconds 60
 
 handouts: $(VENV)/handouts $(LIBRARY)
-	@$(BIN)/python -m grader.authoring.handouts --out build/handouts
+	@$(BIN)/python -m grader.authoring.handouts.build --out build/handouts
 
 labs: bytecode
 	@$(BIN)/grader labs check

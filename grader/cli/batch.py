@@ -27,8 +27,7 @@ from grader.cli.terminal import check_writable, finished, say, show, width, writ
 from grader.faults import LabFault, pluralize
 
 if TYPE_CHECKING:
-    from grader.batch.batch import Plan
-    from grader.batch.runner import Runner
+    from grader.batch.batch import Plan, Runner
     from grader.batch.store import StoreResult
     from grader.batch.task import Answer, BatchOptions, Task
     from grader.gradebook.book import Gradebook

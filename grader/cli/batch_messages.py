@@ -12,7 +12,7 @@ from grader.cli.terminal import doing
 from grader.faults import MachineFault, install_command
 
 if TYPE_CHECKING:
-    from grader.batch.runner import Runner
+    from grader.batch.batch import Runner
     from grader.batch.task import BatchOptions
     from grader.labs.model import Lab
 import sys
@@ -46,7 +46,7 @@ def local_runner(lab: Lab, terms: BatchOptions, jobs: int | None) -> Runner:
     """Return the runner that grades in threads of this process."""
     from functools import partial
 
-    from grader.batch.runner import LocalRunner
+    from grader.batch.batch import LocalRunner
     from grader.batch.task import grade_task, local_tools
 
     perform_here = partial(grade_task, lab, terms=terms)

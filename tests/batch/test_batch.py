@@ -16,8 +16,7 @@ import pytest
 
 from grader.batch import batch as batches
 from grader.batch import batch as leasing
-from grader.batch.batch import MAX_CONSECUTIVE_FAULTS, Outcome, run_batch
-from grader.batch.runner import LocalRunner
+from grader.batch.batch import MAX_CONSECUTIVE_FAULTS, LocalRunner, Outcome, run_batch
 from grader.batch.store import task_of
 from grader.batch.task import Answer, Task
 from grader.faults import MachineFault, StudentFault

@@ -3,5 +3,5 @@
 In: the pages of `handouts/`, the labs, and traces of small simulated launches. Out: a folder with
 HTML, PDF and SVG files. `page` expands directives, `runs` makes traces and example messages,
 `figures` draws them with `canvas`, and `build` writes the files. `python -m
-grader.authoring.handouts` is the command.
+grader.authoring.handouts.build` is the command.
 """

@@ -9,7 +9,9 @@ from __future__ import annotations
 import html as markup
 import pkgutil
 import re
+import sys
 import tempfile
+from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +25,7 @@ from grader.authoring.handouts.canvas import svg
 from grader.authoring.handouts.figures.tiles import phase_table
 from grader.authoring.handouts.page import Page, Sources, expand
 from grader.authoring.handouts.runs import message
-from grader.faults import LabFault
+from grader.faults import Fault, LabFault
 from grader.labs.files import write_atomically
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots, list_labs, load_lab
@@ -217,3 +219,32 @@ def _link(name: str, text: str) -> str:
 
 def _lab(name: str) -> Lab | None:
     return load_lab(name) if name in list_labs() else None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build the handouts as HTML and PDF, and return the exit code."""
+    parser = ArgumentParser(
+        prog="python -m grader.authoring.handouts.build",
+        description="Build the handouts as HTML and PDF pages.",
+    )
+    parser.add_argument(
+        "pages", nargs="*", metavar="PAGE", help="pages to build, without .md (default: all pages)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/handouts"), metavar="DIR",
+        help="folder to write the files to (default: build/handouts)",
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
+    try:
+        written = build_site(
+            options.out, options.pages, lambda page: print(f"  {page}", flush=True)
+        )
+    except Fault as fault:
+        print(fault, file=sys.stderr)
+        return fault.exit_code
+    print(f"wrote {len(written)} files; open {options.out / INDEX}.html")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
