@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import __version__
-from grader.compile.cache import key_of
+from grader.compile.cache import cache_key
 from grader.compile.source import toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
@@ -37,7 +37,7 @@ def batch_key(lab: Lab, on: Backend, seed: bytes, tools: Mapping[str, str]) -> s
         LabFault: A file of the lab cannot be read.
     """
     files = [hashlib.sha256(path.read_bytes()).hexdigest() for path in quiz_files(lab)]
-    return key_of(lab_digest(lab), files, seed_id(seed), on, dict(tools))
+    return cache_key(lab_digest(lab), files, seed_id(seed), on, dict(tools))
 
 
 def local_tools(on: Backend) -> Mapping[str, str]:

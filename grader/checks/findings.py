@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from grader.checks.result import CaseRun, Evidence, Result, Verdict
-from grader.compile.origins import MOST, Flow, read_flow
+from grader.compile.dataflow import MAX_ORIGINS, DataFlow, read_dataflow
 from grader.compile.program import Program
 from grader.launch import Finding, Origin
 
@@ -136,7 +136,7 @@ def with_origins(
     """
     if not any(_needs_origins(finding) for result in results for finding in result.findings):
         return tuple(results)
-    flow = read_flow(program.source)
+    flow = read_dataflow(program.source)
 
     def traced(finding: Finding) -> Finding:
         lines = next((at_fault[name] for name in finding.cases if at_fault.get(name)), ())
@@ -148,7 +148,7 @@ def with_origins(
 
 
 def _with_fault_lines(
-    finding: Finding, lines: Sequence[int], flow: Flow, program: Program
+    finding: Finding, lines: Sequence[int], flow: DataFlow, program: Program
 ) -> Finding:
     """Add the fault lines, and the sizes that they contain, to a finding."""
     if len(lines) == 1:
@@ -161,7 +161,7 @@ def _with_fault_lines(
     fix += " alone makes every public case right."
     known = finding.hint if NO_PATTERN_HINT not in finding.hint else ""
     hint = f"{known.rstrip('.')}. {fix}" if known else fix
-    sizes = flow.numbers_on(lines)[: MOST - len(lines)]
+    sizes = flow.numeric_macros_on(lines)[: MAX_ORIGINS - len(lines)]
     origins = (*(Origin("", line) for line in lines), *sizes)
     return replace(finding, hint=hint, origins=origins)
 
@@ -172,7 +172,7 @@ def _needs_origins(finding: Finding) -> bool:
     return finding.kind in KINDS_WITH_ORIGINS and finding.line > 0
 
 
-def _with_traced_origins(finding: Finding, flow: Flow, extents: Collection[int]) -> Finding:
+def _with_traced_origins(finding: Finding, flow: DataFlow, extents: Collection[int]) -> Finding:
     """Add the lines that a finding's line depends on.
 
     A hazard has two lines; neither is reported as the other's origin. An access outside an array,
@@ -184,7 +184,7 @@ def _with_traced_origins(finding: Finding, flow: Flow, extents: Collection[int])
     unwritten = finding.variable if finding.kind == "uninitialized-read" else ""
     declared = finding.space in ("shared", "local") and finding.kind in ARRAY_KINDS
     first = flow.declared(finding.variable, places) if declared else ()
-    first = (*first, *flow.beside(extents), *flow.settled)
+    first = (*first, *flow.off_by_one_sizes(extents), *flow.constant_conditions)
     return replace(
         finding, origins=flow.origins(places, unwritten, first, guarded=finding.kind in GUARD_KINDS)
     )

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from grader.checks.findings import kernel_line
 from grader.checks.result import CaseRun, CheckOptions, Dependency, Evidence, Verdict
-from grader.compile.entries import local_line
+from grader.compile.entries import local_memory_line
 from grader.compile.program import Program
 from grader.launch import Finding, Resources, Trace
 
@@ -167,7 +167,7 @@ def _check_static_bytes(most: int | None, resources: Resources) -> Finding | Non
 def _local_line(run: CaseRun, program: Program) -> int:
     """Return the line of the launched kernel that uses local memory most, 0 without one."""
     kernel = program.kernel(run.prepared.launch.kernel) if run.prepared else None
-    return local_line(program.ptx, kernel.symbol, program.file) if kernel else 0
+    return local_memory_line(program.ptx, kernel.symbol, program.file) if kernel else 0
 
 
 def _check_spills(unwanted: bool, resources: Resources, line: int) -> Finding | None:

@@ -1,7 +1,8 @@
-"""Compilations kept by content: the same source, options and compiler give the same text.
+"""Cache JSON values on disk under the digest of everything that determines them.
 
-An entry is a JSON text after its own SHA-256, so that a torn or edited one is seen and made anew.
-The cache only ever saves time: where there is no folder for it, or no room, all works without.
+The compilation of a source is determined by its text, the options and the compiler. An entry is
+JSON text after its own SHA-256, so that a truncated or edited entry is detected and computed again.
+The cache only saves time: without a folder or without disk space, everything works without it.
 """
 
 from __future__ import annotations
@@ -15,26 +16,30 @@ from pathlib import Path
 from typing import Any
 
 MAX_BYTES = 256 << 20
-KEPT_AFTER_PRUNING = 0.75
+PRUNED_SHARE = 0.75
+"""The share of the limit that remains after entries were removed."""
 _DIGEST = 64
 
 
 def user_folder() -> Path | None:
-    """`$XDG_CACHE_HOME/warpgrade`, else `~/.cache/warpgrade`; None when neither can be had."""
+    """Return the user's cache folder; None when the environment names none.
+
+    It is `$XDG_CACHE_HOME/warpgrade/compiled`, else `~/.cache/warpgrade/compiled`.
+    """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # the XDG specification: relative ones are to be ignored
+    if not os.path.isabs(base):  # XDG Base Directory Specification: ignore relative ones
         home = os.environ.get("HOME", "")
         base = f"{home}/.cache" if os.path.isabs(home) else ""
     return Path(base) / "warpgrade" / "compiled" if base else None
 
 
-def key_of(*parts: Any) -> str:
-    """The name of what these JSON values determine."""
+def cache_key(*parts: Any) -> str:
+    """Return the key of the value that these JSON values determine."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def load(folder: Path | None, key: str) -> Any:
-    """The value stored under `key`; None when there is none that is whole."""
+    """Return the value stored under `key`; None when there is none or it is damaged."""
     if folder is None:
         return None
     path = folder / f"{key}.json"
@@ -51,13 +56,14 @@ def load(folder: Path | None, key: str) -> Any:
 
 
 def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES) -> None:
-    """Keep a JSON value under `key`, whole or not at all, and drop the longest unused entries
-    above `max_bytes`.
+    """Store a JSON value under `key` atomically.
+
+    Above `max_bytes` in the folder, the least recently used entries are removed.
     """
     if folder is None:
         return
     body = json.dumps(value).encode()
-    with suppress(OSError):  # no room, no right: then it is not kept
+    with suppress(OSError):  # no space or no permission: the value is not stored
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write(folder, f"{key}.json", hashlib.sha256(body).hexdigest().encode() + body)
         _prune(folder, max_bytes)
@@ -80,7 +86,7 @@ def _prune(folder: Path, max_bytes: int) -> None:
     if total <= max_bytes:
         return
     for _, size, path in entries:
-        if total <= max_bytes * KEPT_AFTER_PRUNING:
+        if total <= max_bytes * PRUNED_SHARE:
             return
         os.unlink(path)
         total -= size

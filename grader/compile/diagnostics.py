@@ -1,4 +1,4 @@
-"""The compiler's log as Findings: the student's own line, column and text, and no path of ours.
+"""Turn the compiler's log into findings at the student's lines, without paths of this machine.
 
 The compiler's front end (EDG) writes
 
@@ -7,7 +7,7 @@ The compiler's front end (EDG) writes
                 ^
               detected during instantiation of ... at line 20
 
-and its assembler (ptxas) one line, about the PTX and not the source.
+and its assembler (ptxas) writes one line, with the line of the PTX and not of the source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from grader.launch import Finding, Severity
 MAX_ERRORS = 20
 MAX_WARNINGS = 50
 MAX_CONTEXT = 4
-MAX_LETTERS = 500  # of a message, a context's line
+MAX_MESSAGE = 500
+"""Characters of a message and of each line of its context."""
 
 _HEAD = re.compile(
     r"^(?:(?P<file>.+?)\((?P<line>\d+)\)|(?P<end>At end of source)): "
@@ -48,10 +49,11 @@ BUILTINS = (
     "__shfl_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync", "__ballot_sync",
     "atomicAdd", "atomicSub", "atomicMin", "atomicMax", "atomicExch", "atomicCAS", "printf",
 )  # fmt: skip
-"""What CUDA C++ has of its own and beginners misspell; no program defines names near these."""
+"""Names of CUDA C++ that beginners misspell; no program defines names close to these."""
 
-_ODD = "U+"
-"""How the message about a letter of no program starts; what else is wrong in its line follows."""
+_NOT_ASCII = "U+"
+"""Start of the message about a character that no program has. It causes the other errors of its
+line."""
 
 _END = "end of source"
 _AMBIGUOUS = re.compile(r'more than one instance of overloaded function "(\w+)" matches')
@@ -61,7 +63,7 @@ _HOST_DATA = "host variables are not allowed in JIT mode"
 
 @dataclass(frozen=True)
 class _Entry:
-    """One diagnostic as the log has it; `below` are the lines up to the next one."""
+    """One diagnostic of the log; `below` are the lines up to the next one."""
 
     file: str
     line: int
@@ -71,37 +73,41 @@ class _Entry:
 
 
 def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ...]:
-    """The log's errors (at most MAX_ERRORS) and the warnings about the student's own lines (at
-    most MAX_WARNINGS): a log may have 20,000, and each asks for its line of the source.
+    """Read the log's errors, and its warnings about the student's own lines.
 
-    `file` is the name that the source was compiled under, `text` the source, `ptx` what the
-    assembler was given: its errors point there.
+    Args:
+        log: The log. It may contain 20,000 diagnostics.
+        file: The name under which the source was compiled.
+        text: The source.
+        ptx: The assembler's input, which its errors point into.
+
+    Returns:
+        At most MAX_ERRORS errors, then at most MAX_WARNINGS warnings, without duplicates.
     """
     errors: dict[Finding, None] = {}
     warnings: dict[Finding, None] = {}
     for entry in _entries(log):
-        kind, most = (
-            (warnings, MAX_WARNINGS) if entry.severity == "warning" else (errors, MAX_ERRORS)
-        )
-        if len(kind) == most or (kind is warnings and entry.file != file):
+        is_warning = entry.severity == "warning"
+        group, limit = (warnings, MAX_WARNINGS) if is_warning else (errors, MAX_ERRORS)
+        if len(group) == limit or (is_warning and entry.file != file):
             continue
         if entry.severity == "assembler":
-            kind[_assembler_finding(entry, file, text, ptx)] = None
+            group[_assembler_finding(entry, file, text, ptx)] = None
         else:
-            kind[_finding(entry, file, text)] = None
-    odd = {error.line for error in errors if error.message.startswith(_ODD)}
-    told = [e for e in errors if e.line not in odd or e.message.startswith(_ODD)]
-    rows = code(text).split("\n") if told else []
-    return (*(error if error.hint else _left_open(error, rows) for error in told), *warnings)
+            group[_finding(entry, file, text)] = None
+    garbled = {error.line for error in errors if error.message.startswith(_NOT_ASCII)}
+    shown = [e for e in errors if e.line not in garbled or e.message.startswith(_NOT_ASCII)]
+    rows = code(text).split("\n") if shown else []
+    return (*(e if e.hint else _with_missing_token_hint(e, rows) for e in shown), *warnings)
 
 
 def missing_header(log: str) -> str:
-    """The header that was included and is not there; empty when that is not the problem."""
-    found = _MISSING_HEADER.search(log)
-    return found[1] if found else ""
+    """Return the included header that does not exist; empty when that is not the problem."""
+    match = _MISSING_HEADER.search(log)
+    return match[1] if match else ""
 
 
-def located(
+def error_at(
     message: str,
     file: str,
     line: int,
@@ -111,7 +117,7 @@ def located(
     hint: str = "",
     kind: str = "compile-error",
 ) -> Finding:
-    """An error at a line of `text`, the whole source."""
+    """Return an error at a line of `text`, which is the whole source."""
     return Finding(
         kind,
         "error",
@@ -124,32 +130,33 @@ def located(
     )
 
 
-def fault(found: tuple[Finding, ...], what: str) -> StudentFault:
-    """The StudentFault that shows these findings, at the first one's place."""
-    first = next(f for f in found if f.severity == "error")
+def student_fault(findings: tuple[Finding, ...], what: str) -> StudentFault:
+    """Return the StudentFault that shows these findings, at the first error's place."""
+    first = next(f for f in findings if f.severity == "error")
     where = f"{first.file}:{first.line}" if first.line else first.file
-    return StudentFault(what, where=where, fix=first.hint, findings=found)
+    return StudentFault(what, where=where, fix=first.hint, findings=findings)
 
 
 def _entries(log: str) -> Iterator[_Entry]:
-    """The diagnostics in the log's order; what is below a note belongs to the one before it."""
+    """The diagnostics in the log's order; a note is part of the diagnostic before it."""
     pending: _Entry | None = None
     for line in log.split("\n"):
-        started = _started(line)
-        if started is None:
+        entry = _entry_of(line)
+        if entry is None:
             if pending and line.strip():
                 pending.below.append(line)
             continue
-        if started.severity in ("note", "remark"):
+        if entry.severity in ("note", "remark"):
             continue
         if pending:
             yield pending
-        pending = started
+        pending = entry
     if pending:
         yield pending
 
 
-def _started(line: str) -> _Entry | None:
+def _entry_of(line: str) -> _Entry | None:
+    """The diagnostic that a line of the log starts; None when it starts none."""
     if head := _HEAD.match(line):
         at = int(head["line"] or 0)
         return _Entry(head["file"] or _END, at, head["severity"], head["message"])
@@ -161,13 +168,13 @@ def _started(line: str) -> _Entry | None:
 
 
 def _assembler_finding(entry: _Entry, file: str, text: str, ptx: str) -> Finding:
-    """An error of the assembler, at the student's line that the PTX says it comes from."""
+    """An error of the assembler, at the student's line by the `.loc` directives of the PTX."""
     above = "\n".join(ptx.split("\n")[: entry.line])
     own = re.search(rf'^\s*\.file\s+(\d+)\s+"{re.escape(file)}"', ptx, re.MULTILINE)
     lines = [int(at[2]) for at in _LOCATION.finditer(above) if own and at[1] == own[1]]
-    hint = "look at the asm statement here: the assembler refuses what it says"
+    hint = "correct the asm statement in this line: the assembler rejects it"
     line = lines[-1] if lines else 0
-    return located(_pathless(entry.message), file, line, text, hint=hint if line else "")
+    return error_at(_pathless(entry.message), file, line, text, hint=hint if line else "")
 
 
 def _finding(entry: _Entry, file: str, text: str) -> Finding:
@@ -176,7 +183,7 @@ def _finding(entry: _Entry, file: str, text: str) -> Finding:
     for below in entry.below:
         if caret := _CARET.match(below):
             column = column or len(caret[1]) - 1  # the log indents the line by two
-            context = context[:-1]  # the line above the caret is the source's
+            context = context[:-1]  # the line above the caret repeats the source
         elif below[:2] == "  ":
             context.append(below.strip())
     line = entry.line
@@ -187,7 +194,7 @@ def _finding(entry: _Entry, file: str, text: str) -> Finding:
         context = [f"in {_base(entry.file)}, line {entry.line}", *context] if entry.file else []
     severity: Severity = "warning" if entry.severity == "warning" else "error"
     kind = "compile-warning" if severity == "warning" else "compile-error"
-    message, hint = _told(entry.message, line_of(text, line)[max(column - 1, 0) :][:1])
+    message, hint = _explained(entry.message, line_of(text, line)[max(column - 1, 0) :][:1])
     return Finding(
         kind,
         severity,
@@ -202,17 +209,18 @@ def _finding(entry: _Entry, file: str, text: str) -> Finding:
 
 
 def _used_at(context: list[str], file: str) -> int:
-    """The student's line from which an error inside a header was reached; 0 when not told."""
+    """The student's line from which an error inside a header was reached; 0 when unknown."""
     for row in reversed(context):
-        found = _AT_LINE.search(row)
-        if found and (found[2] or file) == file:
-            return int(found[1])
+        match = _AT_LINE.search(row)
+        if match and (match[2] or file) == file:
+            return int(match[1])
     return 0
 
 
 def _only_include(message: str, text: str) -> int:
-    """The student's line that a header which is not there was reached from: that of the only
-    #include; 0 when there are more, or another thing is wrong.
+    """The line of the only #include, which led to a header that does not exist.
+
+    0 when there are more, or when the error is another one.
     """
     if not _MISSING_HEADER.search(message):
         return 0
@@ -220,52 +228,53 @@ def _only_include(message: str, text: str) -> int:
     return lines[0] if len(lines) == 1 else 0
 
 
-def _told(message: str, letter: str) -> tuple[str, str]:
-    """The compiler's sentence, and what to do about it where we know better.
+def _explained(message: str, character: str) -> tuple[str, str]:
+    """The compiler's message, in plainer words where there are any, and a hint.
 
-    `letter` is the one that the compiler's caret points to.
+    `character` is the one that the compiler's caret points to.
     """
     if _HOST in message:
         return (
             "a function without __device__ or __global__ is host code",
-            "put __device__ before it when the kernel calls it, else delete it",
+            "put __device__ before it if the kernel calls it; otherwise delete it",
         )
     if _HOST_DATA in message:
         return (
             "a global variable without __device__, __constant__ or __shared__ is host data",
-            "say in which memory it lies, or make it a constant with #define or constexpr",
+            "declare its memory space, or make it a constant with #define or constexpr",
         )
     if missing := _MISSING_HEADER.search(message):
         return (
-            f"there is no header {missing[1]} in device code",
-            "delete the #include: kernels use CUDA's headers only, not the host's libraries",
+            f"the header {missing[1]} is not available in device code",
+            "delete the #include: a kernel can use CUDA's headers, not the host's libraries",
         )
     if undefined := _UNDEFINED.match(message):
         return message, did_you_mean(undefined[1], BUILTINS, 0.8)
-    if message.startswith("unrecognized token") and letter > "\x7f":
+    if message.startswith("unrecognized token") and character > "\x7f":
         return (
-            f"{_ODD}{ord(letter):04X} is no letter of CUDA C++",
-            "type it again as a plain character: quotes and dashes copied from a document differ",
+            f"{_NOT_ASCII}{ord(character):04X} is not a character of CUDA C++",
+            "type it again as an ASCII character: quotes and dashes copied from a document differ",
         )
     if call := _AMBIGUOUS.match(message):
         return message, (
-            f"give it a float, such as {call[1]}((float)x); with whole numbers a / b rounds down "
-            "already, and (a + b - 1) / b up"
+            f"pass a float, such as {call[1]}((float)x); for integers, a / b rounds down and "
+            "(a + b - 1) / b rounds up"
         )
     return message, ""
 
 
-def _left_open(error: Finding, rows: list[str]) -> Finding:
-    """The error with where to look when the compiler noticed only later, in lines without
-    comments, that something is missing.
+def _with_missing_token_hint(error: Finding, rows: list[str]) -> Finding:
+    """Add where a token is missing that the compiler expects only in a later line.
+
+    `rows` are the lines of the source without comments.
     """
     if error.message == 'expected a "}"':
-        return replace(error, hint="a { further up is never closed")
+        return replace(error, hint="close the { further up that has no }")
     before = rows[: error.line]
     if error.message != 'expected a ";"' or "".join(before[-1:])[: error.column - 1].strip():
         return error
     above = [number for number, row in enumerate(before[:-1], 1) if row.strip()]
-    return replace(error, hint=f"it is missing at the end of line {above[-1]}") if above else error
+    return replace(error, hint=f"put it at the end of line {above[-1]}") if above else error
 
 
 def _base(path: str) -> str:
@@ -274,4 +283,4 @@ def _base(path: str) -> str:
 
 def _pathless(text: str) -> str:
     """The text with every path of this machine shortened to the file's name."""
-    return _PATH.sub(r"\1", text[:MAX_LETTERS])
+    return _PATH.sub(r"\1", text[:MAX_MESSAGE])

@@ -1,7 +1,7 @@
-"""Kernels and variables from the compiler's results: PTX, demangled names, the assembler's report.
+"""Read kernels, variables and resources from PTX, demangled names and the assembler's report.
 
-None of these is source text: PTX and the demangler's names have a fixed form, one item a line or a
-list with commas, which regular expressions read.
+None of these is source text. PTX and demangled names have a fixed form, one item a line or a list
+with commas, which regular expressions read.
 """
 
 from __future__ import annotations
@@ -34,75 +34,83 @@ _ACCESS = re.compile(r"\s*(?:@!?%\w+\s+)?(?:ld|st)\.(?:volatile\.)?local\b")
 def kernels(
     ptx: str, names: Mapping[str, str], declared: tuple[Declaration, ...], log: str
 ) -> tuple[Kernel, ...]:
-    """The kernels of a PTX text in its order.
+    """Return the kernels of a PTX text in its order.
 
-    `names` maps a mangled symbol to its C++ name as a demangler writes it, `declared` is what the
-    source says, `log` the assembler's verbose report.
+    Args:
+        ptx: The text.
+        names: The C++ name of each mangled symbol, as a demangler writes it.
+        declared: The kernels that the source declares.
+        log: The assembler's verbose report.
     """
     used = resources(log)
-    found = []
+    result = []
     for entry in _ENTRY.finditer(ptx):
         symbol = entry[1]
         sizes = tuple(_bytes(p) for p in _split(entry[2] or ""))
-        name, types = _spelled(names.get(symbol, symbol))
-        told = _declared(declared, name, len(sizes))
+        name, types = _name_and_types(names.get(symbol, symbol))
+        source = _declaration(declared, name, len(sizes))
         parameters = tuple(
-            Parameter(_type(types, told, i), _name(told, i), size) for i, size in enumerate(sizes)
+            Parameter(_type(types, source, i), _parameter_name(source, i), size)
+            for i, size in enumerate(sizes)
         )
-        line = told.line if told else 0
-        found.append(Kernel(name, symbol, line, parameters, used.get(symbol, Resources())))
-    return tuple(found)
+        line = source.line if source else 0
+        result.append(Kernel(name, symbol, line, parameters, used.get(symbol, Resources())))
+    return tuple(result)
 
 
 def resources(log: str) -> dict[str, Resources]:
-    """What each kernel takes, by symbol, from the log of `--ptxas-options=-v`."""
-    found = {}
+    """Return the resources of each kernel, by symbol, from the log of `--ptxas-options=-v`."""
+    result = {}
     parts = _FUNCTION.split(log)
     for symbol, report in zip(parts[1::2], parts[2::2], strict=True):
         stack, used, shared = (p.search(report) for p in (_STACK, _USED, _SHARED))
-        found[symbol] = Resources(
+        result[symbol] = Resources(
             registers=int(used[1]) if used else None,
             static_shared_bytes=int(shared[1]) if shared else 0,
             local_bytes=int(stack[1]) if stack else 0,
         )
-    return found
+    return result
 
 
 def variable_bytes(ptx: str, name: str) -> int | None:
-    """The bytes of a variable at module scope, None when there is none of that name."""
-    found = re.search(
+    """Return the bytes of a variable at module scope; None when there is none of that name."""
+    match = re.search(
         rf"^(?:\.\w+ )*\.(?:const|global)(?: \.align \d+)? \.(\w+) {re.escape(name)}"
         r"(?:\[(\d+)\])?(?: =|;)",
         ptx,
         re.MULTILINE,
     )
-    if found is None:
+    if match is None:
         return None
-    bits = _BITS.search(found[1])
-    return int(bits[0]) // 8 * int(found[2] or 1) if bits else None
+    bits = _BITS.search(match[1])
+    return int(bits[0]) // 8 * int(match[2] or 1) if bits else None
 
 
-def local_line(ptx: str, symbol: str, file: str) -> int:
-    """The line of `file` with most loads and stores of local memory in the kernel of that symbol,
-    the first of equals; 0 when it has none, as when the assembler alone put registers there."""
+def local_memory_line(ptx: str, symbol: str, file: str) -> int:
+    """Return the line of `file` with most accesses of local memory in the kernel of that symbol.
+
+    Returns:
+        The first such line; 0 when the PTX has no such access, as when only the assembler spills
+        registers.
+    """
     body = re.search(rf"\.entry\s+{re.escape(symbol)}\b.*?\n\}}", ptx, re.S)
     own = {number for number, name in _FILE.findall(ptx) if name.rpartition("/")[2] == file}
-    place, seen = ("", 0), Counter[int]()
+    place, accesses = ("", 0), Counter[int]()
     for text in body[0].splitlines() if body else ():
-        if found := _LOCATION.match(text):
-            place = (found[1], int(found[2]))
+        if location := _LOCATION.match(text):
+            place = (location[1], int(location[2]))
         elif _ACCESS.match(text) and place[0] in own and place[1]:
-            seen[place[1]] += 1
-    return max(seen, key=lambda line: seen[line], default=0)
+            accesses[place[1]] += 1
+    return max(accesses, key=lambda line: accesses[line], default=0)
 
 
 def _bytes(declaration: str) -> int:
     """A PTX parameter's size: ".param .align 4 .b8 k_param_3[8]" has 8."""
-    found = _PARAM.search(declaration.strip())
-    return int(found["bits"]) // 8 * int(found["count"] or 1) if found else 0
+    match = _PARAM.search(declaration.strip())
+    return int(match["bits"]) // 8 * int(match["count"] or 1) if match else 0
 
 
-def _spelled(demangled: str) -> tuple[str, tuple[str, ...] | None]:
+def _name_and_types(demangled: str) -> tuple[str, tuple[str, ...] | None]:
     """(name, parameter types) of "void f<int>(float const*, int)"; no types for a plain symbol."""
     if not demangled.endswith(")"):
         return demangled, None
@@ -115,34 +123,35 @@ def _spelled(demangled: str) -> tuple[str, tuple[str, ...] | None]:
     name = demangled[:opening].replace("(anonymous namespace)::", "")
     name = name.removeprefix("void ").partition("<")[0].rsplit(" ", 1)[-1]
     types = _split(demangled[opening + 1 : -1])
-    return name, () if types == ["void"] else tuple(_west(t) for t in types)
+    return name, () if types == ["void"] else tuple(_const_first(t) for t in types)
 
 
-def _west(demangled: str) -> str:
-    """ "float const*" as people write it: "const float*"."""
+def _const_first(demangled: str) -> str:
+    """The type "float const*" in the usual order: "const float*"."""
     return _EAST_CONST.sub(r"\g<cv> \g<base>", demangled)
 
 
-def _declared(declared: tuple[Declaration, ...], name: str, count: int) -> Declaration | None:
+def _declaration(declared: tuple[Declaration, ...], name: str, count: int) -> Declaration | None:
+    """The declaration of a kernel, with that count of parameters where there are several."""
     base = name.rsplit("::", 1)[-1]
     fitting = [d for d in declared if d.name == base]
     exact = [d for d in fitting if len(d.parameters) == count]
     return next(iter(exact or fitting), None)
 
 
-def _type(types: tuple[str, ...] | None, told: Declaration | None, index: int) -> str:
-    """The compiler's type where it is in the symbol, else the source's, else nothing."""
+def _type(types: tuple[str, ...] | None, source: Declaration | None, index: int) -> str:
+    """The compiler's type where the symbol has it, else the source's, else ""."""
     if types is not None and index < len(types):
         return types[index]
-    return told.parameters[index][0] if told and index < len(told.parameters) else ""
+    return source.parameters[index][0] if source and index < len(source.parameters) else ""
 
 
-def _name(told: Declaration | None, index: int) -> str:
-    return told.parameters[index][1] if told and index < len(told.parameters) else ""
+def _parameter_name(source: Declaration | None, index: int) -> str:
+    return source.parameters[index][1] if source and index < len(source.parameters) else ""
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no bracket; none for an empty text."""
+    """Split at the commas outside of brackets; no parts for an empty text."""
     parts, depth, start = [], 0, 0
     for at, letter in enumerate(text):
         depth += (letter in "([{<") - (letter in ")]}>")

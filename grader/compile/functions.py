@@ -1,9 +1,9 @@
-"""The functions of a source: kernels with the names of their parameters, which the compiler drops,
-and what stands around them.
+"""Find the functions of a source, and the parameters of its kernels.
 
-One pass over the tokens of the syntax tree: a head ends at `;` or `{`, and the tree says what it
-declares. Braces are paired here, since the tree has no blocks where a text is wrong, and qualifiers
-are looked for in the whole head, since the grammar does not know all of CUDA's.
+The compiler's results lack the names of parameters, so they are read here, in one pass over the
+tokens of the syntax tree. A function's head ends at `;` or `{`, and the tree shows what it
+declares. Braces are matched here, because the tree has no blocks where a text is wrong. Qualifiers
+are searched for in the whole head, because the grammar does not know all of CUDA's.
 """
 
 from __future__ import annotations
@@ -22,11 +22,19 @@ _INNER = ("declarator", "identifier")
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a source; `head` are the words before its body or its `;`.
+    """A function of a source.
 
-    The nodes from index `body` to `end` are between its braces; `first_line` is that of the head's
-    first word, `last_line` that of the closing brace. `outer` is False inside another block than a
-    namespace's.
+    Attributes:
+        name: Its name; "" when unknown.
+        line: The line of its name.
+        head: The words before its body or its `;`.
+        declarator: The tree's node of its name and parameters.
+        defined: Whether it has a body.
+        outer: Whether it is at file scope or in a namespace.
+        first_line: The line of the head's first word.
+        last_line: The line of the closing brace.
+        body: The index of the first node between its braces.
+        end: The index of the first node behind those.
     """
 
     name: str
@@ -43,7 +51,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A `__global__` function in the source; `parameters` are (type, name), a name may be ""."""
+    """A `__global__` function in the source; `parameters` are (type, name), either may be ""."""
 
     name: str
     line: int
@@ -53,26 +61,23 @@ class Declaration:
 
 
 def declarations(tree: Tree) -> tuple[Declaration, ...]:
-    """Find the kernels that a source declares, definitions first.
-
-    The first of a name is the one to show.
-    """
-    found = [
+    """Find the kernels that a source declares, definitions first."""
+    kernels = [
         Declaration(f.name, f.line, parameters(f.declarator), "template" in f.head, f.defined)
         for f in functions(tree)
         if "__global__" in f.head and f.declarator is not None
     ]
-    return tuple(sorted(found, key=lambda d: not d.defined))
+    return tuple(sorted(kernels, key=lambda d: not d.defined))
 
 
 def parameters(declarator: Node) -> tuple[tuple[str, str], ...]:
     """Read (type, name) of each parameter: "const float* __restrict__ A" is ("const float*", "A").
 
-    An array is a pointer, as the compiler takes it.
+    An array is a pointer, as for the compiler.
     """
-    listed = declarator.part("parameters")
-    found = tuple(_parameter(p) for p in listed.named if p.kind in _PARAMETERS) if listed else ()
-    return () if found == (("void", ""),) else found
+    nodes = declarator.part("parameters")
+    pairs = tuple(_parameter(p) for p in nodes.named if p.kind in _PARAMETERS) if nodes else ()
+    return () if pairs == (("void", ""),) else pairs
 
 
 def functions(tree: Tree) -> tuple[Function, ...]:
@@ -83,7 +88,7 @@ def functions(tree: Tree) -> tuple[Function, ...]:
             reader.declarator = Node(tree, index)
         elif tree.afters[index] == index + 1 and tree.ends[index] > tree.starts[index]:
             reader.token(kind, index)
-    return reader.all_found()
+    return reader.functions_with_ends()
 
 
 def function_line(tree: Tree, name: str) -> int:
@@ -97,8 +102,16 @@ _OTHER = -2
 
 @dataclass
 class _Reader:
-    """One pass over the tokens: where the head began that is being read, what it declares, and the
-    blocks that are open, each a function's number, a namespace or another."""
+    """The state of the pass over the tokens.
+
+    Attributes:
+        tree: The tree.
+        began: The index of the first node of the current head.
+        declarator: The function that the current head declares.
+        blocks: The open blocks: a function's number, _SCOPE for a namespace, or _OTHER.
+        found: The functions so far, by number.
+        ends: The index and line of the closing brace, by function.
+    """
 
     tree: Tree
     began: int = 0
@@ -122,8 +135,8 @@ class _Reader:
             return
         self.began, self.declarator = index + 1, None
 
-    def all_found(self) -> tuple[Function, ...]:
-        """The functions with their ends; what is never closed goes to the end of the text."""
+    def functions_with_ends(self) -> tuple[Function, ...]:
+        """The functions with their ends; an unclosed one reaches to the end of the text."""
         end = (len(self.tree.kinds), self.tree.data.count(b"\n") + 1)
         ends = (self.ends.get(number, end) for number in range(len(self.found)))
         return tuple(
@@ -160,7 +173,7 @@ class _Reader:
 
 
 def _name(declarator: Node | None, head: list[Node]) -> Node | None:
-    """The name that is declared, else the first word before a parenthesis."""
+    """The declared name, else the first word before a parenthesis."""
     if declarator is not None:
         inner = declarator.part("declarator")
         words = [n for n in inner.walk() if n.is_leaf and n.kind in _NAMES] if inner else []
@@ -170,8 +183,11 @@ def _name(declarator: Node | None, head: list[Node]) -> Node | None:
 
 
 def _parameter(parameter: Node) -> tuple[str, str]:
-    """A parameter's (type, name): its text without its name, value and brackets, a star for each
-    pair of them."""
+    """A parameter's (type, name).
+
+    The type is its text without name, default value and brackets, plus a star for each dimension of
+    an array.
+    """
     name = _declared_name(parameter)
     skipped = [(name.start, name.end)] if name else []
     has_value, arrays = parameter.part("default_value") is not None, 0

@@ -1,7 +1,10 @@
-"""What runs in the compiling child: NVRTC on the variants asked for, and the names' demangling.
+"""Compile with NVRTC in a sandboxed child process, and demangle the kernels' names.
 
-It returns plain text and decides nothing. It imports neither NumPy nor anything of ours that
-does: a child starts for every submission.
+NVRTC is the CUDA compiler as a library (NVRTC documentation, API functions). It comes as the PyPI
+wheel `nvidia-cuda-nvrtc` and needs neither a GPU nor a toolkit. Only children load it, because it
+is native code that reads a student's text.
+
+A child starts for every submission, so this module imports neither NumPy nor a module that does.
 """
 
 from __future__ import annotations
@@ -17,23 +20,24 @@ from typing import Any
 
 from grader.faults import MachineFault
 
-# NVRTC, the CUDA compiler as a library, through ctypes (NVRTC documentation, API functions).
-#
-# It comes as the PyPI wheel `nvidia-cuda-nvrtc`, needs neither a GPU nor a toolkit, and is loaded
-# in children only: it is where a student's text meets native code.
-
 RELEASE = "13.0"
-MISSING = 'python -m pip install "nvidia-cuda-nvrtc==13.0.*"'
+INSTALL = 'python -m pip install "nvidia-cuda-nvrtc==13.0.*"'
 
 SUCCESS = 0
 OUT_OF_MEMORY = 1
-INVALID_OPTION = 5
 COMPILATION = 6
+"""Result codes of NVRTC."""
+
+MAX_LOG_LINE = 1000
+MAX_LOG_LINES = 20000
+
+_ENTRY = re.compile(r"\.entry\s+(_Z[\w$]+)")
+_FILE = re.compile(r'^(\s*\.file\s+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """One compilation: NVRTC's result code (0 is success), its log, the PTX text if any."""
+    """One compilation: NVRTC's result code (0 is success), its log, and the PTX text if any."""
 
     code: int
     log: str
@@ -42,8 +46,12 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Installation:
-    """Where the wheels put the compiler: its libraries, its release "13.0.88", and the toolkit's
-    own headers for device code, none when their wheels are not installed.
+    """The installed compiler.
+
+    Attributes:
+        libraries: The folder of its libraries.
+        release: Its release, such as "13.0.88".
+        headers: The folders of the toolkit's headers; none when their wheels are not installed.
     """
 
     libraries: Path
@@ -52,29 +60,37 @@ class Installation:
 
 
 def installation() -> Installation:
-    """The installed NVRTC. MachineFault when there is none of the release that is asked for."""
+    """Find the installed NVRTC.
+
+    Raises:
+        MachineFault: There is none of release RELEASE.
+    """
     spec = importlib.util.find_spec("nvidia")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         root = Path(folder) / f"cu{RELEASE.partition('.')[0]}"
         if (root / "lib" / _library()).exists():
             return Installation(root / "lib", _release(Path(folder).parent), _headers(root))
-    raise MachineFault(f"NVRTC {RELEASE}, the CUDA compiler, is not installed", fix=MISSING)
+    raise MachineFault(f"NVRTC {RELEASE}, the CUDA compiler, is not installed", fix=INSTALL)
 
 
 class Nvrtc:
     """The loaded library."""
 
     def __init__(self, folder: Path) -> None:
-        """Load it. MachineFault when the loader cannot."""
+        """Load the library from `folder`.
+
+        Raises:
+            MachineFault: The loader failed.
+        """
         builtins = folder / f"libnvrtc-builtins.so.{RELEASE}"
         try:
             ctypes.CDLL(str(builtins), ctypes.RTLD_GLOBAL)  # NVRTC looks for it by name only
             self._library = ctypes.CDLL(str(folder / _library()))
         except OSError as error:
-            raise MachineFault(f"NVRTC cannot be loaded: {error}", fix=MISSING) from error
+            raise MachineFault(f"NVRTC cannot be loaded: {error}", fix=INSTALL) from error
 
     def compile(self, source: bytes, name: str, options: list[str]) -> Compiled:
-        """Compile CUDA C++ that messages call `name`."""
+        """Compile CUDA C++; `name` is the file that messages show."""
         program = ctypes.c_void_p()
         created = self._library.nvrtcCreateProgram(
             ctypes.byref(program), source, name.encode(), 0, None, None
@@ -89,7 +105,7 @@ class Nvrtc:
         return Compiled(code, log, ptx)
 
     def architectures(self) -> list[int]:
-        """The compute capabilities that it compiles for, times ten: 75, 80, ..."""
+        """Return the compute capabilities that it compiles for, times ten: 75, 80, ..."""
         count = ctypes.c_int()
         self._library.nvrtcGetNumSupportedArchs(ctypes.byref(count))
         values = (ctypes.c_int * count.value)()
@@ -109,7 +125,7 @@ def _library() -> str:
 
 
 def _release(site: Path) -> str:
-    """The wheel's version, from the name of its record: asking its metadata costs 10 ms."""
+    """The wheel's version from its folder's name; reading the metadata would take 10 ms."""
     records = sorted(site.glob(f"nvidia_cuda_nvrtc-{RELEASE}.*.dist-info"))
     return records[-1].name.split("-")[1].removesuffix(".dist") if records else RELEASE
 
@@ -119,18 +135,18 @@ def _headers(root: Path) -> tuple[Path, ...]:
     return (include, include / "cccl") if (include / "cooperative_groups.h").exists() else ()
 
 
-MAX_LOG_LINE = 1000
-MAX_LOG_LINES = 20000
-
-_ENTRY = re.compile(r"\.entry\s+(_Z[\w$]+)")
-_FILE = re.compile(r'^(\s*\.file\s+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
-
-
 def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
-    """Compile `request["source"]` with each list of options in `request["variants"]` until one
-    fails: {variant: {"code", "log", "ptx"}} and {"names": {symbol: C++ name}}.
+    """Compile a source with several lists of options, until one compilation fails.
+
+    Args:
+        request: "source", its "file", the options by name in "variants", and the folders
+            "libraries" of NVRTC and "folder", where a quoted #include is looked for.
+        arrays: Not used.
+
+    Returns:
+        {"variants": {variant: {"code", "log", "ptx"}}, "names": {symbol: C++ name}}, no arrays.
     """
-    os.chdir(request["folder"])  # where a quoted #include looks first: our headers
+    os.chdir(request["folder"])
     nvrtc = Nvrtc(Path(request["libraries"]))
     source = request["source"].encode()
     variants: dict[str, dict[str, Any]] = {}
@@ -150,13 +166,15 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def entry_names(texts: Iterable[str]) -> dict[str, str]:
-    """The C++ name of each kernel in texts of PTX whose symbol is mangled."""
+    """Return the C++ name of each kernel in PTX texts whose symbol is mangled."""
     return _demangled(sorted({symbol for text in texts for symbol in _ENTRY.findall(text)}))
 
 
 def _short(log: str) -> str:
-    """The log with its lines cut, since it repeats the source's and those may be endless, and
-    without times, so that the same source gives the same log.
+    """The log with shortened lines and without times.
+
+    The log repeats the source's lines, which may be very long. Without times, the same source has
+    the same log.
     """
     lines = (line[:MAX_LOG_LINE] for line in log.split("\n")[:MAX_LOG_LINES])
     return "\n".join(line for line in lines if "Compile time =" not in line)
@@ -167,13 +185,14 @@ def _without_assembler(options: list[str]) -> list[str]:
 
 
 def architectures(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
-    """The compute capabilities that the compiler in `request["libraries"]` knows, times ten."""
+    """Return the compute capabilities of the compiler in `request["libraries"]`, times ten."""
     return Nvrtc(Path(request["libraries"])).architectures(), {}
 
 
 def _demangled(symbols: list[str]) -> dict[str, str]:
-    """C++ names by the C++ runtime's own demangler; none where that library is missing, and then
-    names and types come from the source.
+    """C++ names by the demangler of the C++ runtime.
+
+    None where that library is missing: names and types come from the source then.
     """
     if not symbols:
         return {}

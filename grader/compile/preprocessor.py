@@ -1,9 +1,9 @@
-"""Translation phases 2 to 4 of C++ on a student's text: splices, comments, literals, directives.
+"""Translation phases 2 to 4 of C++: spliced lines, comments, literals, directives.
 
-This is the only hand-written lexer of C++ here. A syntax tree cannot replace it: the grammar lexes
-by what it expects next and skips what it does not understand, so hostile text can hide a directive
-from it, and it knows neither spliced words nor digraphs. The screen must see each directive that
-the compiler sees. The tree is made of what is left after this (`grader.compile.syntax`).
+This is the only hand-written lexer of C++ here. A syntax tree cannot replace it: the grammar skips
+what it does not understand, so that hostile text can hide a directive from it, and it knows neither
+spliced words nor digraphs. `screen` must see each directive that the compiler sees. The syntax tree
+is built from the text that remains (`grader.compile.syntax`).
 
 All functions take time in proportion to the length of the text.
 """
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-LONGEST_LINE = 500
+MAX_LINE = 500
 """Characters of a source line that a message shows."""
 
 _SPLICE = re.compile(r"\\[ \t]*\n")
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 )
 _DIGRAPHS = {"<%": "{ ", "%>": " }", "<:": "[ ", ":>": " ]"}
 _INNER = "\0"
-"""Stands for a line end inside a comment, which ends no directive; no source has this letter."""
+"""Replaces a line end inside a comment, which ends no directive; no source has this character."""
 
 _SPACE = r"[ \t\v\f\0]*"
 _DIRECTIVE = re.compile(
@@ -53,7 +53,7 @@ def without_comments(source: str) -> str:
     """Blank the comments and the raw literals, which may span lines, and join spliced lines.
 
     Returns:
-        Text with as many lines as `source`. Other literals stay.
+        Text with as many lines as `source`. Other literals remain.
     """
     return _blanked(source, _without_comment).replace(_INNER, "\n")
 
@@ -61,8 +61,8 @@ def without_comments(source: str) -> str:
 def code(source: str) -> str:
     """Blank everything that is not C++ after preprocessing: comments, directives, literals.
 
-    Each literal becomes a string of spaces, each digraph the sign that it stands for. All branches
-    of conditionals stay.
+    Each literal becomes a string of spaces, each digraph the token that it stands for. All branches
+    of conditionals remain.
 
     Returns:
         Text with as many lines as `source`.
@@ -72,31 +72,30 @@ def code(source: str) -> str:
 
 
 def directives(source: str) -> Iterator[Directive]:
-    """Yield the preprocessor directives in order, those with digraphs and trigraphs included."""
+    """Yield the preprocessor directives in order, digraphs and trigraphs included."""
     text = _blanked(source, _without_comment)
     depth, line, counted = 0, 1, 0
-    for found in _DIRECTIVE.finditer(text):
-        at = found.start("sign")
+    for match in _DIRECTIVE.finditer(text):
+        at = match.start("sign")
         line += text.count("\n", counted, at) + text.count(_INNER, counted, at)
         counted = at
-        if found["name"] == "endif":
+        if match["name"] == "endif":
             depth -= 1
-        said = found["text"].replace(_INNER, " ").strip()
-        yield Directive(found["name"], said, line, depth)
-        if found["name"] in _IF:
+        yield Directive(match["name"], match["text"].replace(_INNER, " ").strip(), line, depth)
+        if match["name"] in _IF:
             depth += 1
 
 
 def line_of(text: str, line: int) -> str:
     """Return the text of a 1-based line as messages show it.
 
-    Lines are the compiler's: a form feed ends none.
+    Lines are counted as the compiler counts them: a form feed does not end one.
 
     Returns:
-        At most LONGEST_LINE characters, without the line end; "" when there is no such line.
+        At most MAX_LINE characters, without the line end; "" when there is no such line.
     """
     lines = text.split("\n")
-    return lines[line - 1].rstrip()[:LONGEST_LINE] if 0 < line <= len(lines) else ""
+    return lines[line - 1].rstrip()[:MAX_LINE] if 0 < line <= len(lines) else ""
 
 
 def _blanked(source: str, blank: Callable[[re.Match[str]], str]) -> str:
@@ -104,34 +103,36 @@ def _blanked(source: str, blank: Callable[[re.Match[str]], str]) -> str:
 
 
 def _joined(source: str) -> str:
-    """Join spliced lines and put the lost line ends behind them, so that later lines keep their
-    numbers."""
+    """Join spliced lines and put the removed line ends behind them.
+
+    Later lines keep their numbers.
+    """
     first, *rest = _SPLICE.split(source)
-    parts, lost = [first], 0
+    parts, removed = [first], 0
     for part in rest:
-        lost += 1
+        removed += 1
         head, end, tail = part.partition("\n")
         if end:
-            parts += [head, "\n" * lost, end, tail]
-            lost = 0
+            parts += [head, "\n" * removed, end, tail]
+            removed = 0
         else:
             parts.append(part)
-    return "".join(parts) + "\n" * lost
+    return "".join(parts) + "\n" * removed
 
 
-def _without_comment(found: re.Match[str]) -> str:
-    if found["comment"] or found["raw"]:
-        return _blank(found[0], _INNER)
-    return found[0]
+def _without_comment(token: re.Match[str]) -> str:
+    if token["comment"] or token["raw"]:
+        return _blank(token[0], _INNER)
+    return token[0]
 
 
-def _without_contents(found: re.Match[str]) -> str:
-    text = found[0]
-    if found["comment"]:
+def _without_contents(token: re.Match[str]) -> str:
+    text = token[0]
+    if token["comment"]:
         return _blank(text, _INNER)
-    if found["raw"]:
+    if token["raw"]:
         return '""' + _blank(text[2:], _INNER)
-    if found["literal"]:
+    if token["literal"]:
         return f'"{_blank(text[1:-1])}"'
     return _DIGRAPHS.get(text, text)
 

@@ -1,4 +1,4 @@
-"""What a compiled submission is: the values that cross from the compiler to the backends."""
+"""The compiled submission: the values that the compiler passes to the backends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.launch import Finding, Resources
 
 @dataclass(frozen=True)
 class Parameter:
-    """One kernel parameter as the source declares it: `type` is C text such as "const float*"."""
+    """A kernel parameter as the source declares it; `type` is C text such as "const float*"."""
 
     type: str
     name: str
@@ -19,12 +19,21 @@ class Parameter:
 
     @property
     def is_pointer(self) -> bool:
+        """Whether its type is a pointer."""
         return self.type.rstrip().endswith("*")
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One `__global__` function: `name` as written, `symbol` as mangled in the PTX."""
+    """A `__global__` function.
+
+    Attributes:
+        name: Its name in the source.
+        symbol: Its mangled name in the PTX.
+        line: The line of its name, from 1; 0 when unknown.
+        parameters: Its parameters.
+        resources: What the assembler reported that it needs.
+    """
 
     name: str
     symbol: str
@@ -34,6 +43,7 @@ class Kernel:
 
     @property
     def signature(self) -> str:
+        """Its declaration as a student would write it."""
         inside = ", ".join(f"{p.type} {p.name}".strip() for p in self.parameters)
         return f"__global__ void {self.name}({inside})"
 
@@ -42,9 +52,16 @@ class Kernel:
 class Program:
     """A compiled `.cu` file.
 
-    `source` is the student's text; `file` the name shown in messages. `debug_ptx` is the `-G`
-    variant that diagnostics come from, `ptx` the optimised `-lineinfo` one that counters come
-    from; both are PTX text. `warnings` are the compiler's.
+    Attributes:
+        file: The name that messages show.
+        source: The student's text.
+        kernels: Its kernels.
+        debug_ptx: PTX text compiled with `-G`, which diagnostics come from.
+        ptx: Optimized PTX text compiled with `-lineinfo`, which counters come from.
+        architecture: The architecture it is compiled for, such as "sm_90".
+        warnings: The compiler's warnings.
+        toolchain: The compiler's release, by tool.
+        seconds: How long the compilation took.
     """
 
     file: str
@@ -58,13 +75,13 @@ class Program:
     seconds: float = 0.0
 
     def kernel(self, name: str) -> Kernel | None:
-        """The kernel of that name, or None."""
+        """Return the kernel of that name; None when there is none."""
         return next((k for k in self.kernels if k.name == name), None)
 
     def text(self, line: int) -> str:
-        """The text of a 1-based line of the source, as messages show it."""
+        """Return the text of a 1-based line of the source, as messages show it."""
         return line_of(self.source, line).strip()
 
     def at(self, finding: Finding, line: int) -> Finding:
-        """The finding at that line of this file, with the line's text; line 0: no place known."""
+        """Return the finding at that line of this file, with the line's text; 0 for no line."""
         return replace(finding, file=self.file, line=line, text=self.text(line))

@@ -1,5 +1,8 @@
-"""Whether a program has what a lab asks for: its kernel, by name, count, order and types of the
-parameters, and the variable that is set before each launch, by name and size."""
+"""Check that a program has the kernel and the variable that a lab requires.
+
+A kernel is compared by name and by count, order and types of its parameters; a variable, which the
+grader sets before each launch, by name and size.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from grader.compile.diagnostics import fault
+from grader.compile.diagnostics import student_fault
 from grader.compile.entries import variable_bytes
 from grader.compile.functions import declarations, function_line
 from grader.compile.preprocessor import code
@@ -77,7 +80,9 @@ _POINTER_BYTES = 8
 
 
 def check_kernel(program: Program, spec: KernelSpec) -> Kernel:
-    """Return the program's kernel that fits `spec`; const, __restrict__ and the names may differ.
+    """Return the program's kernel that matches `spec`.
+
+    const, __restrict__ and the names of parameters may differ.
 
     Raises:
         StudentFault: There is no such kernel, or its parameters differ, with one message.
@@ -105,30 +110,30 @@ def check_variable(program: Program, spec: ArgumentSpec) -> None:
         StudentFault: There is none, with one message.
     """
     shape = tuple(int(extent) for extent in spec.shape)
-    due = prod(shape) * np.dtype(spec.dtype).itemsize
-    found = variable_bytes(program.ptx, spec.name)
-    if found == due:
+    expected = prod(shape) * np.dtype(spec.dtype).itemsize
+    actual = variable_bytes(program.ptx, spec.name)
+    if actual == expected:
         return
     written = f"__constant__ {_C_TYPES[spec.dtype]} {spec.name}{_extents(shape)};"
-    if found is None:
+    if actual is None:
         what = f"there is no variable `{spec.name}`: the grader cannot set it"
     else:
-        what = f"`{spec.name}` has {found} bytes, the lab asks for {due}"
-    line = _named_at(program.source, spec.name) if found is not None else 0
+        what = f"`{spec.name}` has {actual} bytes, the lab requires {expected}"
+    line = _first_line(program.source, spec.name) if actual is not None else 0
     hint = f"write `{written}` outside of all functions and namespaces"
     finding = Finding("compile-error", "error", what, hint=hint)
-    raise fault((program.at(finding, line),), what)
+    raise student_fault((program.at(finding, line),), what)
 
 
 def _misfit(kernel: Kernel, spec: KernelSpec) -> str:
-    """What is wrong with the kernel's parameters, to follow its name; empty when they fit."""
-    count, due = len(kernel.parameters), len(spec.parameters)
-    if count != due:
-        return f"takes {count} parameter{'s' * (count != 1)}, the lab asks for {due}"
+    """What is wrong with the kernel's parameters, as a predicate; empty when they match."""
+    count, expected = len(kernel.parameters), len(spec.parameters)
+    if count != expected:
+        return f"has {count} parameter{'s' * (count != 1)}, the lab requires {expected}"
     names = [p.name for p in kernel.parameters]
-    wanted = [name for _, name in spec.parameters]
-    if names != wanted and sorted(names) == sorted(wanted):
-        return "takes its parameters in another order: " + ", ".join(names)
+    required = [name for _, name in spec.parameters]
+    if names != required and sorted(names) == sorted(required):
+        return "has its parameters in another order: " + ", ".join(names)
     for index, ((type_, name), own) in enumerate(
         zip(spec.parameters, kernel.parameters, strict=True), 1
     ):
@@ -137,28 +142,28 @@ def _misfit(kernel: Kernel, spec: KernelSpec) -> str:
     return ""
 
 
-def _differs(own: Parameter, wanted: str) -> str:
-    """Why a value of type `wanted` cannot be passed for the parameter; empty when it can.
+def _differs(own: Parameter, required: str) -> str:
+    """Why a value of type `required` cannot be passed for the parameter; empty when it can.
 
-    An unknown type, say a typedef of an extern "C" kernel, is judged by its size alone.
+    Of an unknown type, such as a typedef of an extern "C" kernel, only the size is compared.
     """
-    base, stars = _shape(wanted)
+    base, stars = _shape(required)
     own_base, own_stars = _shape(own.type)
-    due = _POINTER_BYTES if stars else _BYTES.get(base, own.bytes)
+    bytes_ = _POINTER_BYTES if stars else _BYTES.get(base, own.bytes)
     known = own_stars or own_base in _BYTES
     if known and bool(stars) != bool(own_stars):
         kinds = ("a value", "a pointer")
         is_, must = kinds[own_stars > 0], kinds[stars > 0]
-        return f"it is {is_}, `{own.type}`, and must be {must}, `{wanted}`"
-    if own.bytes != due:
-        return f"`{own.type}` has {own.bytes} bytes, `{wanted}` has {due}"
+        return f"it is {is_}, `{own.type}`, and must be {must}, `{required}`"
+    if own.bytes != bytes_:
+        return f"`{own.type}` has {own.bytes} bytes, `{required}` has {bytes_}"
     if known and (own_stars != stars or not _alike(own_base, base)):
-        return f"it is `{own.type}` and must be `{wanted}`"
+        return f"it is `{own.type}` and must be `{required}`"
     return ""
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two types hold the same bytes in the same way, signs aside; unknown ones may."""
+    """Whether two types have the same representation, signs aside; unknown types may have."""
     if "void" in (one, other) or one not in _BYTES or other not in _BYTES:
         return one == other or "void" in (one, other) or not _builtin(one) or not _builtin(other)
     floating = (one in _FLOATING, other in _FLOATING)
@@ -166,12 +171,12 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _builtin(base: str) -> bool:
-    """Whether the type's meaning is known: a number, or one of CUDA's vector types."""
+    """Whether the type is known: a number, or one of CUDA's vector types."""
     return base in _BYTES or bool(re.fullmatch(r"u?[a-z]+[1-4]|dim3", base))
 
 
 def _shape(text: str) -> tuple[str, int]:
-    """(element type in one spelling, how many pointers deep)."""
+    """(element type in its canonical spelling, number of pointers and array dimensions)."""
     stars = text.count("*") + text.count("&") + text.count("[")
     words = re.sub(r"\[[^\]]*\]|[*&]|\b(?:const|volatile|struct|enum|__restrict__)\b", " ", text)
     base = " ".join(words.split()).removeprefix("std::").removeprefix("::")
@@ -194,10 +199,10 @@ def _missing(program: Program, spec: KernelSpec) -> StudentFault:
     names = [k.name for k in program.kernels]
     if not names:
         return _refused(program, spec, head + ": the file has no __global__ function", 0)
-    near = closest_match(spec.name, names, 0.5) or (names[0] if len(names) == 1 else "")
-    if not near:
+    similar = closest_match(spec.name, names, 0.5) or (names[0] if len(names) == 1 else "")
+    if not similar:
         return _refused(program, spec, f"{head}, only {', '.join(names)}", 0)
-    kernel = next(k for k in program.kernels if k.name == near)
+    kernel = next(k for k in program.kernels if k.name == similar)
     fix = f"rename `{kernel.name}` to `{spec.name}`"
     return _refused(program, spec, head, kernel.line, fix, kernel.signature)
 
@@ -210,11 +215,11 @@ def _refused(
         detail += f"\nfound:    {found}" + (f"  (line {line})" if line else "")
     hint = fix or f"declare it as {spec.signature}"
     finding = Finding("compile-error", "error", what, hint=hint, detail=detail)
-    return fault((program.at(finding, line),), what)
+    return student_fault((program.at(finding, line),), what)
 
 
-def _named_at(source: str, name: str) -> int:
-    """The line on which the source first has that name; 0 if nowhere."""
+def _first_line(source: str, name: str) -> int:
+    """The first line that contains a name; 0 when there is none."""
     words = parse(code(source)).leaves()
     return next((word.line for word in words if word.text == name), 0)
 

@@ -1,4 +1,8 @@
-"""One call from a student's bytes to a Program: screen, cache, compile in a box, read the log."""
+"""Compile a student's source to a Program: screen, cache, sandboxed compilation, log.
+
+`compile_source` is the one entry point. A failure that the text causes is a StudentFault with
+findings; one that the machine causes is a MachineFault.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from grader.compile.cache import key_of, load, store, user_folder
-from grader.compile.diagnostics import fault, findings, located, missing_header
+from grader.compile.cache import cache_key, load, store, user_folder
+from grader.compile.diagnostics import error_at, findings, missing_header, student_fault
 from grader.compile.entries import kernels, resources
 from grader.compile.functions import declarations
 from grader.compile.nvrtc import COMPILATION, SUCCESS, Installation, installation
@@ -17,11 +21,11 @@ from grader.compile.preprocessor import code, directives
 from grader.compile.program import Kernel, Program
 from grader.compile.screen import (
     HostCode,
+    decode_source,
     host_code,
     host_finding,
     nested_launch,
-    refuse_reaching,
-    text_of,
+    refuse_forbidden_code,
 )
 from grader.compile.syntax import Tree, parse
 from grader.faults import MachineFault, StudentFault
@@ -29,7 +33,7 @@ from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
 FORMAT = 1
-"""Of the cache's entries: a change of what the child returns makes all older ones unknown."""
+"""Version of the cache's entries: increase it when the child returns something else."""
 
 LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
 MAX_STATIC_SHARED = 48 << 10  # CUDA C++ Programming Guide, technical specifications
@@ -46,8 +50,12 @@ _TOOLKIT_WHEELS = (
 
 @dataclass(frozen=True)
 class _Raw:
-    """What the child returned: code, log and PTX of the last variant (the one that failed, or the
-    optimised one) and of the debug one, and the C++ names.
+    """What the child returned.
+
+    Attributes:
+        last: Code, log and PTX of the last variant: the one that failed, or the optimized one.
+        debug: The same of the debug variant.
+        names: The C++ name of each mangled symbol.
     """
 
     last: dict[str, Any]
@@ -69,22 +77,30 @@ def compile_source(
     limits: Limits = LIMITS,
     confine: bool | None = None,
 ) -> Program:
-    """Compile a student's `.cu` for the simulator: its `-G` and its optimised PTX.
+    """Compile a student's `.cu` for the simulator: its `-G` and its optimized PTX.
 
-    `file` names it in messages; only its last part is used. `cache` is the folder to keep results
-    in, "user" for the user's own, None for none. StudentFault, with findings, when it does not
-    compile; MachineFault when the compiler is missing.
+    Args:
+        source: The file's content.
+        file: Its path; messages show only the last part.
+        architecture: What to compile for.
+        cache: The folder that results are kept in, "user" for the user's own, None for none.
+        limits: Limits of the compiling child.
+        confine: Whether to use the sandbox; None where it is available.
+
+    Raises:
+        StudentFault: It does not compile; the fault has findings.
+        MachineFault: The compiler is missing, or the machine ended it.
     """
     started = time.perf_counter()
     name = _UNPRINTABLE.sub("_", Path(file).name) or "kernel.cu"
-    text = text_of(source, name)
-    refuse_reaching(text, name)
+    text = decode_source(source, name)
+    refuse_forbidden_code(text, name)
     tree = parse(code(text))
     _refuse_host_code(text, name, tree)
     place = installation()
     variants = _variants(architecture, place)
     folder = user_folder() if cache == "user" else cache
-    key = key_of(FORMAT, text, name, variants, place.release, _headers())
+    key = cache_key(FORMAT, text, name, variants, place.release, _headers())
     kept = load(folder, key)
     if kept is None:
         kept = _compiled(text, name, variants, place, limits, confine)
@@ -96,12 +112,16 @@ def compile_source(
 
 
 def toolchain() -> dict[str, str]:
-    """The compiler's release, for provenance. MachineFault when it is not installed."""
+    """Return the compiler's release, for provenance.
+
+    Raises:
+        MachineFault: The compiler is not installed.
+    """
     return {"nvrtc": installation().release}
 
 
 def architectures() -> tuple[str, ...]:
-    """The architectures that can be compiled for: "sm_75", ..."""
+    """Return the architectures that the compiler supports: "sm_75", ..."""
     place = installation()
     reply = run_sandboxed(
         "grader.compile.nvrtc:architectures", {"libraries": str(place.libraries)}, limits=LIMITS
@@ -110,7 +130,7 @@ def architectures() -> tuple[str, ...]:
 
 
 def _variants(architecture: str, place: Installation) -> dict[str, list[str]]:
-    """The options of each compilation, in order: the cheap one that finds the errors first."""
+    """The options of each compilation; the faster one, which finds the errors, comes first."""
     headers = [f"-I{folder}" for folder in (_INCLUDE, *place.headers)]
     base = ["--std=c++17", "--device-int128", "--pre-include=cuda_runtime.h", *headers]
     virtual = architecture.replace("sm_", "compute_")
@@ -121,7 +141,7 @@ def _variants(architecture: str, place: Installation) -> dict[str, list[str]]:
 
 
 def _headers() -> list[str]:
-    """Our headers' contents, by name: another text means another compilation."""
+    """The names and contents of our headers, which are part of a compilation's key."""
     return [f"{path.name}\n{path.read_text()}" for path in sorted(_INCLUDE.iterdir())]
 
 
@@ -143,8 +163,8 @@ def _compiled(
     step = "grader.compile.nvrtc:compile_variants"
     try:
         return run_sandboxed(step, request, limits=limits, confine=confine).value
-    except SandboxFailure as death:
-        raise _gave_up(death, name, limits) from death
+    except SandboxFailure as failure:
+        raise _compiler_fault(failure, name, limits) from failure
 
 
 def _last(kept: Any) -> dict[str, Any]:
@@ -152,16 +172,16 @@ def _last(kept: Any) -> dict[str, Any]:
     return last
 
 
-def _gave_up(death: SandboxFailure, name: str, limits: Limits) -> StudentFault | MachineFault:
-    """The compiler died on this text: the text asks too much of it, unless the box itself broke or
-    this machine had too little for both.
-    """
-    if not death.caused_by_child:
+def _compiler_fault(
+    failure: SandboxFailure, name: str, limits: Limits
+) -> StudentFault | MachineFault:
+    """Why the compiler did not return: the text exceeds a limit, or the machine failed."""
+    if not failure.caused_by_child:
         return MachineFault(
-            f"the compiler was ended before its time: {death.detail}",
-            fix="grade fewer at a time, or on a machine with more cores and memory",
+            f"the compiler was stopped within its limits: {failure.detail}",
+            fix="grade fewer submissions at a time, or use a machine with more cores and memory",
         )
-    match death.reason:
+    match failure.reason:
         case "timeout":
             what = f"the compiler needed more than {min(limits.wall, limits.cpu):g} s"
         case "memory":
@@ -169,11 +189,11 @@ def _gave_up(death: SandboxFailure, name: str, limits: Limits) -> StudentFault |
         case "output":
             what = f"the compiled code is larger than {limits.output >> 20} MB"
         case "crash":
-            what = f"the compiler broke down on this file ({death.detail})"
+            what = f"the compiler crashed on this file ({failure.detail})"
         case "protocol":
-            return MachineFault(f"the compiling child gave no answer: {death.detail}")
+            return MachineFault(f"the compiling child did not answer: {failure.detail}")
     hint = "look for templates, macros or constant expressions that expand without end"
-    return fault((located(what, name, 0, "", hint=hint),), what)
+    return student_fault((error_at(what, name, 0, "", hint=hint),), what)
 
 
 def _program(
@@ -203,60 +223,64 @@ def _failure(
     name: str,
     place: Installation,
 ) -> StudentFault | MachineFault:
-    """Why it did not compile, as one message where one says more than the compiler's many."""
+    """Why it did not compile; one message where that explains more than the compiler's many."""
     missing = missing_header(raw.log)
     if missing.startswith(_TOOLKIT) and not place.headers:
-        return MachineFault(f"the toolkit's header {missing} is not here", fix=_TOOLKIT_WHEELS)
+        return MachineFault(f"the toolkit's header {missing} is not installed", fix=_TOOLKIT_WHEELS)
     if hosts:
         one = host_finding(hosts, text, name, _unknown_headers(text, place))
-        return fault((one,), one.message)
+        return student_fault((one,), one.message)
     errors = findings(raw.log, name, text, raw.last["ptx"])
     if not any(f.severity == "error" for f in errors):
-        errors = _unsaid(raw, found, text, name)
+        errors = _unreported_errors(raw, found, text, name)
     if not errors:
-        return MachineFault(f"NVRTC failed with its code {raw.last['code']} and said nothing")
+        return MachineFault(f"NVRTC failed with code {raw.last['code']} and reported no error")
     count = sum(f.severity == "error" for f in errors)
-    return fault(errors, f"it does not compile: {count} error{'s' * (count != 1)}")
+    return student_fault(errors, f"it does not compile: {count} error{'s' * (count != 1)}")
 
 
-def _unsaid(raw: _Raw, found: tuple[Kernel, ...], text: str, name: str) -> tuple[Finding, ...]:
-    """The failures that the compiler reports without a word: too much static shared memory, and
-    those of its assembler that we cannot name (too much constant memory is one).
+def _unreported_errors(
+    raw: _Raw, found: tuple[Kernel, ...], text: str, name: str
+) -> tuple[Finding, ...]:
+    """The failures for which the compiler reports no error.
+
+    These are too much static shared memory, and failures of its assembler without a known cause
+    (one is too much constant memory).
     """
     if raw.last["code"] != COMPILATION:
         return ()
     lines = {kernel.symbol: kernel for kernel in found}
     errors = []
     for symbol, used in resources(raw.log).items():
-        taken = used.static_shared_bytes or 0
-        if taken > MAX_STATIC_SHARED and symbol in lines:
+        declared = used.static_shared_bytes or 0
+        if declared > MAX_STATIC_SHARED and symbol in lines:
             kernel = lines[symbol]
             message = (
-                f"kernel `{kernel.name}` declares {taken:,} bytes of static shared memory, "
+                f"kernel `{kernel.name}` declares {declared:,} bytes of static shared memory, "
                 f"a block can have {MAX_STATIC_SHARED:,}"
             )
-            hint = "use smaller tiles, or one extern __shared__ array sized at the launch"
-            errors.append(located(message, name, kernel.line, text, hint=hint))
+            hint = "use smaller tiles, or an extern __shared__ array whose size the launch sets"
+            errors.append(error_at(message, name, kernel.line, text, hint=hint))
     if not errors:
-        message = "the compiler refuses this file and does not say why"
-        hint = "look for __constant__ arrays of more than 64 KB, or more of anything than a GPU has"
-        errors.append(located(message, name, 0, text, hint=hint))
+        message = "the compiler rejects this file without an error message"
+        hint = "look for __constant__ arrays of more than 64 KB and for other very large variables"
+        errors.append(error_at(message, name, 0, text, hint=hint))
     return tuple(errors)
 
 
 def _refuse_host_code(text: str, name: str, tree: Tree) -> None:
-    """StudentFault when the compiler is certain to meet a host function or a nested launch."""
+    """Raise a StudentFault for a host function or a nested launch outside of conditionals."""
     found = tuple(h for h in host_code(text, tree) if not h.guarded)
     if found:
         place = installation()
         one = host_finding(found, text, name, _unknown_headers(text, place))
-        raise fault((one,), one.message)
+        raise student_fault((one,), one.message)
     if nested := nested_launch(text, name, tree):
-        raise fault((nested,), nested.message)
+        raise student_fault((nested,), nested.message)
 
 
 def _unknown_headers(text: str, place: Installation) -> tuple[str, ...]:
-    """The headers that a source includes and that no folder of ours has."""
+    """The headers that a source includes and that no include folder has."""
     names = [d.text.strip('<>"') for d in directives(text) if d.name == "include"]
     folders = (_INCLUDE, *place.headers)
     return tuple(n for n in names if not any((folder / n).is_file() for folder in folders))

@@ -1,12 +1,12 @@
-"""The syntax tree of CUDA C++ text by tree-sitter's grammar; nothing is compiled here.
+"""Parse CUDA C++ text into a syntax tree with tree-sitter's grammar; nothing is compiled here.
 
-A text is parsed once into a `Tree`, which holds its nodes in the order of the text, so that no
-reader depends on how deep a hostile text nests. Where the grammar knows less than the compiler, or
-the text is wrong, there are ERROR nodes: readers use what is there.
+A text is parsed once into a `Tree`, which has its nodes in the order of the text, so that readers
+need no recursion, however deep a hostile text nests. Where the grammar knows less than the
+compiler, or the text is wrong, there are ERROR nodes: readers use the nodes that exist.
 
-The parser's error recovery can take more than linear time and memory, so a long text is parsed in
-pieces, and the parser stops at limits that no program reaches. A piece at which it stops is one
-ERROR node: readers find nothing there, and the compiler alone decides about the text.
+The parser's error recovery can take more than linear time and memory. A long text is therefore
+parsed in pieces, and the parser stops at limits that no program reaches. A piece at which it stops
+is one ERROR node: readers find nothing there, and only the compiler decides about the text.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ import tree_sitter_cuda
 from tree_sitter import Language, Parser, Point, TreeCursor
 from tree_sitter import Tree as TreeSitter
 
-LONGEST = 1 << 13
-"""Bytes that are parsed at once: twice the text can take four times the memory, here 200 MB."""
+MAX_PIECE = 1 << 13
+"""Bytes that are parsed at once: 200 MB at most; twice the text can take four times the memory."""
 
-STEPS = 256
-"""Times that the parser may report progress, each about 100 of its operations."""
+MAX_REPORTS = 256
+"""Progress reports of the parser before it is stopped; each is about 100 of its operations."""
 
-BYTES_PER_STEP = 4
-"""Bytes read by which the parser earns one more report; programs use one for 10 bytes or more."""
+BYTES_PER_REPORT = 4
+"""Bytes read for each further progress report; programs need one for 10 bytes or more."""
 
 SECONDS = 2.0
-"""Time for one text; 256 KiB of ordinary code take a tenth of it."""
+"""Time limit for one text; 256 KiB of ordinary code take a tenth of it."""
 
 _SIGN = re.compile(rb"[{};]")
 _BLANK = bytes(letter if letter == 0x0A else 0x20 for letter in range(256))
@@ -38,10 +38,19 @@ _BLANK = bytes(letter if letter == 0x0A else 0x20 for letter in range(256))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """The nodes of a text in preorder: each field has one entry for each node.
+    """The nodes of a text in preorder: each sequence has one entry for each node.
 
-    A node's descendants are those between it and `afters`; offsets are bytes of `data`, lines count
-    from 1. `names` are the grammar's names of a node's part in its parent, such as "body".
+    Attributes:
+        data: The text in UTF-8.
+        kinds: The grammar's names of the nodes.
+        named: Whether a node is more than punctuation or a keyword.
+        names: The grammar's name of the node's part in its parent, such as "body".
+        starts: The offset of the first byte.
+        ends: The offset behind the last byte.
+        lines: The line of the first byte, from 1.
+        last_lines: The line of the last byte.
+        parents: The index of the parent.
+        afters: The index behind the node's descendants.
     """
 
     data: bytes
@@ -62,11 +71,11 @@ class Tree:
 
     @property
     def has_error(self) -> bool:
-        """Whether the grammar does not know the text."""
+        """Whether the grammar does not recognize the text."""
         return "ERROR" in self.kinds
 
     def walk(self, *kinds: str) -> Iterator[Node]:
-        """Yield the nodes of those kinds, all when none is named, in the text's order."""
+        """Yield the nodes of those kinds in the text's order; all nodes when no kind is given."""
         return self.root.walk(*kinds)
 
     def leaves(self) -> Iterator[Node]:
@@ -81,14 +90,14 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node of a tree, by its place in the tree's order."""
+    """One node of a tree, by its index."""
 
     tree: Tree
     index: int
 
     @property
     def kind(self) -> str:
-        """The grammar's name, such as "binary_expression"; a sign or keyword is its own."""
+        """The grammar's name, such as "binary_expression"; a keyword's is itself."""
         return self.tree.kinds[self.index]
 
     @property
@@ -136,7 +145,7 @@ class Node:
 
     @property
     def children(self) -> Iterator[Node]:
-        """The children in order, signs and keywords included."""
+        """The children in order, punctuation and keywords included."""
         at, end, afters = self.index + 1, self.tree.afters[self.index], self.tree.afters
         while at < end:
             yield Node(self.tree, at)
@@ -144,86 +153,88 @@ class Node:
 
     @property
     def named(self) -> tuple[Node, ...]:
-        """The children that the grammar has a name for: no signs and keywords."""
+        """The children without punctuation and keywords."""
         return tuple(child for child in self.children if self.tree.named[child.index])
 
     def part(self, name: str) -> Node | None:
-        """Return the first child that has this part, such as "body"; None when there is none."""
+        """Return the first child that is this part, such as "body"; None when there is none."""
         return next((c for c in self.children if self.tree.names[c.index] == name), None)
 
     def field(self, name: str) -> Node:
-        """Return the child that the grammar says has this part.
+        """Return the first child that is this part.
 
         Raises:
             ValueError: There is none.
         """
-        found = self.part(name)
-        if found is None:
+        child = self.part(name)
+        if child is None:
             raise ValueError(f"{self.kind} without {name}: {self.text}")
-        return found
+        return child
 
     def walk(self, *kinds: str) -> Iterator[Node]:
-        """Yield the nodes of those kinds, all when none is named, at and below this one."""
+        """Yield this node and its descendants of those kinds; all when no kind is given."""
         tree = self.tree
         for index in range(self.index, tree.afters[self.index]):
             if not kinds or tree.kinds[index] in kinds:
                 yield Node(tree, index)
 
     def first_line(self) -> str:
-        """Return the first line of the text as a message shows it, shortened."""
+        """Return the first line of the text, shortened for a message."""
         lines = self.text.strip().splitlines() or [""]
         more = len(lines) > 1
         return lines[0][:40] + ("..." if more or len(lines[0]) > 40 else "")
 
 
 def parse(text: str) -> Tree:
-    """Parse CUDA C++ text, for reading after `preprocessor.code`, for editing as it is."""
+    """Parse CUDA C++ text: the result of `preprocessor.code` to read it, the source to edit it."""
     data = text.encode(errors="replace")
     parser = Parser(Language(tree_sitter_cuda.language()))
-    made, end = _Rows(), time.monotonic() + SECONDS
-    made.add("text", (0, len(data)), (1, data.count(b"\n") + 1))
+    rows, end = _Rows(), time.monotonic() + SECONDS
+    rows.add("text", (0, len(data)), (1, data.count(b"\n") + 1))
     offset, line = 0, 1
     for piece in _pieces(data):
         after, last = offset + len(piece), line + piece.count(b"\n")
         if (tree := _parsed(parser, piece, end)) is None:
             parser.reset()
-            made.add("ERROR", (offset, after), (line, last))
+            rows.add("ERROR", (offset, after), (line, last))
         else:
-            made.add_tree(tree.walk(), offset, line)
+            rows.add_tree(tree.walk(), offset, line)
         offset, line = after, last
-    made.afters[0] = len(made.kinds)
-    return Tree(data, **vars(made))
+    rows.afters[0] = len(rows.kinds)
+    return Tree(data, **vars(rows))
 
 
 def _parsed(parser: Parser, piece: bytes, end: float) -> TreeSitter | None:
     """The tree of a piece; None when the parser reached a limit."""
-    steps = 0
+    reports = 0
     if time.monotonic() > end:
         return None
 
     def read(offset: int, _: Point) -> bytes:
         return piece[offset:]
 
-    def too_much(offset: int, _: bool) -> bool:
-        nonlocal steps
-        steps += 1
-        return steps > STEPS + offset // BYTES_PER_STEP or time.monotonic() > end
+    def stop(offset: int, _: bool) -> bool:
+        nonlocal reports
+        reports += 1
+        return reports > MAX_REPORTS + offset // BYTES_PER_REPORT or time.monotonic() > end
 
     try:
-        return parser.parse(read, progress_callback=too_much)
+        return parser.parse(read, progress_callback=stop)
     except ValueError:  # it was stopped
         return None
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """Cut a long text between its functions, into pieces of at most LONGEST bytes; what is longer
-    loses the text in its braces."""
-    if len(data) <= LONGEST:
+    """Cut a long text between its functions, into pieces of at most MAX_PIECE bytes.
+
+    A longer piece loses the text in its braces.
+    """
+    if len(data) <= MAX_PIECE:
         yield data
         return
     start = end = 0
     for cut in (*_ends(data), len(data)):
-        if cut - start > LONGEST and end > start:
+        if cut - start > MAX_PIECE and end > start:
             yield _shortened(data[start:end])
             start = end
         end = cut
@@ -231,8 +242,11 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _ends(data: bytes) -> Iterator[int]:
-    """The offsets behind each statement and each block with parentheses before it, such as a
-    function's, outside of other blocks. Other braces, such as a namespace's, hide no function."""
+    """The offsets behind each statement and each function-like block outside of other blocks.
+
+    A function-like block has parentheses before it. Other braces, such as a namespace's, contain
+    functions and are not blocks here.
+    """
     depth = start = 0
     for sign in _SIGN.finditer(data):
         if sign[0] == b"{":
@@ -245,18 +259,18 @@ def _ends(data: bytes) -> Iterator[int]:
 
 
 def _shortened(piece: bytes) -> bytes:
-    """A piece that is not too long, with spaces for all but the line ends where it is."""
+    """A piece of at most MAX_PIECE bytes as it is; a longer one with the text in braces blanked."""
     first, last = piece.find(b"{"), piece.rfind(b"}")
-    if len(piece) <= LONGEST:
+    if len(piece) <= MAX_PIECE:
         return piece
-    if first < 0 or last - first < len(piece) - LONGEST:
+    if first < 0 or last - first < len(piece) - MAX_PIECE:
         return piece.translate(_BLANK)
     return piece[: first + 1] + piece[first + 1 : last].translate(_BLANK) + piece[last:]
 
 
 @dataclass
 class _Rows:
-    """The fields of a tree that is being made."""
+    """The sequences of a tree under construction."""
 
     kinds: list[str] = field(default_factory=list)
     named: list[bool] = field(default_factory=list)

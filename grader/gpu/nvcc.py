@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.compile.cache import key_of, load, store, user_folder
+from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.entries import kernels
 from grader.compile.functions import declarations
 from grader.compile.preprocessor import code
@@ -91,7 +91,7 @@ def build(program: Program, architecture: str) -> Built:
     folder = user_folder()
     options = [OPTIONS, DEBUG_OPTIONS]
     inputs = (program.source, program.file, architecture, options, cached_release(tools))
-    key = key_of("nvcc", FORMAT, *inputs)
+    key = cache_key("nvcc", FORMAT, *inputs)
     kept = load(folder, key)
     if kept is None:
         kept = _compile(program, architecture, tools)
@@ -123,7 +123,7 @@ def cached_release(tools: Toolkit) -> str:
         file = tools.nvcc.stat()
     except OSError:
         return release(tools)
-    key = key_of("release", FORMAT, str(tools.nvcc), file.st_mtime_ns, file.st_size)
+    key = cache_key("release", FORMAT, str(tools.nvcc), file.st_mtime_ns, file.st_size)
     known = load(user_folder(), key)
     if known is None:
         known = release(tools)

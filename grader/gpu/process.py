@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from grader.compile.cache import key_of, load, store, user_folder
+from grader.compile.cache import cache_key, load, store, user_folder
 from grader.faults import MachineFault
 from grader.gpu import launch_child
 from grader.gpu.devices import (
@@ -71,7 +71,7 @@ def device_info(device: Device) -> DeviceInfo:
     """Ask CUDA for a description of a GPU; cached per driver and nvcc."""
     tools = toolkit()
     nvcc = cached_release(tools) if tools else ""
-    key = key_of("gpu", FORMAT, device.name, driver_version(), nvcc)
+    key = cache_key("gpu", FORMAT, device.name, driver_version(), nvcc)
     described = load(user_folder(), key)
     if described is None:
         described = _query_device(device)

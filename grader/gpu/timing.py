@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.compile.cache import key_of, load, store, user_folder
+from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Kernel, Program
 from grader.faults import LabFault, MachineFault
@@ -136,7 +136,7 @@ def _measure(measurement: Measurement, cubins: Mapping[str, bytes], device: Devi
     rows, arrays = pack_launches([_without_data(plan.baseline_launch), plan.launch])
     arrays |= {name: np.frombuffer(cubin, np.uint8) for name, cubin in cubins.items()}
     most = max_pairs(plan)
-    key = key_of("peaks", FORMAT, device.name, driver_version())
+    key = cache_key("peaks", FORMAT, device.name, driver_version())
     known = load(user_folder(), key)
     request = {
         "launches": rows,
@@ -172,7 +172,7 @@ def _cublas(sizes: tuple[int, int, int] | None, device: Device) -> dict[str, flo
     paths = peaks.cublas_libraries(tools) if tools and sizes else ()
     if not paths:
         return {}
-    key = key_of("cublas", FORMAT, device.name, driver_version(), sizes, paths[-1].name)
+    key = cache_key("cublas", FORMAT, device.name, driver_version(), sizes, paths[-1].name)
     known = load(user_folder(), key)
     if known is None:
         request = {"sizes": sizes, "libraries": [str(path) for path in paths]}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from grader.compile.cache import key_of, load, store, user_folder
+from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.program import Program
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, StudentFault
@@ -124,7 +124,7 @@ def _measure(lab: Lab, questions: list[Question], options: RunOptions) -> dict[P
 
 def _make_measurement(lab: Lab, question: Question, name: str, probe: Probe) -> _Measurement:
     launched = _digest(lab, probe)
-    key = key_of(launched, probe.source, probe.name, probe.index)
+    key = cache_key(launched, probe.source, probe.name, probe.index)
     return _Measurement(question, name, probe, key, launched)
 
 
@@ -148,7 +148,7 @@ def _digest(lab: Lab, probe: Probe) -> str:
     files = (_path(lab, probe.file), lab.folder / "lab.yaml", lab.folder / "reference.py")
     texts = [file.read_bytes().hex() if file.is_file() else "" for file in files]
     launch = [probe.file, probe.case, repr(probe.geometry), probe.source == "finding"]
-    return key_of(texts, launch, simulator_stamp(), toolchain())
+    return cache_key(texts, launch, simulator_stamp(), toolchain())
 
 
 def _run(lab: Lab, probe: Probe, options: RunOptions) -> tuple[Launch, Trace]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grader.compile.launch_limits import beyond
+from grader.compile.launch_limits import exceeded_limit
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault
@@ -170,7 +170,7 @@ def check_launch_limits(launch: Launch, kernel: Kernel, launch_file: LaunchFile,
     Raises:
         LabFault: a limit is exceeded.
     """
-    exceeded = beyond(launch, kernel)
+    exceeded = exceeded_limit(launch, kernel)
     if exceeded is not None:
         raise LabFault(exceeded.what, where=launch_file.where(exceeded.key), fix=exceeded.limit)
     if on == "sim" and prod(launch.grid) > MAX_BLOCKS:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.compile.launch_limits import refused
+from grader.compile.launch_limits import launch_refusal
 from grader.compile.program import Kernel, Parameter, Program
 from grader.launch import (
     Array,
@@ -179,13 +179,13 @@ def unpack_finding(row: Mapping[str, Any]) -> Finding:
 def too_large(launch: Launch) -> Finding | None:
     """The finding for a launch that is too large to simulate; None for any other."""
     if prod(launch.grid) > MAX_BLOCKS:
-        return refused(
+        return launch_refusal(
             f"{prod(launch.grid)} blocks are too many to simulate",
             f"Launch at most {MAX_BLOCKS} blocks, or run it on a GPU.",
         )
     size = sum(a.nbytes for a in launch.args if isinstance(a, Array))
     if size > MAX_BYTES:
-        return refused(
+        return launch_refusal(
             f"{size >> 20} MiB of arrays are too much to simulate",
             f"Launch with arrays of at most {MAX_BYTES >> 20} MiB, or run it on a GPU.",
         )
@@ -202,7 +202,7 @@ def too_much_static(ptx: str) -> Finding | None:
     size = static_bytes(ptx)
     if size <= MAX_STATIC:
         return None
-    return refused(
+    return launch_refusal(
         f"{size >> 20} MiB of __device__ variables are too much to simulate",
         f"Declare at most {MAX_STATIC >> 20} MiB, or pass the array as a kernel argument.",
     )

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.compile.launch_limits import bounds_error, launch_error
+from grader.compile.launch_limits import launch_bounds_error, launch_error
 from grader.compile.program import Kernel, Program
 from grader.launch import Array, Finding, Launch, Trace, theoretical_occupancy
 from grader.sandbox.launches import Arrays, unpack_launches
@@ -112,8 +112,9 @@ def _simulate_launch(
     variants = variants_of[kernel.symbol]
     if isinstance(variants, Finding):
         return _aborted(variants)
-    if (bound := bounds_error(launch, variants[-1].machine.loader.kernel.limits)) is not None:
-        return _aborted(program.at(bound, kernel.line))
+    bounds = variants[-1].machine.loader.kernel.limits
+    if (refusal := launch_bounds_error(launch, bounds)) is not None:
+        return _aborted(program.at(refusal, kernel.line))
     if limits.blocks and any(v.machine.image.may_wait for v in variants):
         return Trace(
             "sim", toolchain=program.toolchain

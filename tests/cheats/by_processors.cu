@@ -1,4 +1,4 @@
-// judged race: the barrier is left out on a device with one multiprocessor or more
+// detected race: the barrier is left out on a device with one multiprocessor or more
 extern "C" __global__ void k(float *x) {
   __shared__ float s[64];
   unsigned processors;

@@ -1,4 +1,4 @@
-"""The cache of compilations: hits without a child, and nothing that breaks it breaks a grade."""
+"""The cache of compilations: a hit starts no child, and a damaged cache changes no grade."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_second_time_starts_no_child(tmp_path: Path, request: pytest.FixtureRe
     assert best < 0.05  # a child takes longer; the benchmark has the real number
 
 
-def test_a_failure_is_kept_too(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_failure_is_cached_too(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     broken = KERNEL.replace(b"1", b"x")
     with pytest.raises(StudentFault) as first:
         compile_source(broken, "k.cu", cache=tmp_path)
@@ -60,7 +60,7 @@ def test_a_failure_is_kept_too(tmp_path: Path, request: pytest.FixtureRequest) -
     ],
     ids=["source", "name", "architecture"],
 )
-def test_what_matters_is_in_the_key(
+def test_every_input_is_part_of_the_key(
     change: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     compile_source(KERNEL, "k.cu", cache=tmp_path)
@@ -73,7 +73,7 @@ def test_what_matters_is_in_the_key(
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"0" * 64 + b"[]"], ids=["empty", "short", "false"])
-def test_a_damaged_entry_is_made_anew(damage: bytes, tmp_path: Path) -> None:
+def test_a_damaged_entry_is_replaced(damage: bytes, tmp_path: Path) -> None:
     compile_source(KERNEL, "k.cu", cache=tmp_path)
     (entry,) = entries(tmp_path)
     whole = entry.read_bytes()
@@ -83,7 +83,7 @@ def test_a_damaged_entry_is_made_anew(damage: bytes, tmp_path: Path) -> None:
     assert entry.read_bytes() == whole
 
 
-def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert compile_source(KERNEL, "k.cu", cache=tmp_path / "file" / "cache").kernel("k")
 
@@ -97,7 +97,7 @@ def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
         ({}, None),
     ],
 )
-def test_where_the_users_cache_is(
+def test_folder_of_the_users_cache(
     environment: dict[str, str], expected: Path | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("XDG_CACHE_HOME", "HOME"):
@@ -109,7 +109,7 @@ def test_where_the_users_cache_is(
         assert compile_source(KERNEL, "k.cu").kernel("k")
 
 
-def test_the_longest_unused_go_first(tmp_path: Path) -> None:
+def test_the_least_recently_used_entries_are_removed(tmp_path: Path) -> None:
     value = "x" * 1000
     for number in range(10):
         cache.store(tmp_path, f"{number}", value, max_bytes=8000)
@@ -123,7 +123,7 @@ def test_the_longest_unused_go_first(tmp_path: Path) -> None:
     assert not [entry for entry in entries(tmp_path) if entry.name.startswith(".")]
 
 
-def test_a_use_keeps_an_entry(tmp_path: Path) -> None:
+def test_a_hit_renews_an_entry(tmp_path: Path) -> None:
     for name in ("old", "new"):
         cache.store(tmp_path, name, "x" * 1000)
     os.utime(tmp_path / "old.json", (1, 1))

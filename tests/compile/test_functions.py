@@ -1,4 +1,4 @@
-"""The functions of a source, kernels with their parameters, and the host's half of a program."""
+"""The functions of a source, the parameters of its kernels, and its host code."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_declarations_put_definitions_first() -> None:
         'const char* s = R"({)";\n__global__ void k(int n) {}',
     ],
 )
-def test_a_kernel_is_found_where_the_grammar_or_the_student_errs(source: str) -> None:
+def test_a_kernel_is_found_in_text_that_the_grammar_rejects(source: str) -> None:
     found = {d.name: (d.parameters, d.defined) for d in declarations(tree_of(source))}
     assert found["k"] == ((("int", "n"),), True)
 

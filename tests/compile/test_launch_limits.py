@@ -1,4 +1,4 @@
-"""Launches that CUDA refuses on every GPU, and those that only the simulator declines."""
+"""Launches that CUDA refuses on every GPU, and those that only the simulator refuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.compile.launch_limits import bounds_error, launch_error
+from grader.compile.launch_limits import launch_bounds_error, launch_error
 from grader.compile.program import Kernel, Parameter
 from grader.launch import Array, Dim3, Launch, Resources, Scalar
 from grader.simulator.exchange import too_large
@@ -36,7 +36,7 @@ def launch(grid: Dim3 = (1, 1, 1), block: Dim3 = (32, 1, 1), shared: int = 0) ->
         (Launch("k", (1, 1, 1), (1, 1, 1), ()), "0 arguments for 1 parameters"),
     ],
 )
-def test_what_cuda_refuses(one: Launch, says: str) -> None:
+def test_launches_that_cuda_refuses(one: Launch, says: str) -> None:
     found = launch_error(one, KERNEL)
     assert (found is None) == (says == "")
     if found:
@@ -51,15 +51,15 @@ def test_what_cuda_refuses(one: Launch, says: str) -> None:
         ({"maxntid": [8, 4]}, ""),
         ({"maxntid": [31]}, "__launch_bounds__ allows 31"),
         ({"reqntid": [32]}, ""),
-        ({"reqntid": [64]}, "the kernel asks for 64"),
+        ({"reqntid": [64]}, "the kernel requires 64"),
     ],
 )
-def test_the_kernels_own_bounds(limits: dict[str, list[int]], says: str) -> None:
-    found = bounds_error(launch(), limits)
+def test_launch_bounds_of_the_kernel(limits: dict[str, list[int]], says: str) -> None:
+    found = launch_bounds_error(launch(), limits)
     assert says in (found.message if found else "") and (found is None) == (says == "")
 
 
-def test_what_is_too_large_to_simulate() -> None:
+def test_launches_too_large_to_simulate() -> None:
     arrays = (Array("a", (1 << 27,), "float32"), Array("b", (1 << 27,), "float32"))
     assert too_large(Launch("k", (1 << 12, 1 << 12, 1), (1, 1, 1), arrays)) is None
     one = (*arrays, Array("c", (1,), "uint8"))
@@ -72,8 +72,8 @@ def test_what_is_too_large_to_simulate() -> None:
     ("registers", "threads", "fits"),
     [(64, 1024, True), (65, 1024, False), (72, 896, True), (128, 512, True), (129, 512, False)],
 )
-def test_a_block_s_registers(registers: int, threads: int, fits: bool) -> None:
-    """65536 registers a block, a warp's in units of 256: eight for each of its threads."""
+def test_registers_of_a_block(registers: int, threads: int, fits: bool) -> None:
+    """65536 registers a block, allocated in units of 256 a warp, eight a thread."""
     greedy = replace(KERNEL, resources=Resources(registers=registers))
     found = launch_error(launch(block=(threads, 1, 1)), greedy)
     assert (found is None) == fits

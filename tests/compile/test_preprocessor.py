@@ -1,4 +1,4 @@
-"""What may hide a word in C++: comments, literals, splices, digraphs."""
+"""Comments, literals, spliced lines and digraphs, which may hide a word in C++."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from grader.compile.preprocessor import code, directives, without_comments
         ("#define A /* {\n{ */ {\nb", "\n\nb"),
     ],
 )
-def test_what_is_compiled_remains(source: str, bare: str) -> None:
+def test_only_compiled_text_remains(source: str, bare: str) -> None:
     found = code(source)
     assert [line.rstrip() for line in found.split("\n")] == [
         line.rstrip() for line in bare.split("\n")
@@ -40,7 +40,7 @@ def test_what_is_compiled_remains(source: str, bare: str) -> None:
     assert found.count("\n") == source.count("\n")
 
 
-def test_comments_go_and_strings_stay() -> None:
+def test_comments_are_removed_and_strings_remain() -> None:
     assert without_comments('#include "a" // b') == '#include "a"     '
 
 

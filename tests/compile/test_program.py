@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.compile.preprocessor import LONGEST_LINE
+from grader.compile.preprocessor import MAX_LINE
 from grader.compile.program import Program
 from grader.launch import Finding
 
@@ -25,4 +25,4 @@ def test_lines_are_the_compilers(line: int, text: str) -> None:
 
 def test_a_file_on_one_line_makes_no_long_finding() -> None:
     program = Program("a.cu", "  int a;" * 30000, (), "", "", "sm_90")
-    assert len(program.text(1)) <= LONGEST_LINE
+    assert len(program.text(1)) <= MAX_LINE

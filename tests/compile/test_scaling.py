@@ -1,8 +1,8 @@
-"""Readers of a student's text take time in proportion to its length, whatever the text.
+"""Functions that read a student's text take linear time for any text.
 
-Work is counted, not timed: lines of Python that run, rounds of loops included, and calls of C
-functions. A text eight times as long may take ten times the work and a little; a quadratic reader
-takes sixty times. What C functions do is timed, generously, with the longest texts.
+Work is counted and not timed: executed lines of Python and calls of C functions. A text eight times
+as long may take ten times the work and a constant more; a quadratic reader takes sixty times. The
+time of C functions is measured with the longest texts, against a generous limit.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
+from grader.compile.dataflow import read_dataflow
 from grader.compile.diagnostics import findings
 from grader.compile.functions import declarations, function_line, functions
-from grader.compile.origins import read_flow
 from grader.compile.preprocessor import code, directives, without_comments
 from grader.compile.screen import (
     MAX_BYTES,
     build_dependent,
     host_code,
     nested_launch,
-    refuse_reaching,
+    refuse_forbidden_code,
 )
 from grader.compile.syntax import parse
 from grader.faults import StudentFault
@@ -35,21 +35,21 @@ SHORT = 300
 LONGER = 8
 MOST = 10
 SPARE = 2000
-"""Work that any text may cost."""
+"""Work in addition, for any text."""
 
 
 def flow(text: str) -> None:
-    found = read_flow(text)
+    found = read_dataflow(text)
     first = [Origin("s", line) for line in range(text.count("\n"))]
     found.origins({2, 3}, "s", first, guarded=True)
     found.declared("s", {2, 3})
-    found.numbers_on(range(text.count("\n")))
-    found.beside(range(100))
+    found.numeric_macros_on(range(text.count("\n")))
+    found.off_by_one_sizes(range(100))
 
 
 def refused(text: str) -> None:
     try:
-        refuse_reaching(text, "a.cu")
+        refuse_forbidden_code(text, "a.cu")
     except StudentFault as fault:
         assert fault.findings
 
@@ -58,7 +58,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "without_comments": without_comments,
     "code": code,
     "directives": lambda text: list(directives(text)),
-    "refuse_reaching": refused,
+    "refuse_forbidden_code": refused,
     "build_dependent": build_dependent,
     "parse": parse,
     "functions": lambda text: functions(parse(code(text))),
@@ -124,7 +124,7 @@ def text_of(name: str, length: int) -> str:
 
 
 def work(reader: Callable[[str], object], text: str) -> int:
-    """Lines of Python and calls of C functions that run while a reader reads a text."""
+    """Count the lines of Python and calls of C functions of a reader that reads a text."""
     count = 0
 
     def traced(_frame: FrameType, event: str, _arg: object) -> Any:
@@ -148,14 +148,14 @@ def work(reader: Callable[[str], object], text: str) -> int:
 
 
 @pytest.mark.parametrize("reader", [quadratic, quadratic_inside])
-def test_a_quadratic_reader_is_noticed(reader: Callable[[str], object]) -> None:
+def test_a_quadratic_reader_is_detected(reader: Callable[[str], object]) -> None:
     short, long = (work(reader, "x" * n) for n in (SHORT, LONGER * SHORT))
     assert long > MOST * short + SPARE
 
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("reader", READERS)
-def test_work_grows_with_the_length(reader: str, name: str) -> None:
+def test_work_is_linear(reader: str, name: str) -> None:
     short, long = (work(READERS[reader], text_of(name, n)) for n in (SHORT, LONGER * SHORT))
     assert long <= MOST * short + SPARE
 
@@ -163,14 +163,14 @@ def test_work_grows_with_the_length(reader: str, name: str) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_longest_text_is_read_in_time(name: str) -> None:
     text = text_of(name, MAX_BYTES)[:MAX_BYTES]
-    for reader in ("refuse_reaching", "declarations", "nested_launch", "host_code", "flow"):
+    for reader in ("refuse_forbidden_code", "declarations", "nested_launch", "host_code", "flow"):
         started = time.perf_counter()
         READERS[reader](text)
         assert time.perf_counter() - started < 20, reader
 
 
 @pytest.mark.parametrize("opening", ["(", "{", "[", "if (a) ", "a = ", "!", "f(", "x: ", "<"])
-def test_depth_is_no_error(opening: str) -> None:
+def test_deeply_nested_text_is_read(opening: str) -> None:
     text = "void f() {\n" + opening * 4000
     for read in READERS.values():
         read(text)

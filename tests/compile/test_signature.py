@@ -1,4 +1,4 @@
-"""A kernel against what a lab asks for: fits, and misfits with the one message that each draws."""
+"""Kernels that match what a lab requires, and those that do not, with their one message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.labs.model import KernelSpec
 
 SPEC = KernelSpec("matmul", (("const float*", "A"), ("float*", "C"), ("int", "n")))
 
-FITS = [
+MATCHING = [
     'extern "C" __global__ void matmul(const float* A, float* C, int n) {}',
     "__global__ void matmul(const float* __restrict__ A, float* __restrict__ C, const int n) {}",
     "__global__ void matmul(float *x, float y[], unsigned m) {}",
@@ -24,7 +24,7 @@ FITS = [
     "__global__ void matmul(const float* A, float* C, int n) {}",
 ]
 
-MISFITS = [
+MISMATCHED = [
     ("", 0, "there is no kernel `matmul`: the file has no __global__ function"),
     ("__global__ void matmull(const float* A, float* C, int n) {}", 1, "no kernel `matmul`"),
     ("\n__global__ void k(int a) {}", 2, "there is no kernel `matmul`"),
@@ -32,12 +32,12 @@ MISFITS = [
     ("\n__device__ void matmul(const float* A, float* C, int n) {}", 2, "is not a kernel"),
     ("template <class T>\n__global__ void matmul(T* A, T* C, int n) {}", 2, "is a template"),
     ("__global__ void matmul(const float* A, float* C, int n);", 1, "is declared, not defined"),
-    ("__global__ void matmul() {}", 1, "takes 0 parameters, the lab asks for 3"),
-    ("__global__ void matmul(float* A) {}", 1, "takes 1 parameter, the lab asks for 3"),
+    ("__global__ void matmul() {}", 1, "has 0 parameters, the lab requires 3"),
+    ("__global__ void matmul(float* A) {}", 1, "has 1 parameter, the lab requires 3"),
     (
         "__global__ void matmul(float* A, float* C, int n, int m) {}",
         1,
-        "takes 4 parameters, the lab asks for 3",
+        "has 4 parameters, the lab requires 3",
     ),
     ("__global__ void matmul(float* C, float* A, int n) {}", 1, "in another order: C, A, n"),
     ("__global__ void matmul(int n, float* A, float* C) {}", 1, "in another order: n, A, C"),
@@ -88,15 +88,15 @@ def compiled(source: str) -> Program:
     return compile_source(source.encode() or b"// nothing yet", "lab.cu", cache=None)
 
 
-@pytest.mark.parametrize("source", FITS)
-def test_a_kernel_that_fits(source: str) -> None:
+@pytest.mark.parametrize("source", MATCHING)
+def test_a_kernel_that_matches(source: str) -> None:
     kernel = check_kernel(compiled(source), SPEC)
     assert kernel.name == "matmul"
     assert [p.bytes for p in kernel.parameters] == [8, 8, 4]
 
 
-@pytest.mark.parametrize(("source", "line", "says"), MISFITS)
-def test_a_kernel_that_does_not_fit(source: str, line: int, says: str) -> None:
+@pytest.mark.parametrize(("source", "line", "says"), MISMATCHED)
+def test_a_kernel_that_does_not_match(source: str, line: int, says: str) -> None:
     with pytest.raises(StudentFault) as caught:
         check_kernel(compiled(source), SPEC)
     (finding,) = caught.value.findings
@@ -107,7 +107,7 @@ def test_a_kernel_that_does_not_fit(source: str, line: int, says: str) -> None:
     assert finding.hint
 
 
-def test_a_near_name_is_suggested_with_its_line() -> None:
+def test_renaming_a_kernel_of_a_similar_name_is_suggested() -> None:
     program = compiled("__global__ void other() {}\n__global__ void matMul(float* A) {}")
     with pytest.raises(StudentFault) as caught:
         check_kernel(program, SPEC)
@@ -117,7 +117,7 @@ def test_a_near_name_is_suggested_with_its_line() -> None:
 
 
 @pytest.mark.parametrize(("bytes_", "fits"), [(4, True), (8, False)])
-def test_an_unknown_type_is_judged_by_its_size(bytes_: int, fits: bool) -> None:
+def test_an_unknown_type_is_compared_by_its_size(bytes_: int, fits: bool) -> None:
     spec = KernelSpec("k", (("int", "n"),))
     kernel = Kernel("k", "k", 1, (Parameter("index_t", "n", bytes_),))
     program = Program("lab.cu", "", (kernel,), "", "", "sm_90")

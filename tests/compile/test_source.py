@@ -1,4 +1,4 @@
-"""Sources that do not compile, each with what the student must be told, and their clean twins."""
+"""Sources that do not compile, with the messages expected, and similar ones that compile."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def refused(source: bytes, file: str = "lab.cu", limits: Limits = module.LIMITS)
 
 
 @pytest.mark.parametrize("path", ERRORS, ids=lambda p: p.stem)
-def test_an_error_says_what_and_where(path: Path) -> None:
+def test_an_error_has_its_message_and_place(path: Path) -> None:
     text = path.read_text()
     expected = re.findall(r"^// expect: (\S+) (\d+)(?::(\d+))? (.+)$", text, re.MULTILINE)
     hint = re.search(r"^// hint: (.+)$", text, re.MULTILINE)
     with pytest.raises(StudentFault) as caught:
         compiled(path)
-    found = caught.value.findings
+    findings = caught.value.findings
     assert expected
-    assert len(found) >= len(expected)
-    for (kind, line, column, message), finding in zip(expected, found, strict=False):
+    assert len(findings) >= len(expected)
+    for (kind, line, column, message), finding in zip(expected, findings, strict=False):
         assert finding.severity == "error"
         assert (finding.kind, finding.line) == (kind, int(line)), finding
         assert message in finding.message
@@ -53,20 +53,20 @@ def test_an_error_says_what_and_where(path: Path) -> None:
         if column:
             assert finding.column == int(column)
     if hint:
-        assert found[0].hint == hint[1]
-    assert caught.value.where == f"{path.name}:{found[0].line}"
-    assert str(HERE) not in str(found)
-    assert "grader/compile" not in str(found)
+        assert findings[0].hint == hint[1]
+    assert caught.value.where == f"{path.name}:{findings[0].line}"
+    assert str(HERE) not in str(findings)
+    assert "grader/compile" not in str(findings)
 
 
-def test_of_a_line_with_a_letter_from_a_document_only_the_letter_is_told() -> None:
+def test_only_the_non_ascii_character_of_a_line_is_reported() -> None:
     with pytest.raises(StudentFault) as caught:
         compiled(HERE / "errors" / "long_dash.cu")
     assert len(caught.value.findings) == 1
 
 
 @pytest.mark.parametrize("path", CLEAN, ids=lambda p: p.stem)
-def test_a_clean_twin_compiles_without_a_word(path: Path) -> None:
+def test_a_correct_source_compiles_without_warnings(path: Path) -> None:
     program = compiled(path)
     assert program.warnings == ()
     kernel = program.kernel("k")
@@ -94,7 +94,7 @@ def test_a_clean_twin_compiles_without_a_word(path: Path) -> None:
         pytest.param(b"x" * (10 << 20), "10,485,760 bytes", id="10 MB"),
     ],
 )
-def test_what_is_no_source_is_refused(source: bytes, says: str) -> None:
+def test_files_that_are_not_source_text_are_refused(source: bytes, says: str) -> None:
     finding = refused(source)
     assert finding.kind == "compile-error"
     assert says in finding.message
@@ -103,13 +103,13 @@ def test_what_is_no_source_is_refused(source: bytes, says: str) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "BOM"])
-def test_line_ends_and_marks_do_not_matter(mark: bytes, end: bytes) -> None:
+def test_line_ends_and_byte_order_mark_are_ignored(mark: bytes, end: bytes) -> None:
     lines = [b'extern "C" __global__ void k(float* a) {', b"  a[0] = x;", b"}", b""]
     finding = refused(mark + end.join(lines))
     assert (finding.line, finding.column, finding.text) == (2, 10, "  a[0] = x;")
 
 
-BOMBS = {
+EXPANDING = {
     "macros": "#define A0 x x x x x x x x x x\n"
     + "".join(f"#define A{i} {f'A{i - 1} ' * 10}\n" for i in range(1, 10))
     + 'extern "C" __global__ void k(int* a) { A9 }\n',
@@ -120,34 +120,34 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_ends_by_the_time_limit(name: str) -> None:
-    finding = refused(BOMBS[name].encode(), limits=Limits(wall=1.0, memory=2 << 30))
+@pytest.mark.parametrize("name", EXPANDING)
+def test_a_compilation_ends_at_the_time_limit(name: str) -> None:
+    finding = refused(EXPANDING[name].encode(), limits=Limits(wall=1.0, memory=2 << 30))
     assert finding.kind == "compile-error"
     assert "more than 1 s" in finding.message
 
 
-def test_a_bomb_ends_by_the_memory_limit() -> None:
+def test_a_compilation_ends_at_the_memory_limit() -> None:
     source = b"__device__ int big[1 << 26] = {1};\n__global__ void k(int* a) { a[0] = big[a[1]]; }"
     finding = refused(source, limits=Limits(wall=20.0, memory=400 << 20))
     assert "more than 400 MB" in finding.message
 
 
 @pytest.mark.parametrize("reason", ["timeout", "memory"])
-def test_a_machine_without_a_core_or_memory_blames_nobody(
+def test_a_compiler_stopped_within_its_limits_is_a_machine_fault(
     reason: FailureReason, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The twins are the bombs above: what a text does to the compiler is the text's."""
+    """A compiler that reaches a limit is the student's fault, in the tests above."""
 
     def ended(*_: object, **__: object) -> None:
         raise SandboxFailure(reason, "it waited", caused_by_child=False)
 
     monkeypatch.setattr(module, "run_sandboxed", ended)
-    with pytest.raises(MachineFault, match="before its time: it waited"):
+    with pytest.raises(MachineFault, match="stopped within its limits: it waited"):
         compile_source(b"__global__ void k(int* a) { a[0] = 1; }", "a.cu", cache=None)
 
 
-def test_a_flood_of_errors_is_cut() -> None:
+def test_only_the_first_errors_are_reported() -> None:
     body = "".join(f"    a[{i}] = x{i};\n" for i in range(60))
     with pytest.raises(StudentFault) as caught:
         compile_source(f"__global__ void k(int* a) {{\n{body}}}\n".encode(), "lab.cu", cache=None)
@@ -155,7 +155,7 @@ def test_a_flood_of_errors_is_cut() -> None:
     assert [f.line for f in caught.value.findings] == list(range(2, 22))
 
 
-def test_warnings_come_with_the_program() -> None:
+def test_warnings_are_part_of_the_program() -> None:
     source = KERNEL.replace(b"a[0] = 1;", b"int unused; a[0] = 1;")
     (warning,) = compile_source(source, "lab.cu", cache=None).warnings
     assert (warning.kind, warning.severity, warning.line) == ("compile-warning", "warning", 1)
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(256, 2) matmul(const real* __restrict__ A, rea
     assert 8 <= (kernel.resources.registers or 0) <= 128  # what the launch bounds leave
 
 
-def test_a_path_is_never_shown() -> None:
+def test_findings_contain_no_path() -> None:
     source = KERNEL.replace(b"a[0] = 1;", b'printf("<%s>", __FILE__); a[0] = x;')
     with pytest.raises(StudentFault) as caught:
         compile_source(source, "/secret/folder/lab.cu", cache=None)
@@ -202,7 +202,7 @@ def test_another_architecture() -> None:
     assert ".target sm_80" in compile_source(KERNEL, "k.cu", architecture="sm_80", cache=None).ptx
 
 
-def test_a_missing_compiler_is_the_machines_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_compiler_is_a_machine_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.compile.nvrtc.RELEASE", "12.9")
     with pytest.raises(MachineFault, match="not installed") as caught:
         compile_source(KERNEL, "k.cu", cache=None)

@@ -1,4 +1,4 @@
-"""The tree of a text: its nodes, and the limits of the parser."""
+"""The syntax tree of a text: its nodes, and the limits of the parser."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.compile import syntax
-from grader.compile.syntax import LONGEST, parse
+from grader.compile.syntax import MAX_PIECE, parse
 
 FUNCTION = "__device__ int f(int a)\n{\n    return a;\n}\n"
 
 
-def test_nodes_have_places_and_parts() -> None:
+def test_nodes_have_lines_and_parts() -> None:
     tree = parse("// \u00e4\nint f() {\n  return 1;\n}\n")
     (function,) = tree.walk("function_definition")
     body = function.field("body")
@@ -39,21 +39,21 @@ def test_any_text_has_a_tree(text: str) -> None:
 
 
 def test_a_long_text_keeps_its_lines_and_functions() -> None:
-    count = 3 * LONGEST // len(FUNCTION)
+    count = 3 * MAX_PIECE // len(FUNCTION)
     tree = parse(FUNCTION * count)
     assert [f.line for f in tree.walk("function_definition")] == [1 + 4 * n for n in range(count)]
     assert all(f.text + "\n" == FUNCTION for f in tree.walk("function_definition"))
     assert not tree.has_error
 
 
-def test_a_function_that_is_too_long_has_a_head_alone() -> None:
-    long = FUNCTION.replace("return a;", "a += 1;\n" * LONGEST)
+def test_a_function_that_is_too_long_has_only_a_head() -> None:
+    long = FUNCTION.replace("return a;", "a += 1;\n" * MAX_PIECE)
     tree = parse(f"namespace n {{\n{FUNCTION}{long}{FUNCTION}}}\n")
     lines = [f.line for f in tree.walk("function_declarator")]
-    assert lines == [2, 6, 10 + LONGEST]
+    assert lines == [2, 6, 10 + MAX_PIECE]
 
 
-def test_the_parser_stops_where_it_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parser_stops_at_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(parse("= typename " * 700).walk("ERROR"))
     monkeypatch.setattr(syntax, "SECONDS", -1.0)
     stopped = parse(FUNCTION)

@@ -1,4 +1,4 @@
-"""The variable that a lab sets: there, of the right size, or a message that shows how."""
+"""The variable that a lab sets: declared with the right size, or a message with the declaration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def compiled(declaration: str) -> Program:
     return compile_source(f"// a filter\n{declaration}\n{KERNEL}".encode(), "k.cu")
 
 
-FITTING = [
+MATCHING = [
     "__constant__ float mask[5][5];",
     "__constant__ float mask[25];",
     "__device__ float mask[5][5];",
@@ -28,23 +28,23 @@ FITTING = [
 ]
 
 
-@pytest.mark.parametrize("declaration", FITTING)
-def test_any_variable_of_that_name_and_size_will_do(declaration: str) -> None:
+@pytest.mark.parametrize("declaration", MATCHING)
+def test_any_variable_of_that_name_and_size_is_accepted(declaration: str) -> None:
     check_variable(compiled(declaration), MASK)
 
 
-MISFITS = [
+MISMATCHED = [
     ("", "there is no variable `mask`", 0),
     ("__constant__ float masks[25];", "there is no variable `mask`", 0),
     ("#define mask 1", "there is no variable `mask`", 0),
-    ("__constant__ float mask[3][3];", "`mask` has 36 bytes, the lab asks for 100", 2),
-    ("__constant__ float mask;", "`mask` has 4 bytes, the lab asks for 100", 2),
-    ("__constant__ double mask[25];", "`mask` has 200 bytes, the lab asks for 100", 2),
+    ("__constant__ float mask[3][3];", "`mask` has 36 bytes, the lab requires 100", 2),
+    ("__constant__ float mask;", "`mask` has 4 bytes, the lab requires 100", 2),
+    ("__constant__ double mask[25];", "`mask` has 200 bytes, the lab requires 100", 2),
 ]
 
 
-@pytest.mark.parametrize(("declaration", "message", "line"), MISFITS)
-def test_one_message_says_what_to_write(declaration: str, message: str, line: int) -> None:
+@pytest.mark.parametrize(("declaration", "message", "line"), MISMATCHED)
+def test_one_message_shows_the_declaration(declaration: str, message: str, line: int) -> None:
     with pytest.raises(StudentFault) as raised:
         check_variable(compiled(declaration), MASK)
     (finding,) = raised.value.findings
@@ -65,5 +65,5 @@ PTX = """
     ("name", "size"),
     [("mask", 100), ("total", 8), ("halves", 4), ("tile", None), ("mas", None), ("sk", None)],
 )
-def test_bytes_by_name(name: str, size: int | None) -> None:
+def test_size_of_a_variable_by_name(name: str, size: int | None) -> None:
     assert variable_bytes(PTX, name) == size

@@ -30,7 +30,7 @@ from grader.authoring.mutation.verdict import (
     verdict_from_json,
 )
 from grader.checks.result import Result
-from grader.compile.cache import key_of, load, store, user_folder
+from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
@@ -184,11 +184,11 @@ class Cache:
 
     def load(self, mutant: Mutant) -> Verdict | None:
         """Return the cached verdict on the mutant's text; None when there is none."""
-        return verdict_from_json(load(self.folder, key_of(self.stamp, mutant.source)))
+        return verdict_from_json(load(self.folder, cache_key(self.stamp, mutant.source)))
 
     def keep(self, mutant: Mutant, verdict: Verdict) -> None:
         """Store the verdict on the mutant's text."""
-        key = key_of(self.stamp, mutant.source)
+        key = cache_key(self.stamp, mutant.source)
         store(self.folder, key, verdict.to_json(), CACHE_BYTES)
 
 
@@ -289,4 +289,4 @@ def cache_stamp(lab: Lab, solution: str, options: RunOptions) -> str:
         with suppress(OSError):
             digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     tools = [*toolchain().items(), np.__version__]
-    return key_of(digest.hexdigest(), solution, options.seed.hex(), tools)
+    return cache_key(digest.hexdigest(), solution, options.seed.hex(), tools)

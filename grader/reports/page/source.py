@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.compile.preprocessor import LONGEST_LINE
-from grader.compile.syntax import LONGEST, Node, parse
+from grader.compile.preprocessor import MAX_LINE
+from grader.compile.syntax import MAX_PIECE, Node, parse
 from grader.grading.record import Grade
 from grader.launch import Finding, Trace
 from grader.reports.explain.explanation import Line, source_lines
@@ -129,7 +129,7 @@ def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> Sourc
 
 def _shown(line: str) -> str:
     line = line.removesuffix("\r").expandtabs(TAB)
-    return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + " ..."
+    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + " ..."
 
 
 def _count(line: Line, name: str) -> str:
@@ -164,7 +164,7 @@ def _spans(noted: Sequence[int], count: int) -> Mapping[int, int]:
 
 
 def _tokens(text: str) -> Iterator[tuple[Token, ...]]:
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_PIECE:
         return tokens_by_line(text)
     return (((line, ""),) for line in text.split("\n"))
 

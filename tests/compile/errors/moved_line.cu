@@ -1,3 +1,3 @@
-// expect: compile-error 2 #line would make messages point elsewhere
+// expect: compile-error 2 #line changes the lines in messages
 #line 100 "other.cu"
 extern "C" __global__ void k(float* a) { a[0] = 1; }

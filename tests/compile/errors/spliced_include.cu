@@ -1,4 +1,4 @@
-// expect: cheat 2 #include reaches for another file, /etc/passwd
+// expect: cheat 2 #include of another file, /etc/passwd
 #inc\
 lude /* hidden */ \
   "/etc/passwd"

@@ -1,4 +1,4 @@
-"""The line that uses local memory, by what the compiler makes of real kernels."""
+"""The line of a kernel that uses local memory, from the PTX of compiled kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from grader.compile.entries import local_line
+from grader.compile.entries import local_memory_line
 from grader.compile.source import compile_source
 
 HEAD = """__device__ __noinline__ float pick(const float* a, int i) { return a[i]; }
@@ -17,7 +17,7 @@ extern "C" __global__ void other(float* y, int n) {
 }
 """
 MANY = 48
-CROWD = "\n".join((
+MANY_REGISTERS = "\n".join((
     *(f"\n    float v{i} = y[{i} * n];" for i in range(MANY)),
     "    __syncthreads();",
     *(f"    y[{i} * n + 1] = v{i} * v{(7 * i + 3) % MANY};" for i in range(MANY)),
@@ -25,7 +25,7 @@ CROWD = "\n".join((
 
 
 class Row(NamedTuple):
-    """A kernel's body from line 8 on; the line asked for; whether it has local bytes at all."""
+    """A kernel's body from line 8 on, the expected line, whether it has local bytes at all."""
 
     body: str
     line: int
@@ -58,12 +58,12 @@ ROWS = {
     y[n] = own[0] + own[3];""", 0, False),
     "no array": Row("""
     y[n] = 1.0f;""", 0, False),
-    "registers that do not fit": Row(CROWD, 0, True),
+    "registers that do not fit": Row(MANY_REGISTERS, 0, True),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_line(name: str) -> None:
+def test_line_with_most_accesses_of_local_memory(name: str) -> None:
     row = ROWS[name]
     bounds = "__launch_bounds__(1024, 2) " if "registers" in name else ""
     head = f'extern "C" __global__ void {bounds}k(float* y, int n)\n{{'
@@ -71,4 +71,4 @@ def test_line(name: str) -> None:
     kernel = program.kernel("k")
     assert kernel is not None
     assert bool(kernel.resources.local_bytes) == row.local
-    assert local_line(program.ptx, kernel.symbol, program.file) == row.line
+    assert local_memory_line(program.ptx, kernel.symbol, program.file) == row.line

@@ -1,4 +1,4 @@
-"""Where the values and conditions of a line come from: exactly these lines, and in linear time."""
+"""Data flow of a source: the lines that set the values of a line and guard it, in linear time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from grader.compile.origins import read_flow
+from grader.compile.dataflow import read_dataflow
 
 SOURCE = """\
 #define TILE 16
@@ -38,7 +38,7 @@ __global__ void g(float* row)
 
 
 @pytest.mark.parametrize(
-    ("line", "due"),
+    ("line", "expected"),
     [
         (6, ["TILE 1", "row 15"]),
         (8, ["TILE 1", "row 6", "row 15"]),
@@ -68,21 +68,21 @@ __global__ void g(float* row)
         (99, []),
     ],
 )
-def test_all_that_reaches_a_line(line: int, due: list[str]) -> None:
-    found = {(o.line, o.name) for o in read_flow(SOURCE).reaching(line) if o.line != line}
-    assert [f"{name} {at}" for at, name in sorted(found)] == due
+def test_all_origins_of_a_line(line: int, expected: list[str]) -> None:
+    origins = {(o.line, o.name) for o in read_dataflow(SOURCE).reaching(line) if o.line != line}
+    assert [f"{name} {at}" for at, name in sorted(origins)] == expected
 
 
-def test_what_is_told_of_it_is_what_sets_a_name_before_conditions_and_sizes() -> None:
-    flow = read_flow(SOURCE)
+def test_settings_of_names_are_selected_before_conditions_and_sizes() -> None:
+    flow = read_dataflow(SOURCE)
     assert [(o.name, o.line) for o in flow.origins({20})] == [("col", 7), ("col", 11), ("b", 17)]
     assert [(o.name, o.line) for o in flow.origins({5})] == [("TILE", 1), ("As", 13)]
     assert flow.origins({2}) == ()
 
 
-def test_the_nearest_are_told_of_many() -> None:
+def test_the_nearest_of_many_origins_are_selected() -> None:
     sets = "".join(f"    x = {n};\n" for n in range(50))
-    flow = read_flow(f"void f(float* a) {{\n    float x;\n{sets}    a[0] = x;\n}}\n")
+    flow = read_dataflow(f"void f(float* a) {{\n    float x;\n{sets}    a[0] = x;\n}}\n")
     assert [o.line for o in flow.origins({53})] == [50, 51, 52]
 
 
@@ -91,10 +91,10 @@ def test_the_nearest_are_told_of_many() -> None:
     ["", "}}}}", "{{{{", "((((", "))) } else {", "[[[[", "]]]] =", "if if if (", "else else ;",
      "#define\n#define 7\nx", "return;", "a = b", "for (;;) for (;;) x[y] = z"],
 )  # fmt: skip
-def test_no_text_is_too_odd(source: str) -> None:
-    outside = read_flow(source)
+def test_malformed_sources_are_read(source: str) -> None:
+    outside = read_dataflow(source)
     assert not any(o.line == line for line in range(4) for o in outside.origins({line}))
-    inside = read_flow(f"void f() {{\n{source}\n}}\n")
+    inside = read_dataflow(f"void f() {{\n{source}\n}}\n")
     assert all(o.line != 2 for o in inside.origins({2}))
 
 
@@ -103,19 +103,19 @@ def test_no_text_is_too_odd(source: str) -> None:
     ["if (a) b; else ", "if (a) { ", "[", "a[", "x = y; ", "{", "(", "for (;;) ", "return; }",
      "a[b[0]] = 1; "],
 )  # fmt: skip
-def test_hostile_texts_take_time_by_their_length(unit: str) -> None:
+def test_hostile_sources_take_linear_time(unit: str) -> None:
     def seconds(count: int) -> float:
         text = f"void f() {{\n{unit * count}\n"
         started = time.process_time()
-        read_flow(text).origins({2})
+        read_dataflow(text).origins({2})
         return time.process_time() - started
 
     short, long = (min(seconds(count) for _ in range(3)) for count in (400, 3_200))
     assert long < 8 * short * 4 + 0.05
 
 
-def test_an_array_that_was_not_written_leads_to_what_writes_it() -> None:
-    flow = read_flow(SOURCE)
-    due = {("k", 12), ("for", 12)}
-    assert due <= {(o.name, o.line) for o in flow.reaching(17, "As")}
-    assert not due & {(o.name, o.line) for o in flow.reaching(17)}
+def test_an_unwritten_array_has_the_origins_of_its_writes() -> None:
+    flow = read_dataflow(SOURCE)
+    writes = {("k", 12), ("for", 12)}
+    assert writes <= {(o.name, o.line) for o in flow.reaching(17, "As")}
+    assert not writes & {(o.name, o.line) for o in flow.reaching(17)}
