@@ -1,5 +1,5 @@
-// What traffic is measured against: every thread reads its 9 pixels from global memory.
-// The loops have constant bounds, so that the array stays in registers.
+// The baseline for traffic: every thread reads its 9 pixels from global memory.
+// The loops have constant bounds, so the array stays in registers.
 __device__ int median_of_9(int v[9])
 {
     for (int i = 0; i < 5; ++i) {

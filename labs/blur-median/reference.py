@@ -1,4 +1,4 @@
-"""The median of every pixel's 3 x 3 neighbourhood; beyond the edge the nearest pixel counts."""
+"""The median of each pixel's 3 x 3 neighborhood; beyond the edge the nearest pixel counts."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from grader.labs.model import Expected
 def inputs(dims, rng, kind):
     width, height = dims["width"], dims["height"]
     if kind == "ramp":
-        # Every pixel differs from its neighbours, whichever way one looks.
+        # Every pixel differs from its neighbors in every direction.
         picture = (7 * np.arange(width)[None, :] + 31 * np.arange(height)[:, None]) % 256
     else:
         picture = rng.integers(0, 256, (height, width))

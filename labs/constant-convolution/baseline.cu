@@ -1,4 +1,4 @@
-// What traffic is measured against: the mask lies in global memory like the picture.
+// The baseline for traffic: the mask is in global memory, like the picture.
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)
 

@@ -2,13 +2,13 @@
 // elements beyond the edge count as zero; pictures of height x width floats, row-major.
 //
 // The launch has ceil(width / 32) x ceil(height / 8) blocks of 32 x 8 threads, one element of out
-// a thread. Before it the grader copies the numbers of the mask to the variable `mask`.
+// per thread. Before the launch the grader copies the values of the mask to the variable `mask`.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)
 
-// TODO: this array lies in global memory. All threads read the same element of it at
-// the same time: put it where that is fast.
+// TODO: this array is in global memory. All threads read the same element of it at the
+// same time: move it to the memory that is fast for such reads.
 __device__ float mask[SIDE][SIDE];
 
 extern "C" __global__ void convolve(const float* in, float* out, int width, int height)
@@ -20,6 +20,6 @@ extern "C" __global__ void convolve(const float* in, float* out, int width, int 
     }
 
     float sum = 0.0f;
-    // TODO: add up the 25 products; leave out elements beyond the picture's edge.
+    // TODO: add the 25 products; skip elements beyond the edge of the picture.
     out[y * width + x] = sum;
 }

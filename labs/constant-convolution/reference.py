@@ -1,4 +1,4 @@
-"""out[y][x] = the sum of mask[j][i] * in[y + j - 2][x + i - 2], zero beyond the edge."""
+"""out[y][x] = the sum of mask[j][i] * in[y + j - 2][x + i - 2]; beyond the edge `in` is zero."""
 
 import numpy as np
 

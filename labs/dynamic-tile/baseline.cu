@@ -1,5 +1,5 @@
-// The naive kernel that traffic is measured against: every thread reads a whole row of
-// A and a whole column of B from global memory.
+// The baseline for traffic, the naive kernel: every thread reads a whole row of A and a whole
+// column of B from global memory.
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k,
                                   int tile)
 {

@@ -7,7 +7,7 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
                                   int tile)
 {
     extern __shared__ float tiles[];
-    // TODO: let As and Bs point to the two halves of tiles. Offsets count elements.
+    // TODO: declare pointers As and Bs to the two halves of tiles. Offsets count elements.
 
     int tx = threadIdx.x;
     int ty = threadIdx.y;
@@ -15,19 +15,19 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
     int col = blockIdx.x * tile + tx;
 
     float sum = 0.0f;
-    // TODO: the phases of the boundary lab, with one linear index where there were two:
-    // the element in row r and column c of a tile is number r * tile + c.
+    // TODO: write the phases of the boundary lab, with one linear index instead of two:
+    // the element in row r and column c of a tile has the index r * tile + c.
 
     if (row < m && col < n) {
         C[row * n + col] = sum;
     }
 }
 
-// The widest tile that a device can run: tile * tile threads must fit into a block, and both tiles
-// into its shared memory. Runs with one thread.
+// Compute the widest tile that a device can run: tile * tile threads must fit into a block, and
+// both tiles into its shared memory. Runs with one thread.
 extern "C" __global__ void choose_tile(int max_threads_per_block, int shared_bytes_per_block,
                                        int* tile)
 {
-    // TODO: the widest tile that keeps both limits.
+    // TODO: compute the widest tile that satisfies both limits.
     *tile = 1;
 }

@@ -1,4 +1,4 @@
-"""bins[v] grows by the number of times that v occurs in n bytes; whole numbers, so exact."""
+"""bins[v] grows by the number of bytes of `data` that are v. Counts are exact."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def inputs(dims, rng, kind):
     if kind == "constant":
         data = np.full(n, rng.integers(0, BINS))
     elif kind == "skewed":
-        # Most of a natural picture is dark: few bins take most of the atomics.
+        # Most pixels of a natural picture are dark, so few bins get most of the atomics.
         data = np.minimum(rng.exponential(12.0, n), BINS - 1)
     else:
         data = rng.integers(0, BINS, n)
@@ -28,7 +28,7 @@ def expected(dims, inputs):
 
 
 def verify(dims, inputs, outputs, rng):
-    """Counts two bytes at a time: half as many values, and both their bytes are read off."""
+    """Count pairs of bytes: half as many values, from which both bytes' counts follow."""
     data = inputs["data"]
     pairs = np.bincount(data[: data.size // 2 * 2].view(np.uint16), minlength=BINS * BINS)
     square = pairs.reshape(BINS, BINS)

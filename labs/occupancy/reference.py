@@ -1,4 +1,4 @@
-"""y[i] = the sum of (x[i + j] * (j + 1)) over j from 0 to 15, minus the window's largest value."""
+"""y[i] = the sum of (j + 1) * x[i + j] for j from 0 to 15, minus the window's largest element."""
 
 import numpy as np
 
@@ -31,24 +31,27 @@ def expected(dims, inputs):
 
 
 def verify(dims, inputs, outputs, rng):
-    """For whole numbers, of which float32 rounds nothing. Windows of 16 are made of two of 8, of
-    four of 4, and so on; a band at a time to stay in the cache."""
+    """Compare with the exact result; inputs are whole numbers, so float32 does not round.
+
+    The work is done in bands of 2**16 elements, which fit into the cache.
+    """
     x, y = inputs["x"], outputs["y"]
     band = 1 << 16
     for start in range(0, y.size, band):
         part = x[start : start + band + WINDOW - 1]
         wrong = np.flatnonzero(y[start : start + band] != windowed(part))
         if wrong.size:
-            return f"element {start + wrong[0]} is {y[start + wrong[0]]:g}, and is wrong"
+            return f"element {start + wrong[0]} is {y[start + wrong[0]]:g}, which is wrong"
     return ""
 
 
 def windowed(x):
+    """Return y for x. A window of 16 elements is made of two windows of 8, and so on."""
     plain, weighted, largest, width = x, x, x, 1
     while width < WINDOW:
-        ahead = plain[width:]
-        weighted = weighted[:-width] + weighted[width:] + width * ahead
-        plain = plain[:-width] + ahead
+        second_half = plain[width:]
+        weighted = weighted[:-width] + weighted[width:] + width * second_half
+        plain = plain[:-width] + second_half
         largest = np.maximum(largest[:-width], largest[width:])
         width *= 2
     return weighted - largest

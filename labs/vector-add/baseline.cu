@@ -1,4 +1,4 @@
-// What speed and traffic are measured against: one element a thread.
+// The baseline for speed and traffic: one element per thread.
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,10 +1,10 @@
-// c = a + b for vectors of n floats, one thread an element.
+// c = a + b for vectors of n floats, one thread per element.
 //
-// The launch has ceil(n / 256) blocks of 256 threads along x, so the last block may have threads
-// to spare.
+// The launch has ceil(n / 256) blocks of 256 threads along x, so some threads of the last block may
+// have no element.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {
-    // TODO: work out which element is this thread's, from blockIdx.x, blockDim.x and
-    // threadIdx.x. Threads beyond the last element must touch nothing.
+    // TODO: compute the index of this thread's element from blockIdx.x, blockDim.x and
+    // threadIdx.x. Threads beyond the last element must not read or write.
 }

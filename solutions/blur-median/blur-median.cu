@@ -1,12 +1,12 @@
-// out = the median of each pixel's 3 x 3 neighbourhood, for pictures of height x width bytes.
+// out = the median of each pixel's 3 x 3 neighborhood, for pictures of height x width bytes.
 //
-// The launch has ceil(width / 16) x ceil(height / 16) blocks of 16 x 16 threads, one pixel a
+// The launch has ceil(width / 16) x ceil(height / 16) blocks of 16 x 16 threads, one pixel per
 // thread. Beyond the edge of the picture the nearest pixel counts: column -1 is column 0.
 
 #define TILE 16
 #define WIDE (TILE + 2)
 
-// Selection sort up to the middle; the loops have constant bounds, so v stays in registers.
+// Selection sort up to the middle. The loops have constant bounds, so v stays in registers.
 __device__ int median_of_9(int v[9])
 {
     for (int i = 0; i < 5; ++i) {
@@ -24,8 +24,8 @@ extern "C" __global__ void median(const unsigned char* in, unsigned char* out, i
 {
     // BEGIN SOLUTION
     // SKELETON: // TODO: declare a tile of WIDE x WIDE bytes in shared memory: the block's pixels
-    // SKELETON: // and a border of one pixel around them. Let the 256 threads load its 324 bytes,
-    // SKELETON: // pixels beyond the edge from the nearest one inside, and wait for each other.
+    // SKELETON: // and a border of one pixel around them. Load its 324 bytes with the 256 threads,
+    // SKELETON: // use the nearest pixel inside for pixels beyond the edge, and add a barrier.
     __shared__ unsigned char tile[WIDE][WIDE];
 
     for (int i = threadIdx.y * TILE + threadIdx.x; i < WIDE * WIDE; i += TILE * TILE) {
@@ -45,7 +45,7 @@ extern "C" __global__ void median(const unsigned char* in, unsigned char* out, i
         for (int dy = 0; dy < 3; ++dy) {
             for (int dx = 0; dx < 3; ++dx) {
                 // BEGIN SOLUTION
-                // SKELETON: // TODO: the neighbour's pixel, from the tile.
+                // SKELETON: // TODO: read the neighbor's pixel from the tile.
                 // SKELETON: v[3 * dy + dx] = 0;
                 v[3 * dy + dx] = tile[threadIdx.y + dy][threadIdx.x + dx];
                 // END SOLUTION

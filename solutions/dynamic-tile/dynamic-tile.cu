@@ -8,7 +8,7 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
 {
     extern __shared__ float tiles[];
     // BEGIN SOLUTION
-    // SKELETON: // TODO: let As and Bs point to the two halves of tiles. Offsets count elements.
+    // SKELETON: // TODO: declare pointers As and Bs to the two halves of tiles. Offsets count elements.
     float* As = tiles;
     float* Bs = tiles + tile * tile;
     // END SOLUTION
@@ -20,8 +20,8 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
 
     float sum = 0.0f;
     // BEGIN SOLUTION
-    // SKELETON: // TODO: the phases of the boundary lab, with one linear index where there were two:
-    // SKELETON: // the element in row r and column c of a tile is number r * tile + c.
+    // SKELETON: // TODO: write the phases of the boundary lab, with one linear index instead of two:
+    // SKELETON: // the element in row r and column c of a tile has the index r * tile + c.
     for (int first = 0; first < k; first += tile) {
         int a_col = first + tx;
         int b_row = first + ty;
@@ -41,13 +41,13 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
     }
 }
 
-// The widest tile that a device can run: tile * tile threads must fit into a block, and both tiles
-// into its shared memory. Runs with one thread.
+// Compute the widest tile that a device can run: tile * tile threads must fit into a block, and
+// both tiles into its shared memory. Runs with one thread.
 extern "C" __global__ void choose_tile(int max_threads_per_block, int shared_bytes_per_block,
                                        int* tile)
 {
     // BEGIN SOLUTION
-    // SKELETON: // TODO: the widest tile that keeps both limits.
+    // SKELETON: // TODO: compute the widest tile that satisfies both limits.
     // SKELETON: *tile = 1;
     int width = 1;
     while ((width + 1) * (width + 1) <= max_threads_per_block &&

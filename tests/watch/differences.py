@@ -35,7 +35,7 @@ TOOL_OF = {
 
 @dataclass(frozen=True)
 class Reason:
-    """Why the verdicts on some kernels differ; `source` is a manual, or "seen" if observed."""
+    """Why the verdicts on some kernels differ; `source` is a manual, or "observed" without one."""
 
     name: str
     tool: str
@@ -106,7 +106,7 @@ def table() -> str:
     lines.append(f"{'only ours':>9}  {'only theirs':>11}  reason")
     for reason in reasons():
         alone = [k for k in reason.kernels if k in held and ours(held[k]) - theirs(k)]
-        note = "" if reason.source != "seen" else "  (observed, not documented)"
+        note = "" if reason.source != "observed" else "  (observed, not documented)"
         count = f"{len(alone):>9}  {len(reason.kernels) - len(alone):>11}"
         lines.append(f"{count}  {reason.name}{note}")
     alike = len(held) - len(differing())

@@ -35,25 +35,27 @@ def is_shared(text: str) -> bool:
 
 
 CLAIMS: dict[str, Callable[[str, str], bool]] = {
-    "racecheck watches shared memory only": lambda name, text: not is_shared(text),
-    "racecheck does not hold atomics": lambda name, text: is_shared(text) and "atomic" in text,
-    "racecheck takes a barrier of some": lambda name, text: "bar.sync 1, " in text,
-    "racecheck is silent between lanes": lambda name, text: "shfl" in text or "tile" in text,
+    "racecheck checks only shared memory": lambda name, text: not is_shared(text),
+    "racecheck does not compare atomics": lambda name, text: is_shared(text) and "atomic" in text,
+    "racecheck treats a barrier of some": lambda name, text: "bar.sync 1, " in text,
+    "racecheck reports no race between lanes": lambda name, text: "shfl" in text or "tile" in text,
     "racecheck misses a hazard": lambda name, text: is_shared(text),
-    "racecheck does not count bar.arrive": lambda name, text: "bar.arrive" in text,
-    "ours is an info": lambda name, text: all(" info" in line for line in expected(text)),
+    "racecheck ignores that bar.arrive": lambda name, text: "bar.arrive" in text,
+    "the simulator reports an info": lambda name, text: all(
+        " info" in line for line in expected(text)
+    ),
     "synccheck checks barriers": lambda name, text: "__shfl" in text or "__ballot" in text,
-    "synccheck looks at who": lambda name, text: text.count("block.sync();") == 2,
-    "synccheck takes one named": lambda name, text: text.count('"bar.sync 1, 64;"') == 2,
-    "no tool ends a kernel": lambda name, text: never_ended(name),
-    "memcheck knows where": lambda name, text: is_shared(text) and not never_ended(name),
-    "memcheck tells of it": lambda name, text: ours(text) == {"memcheck"},
-    "initcheck watches global memory only": lambda name, text: is_shared(text),
-    "initcheck does not watch registers": lambda name, text: "/local_" in name,
-    "racecheck does not count a flag": lambda name, text: "volatile" in text and "fence" in text,
-    "racecheck is silent of a copy": lambda name, text: "cp.async.mbarrier.arrive" in text,
-    "racecheck is silent of one warp": lambda name, text: '"block": [32, 1, 1]' in text,
-    "synccheck says nothing": lambda name, text: "barrier-divergence warning" in text,
+    "synccheck checks which threads": lambda name, text: text.count("block.sync();") == 2,
+    "synccheck treats one named": lambda name, text: text.count('"bar.sync 1, 64;"') == 2,
+    "no tool stops a kernel": lambda name, text: never_ended(name),
+    "memcheck checks the end": lambda name, text: is_shared(text) and not never_ended(name),
+    "memcheck reports these": lambda name, text: ours(text) == {"memcheck"},
+    "initcheck checks only global memory": lambda name, text: is_shared(text),
+    "initcheck does not check registers": lambda name, text: "/local_" in name,
+    "racecheck ignores that a flag": lambda name, text: "volatile" in text and "fence" in text,
+    "racecheck reports no race with a copy": lambda name, text: "cp.async.mbarrier.arrive" in text,
+    "racecheck reports no race in a warp": lambda name, text: '"block": [32, 1, 1]' in text,
+    "synccheck does not report": lambda name, text: "barrier-divergence warning" in text,
 }
 
 

@@ -1,4 +1,4 @@
-// A warp reads 32 neighbouring floats.
+// A warp reads 32 neighboring floats.
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k)
 {
     int tid = threadIdx.x;

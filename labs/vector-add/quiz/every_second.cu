@@ -1,4 +1,4 @@
-// Each thread reads every second element, from its own on.
+// Thread i reads element 2 * i.
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,9 +1,9 @@
-// Threads outside the picture pass by the barrier that the others wait at, and meet another.
+// Threads outside the picture skip the barrier at which the others wait, and wait at another.
 
 #define TILE 16
 #define WIDE (TILE + 2)
 
-// Selection sort up to the middle; the loops have constant bounds, so v stays in registers.
+// Selection sort up to the middle. The loops have constant bounds, so v stays in registers.
 __device__ int median_of_9(int v[9])
 {
     for (int i = 0; i < 5; ++i) {

@@ -1,9 +1,9 @@
-// __syncwarp() where the whole block must meet.
+// __syncwarp() instead of __syncthreads(): warps do not wait for each other.
 
 #define TILE 16
 #define WIDE (TILE + 2)
 
-// Selection sort up to the middle; the loops have constant bounds, so v stays in registers.
+// Selection sort up to the middle. The loops have constant bounds, so v stays in registers.
 __device__ int median_of_9(int v[9])
 {
     for (int i = 0; i < 5; ++i) {

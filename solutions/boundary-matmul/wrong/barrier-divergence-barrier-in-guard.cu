@@ -1,4 +1,4 @@
-// Threads whose element lies outside pass by the barrier that the others wait at.
+// Threads whose element is outside C skip the barrier at which the others wait.
 
 #define TILE 16
 

@@ -1,4 +1,4 @@
-// B is guarded along k only.
+// The guard of B checks only the row.
 
 #define TILE 16
 

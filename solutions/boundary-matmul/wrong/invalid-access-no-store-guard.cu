@@ -1,4 +1,4 @@
-// Threads outside C store too.
+// Threads outside C also store.
 
 #define TILE 16
 

@@ -1,4 +1,4 @@
-// What lies outside is skipped, so the tile keeps whatever was there.
+// Elements outside the matrix are skipped, so the tile keeps its old values.
 
 #define TILE 16
 

@@ -1,4 +1,4 @@
-// Outside, the edge is repeated where zero is due.
+// The padding repeats the edge; it must be zero.
 
 #define TILE 16
 

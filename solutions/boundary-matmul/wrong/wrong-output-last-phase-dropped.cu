@@ -1,4 +1,4 @@
-// The number of phases is rounded down: what is left over of k is lost.
+// The number of phases is rounded down: the remainder of k is lost.
 
 #define TILE 16
 

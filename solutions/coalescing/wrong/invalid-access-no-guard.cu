@@ -1,4 +1,4 @@
-// Threads outside C load and store too.
+// Threads outside C also load and store.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k)
 {

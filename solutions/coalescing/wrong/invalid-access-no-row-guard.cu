@@ -1,4 +1,4 @@
-// The rows are not guarded.
+// The guard does not check the row.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k)
 {

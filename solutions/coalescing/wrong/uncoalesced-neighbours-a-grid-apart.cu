@@ -1,4 +1,4 @@
-// Neighbouring threads take columns that lie gridDim.x apart.
+// Neighboring threads access columns that are gridDim.x apart.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k)
 {

@@ -1,4 +1,4 @@
-// threadIdx.x runs down a column of C: every thread of a warp is in a row of its own.
+// threadIdx.x runs down a column of C: every thread of a warp is in a different row.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k)
 {

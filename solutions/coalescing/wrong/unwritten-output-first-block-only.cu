@@ -1,4 +1,4 @@
-// The block's own place is forgotten.
+// The index ignores the position of the block.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k)
 {

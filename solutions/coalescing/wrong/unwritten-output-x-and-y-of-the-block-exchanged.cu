@@ -1,4 +1,4 @@
-// blockIdx.x counts rows, though the grid has its columns along x.
+// blockIdx.x counts rows, but the grid has its columns along x.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k)
 {

@@ -1,4 +1,4 @@
-// The variable that the grader sets is called otherwise.
+// The variable that the grader sets has another name.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

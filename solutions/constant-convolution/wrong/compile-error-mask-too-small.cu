@@ -1,4 +1,4 @@
-// The mask has 3 x 3 elements where 5 x 5 are due.
+// The mask has 3 x 3 elements instead of 5 x 5.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// One row too many is let in.
+// The guard admits one row too many.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// Elements beyond the edge are read as they come.
+// The kernel reads elements beyond the edge without a guard.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// Threads outside the picture store too.
+// Threads outside the picture also store.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// Only the columns are guarded.
+// The guard checks only the columns.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// Every block first copies the mask out of global memory; constant memory stays unused.
+// Every block first copies the mask from global memory; constant memory is not used.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// Right, but the mask lies in global memory.
+// Correct, but the mask is in global memory.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// Elements whose neighbourhood is not whole are left as they are.
+// Elements whose neighborhood is not complete are not written.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// The guard asks for more than one column at the left.
+// The guard is too strict at the left: column 0 counts as beyond the edge.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// An element beyond the right edge is taken from the next row.
+// Beyond the right edge the kernel reads an element of the next row.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

@@ -1,4 +1,4 @@
-// The mask is run through backwards.
+// The mask is read backwards.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

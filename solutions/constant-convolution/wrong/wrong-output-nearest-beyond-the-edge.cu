@@ -1,4 +1,4 @@
-// Beyond the edge the nearest element counts, not zero.
+// Beyond the edge the nearest element counts instead of zero.
 
 #define RADIUS 2
 #define SIDE (2 * RADIUS + 1)

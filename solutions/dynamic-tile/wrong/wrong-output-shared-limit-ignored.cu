@@ -1,4 +1,4 @@
-// choose_tile looks at the threads alone.
+// choose_tile checks only the limit on threads.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k,
                                   int tile)
@@ -31,8 +31,8 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
     }
 }
 
-// The widest tile that a device can run: tile * tile threads must fit into a block, and both tiles
-// into its shared memory. Runs with one thread.
+// Compute the widest tile that a device can run: tile * tile threads must fit into a block, and
+// both tiles into its shared memory. Runs with one thread.
 extern "C" __global__ void choose_tile(int max_threads_per_block, int shared_bytes_per_block,
                                        int* tile)
 {

@@ -1,4 +1,4 @@
-// Threads that have no element go to another barrier than the others.
+// Threads without an element wait at another barrier than the others.
 
 #define BINS 256
 

@@ -1,4 +1,4 @@
-// Half as many bins as there are values.
+// There are half as many bins as values.
 
 #define BINS 128
 

@@ -1,4 +1,4 @@
-// Right, but every element costs an atomic on global memory.
+// Correct, but every element costs an atomic on global memory.
 
 #define BINS 256
 

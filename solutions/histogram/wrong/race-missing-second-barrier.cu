@@ -1,4 +1,4 @@
-// Bins are handed over while other warps still count.
+// Threads add bins to the global bins while other warps still count.
 
 #define BINS 256
 

@@ -1,4 +1,4 @@
-// Two threads that meet the same value read and write its bin at once.
+// Two threads with the same value read and write its bin at the same time.
 
 #define BINS 256
 

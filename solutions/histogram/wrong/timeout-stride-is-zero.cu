@@ -1,4 +1,4 @@
-// The loop never moves on.
+// The loop counter never advances.
 
 #define BINS 256
 

@@ -1,4 +1,4 @@
-// Every thread counts a stretch of its own, so neighbours read far apart.
+// Every thread counts a contiguous chunk, so neighboring threads read far apart.
 
 #define BINS 256
 

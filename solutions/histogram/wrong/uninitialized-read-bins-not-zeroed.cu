@@ -1,4 +1,4 @@
-// The block's own bins start with whatever was there.
+// The block's own bins are not set to zero.
 
 #define BINS 256
 

@@ -1,4 +1,4 @@
-// Only the first block hands its bins over.
+// Only the first block adds its bins to the global bins.
 
 #define BINS 256
 

@@ -1,4 +1,4 @@
-// The global bins are overwritten, not added to.
+// The kernel overwrites the global bins instead of adding to them.
 
 #define BINS 256
 

@@ -1,4 +1,4 @@
-// The upper half of the values is folded onto the lower.
+// The upper half of the values is counted in the bins of the lower half.
 
 #define BINS 256
 

@@ -1,4 +1,4 @@
-// Three windows are alive at once: more than 32 registers, so blocks of 1024 threads fit once.
+// Three windows are alive at once: more than 32 registers, so only one block of 1024 threads fits.
 
 #define WINDOW 16
 

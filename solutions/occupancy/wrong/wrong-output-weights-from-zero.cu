@@ -20,8 +20,8 @@ smooth(const float* x, float* y, int n)
     y[i] = sum - largest;
 }
 
-// The largest block for a multiprocessor that holds threads_per_sm threads in at most blocks_per_sm
-// blocks: a multiple of 32, at most `most`, such that whole blocks fill it. Runs with one thread.
+// Compute the largest block size for a multiprocessor that holds threads_per_sm threads in at most
+// blocks_per_sm blocks: a multiple of 32, at most `most`, that fills it. Runs with one thread.
 extern "C" __global__ void choose_block(int threads_per_sm, int blocks_per_sm, int most,
                                         int* block)
 {

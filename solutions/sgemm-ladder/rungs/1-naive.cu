@@ -1,7 +1,7 @@
-// Rung 1: one product after another from global memory, and threadIdx.x runs along the rows: the
+// Rung 1: each thread reads its factors from global memory, and threadIdx.x runs along the rows: the
 // lanes of a warp read A and write C a whole row apart.
 //
-// A thread makes 64 elements of its block's 128 x 128, one at a time.
+// A thread computes 64 elements of its block's 128 x 128, one at a time.
 
 #define TILE 128
 

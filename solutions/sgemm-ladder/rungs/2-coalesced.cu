@@ -1,4 +1,4 @@
-// Rung 2: threadIdx.x runs along the columns: a warp reads 32 neighbours of B and one element of A.
+// Rung 2: threadIdx.x runs along the columns: a warp reads 32 neighbors of B and one element of A.
 
 #define TILE 128
 

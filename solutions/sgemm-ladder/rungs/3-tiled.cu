@@ -1,7 +1,7 @@
-// Rung 3: what 16 threads would each read from global memory is read once, into shared memory.
+// Rung 3: the block loads each element into shared memory once, not once for each of 16 threads.
 //
-// The block makes its 128 x 128 elements in 64 squares of 16 x 16, an element a thread. The last
-// tiles are filled up with zeros where k is no multiple of 16.
+// The block computes its 128 x 128 elements in 64 squares of 16 x 16, one element per thread. The last
+// tiles are padded with zeros where k is not a multiple of 16.
 
 #define TILE 128
 #define SIDE 16

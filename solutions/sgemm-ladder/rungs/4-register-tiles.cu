@@ -1,8 +1,8 @@
-// Rung 4: 8 x 8 elements a thread: 16 floats from shared memory make 64 products.
+// Rung 4: 8 x 8 elements per thread: 16 floats from shared memory give 64 products.
 //
-// A thread's rows and columns lie 16 apart, so that neighbouring threads always touch neighbouring
-// floats. The tile of A is stored transposed; PITCH puts the 8 x 4 floats that a warp stores at a
-// time into 32 banks.
+// A thread's rows and columns are 16 apart, so that neighboring threads always access neighboring
+// floats. The tile of A is stored transposed; PITCH puts the 8 x 4 floats that a warp stores at the
+// same time into 32 different banks.
 
 #define TILE 128
 #define DEPTH 8

@@ -1,9 +1,9 @@
-// Rung 6: what the next phase needs is on its way while this one is computed.
+// Rung 6: the tiles of the next phase are loaded while this phase is computed.
 //
-// There are two pairs of tiles. A phase's tiles are read while the next phase's numbers travel from
-// global memory to registers and are stored in the other pair, so one barrier a phase is enough.
-// A warp makes 64 x 32 elements: its lanes share more of what they read than those of a 16 x 128
-// strip. Rows of As are 4 floats longer than they need be: stored transposed without conflicts.
+// There are two pairs of tiles. While a phase reads one pair, the next phase's numbers are loaded from
+// global memory into registers and stored in the other pair, so one barrier per phase is enough.
+// A warp computes 64 x 32 elements: its lanes share more of what they read than those of a 16 x 128
+// strip. Rows of As have 4 floats of padding, so that transposed stores have no bank conflicts.
 
 #define TILE 128
 #define DEPTH 8
@@ -16,8 +16,8 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     __shared__ float As[2][DEPTH][PITCH];
     __shared__ float Bs[2][DEPTH][TILE];
 
-    // Neighbouring lanes read the same floats of Bs, every other pair of lanes the same of As: a
-    // read by half a warp is then served in one turn.
+    // Neighboring lanes read the same floats of Bs, every other pair of lanes the same of As: the
+    // read of half a warp then has no bank conflict.
     int lane = threadIdx.x % 32;
     int warp = threadIdx.x / 32;
     int row = warp / 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;

@@ -2,7 +2,7 @@
 //
 // Two pairs of tiles as in rung 6, and two sets of factors in registers: no product waits for
 // shared memory, not even the first after a barrier, because the last step of a phase is computed
-// after it. Two phases a turn of the loop: then `now` is a constant in each, and addresses cost
+// after it. Each iteration of the loop has two phases: `now` is a constant in each, and addresses cost
 // nothing.
 
 #define TILE 128
@@ -37,7 +37,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     *(float4*)&Bs[0][b_row][b_col] = b;
     __syncthreads();
 
-    // Factors of even steps in ra[0] and rb[0], of odd ones in ra[1] and rb[1].
+    // Factors of even steps are in ra[0] and rb[0], those of odd steps in ra[1] and rb[1].
     float ra[2][MINE];
     float rb[2][MINE];
     *(float4*)&ra[0][0] = *(const float4*)&As[0][0][row];

@@ -1,8 +1,8 @@
-// Rung 8: copies that go from global to shared memory on their own, with no register between.
+// Rung 8: asynchronous copies from global to shared memory, without registers.
 //
-// Two pairs of tiles as in rung 7; what it had on its way in registers is now on its way to the
-// other pair. A is copied float by float, which transposes it: 8 lanes take a row's 8 floats (one
-// sector), and the 4 floats that PITCH adds put 8 x 4 of them into 32 banks.
+// Two pairs of tiles as in rung 7; the data that it loaded into registers is copied directly to the
+// other pair. A is copied float by float, which transposes it: 8 lanes copy a row's 8 floats (one
+// sector), and the 4 floats of padding in PITCH put 8 x 4 of them into 32 different banks.
 #include <cuda_pipeline.h>
 
 #define TILE 128
@@ -41,7 +41,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     __pipeline_wait_prior(0);
     __syncthreads();
 
-    // Factors of even steps in ra[0] and rb[0], of odd ones in ra[1] and rb[1].
+    // Factors of even steps are in ra[0] and rb[0], those of odd steps in ra[1] and rb[1].
     float ra[2][MINE];
     float rb[2][MINE];
     *(float4*)&ra[0][0] = *(const float4*)&As[0][0][row];

@@ -1,7 +1,7 @@
-// Rung 9: the products of a step in an order in which each shares a factor with the one before.
+// Rung 9: the products of a step are ordered so that each shares a factor with the one before.
 //
-// As rung 8, but the rows of a thread's products are made from left to right and from right to left
-// in turn, so that at a row's end the factor of B stays. A factor that the next product takes too
+// Like rung 8, but a thread computes the rows of its products alternately from left to right and from
+// right to left, so that consecutive rows share a factor of B. A factor that the next product uses too
 // is not read from the registers again: the assembler marks it with .reuse.
 #include <cuda_pipeline.h>
 
@@ -41,7 +41,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     __pipeline_wait_prior(0);
     __syncthreads();
 
-    // Factors of even steps in ra[0] and rb[0], of odd ones in ra[1] and rb[1].
+    // Factors of even steps are in ra[0] and rb[0], those of odd steps in ra[1] and rb[1].
     float ra[2][MINE];
     float rb[2][MINE];
     *(float4*)&ra[0][0] = *(const float4*)&As[0][0][row];

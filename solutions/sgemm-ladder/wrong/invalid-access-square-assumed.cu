@@ -11,7 +11,7 @@ sgemm(const float* A, const float* B, float* C, int m, int n, int k)
     __shared__ float Bs[DEPTH][TILE];
 
     // This thread's part of the block's elements: rows from `row`, columns from `col` and from
-    // `col` + 64, so that a warp's reads of Bs are neighbours.
+    // `col` + 64, so that the reads of Bs by a warp are adjacent.
     int row = threadIdx.x / 16 * MINE;
     int col = threadIdx.x % 16 * 4;
 

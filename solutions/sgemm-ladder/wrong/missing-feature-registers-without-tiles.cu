@@ -1,4 +1,4 @@
-// Right, and with sums in registers, but every factor comes from global memory.
+// Correct, with sums in registers, but every factor comes from global memory.
 
 #define TILE 128
 #define MINE 8

@@ -1,4 +1,4 @@
-// Written for 64 x 64 matrices.
+// The size is hard-coded as 64 x 64.
 
 #define TILE 16
 #define WIDTH 64

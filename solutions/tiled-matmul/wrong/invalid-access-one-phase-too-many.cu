@@ -1,4 +1,4 @@
-// The loop runs one phase too far.
+// The loop runs one phase too many.
 
 #define TILE 16
 

@@ -1,4 +1,4 @@
-// Right, but every thread reads all it needs from global memory.
+// Correct, but every thread reads all its elements from global memory.
 
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

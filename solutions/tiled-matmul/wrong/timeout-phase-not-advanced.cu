@@ -1,4 +1,4 @@
-// The phase never moves on.
+// The phase counter never advances.
 
 #define TILE 16
 

@@ -1,4 +1,4 @@
-// Right, but neighbouring threads read and write down a column.
+// Correct, but neighboring threads read and write down a column.
 
 #define TILE 16
 

@@ -1,4 +1,4 @@
-// A guard that is one too strict keeps the last row and column out of C.
+// The guard is too strict by one: the last row and column of C are not written.
 
 #define TILE 16
 

@@ -1,4 +1,4 @@
-// Right for matrices of a single tile.
+// Correct only for matrices of a single tile.
 
 #define TILE 16
 

@@ -1,4 +1,4 @@
-// The sum is set to zero in every phase, so only the last one counts.
+// The sum is set to zero in every phase, so only the last phase counts.
 
 #define TILE 16
 

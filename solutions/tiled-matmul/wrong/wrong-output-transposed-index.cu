@@ -1,4 +1,4 @@
-// The tile of B is read by row where its column is due.
+// The kernel reads a row of the tile of B instead of a column.
 
 #define TILE 16
 

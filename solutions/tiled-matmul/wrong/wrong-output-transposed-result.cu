@@ -1,4 +1,4 @@
-// The result is stored in the transposed place.
+// The result is stored at the transposed position.
 
 #define TILE 16
 

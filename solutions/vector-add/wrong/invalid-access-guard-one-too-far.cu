@@ -1,4 +1,4 @@
-// The guard lets i = n through: one element too many.
+// The guard admits i = n: one element too many.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {

@@ -1,4 +1,4 @@
-// The threads that are to spare in the last block run past the end.
+// Threads without an element in the last block access the arrays past their ends.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {

@@ -1,4 +1,4 @@
-// The stride comes out as zero: a division where a product is due.
+// The stride is zero: a division instead of a product.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {

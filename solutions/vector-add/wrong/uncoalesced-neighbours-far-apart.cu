@@ -1,4 +1,4 @@
-// Neighbouring threads take elements that lie a whole grid apart: right, but scattered.
+// Neighboring threads access elements that are a whole grid apart: correct, but uncoalesced.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {

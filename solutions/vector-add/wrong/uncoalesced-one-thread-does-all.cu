@@ -1,4 +1,4 @@
-// One thread adds everything while all others do nothing.
+// One thread adds all elements; the others do nothing.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {

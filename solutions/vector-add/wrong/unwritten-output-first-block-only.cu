@@ -1,4 +1,4 @@
-// Each thread forgets how many threads stand in the blocks before its own.
+// The index ignores the threads of the blocks before this one.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {

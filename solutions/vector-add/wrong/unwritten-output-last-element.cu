@@ -1,4 +1,4 @@
-// The guard keeps the last element out.
+// The guard excludes the last element.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {

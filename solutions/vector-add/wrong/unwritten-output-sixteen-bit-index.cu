@@ -1,4 +1,4 @@
-// The index is too narrow: from block 256 on, it starts from 0 again.
+// The index has too few bits: from block 256 on, it starts from 0 again.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {

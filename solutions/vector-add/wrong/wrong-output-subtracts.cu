@@ -1,4 +1,4 @@
-// The wrong operator.
+// The operator is wrong.
 
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n)
 {
