@@ -1,8 +1,9 @@
-"""Cache JSON values on disk under the digest of everything that determines them.
+"""The one store of everything that is kept by content: compilations, counters, verdicts, devices.
 
-The compilation of a source is determined by its text, the options and the compiler. An entry is
-JSON text after its own SHA-256, so that a truncated or edited entry is detected and computed again.
-The cache only saves time: without a folder or without disk space, everything works without it.
+An entry is a line with its format and a SHA-256, then a JSON text. The digest covers the format,
+the entry's key and the text, so a damaged, truncated or misplaced entry is detected and its value
+is made again. An entry of another format is made again too. The cache only saves time: without a
+folder or free space, everything works without it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -18,19 +20,21 @@ from typing import Any
 MAX_BYTES = 256 << 20
 PRUNED_SHARE = 0.75
 """The share of the limit that remains after entries were removed."""
-_DIGEST = 64
+
+FORMAT = b"warpgrade-cache-2"
+"""The first word of an entry; another one means that this version cannot read it."""
 
 
-def user_folder() -> Path | None:
-    """Return the user's cache folder; None when the environment names none.
+def user_folder(name: str = "compiled") -> Path | None:
+    """Return `$XDG_CACHE_HOME/warpgrade/NAME`, else `~/.cache/warpgrade/NAME`.
 
-    It is `$XDG_CACHE_HOME/warpgrade/compiled`, else `~/.cache/warpgrade/compiled`.
+    None when neither exists. A relative XDG_CACHE_HOME is ignored, as its specification demands.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # XDG Base Directory Specification: ignore relative ones
+    if not os.path.isabs(base):
         home = os.environ.get("HOME", "")
         base = f"{home}/.cache" if os.path.isabs(home) else ""
-    return Path(base) / "warpgrade" / "compiled" if base else None
+    return Path(base) / "warpgrade" / name if base else None
 
 
 def cache_key(*parts: Any) -> str:
@@ -39,34 +43,51 @@ def cache_key(*parts: Any) -> str:
 
 
 def load(folder: Path | None, key: str) -> Any:
-    """Return the value stored under `key`; None when there is none or it is damaged."""
+    """Return the value stored under `key`; None when there is none, or it is damaged."""
     if folder is None:
         return None
     path = folder / f"{key}.json"
     try:
-        content = path.read_bytes()
+        content = _read(path)
     except OSError:
         return None
-    digest, body = content[:_DIGEST], content[_DIGEST:]
-    if hashlib.sha256(body).hexdigest().encode() != digest:
+    head, _, body = content.partition(b"\n")
+    if head != _head(key, body):
         return None
     with suppress(OSError):  # a cache that cannot be written can still be read
         os.utime(path)
-    return json.loads(body)
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES) -> None:
-    """Store a JSON value under `key` atomically.
+    """Store a JSON value under `key`, completely or not at all.
 
-    Above `max_bytes` in the folder, the least recently used entries are removed.
+    Above `max_bytes`, the entries that were not used for the longest time are removed.
     """
     if folder is None:
         return
     body = json.dumps(value).encode()
-    with suppress(OSError):  # no space or no permission: the value is not stored
+    with suppress(OSError):  # no free space or no permission: it is not kept
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(folder, f"{key}.json", hashlib.sha256(body).hexdigest().encode() + body)
+        _write(folder, f"{key}.json", _head(key, body) + b"\n" + body)
         _prune(folder, max_bytes)
+
+
+def _head(key: str, body: bytes) -> bytes:
+    digest = hashlib.sha256(b"\0".join((FORMAT, key.encode(), body)))
+    return FORMAT + b" " + digest.hexdigest().encode()
+
+
+def _read(path: Path) -> bytes:
+    """Read a regular file of at most MAX_BYTES; a FIFO would block, a device would never end."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+            raise OSError("not an entry")
+        return file.read(MAX_BYTES)
 
 
 def _write(folder: Path, name: str, content: bytes) -> None:

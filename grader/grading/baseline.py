@@ -1,16 +1,14 @@
 """Measure a lab's baseline kernel, and prepare in the background what a grade needs of it.
 
 The counters depend only on the lab's files, the case, the seed and the simulator. A digest of
-these names the cache file in the user's cache folder. Where the cache cannot be read or written,
-the kernel is simulated again. What `prefetch` prepares goes into the caches, where the checks find
-it; a mistake in it is reported where it is needed.
+these is their key in the user's cache. Where the cache cannot be read or written, or the entry is
+damaged, the kernel is simulated again. What `prefetch` prepares goes into the caches, where the
+checks find it; a mistake in it is reported where it is needed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
@@ -20,6 +18,7 @@ from typing import TypeVar
 
 import grader
 from grader.checks.suite import Check
+from grader.compile.cache import load, store, user_folder
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault, StudentFault
@@ -43,8 +42,8 @@ def baseline_trace(lab: Lab, case: Case, options: RunOptions, cache: Path | None
         LabFault: the baseline does not compile, fails or does not end.
     """
     program = baseline_program(lab)
-    file = cache / f"{_digest(lab, case, options, program)}.json" if cache else None
-    counters = _load_counters(file) if file else None
+    key = _digest(lab, case, options, program)
+    counters = load(cache, key)
     if counters is not None:
         return Trace("sim", counters=counters)
     launch = prepare_baseline(lab, case, options.seed).launch
@@ -52,17 +51,13 @@ def baseline_trace(lab: Lab, case: Case, options: RunOptions, cache: Path | None
     if not trace.ended:
         reason = trace.errors[0].message if trace.errors else "it did not end"
         raise LabFault(f"the baseline fails on {case.name}: {reason}", where=str(lab.baseline))
-    if file:
-        _store_counters(file, trace)
+    store(cache, key, dict(trace.counters))
     return trace
 
 
 def cache_folder() -> Path | None:
-    """Return warpgrade/baseline in $XDG_CACHE_HOME or ~/.cache; None without a home folder."""
-    root = os.environ.get("XDG_CACHE_HOME") or (
-        f"{os.environ['HOME']}/.cache" if os.environ.get("HOME") else ""
-    )
-    return Path(root) / "warpgrade" / "baseline" if root else None
+    """Return the folder `baseline` in the user's cache; None when there is no cache folder."""
+    return user_folder("baseline")
 
 
 def baseline_program(lab: Lab) -> Program:
@@ -101,25 +96,6 @@ def simulator_stamp() -> str:
         for s in [f.stat()]
     ]
     return f"{grader.__version__} {stats}"
-
-
-def _load_counters(file: Path) -> dict[str, float] | None:
-    try:
-        counters = json.loads(file.read_text())
-    except (OSError, ValueError):
-        return None
-    if not isinstance(counters, dict):
-        return None
-    return {str(name): float(v) for name, v in counters.items() if isinstance(v, int | float)}
-
-
-def _store_counters(file: Path, trace: Trace) -> None:
-    """Write a temporary file and rename it, so that no reader gets a partial file."""
-    part = file.with_suffix(f".{os.getpid()}.part")
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(dict(trace.counters)))
-        part.replace(file)
 
 
 Item = TypeVar("Item")

@@ -100,8 +100,7 @@ def _measure(lab: Lab, questions: list[Question], options: RunOptions) -> dict[P
 
     Probes that read different numbers of the same launch share it; launches run in parallel.
     """
-    folder = user_folder()
-    cache = folder.parent / "quiz" if folder else None
+    cache = user_folder("quiz")
     measurements = [
         _make_measurement(lab, q, name, probe)
         for q in questions

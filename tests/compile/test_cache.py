@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -83,6 +87,91 @@ def test_a_damaged_entry_is_replaced(damage: bytes, tmp_path: Path) -> None:
     assert entry.read_bytes() == whole
 
 
+VALUE = {"loads": 4096, "share": 0.25, "names": ["ä", None]}
+
+
+def damaged(whole: bytes) -> Iterator[bytes]:
+    """Every bit flipped, every truncation, and bytes before and after."""
+    for bit in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        yield bytes(flipped)
+    yield from (whole[:length] for length in range(len(whole)))
+    yield from (whole + b" ", whole + b"\n", b" " + whole, whole + whole)
+
+
+def test_every_flipped_bit_and_every_truncation_is_detected(tmp_path: Path) -> None:
+    cache.store(tmp_path, "key", VALUE)
+    (entry,) = entries(tmp_path)
+    whole = entry.read_bytes()
+    assert cache.load(tmp_path, "key") == VALUE
+    for content in damaged(whole):
+        entry.write_bytes(content)
+        assert cache.load(tmp_path, "key") is None, content
+    entry.write_bytes(whole)
+    assert cache.load(tmp_path, "key") == VALUE
+
+
+def test_random_bytes_in_an_entry_are_detected(tmp_path: Path) -> None:
+    value = list(range(1000))
+    cache.store(tmp_path, "key", value)
+    (entry,) = entries(tmp_path)
+    whole, dice = entry.read_bytes(), random.Random(13)
+    for _ in range(300):
+        content = bytearray(whole)
+        at = dice.randrange(len(whole))
+        content[at : at + dice.randrange(1, 40)] = dice.randbytes(dice.randrange(40))
+        entry.write_bytes(content)
+        assert cache.load(tmp_path, "key") == (value if content == whole else None)
+
+
+def test_the_entry_of_another_key_is_not_used(tmp_path: Path) -> None:
+    cache.store(tmp_path, "one", 1)
+    cache.store(tmp_path, "two", 2)
+    shutil.copy(tmp_path / "one.json", tmp_path / "two.json")
+    assert cache.load(tmp_path, "two") is None
+    assert cache.load(tmp_path, "one") == 1
+
+
+def test_the_entry_of_another_format_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.store(tmp_path, "key", VALUE)
+    monkeypatch.setattr(cache, "FORMAT", b"warpgrade-cache-99")
+    assert cache.load(tmp_path, "key") is None
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo", "link to nothing", "private", "device"])
+def test_what_is_no_readable_entry_is_made_anew(tmp_path: Path, kind: str) -> None:
+    entry = tmp_path / "key.json"
+    if kind == "folder":
+        entry.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(entry)
+    elif kind == "link to nothing":
+        entry.symlink_to("nowhere")
+    elif kind == "device":
+        entry.symlink_to("/dev/zero")
+    else:
+        cache.store(tmp_path, "key", VALUE)
+        entry.chmod(0)
+        if os.access(entry, os.R_OK):
+            pytest.skip("root reads every file")
+    assert cache.load(tmp_path, "key") is None
+    cache.store(tmp_path, "key", VALUE)
+    assert cache.load(tmp_path, "key") == (None if kind == "folder" else VALUE)
+
+
+def test_deep_json_under_a_right_digest_is_made_anew(tmp_path: Path) -> None:
+    body = b"[" * 200_000
+    with pytest.raises(RecursionError):
+        json.loads(body)
+    for text in (body, b"{", b"\xff"):
+        content = cache._head("key", text) + b"\n" + text
+        (tmp_path / "key.json").write_bytes(content)
+        assert cache.load(tmp_path, "key") is None
+
+
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert compile_source(KERNEL, "k.cu", cache=tmp_path / "file" / "cache").kernel("k")
@@ -105,6 +194,7 @@ def test_folder_of_the_users_cache(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert cache.user_folder() == expected
+    assert cache.user_folder("quiz") == (expected and expected.parent / "quiz")
     if expected is None:
         assert compile_source(KERNEL, "k.cu").kernel("k")
 

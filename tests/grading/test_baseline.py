@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from grader.checks.traffic import LOAD_BYTES
+from grader.compile.cache import store
 from grader.grading.baseline import baseline_trace, cache_folder
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
@@ -32,20 +32,35 @@ def test_a_naive_product_loads_two_floats_a_term(cache: Path) -> None:
 
 def test_cached_counters_are_used(cache: Path) -> None:
     loaded(cache)
-    (kept,) = cache.iterdir()
-    kept.write_text(json.dumps({LOAD_BYTES: 7}))
+    (entry,) = cache.iterdir()
+    store(cache, entry.stem, {LOAD_BYTES: 7})
     assert loaded(cache) == 7
     assert loaded(cache, RunOptions(seed=b"another")) != 7
     assert loaded(None) != 7
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", '{"a": '])
-def test_corrupt_cache_is_measured_again(cache: Path, text: str) -> None:
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"a": ', b'{"%s": 7}'])
+def test_corrupt_cache_is_measured_again(cache: Path, content: bytes) -> None:
     right = loaded(cache)
-    (kept,) = cache.iterdir()
-    kept.write_text(text)
+    (entry,) = cache.iterdir()
+    whole = entry.read_bytes()
+    entry.write_bytes(content.replace(b"%s", LOAD_BYTES.encode()))
     assert loaded(cache) == right
-    assert json.loads(kept.read_text())[LOAD_BYTES] == right
+    assert entry.read_bytes() == whole
+
+
+def test_a_flipped_bit_of_a_counter_is_measured_again(cache: Path) -> None:
+    """One bit of a digit once made a class lose 10 points each."""
+    right = loaded(cache)
+    (entry,) = cache.iterdir()
+    whole = entry.read_bytes()
+    at = whole.index(LOAD_BYTES.encode()) + len(LOAD_BYTES) + 3
+    for bit in range(4):
+        flipped = bytearray(whole)
+        flipped[at] ^= 1 << bit
+        entry.write_bytes(flipped)
+        assert loaded(cache) == right
+        assert entry.read_bytes() == whole
 
 
 def test_a_cache_that_cannot_be_written_is_no_fault(cache: Path) -> None:

@@ -273,8 +273,7 @@ def _read(solution: Path) -> str:
 
 def verdicts_folder() -> Path | None:
     """Return the folder `mutants` in the user's cache; None when there is no cache folder."""
-    compiled = user_folder()
-    return compiled.parent / "mutants" if compiled else None
+    return user_folder("mutants")
 
 
 def cache_stamp(lab: Lab, solution: str, options: RunOptions) -> str:

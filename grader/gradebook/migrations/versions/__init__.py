@@ -1,1 +1,0 @@
-"""The steps, one file each; `down_revision` names the previous one."""
