@@ -10,5 +10,5 @@ check's module defines
 
 `result` defines the values that checks receive and return, `findings` folds findings and adds
 their origins, `mismatch` explains wrong outputs. Checks do no I/O. The package may import
-grader.gpu.speedup (values only), grader.compile, grader.labs and grader.launch.
+grader.gpu.speedup (values only), grader.compile, grader.labs, grader.launch and grader.faults.
 """

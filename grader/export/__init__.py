@@ -1,7 +1,7 @@
 """Exports: grades in the formats that other systems read, one module per format.
 
-In: ExportRow values (`formats`). Out: the document as text. A format is found by its name; `_` in a
-module's name is `-` in the format's. A format module has
+In: ExportRow values (`formats`). Out: the document as text. A format is found by its name; Module
+`github_classroom` is the format `github-classroom`. A format module has
 
     export(rows, options) -> str       the document; its docstring is the format's line in the list
     row_problem(row, options) -> str   why a row cannot be exported, "" when it can
@@ -10,5 +10,6 @@ module's name is `-` in the format's. A format module has
     UNIQUE                             whether a student may have one row only (default: no)
     READER                             "student": grades are redacted first; or "staff"
 
-Only `container` reads and writes files. May import `gradebook` and below, never `batch`.
+Only `container` reads and writes files. May import `gradebook` and below, never `batch`;
+`container` also imports `authoring.release`.
 """

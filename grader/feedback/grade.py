@@ -57,4 +57,4 @@ def grade(
     with ThreadPoolExecutor(max_workers=3) as background:
         quiz = background.submit(answer_quiz, lab, answers, options)
         prefetch(background, lab, plan(lab), select_cases(lab, visibility), options)
-        return grade_submission(job, quiz=quiz.result, explain=localize_faults, progress=progress)
+        return grade_submission(job, quiz=quiz.result, localize=localize_faults, progress=progress)

@@ -90,9 +90,11 @@ def set_variables(cuda: Any, module: Any, values: Mapping[str, NDArray[Any]]) ->
         try:
             address, size = module.get_global(name)
         except cuda.LogicError as error:
-            raise LabFault(f"the file has no __device__ variable `{name}`") from error
+            raise LabFault(
+                f"the file declares no `__constant__` or `__device__` variable `{name}`"
+            ) from error
         if size != value.nbytes:
-            raise LabFault(f"`{name}` has {size} bytes, its value {value.nbytes}")
+            raise LabFault(f"`{name}` has {size} bytes, but its value has {value.nbytes}")
         cuda.memcpy_htod(address, np.ascontiguousarray(value))
 
 

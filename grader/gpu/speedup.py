@@ -2,11 +2,11 @@
 
 The interval of the median ratio holds whenever sampling stops (it is anytime-valid). The theory is
 a sign test whose evidence is a martingale. If the median of the ratios is m, each ratio lies above
-m with probability 1/2. A gambler who spreads a stake of 1 evenly over all other probabilities has
-2**t / ((t + 1) * C(t, s)) after t ratios of which s lie above m. If m is the median, that wealth
+m with probability 1/2. After t ratios of which s lie above m, the likelihood ratio of the uniform
+mixture over all other probabilities is 2**t / ((t + 1) * C(t, s)). If m is the median, this ratio
 ever reaches 1 / alpha with probability alpha at most (Ville's inequality). The interval holds the
-values of m for which it has not; its ends are two order statistics. Nothing is assumed of the
-noise except that it affects each pair alike.
+values of m for which it has not; its ends are two order statistics. The assumption is that, given
+the earlier pairs, each ratio lies above the median with probability 1/2.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def median_interval(ratios: Sequence[float], confidence: float = 0.95) -> tuple[
     """Return the interval of the ratios' true median, both ends included.
 
     It holds with probability `confidence` at least, whatever the ratios' distribution and the
-    stopping rule are. (0, infinity) while there are too few ratios. A tie with an end keeps it.
+    stopping rule are. (0, infinity) while there are too few ratios. A ratio
+    equal to an end counts as inside.
     """
     place = interval_rank(len(ratios), confidence)
     if not place:
@@ -52,8 +53,8 @@ def median_interval(ratios: Sequence[float], confidence: float = 0.95) -> tuple[
 def interval_rank(count: int, confidence: float = 0.95) -> int:
     """Return the rank of the interval's ends among `count` ratios, from 1; 0 without an interval.
 
-    The ends are the rank-th smallest and the rank-th largest ratio. This many ratios below m (or
-    above m) refute that m is the median.
+    The ends are the rank-th smallest and the rank-th largest ratio. Fewer than this many ratios
+    below m, or fewer than this many above it, refute that m is the median.
     """
     affordable = count + math.log2(1 - confidence) - math.log2(count + 1)
     below = range(count // 2 + 1)

@@ -2,7 +2,7 @@
 
 `grade_submission` holds the steps in order:
 
-    read -> compile -> run the cases -> explain -> time -> check -> score -> record
+    compile -> run the cases -> localize -> time -> check -> score -> record
 
 A Job holds the submission already read (grader.submissions.files). Prefetching and fault
 localization wrap the pipeline from outside: grader.feedback.grade.
@@ -46,7 +46,7 @@ Progress = Callable[[str, int, int], None]
 STEPS = ("compile", "run", "check")
 TIMED_STEPS = ("compile", "run", "time", "check")
 
-Explain = Callable[[Evidence, RunOptions], Evidence]
+Localize = Callable[[Evidence, RunOptions], Evidence]
 """Adds explanations of errors to the evidence, with further runs where needed."""
 
 
@@ -75,7 +75,7 @@ def grade_submission(
     job: Job,
     *,
     quiz: Callable[[], QuizAttempt],
-    explain: Explain = lambda evidence, options: evidence,
+    localize: Localize = lambda evidence, options: evidence,
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:
     """Grade one submission: compile, run, explain, time, check, score, record.
@@ -108,7 +108,7 @@ def grade_submission(
         outcome.printed = _first_output(runs)
         base = _baseline(lab, checks, runs, options)
         evidence = Evidence(lab, program, runs, backend, base, quiz=quiz())
-        evidence = explain(evidence, options)
+        evidence = localize(evidence, options)
 
         if backend == "gpu":
             progress("time", 3, len(steps))

@@ -5,5 +5,5 @@ Lab, the PreparedCase of each case (a Launch and the expected outputs with their
 the correct answers of the quiz. Every mistake in a lab is a LabFault with file, line and key.
 
 `model` holds the values, `schema` the keys of lab.yaml, `reading` turns one into the other.
-Imports `faults`, `launch` and `within` only.
+Imports `faults` and `launch` only.
 """

@@ -4,6 +4,7 @@ In: the name of a step ("package.module:function"), a JSON request, arrays, limi
 that the child may read. Out: a Reply, a Fault that the step raised, or a SandboxFailure that says
 how the child died. No process and no file of the child remains.
 
-`call` is the entry; `bubblewrap`, `cgroup` and `user` isolate the child, `inside` runs in it, and
-`message` and `outcome` carry data in and out. Imports `faults` and `launch` only.
+`call` is the entry; `bubblewrap`, `cgroup` and `user` isolate the child, `process` starts and ends
+it, `inside` runs in it, `message` and `launches` carry data in and out. Imports `faults` and
+`launch` only.
 """

@@ -139,9 +139,9 @@ def test_a_killed_grader_frees_the_gpu_with_its_child(row: Any) -> None:
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from grader.gpu import lock\n"
+        "from grader.gpu import devices\n"
         "from tests.gpu.test_backend import BODIES, ran, source\n"
-        "lock.FOLDER = Path(sys.argv[1])\n"
+        "devices.LOCK_FOLDER = Path(sys.argv[1])\n"
         "ran(source(BODIES['endless'][0]), limit=60)\n"
     )
     grader = subprocess.Popen([sys.executable, "-c", script, str(lock.LOCK_FOLDER)], cwd=ROOT)
@@ -199,9 +199,9 @@ def test_globals_are_set() -> None:
     text = source(body, "__constant__ float weights[2];")
     (trace,) = ran(text, launch(globals={"weights": weights}))
     assert trace.outputs[1][0] == 15
-    with pytest.raises(LabFault, match="8 bytes and is given 4"):
+    with pytest.raises(LabFault, match="has 8 bytes, but its value has 4"):
         ran(text, launch(globals={"weights": weights[:1]}))
-    with pytest.raises(LabFault, match="no __device__ variable `other`"):
+    with pytest.raises(LabFault, match="no `__constant__` or `__device__` variable `other`"):
         ran(text, launch(globals={"other": weights}))
 
 
@@ -220,7 +220,7 @@ def test_launch_that_cuda_rejects_is_a_finding(grid: Any, block: Any, shared: in
     one = Launch("k", grid, block, launch().args, shared)
     traces = ran(RIGHT, one, launch())
     assert traces[0].errors[0].kind == "launch-failure"
-    assert "CUDA rejected the launch" in traces[0].errors[0].message
+    assert "the launch is refused" in traces[0].errors[0].message
     assert traces[1].ended and not traces[1].errors
 
 
