@@ -44,8 +44,8 @@ def _uncoalesced(line: LineCounters, op: str, word: str, severity: Severity) -> 
         yield Finding(
             "uncoalesced",
             severity,
-            f"each warp's {word} touches {sectors / requests:.3g} sectors where "
-            f"{ideal / requests:.3g} would hold its data",
+            f"each {word} of a warp touches {sectors / requests:.3g} sectors of 32 bytes; "
+            f"coalesced it touches {ideal / requests:.3g}",
             count=int(requests),
             space="global",
             hint="index the array's last dimension with threadIdx.x",
@@ -61,8 +61,8 @@ def _bank_conflicts(
         yield Finding(
             "bank-conflict",
             severity,
-            f"{waves / (waves - lost):.3g}-way bank conflict: a warp's shared {word} takes as many "
-            "wavefronts",
+            f"{waves / (waves - lost):.3g}-way bank conflict: each shared {word} of a warp takes "
+            "that many wavefronts",
             count=int(lost),
             space="shared",
             hint="pad the array's rows by one element, or use threadIdx.x in the other index",
@@ -76,7 +76,7 @@ REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 DATA_BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
 FULL_SECTOR_BYTES = 31
-"""Bytes used of a sector's 32 on average, above which no other order moves fewer sectors."""
+"""Bytes used of a sector's 32 on average. Above it, reordering the accesses saves no sector."""
 
 DEPENDS: Dependency | None = Dependency("output", "one")
 

@@ -4,8 +4,8 @@ Devices are read from /dev and /proc; nothing here calls CUDA.
 
 One attempt uses a GPU at a time. The lock is an flock, so it ends with the process that holds it.
 To take it, a process needs exclusive access; the holder then shares it with its child processes,
-which may outlive it: a killed child ends only when its launch does. The lock file's contents are
-the quarantine: the reason why the GPU failed its health probe.
+which may outlive it: a killed child ends only when its launch does. A non-empty lock file
+marks a faulty GPU and holds the reason.
 """
 
 from __future__ import annotations

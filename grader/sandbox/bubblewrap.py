@@ -108,7 +108,7 @@ class Sandbox:
         user = user if self.drops_root else ["--unshare-user", "--cap-drop", "ALL"]
         private = ["--proc", "/proc", "--dev", "/dev", *_tmpfs("/tmp", scratch)]
         private += [*_tmpfs("/dev/shm", _SHARED_MEMORY_BYTES), "--chdir", "/tmp"]
-        lifetime = ["--die-with-parent", "--new-session", "--hostname", "box"]
+        lifetime = ["--die-with-parent", "--new-session", "--hostname", "sandbox"]
         options = [*_NAMESPACES, *user, *lifetime, *_system_mounts(), *private]
         options += [*_read_only_mounts(tuple(readable)), *_device_mounts(devices)]
         # Without this, / and /dev are writable file systems in memory without a size limit.

@@ -1,8 +1,8 @@
 """Run one step in a confined child process under limits.
 
-A student's code can make a compiler crash, hang or use all memory. In a child process that is an
-answer too: `run_sandboxed` returns what the step returned, raises the Fault that it raised, or
-raises SandboxFailure with the reason why the child died. No process and no file remains.
+A student's code can make a compiler crash, hang or use all memory. A child process turns each of
+these into a result: `run_sandboxed` returns what the step returned, raises the Fault that it
+raised, or raises SandboxFailure with the reason why the child died. No process and no file remains.
 """
 
 from __future__ import annotations

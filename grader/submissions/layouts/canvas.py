@@ -36,7 +36,7 @@ def arrange(listing: Listing, lab: str) -> LayoutResult:
     for file in listing.files:
         matched = _NAME.fullmatch(file.name)
         if len(file.parts) > 1 or matched is None:
-            notes.append(f"{file.path}: left out, it is not a file name of Canvas")
+            notes.append(f"{file.path}: ignored: the name does not follow Canvas's pattern")
             continue
         user = matched["user"]
         names[user] = matched.groupdict()

@@ -22,7 +22,7 @@ _NAME = re.compile(
 
 
 def fits(listing: Listing) -> bool:
-    """Return whether anything at the top has such a name."""
+    """Return whether anything at the top matches Moodle's pattern."""
     return any(_NAME.fullmatch(name) for name in _top(listing))
 
 
@@ -34,7 +34,7 @@ def arrange(listing: Listing, lab: str) -> LayoutResult:
     for name in _top(listing):
         matched = _NAME.fullmatch(name)
         if matched is None:
-            notes.append(f"{name}: left out, it is not a file name of Moodle")
+            notes.append(f"{name}: ignored: the name does not follow Moodle's pattern")
             continue
         if matched["plugin"] != "file":
             typed = "the student typed text into Moodle instead of uploading a file"
