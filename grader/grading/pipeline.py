@@ -78,7 +78,7 @@ def grade_submission(
     localize: Localize = lambda evidence, options: evidence,
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:
-    """Grade one submission: compile, run, explain, time, check, score, record.
+    """Grade one submission: compile, run, localize, time, check, score, record.
 
     A submission that does not compile earns points for the quiz only. After a system error the
     grade is incomplete and costs no points.
@@ -86,7 +86,7 @@ def grade_submission(
     Args:
         job: the submission (read), its lab and how to run it.
         quiz: returns the student's answers to the quiz with the expected ones.
-        explain: adds explanations of errors to the evidence.
+        localize: adds explanations of errors to the evidence.
         progress: called before each step.
 
     Raises:
