@@ -1,4 +1,4 @@
 // verdict: compile fail compile-error
-// An array of 256 MB with a first element: all of it goes into the file.
+// An initialized array of 256 MB, which the object file contains completely.
 __device__ float everything[1ul << 26] = {1};
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n) { C[0] = everything[n]; }

@@ -1,5 +1,5 @@
 // verdict: compile pass
-// Nothing of the host is there to be asked after.
+// Asks whether a file of the host exists, which the sandbox does not have.
 #if __has_include("/etc/passwd") || __has_include(</root/.profile>) || __has_include("/etc/hostname")
 #error the files of the host are here
 #endif

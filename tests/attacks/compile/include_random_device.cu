@@ -1,4 +1,4 @@
 // verdict: compile fail cheat
-// Nothing of the host is there to be included.
+// Includes a device of the host by its path, which is refused.
 #include "/dev/urandom"
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n) { C[0] = n; }

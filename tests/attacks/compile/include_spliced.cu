@@ -1,5 +1,5 @@
 // verdict: compile fail cheat
-// The directive and the name go over line ends.
+// An include directive that is split over several lines.
 #inc\
 lude "/etc/pas\
 swd"

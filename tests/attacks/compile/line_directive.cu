@@ -1,4 +1,4 @@
 // verdict: compile fail compile-error
-// Messages would point into another file.
+// A #line directive: messages would name another file.
 #line 1 "/etc/passwd"
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n) { C[0] = nothing; }

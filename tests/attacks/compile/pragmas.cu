@@ -1,5 +1,5 @@
 // verdict: compile pass
-// Pragmas that other compilers obey.
+// Pragmas that other compilers execute.
 #pragma GCC system_header
 #pragma once
 #pragma push_macro("__global__")

@@ -1,5 +1,5 @@
 // verdict: compile fail compile-error
-// A type that doubles with every level.
+// A type whose size doubles at every level.
 template <class T, class U> struct pair {};
 template <int N> struct tree { typedef pair<typename tree<N - 1>::type, pair<typename tree<N - 1>::type, int>> type; };
 template <> struct tree<0> { typedef int type; };

@@ -1,5 +1,5 @@
 // verdict: output fail
-// A grade and a report on standard output.
+// Prints a forged grade and report on standard output.
 #include <stdio.h>
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

@@ -1,5 +1,5 @@
 // verdict: output fail launch-failure
-// An assert that fails.
+// A failing assert.
 #define TILE 16
 #include <assert.h>
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)

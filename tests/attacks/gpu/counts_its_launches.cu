@@ -1,5 +1,5 @@
 // verdict: output pass
-// State kept in a variable: each launch of the cases has a module of its own, so none is seen.
+// Keeps state in a variable; each launch of the cases has its own module, so the state is always new.
 #define TILE 16
 __device__ int calls[1 << 16];
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)

@@ -1,5 +1,5 @@
 // verdict: output fail timeout
-// A kernel that does not end holds the GPU no longer than its limit.
+// An endless kernel must not occupy the GPU longer than its limit.
 #define TILE 16
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

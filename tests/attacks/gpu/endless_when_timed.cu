@@ -1,6 +1,6 @@
 // verdict: output pass
 // verdict: speed fail timeout
-// Right in the cases, without end at the size that is timed.
+// Correct in the cases; an endless loop at the timed size.
 #define TILE 16
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

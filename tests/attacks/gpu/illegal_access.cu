@@ -1,6 +1,6 @@
 // verdict on gpu: output fail invalid-access
 // verdict: memory fail invalid-access
-// A store to an address that no buffer covers ends the context; the next submission has its own.
+// A store outside of all buffers ends the CUDA context; the next submission gets its own context.
 #define TILE 16
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

@@ -1,5 +1,5 @@
 // verdict: memory fail invalid-access
-// Every address around the output is read for something that looks like the answer.
+// Reads every address around the output and searches for the answer.
 #define TILE 16
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

@@ -1,3 +1,3 @@
 // verdict: compile fail compile-error
-// The kernel that is asked for is not there.
+// The file does not define the requested kernel.
 extern "C" __global__ void other(float* C) { C[0] = 1; }

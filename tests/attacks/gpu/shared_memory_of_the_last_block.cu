@@ -1,5 +1,5 @@
 // verdict: memory fail uninitialized-read
-// What another kernel left in shared memory is read.
+// Reads what another kernel left in shared memory.
 #define TILE 16
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

@@ -1,5 +1,5 @@
 // verdict: output fail launch-failure
-// More memory in variables than any GPU has.
+// Declares variables that exceed the memory of any GPU.
 #define TILE 16
 __device__ char huge[1ull << 38];
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)

@@ -1,5 +1,5 @@
 // verdict: output fail launch-failure
-// The kernel ends itself with an exception.
+// The kernel raises an exception.
 #define TILE 16
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

@@ -1,5 +1,5 @@
 // verdict: memory fail invalid-access
-// Stores to both sides of every buffer.
+// Writes past both ends of every buffer.
 #define TILE 16
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

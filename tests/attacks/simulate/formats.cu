@@ -1,5 +1,5 @@
 // verdict: memory fail invalid-access
-// Formats that write, read wild pointers and pad without end.
+// printf formats that write, read invalid pointers and pad without end.
 #include <stdio.h>
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

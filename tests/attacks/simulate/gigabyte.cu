@@ -1,5 +1,5 @@
 // verdict: output fail launch-failure
-// A gigabyte of device memory that belongs to the program.
+// Declares one gigabyte of device memory.
 __device__ float everything[1ul << 28];
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {

@@ -1,5 +1,5 @@
 // verdict: output fail
-// Allocations that no machine can serve.
+// Allocates more memory than any machine has.
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {
     char* first = (char*)malloc(1ul << 60);

@@ -1,5 +1,5 @@
 // verdict: output fail launch-failure
-// A local array of a gigabyte for each thread.
+// Each thread has a local array of one gigabyte.
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {
     volatile char all[1 << 30];

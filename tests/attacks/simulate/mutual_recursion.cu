@@ -1,5 +1,5 @@
 // verdict: memory fail invalid-access
-// Two functions that call each other without end.
+// Two functions call each other without end.
 __device__ int g(int);
 __device__ __noinline__ int f(int x) { return x ? g(x + 1) + 1 : 0; }
 __device__ __noinline__ int g(int x) { return f(x + 1) + 2; }

@@ -1,5 +1,5 @@
 // verdict: memory fail invalid-access
-// Dynamic shared memory that was never granted.
+// Accesses dynamic shared memory that the launch does not have.
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {
     extern __shared__ float s[];

@@ -1,5 +1,5 @@
 // verdict: output fail timeout
-// Waits for a time that does not come.
+// Waits for a clock value that never comes.
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {
     long long start = clock64();
