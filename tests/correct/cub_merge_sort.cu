@@ -1,9 +1,9 @@
 #include <cub/block/block_merge_sort.cuh>
-// CUB's serial merge loads the key that would come next before it asks whether there is one: the
-// last thread reads keys_shared[ITEMS_PER_TILE], an element that no thread writes, and then does not
-// look at what it read. initcheck is silent here: it does not watch shared memory.
-// So its storage is filled first:
-// tests/watch/uninitialized/cub_merge_sort.cu is the same kernel without that.
+// CUB's serial merge loads the next key before it checks whether there is one. The last thread reads
+// keys_shared[ITEMS_PER_TILE], an element that no thread writes, and then does not use the value.
+// initcheck does not report it, because it checks only global memory.
+// Therefore this kernel fills the storage first:
+// tests/watch/uninitialized/cub_merge_sort.cu is the same kernel without this step.
 struct Less {
   __device__ bool operator()(int a, int b) const { return a < b; }
 };
