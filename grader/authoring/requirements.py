@@ -37,7 +37,7 @@ from grader.labs.quiz import (
     read_answer_sheet,
 )
 from grader.labs.reading import lab_roots
-from grader.labs.reference import Endless
+from grader.labs.reference import ReferenceTimeout
 from grader.labs.thresholds import (
     MINIMUM_MARGIN,
     THRESHOLDS_FILE,
@@ -116,7 +116,7 @@ def fault_result(lab: str, what: str, fault: LabFault) -> RequirementResult:
     """Return the result of a requirement that a fault of the lab prevented."""
     text = f"{fault.where}: {fault.what}" if fault.where else fault.what
     text += f": {fault.fix}" if fault.fix else ""
-    return RequirementResult(lab, what, False, text, is_final=isinstance(fault, Endless))
+    return RequirementResult(lab, what, False, text, is_final=isinstance(fault, ReferenceTimeout))
 
 
 @dataclass(frozen=True)

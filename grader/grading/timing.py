@@ -31,7 +31,7 @@ from grader.grading.cases import RunOptions
 from grader.grading.run import run_all, time_kernel
 from grader.labs.cases import array_shapes, prepare_launches
 from grader.labs.model import Band, Case, Expected, Lab, PreparedCase
-from grader.labs.reference import load_reference, make_expected, make_verdict
+from grader.labs.reference import load_reference, make_expected, verify_outputs
 from grader.launch import Array
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -54,7 +54,7 @@ def verifier(lab: Lab, case: Case) -> Verify:
         with load_reference(path) as reference:
             if "verify" in reference.functions:
                 draw = np.random.default_rng(secrets.randbits(128))
-                return make_verdict(lab, case, inputs, outputs, draw, reference)
+                return verify_outputs(lab, case, inputs, outputs, draw, reference)
             expected = make_expected(lab, case, shapes, inputs, reference)
         problems = (describe_difference(n, outputs[n], right) for n, right in expected.items())
         return next((problem for problem in problems if problem), "")

@@ -1,7 +1,7 @@
-"""A lab's reference.py: loaded from its path, called, and its answers checked.
+"""Load a lab's reference.py, call its functions, and check what they return.
 
-It is the lab author's own code and is trusted, so it runs without a sandbox, but in a process that
-can be ended (`grader.labs.reference_process`). Its mistakes are reported with file and line.
+It is the lab author's code and trusted, so it runs without a sandbox, but in a process of its own
+that can be stopped (`grader.labs.reference_process`). Its mistakes are reported with file and line.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from numpy.typing import NDArray
 from grader.faults import LabFault, MachineFault
 from grader.labs.model import ArgumentSpec, Case, Expected, Lab
 from grader.labs.reference_child import Call, Load, Returned
-from grader.labs.reference_process import Died, Overdue, Process, pool
+from grader.labs.reference_process import ProcessEnded, CallTimeout, Process, pool
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 SECONDS = 60.0
-"""How long one call of the reference may take; those of good labs are done in one second."""
+"""Time limit of one call of the reference; calls of correct labs take about one second."""
 
 
-class Endless(LabFault):
-    """The reference did not come to an end: nothing else of the lab can be worked out."""
+class ReferenceTimeout(LabFault):
+    """A call of the reference did not return in time: the rest of the lab cannot be computed."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A loaded reference.py: which functions it defines, and the process that calls them."""
+    """A loaded reference.py: the functions that it defines, and the process that calls them."""
 
     path: Path
     functions: tuple[str, ...]
@@ -43,25 +43,25 @@ class Reference:
         """Call one of its functions.
 
         Args:
-            function: The name.
-            arguments: What to pass. The function gets copies.
+            function: Its name.
+            arguments: Its arguments, of which it gets copies.
 
         Returns:
-            What it returns.
+            Its result.
 
         Raises:
             LabFault: It raised an exception or ended the process.
-            Endless: It did not end in time.
+            ReferenceTimeout: It did not return in time.
             MachineFault: The process was killed.
         """
         return _ask(self.path, self.process, Call(function, arguments))
 
 
 def prepare_process() -> None:
-    """Start the process that the first `load_reference` will need, unless there is one.
+    """Start the process that the first `load_reference` needs, unless there is one.
 
-    Call it before other threads are started: the process is forked then, which takes 4 ms, not
-    140. Where none can be started, `load_reference` says so.
+    Call this before other threads start: the process is then forked, which takes 4 ms instead of
+    140. When it cannot be started, `load_reference` raises the fault.
     """
     with suppress(MachineFault):
         pool().prepare()
@@ -69,14 +69,14 @@ def prepare_process() -> None:
 
 @contextmanager
 def load_reference(path: Path) -> Iterator[Reference]:
-    """Load the module at `path` into a process that serves this caller alone.
+    """Load the module at `path` into a process that serves only this caller.
 
-    Every load executes the source anew, so one case cannot influence the next through the state of
-    the module. No bytecode file is written beside it.
+    Every load executes the source again, so that no state of the module passes from one case to the
+    next. No bytecode file is written.
 
     Raises:
         LabFault: It is missing, is not Python, raises, or lacks one of its two functions.
-        Endless: It does not end.
+        ReferenceTimeout: It does not return in time.
         MachineFault: No process could be started, or it was killed.
     """
     try:
@@ -87,7 +87,7 @@ def load_reference(path: Path) -> Iterator[Reference]:
             where=str(path),
             fix="a lab needs a reference.py that defines inputs() and expected()",
         ) from None
-    with pool().lent() as process:
+    with pool().acquire() as process:
         functions = _ask(path, process, Load(str(path), source))
         for name in ("inputs", "expected"):
             if name not in functions:
@@ -98,14 +98,14 @@ def load_reference(path: Path) -> Iterator[Reference]:
 def make_inputs(
     lab: Lab, case: Case, shapes: Shapes, rng: np.random.Generator, reference: Reference
 ) -> dict[str, NDArray[Any]]:
-    """The arrays that a case's kernel is given, by argument's or variable's name, in C order."""
-    wanted = {a.name: a for a in (*lab.arguments, *lab.globals) if a.role in ("in", "inout")}
+    """Make the input arrays of a case by name of argument or variable, in C order."""
+    required = {a.name: a for a in (*lab.arguments, *lab.globals) if a.role in ("in", "inout")}
     made = reference.call("inputs", dict(case.dims), rng, case.kind)
     where = f"{reference.path}: inputs() for case {case.name}"
-    _same_names(where, made, tuple(wanted))
+    _check_names(where, made, tuple(required))
     return {
         name: _checked_input(f"{where}: {name}", made[name], spec, shapes[name])
-        for name, spec in wanted.items()
+        for name, spec in required.items()
     }
 
 
@@ -116,15 +116,15 @@ def make_expected(
     inputs: Mapping[str, NDArray[Any]],
     reference: Reference,
 ) -> dict[str, Expected]:
-    """The right answer of every output, by argument name."""
-    wanted = tuple(a.name for a in lab.arguments if a.role in ("out", "inout"))
+    """Compute the expected value of every output, by argument name."""
+    required = tuple(a.name for a in lab.arguments if a.role in ("out", "inout"))
     made = reference.call("expected", dict(case.dims), dict(inputs))
     where = f"{reference.path}: expected() for case {case.name}"
-    _same_names(where, made, wanted)
-    return {n: _checked_expected(f"{where}: {n}", made[n], shapes[n]) for n in wanted}
+    _check_names(where, made, required)
+    return {n: _checked_expected(f"{where}: {n}", made[n], shapes[n]) for n in required}
 
 
-def make_verdict(
+def verify_outputs(
     lab: Lab,
     case: Case,
     inputs: Mapping[str, NDArray[Any]],
@@ -132,38 +132,42 @@ def make_verdict(
     rng: np.random.Generator,
     reference: Reference,
 ) -> str:
-    """What the reference's verify() says of a timed launch's outputs: empty when right."""
-    said = reference.call("verify", dict(case.dims), dict(inputs), dict(outputs), rng)
-    if not isinstance(said, str):
+    """Check a timed launch's outputs with the reference's verify().
+
+    Returns:
+        What is wrong; empty when the outputs are right.
+    """
+    problem = reference.call("verify", dict(case.dims), dict(inputs), dict(outputs), rng)
+    if not isinstance(problem, str):
         where = f"{reference.path}: verify() for case {case.name}"
-        raise LabFault(f"must return a text, not {type(said).__name__}", where=where)
-    return said
+        raise LabFault(f"must return a text, not {type(problem).__name__}", where=where)
+    return problem
 
 
 def _ask(path: Path, process: Process, request: Load | Call) -> Any:
-    """What the reference answers, or the fault for what went wrong."""
+    """Send a request to the process and return the result; raise the fault that it causes."""
     try:
         reply = process.ask(str(path), request, SECONDS)
-    except Overdue as overdue:
-        raise Endless(
+    except CallTimeout as timeout:
+        raise ReferenceTimeout(
             f"the reference was still running here after {SECONDS:g} s",
-            where=_place(path, overdue.line),
-            fix="let every loop end; inputs() and expected() run once a case, so keep them fast",
+            where=_place(path, timeout.line),
+            fix="let every loop end, and keep inputs() and expected() fast: they run once a case",
         ) from None
-    except Died as died:
-        raise _death(path, died) from None
+    except ProcessEnded as ended:
+        raise _process_fault(path, ended) from None
     if isinstance(reply, Returned):
         return reply.value
     raise LabFault(reply.what, where=_place(path, reply.line))
 
 
-def _death(path: Path, died: Died) -> LabFault | MachineFault:
-    """Only the reference itself can have left its process; a signal has come from elsewhere."""
-    where = _place(path, died.line)
-    if died.code >= 0:
-        what = f"the reference ended its process with exit code {died.code}"
+def _process_fault(path: Path, ended: ProcessEnded) -> LabFault | MachineFault:
+    """The fault for a process that ended: an exit is the reference's, a signal the machine's."""
+    where = _place(path, ended.line)
+    if ended.code >= 0:
+        what = f"the reference ended its process with exit code {ended.code}"
         return LabFault(what, where=where, fix="return from the function; do not call os._exit()")
-    name = signal.Signals(-died.code).name
+    name = signal.Signals(-ended.code).name
     what = f"the process that ran the reference was ended by {name}"
     return MachineFault(what, where=where, fix="check the free memory of this machine")
 
@@ -172,15 +176,15 @@ def _place(path: Path, line: int | None) -> str:
     return f"{path}:{line}" if line else str(path)
 
 
-def _same_names(where: str, made: Any, wanted: tuple[str, ...]) -> None:
+def _check_names(where: str, made: Any, required: tuple[str, ...]) -> None:
     if not isinstance(made, Mapping):
         raise LabFault("must return a dict of arrays by argument name", where=where)
-    missing = [name for name in wanted if name not in made]
-    extra = [str(name) for name in made if name not in wanted]
+    missing = [name for name in required if name not in made]
+    extra = [str(name) for name in made if name not in required]
     if missing or extra:
         what = f"returned no {', '.join(missing)}" if missing else f"returned {', '.join(extra)}"
-        due = ", ".join(wanted) or "nothing"
-        raise LabFault(what, where=where, fix=f"by lab.yaml it must return {due}")
+        names = ", ".join(required) or "nothing"
+        raise LabFault(what, where=where, fix=f"return {names}, as lab.yaml declares")
 
 
 def _checked_input(

@@ -1,7 +1,12 @@
-"""The process that runs reference code: it loads the module and serves calls until it is ended.
+"""The process that runs reference code: load the module and serve calls until it is stopped.
 
-Reference code is the lab author's own and trusted: there is no sandbox here. It has a process of
-its own because a thread cannot be ended, and one call into a library may never return.
+Reference code is the lab author's and trusted, so there is no sandbox here. It has a process of its
+own because a thread cannot be stopped, and a call into a library may never return.
+
+A message between the grader and this process is one pickled value on a Unix socket; pickle is safe
+because both ends run trusted code. A large message is in anonymous memory (a memfd) together with
+its arrays, and its descriptor crosses the socket: the sender copies each array once, and the
+receiver maps it without a copy.
 """
 
 from __future__ import annotations
@@ -25,20 +30,17 @@ from typing import Any, NoReturn
 
 from grader.labs import model, tolerance
 
-# Messages between the grader and a process that runs reference code.
-#
-# A message is one pickled value on a Unix socket. A large one lies in anonymous memory (a memfd)
-# whose descriptor crosses the socket, with its arrays beside it: the sender copies each array once,
-# and the receiver maps it without a copy. Both ends run trusted code, so pickle is safe here.
-
 _ALIGNMENT = 64
-_SMALL = 1 << 15  # bytes of a message that crosses the socket itself
+_SMALL = 1 << 15
+"""Bytes of the largest message that crosses the socket itself."""
 _PACKET = 1 << 16
+_FUNCTIONS = ("inputs", "expected", "verify")
+"""The functions of a reference that can be called."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """A request to load the reference whose source this is."""
+    """A request to load a reference from its source."""
 
     path: str
     source: bytes
@@ -53,22 +55,24 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Begun:
-    """The process has received a request and starts to work on it: its time runs from here."""
+class Started:
+    """The process has received a request and starts to work on it; its time limit starts here."""
 
 
 @dataclass(frozen=True)
 class Returned:
-    """The request is done. After Load, `value` is the tuple of functions that the module defines;
-    after Call it is what the function returned."""
+    """The request is done.
+
+    After Load, `value` is the tuple of functions that the module defines; after Call, it is what
+    the function returned.
+    """
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Raised:
-    """The reference failed: what to tell its author, and the line in reference.py if one is
-    known."""
+    """The reference failed: what happened, and the line in reference.py if it is known."""
 
     what: str
     line: int | None = None
@@ -120,20 +124,17 @@ def receive(channel: socket.socket) -> Any:
     return pickle.loads(text, buffers=buffers)
 
 
-_OFFERED = ("inputs", "expected", "verify")
-
-
 def main() -> NoReturn:
-    """Serve on the descriptors that the command line names, after exec."""
+    """Serve on the descriptors that the command line names, in a new interpreter."""
     channel, lifeline, trace = map(int, sys.argv[1].split(","))
     serve(channel, lifeline, trace)
 
 
 def serve_forked(channel: int, lifeline: int, trace: int) -> NoReturn:
-    """Serve in a process that was forked: what belongs to its parent is let go first."""
+    """Serve in a forked process, after closing what belongs to its parent."""
     try:
         os.setsid()
-        gc.freeze()  # no finalizer may close a descriptor whose number is used again here
+        gc.freeze()  # a finalizer of the parent's objects would close descriptors of this process
         signal.set_wakeup_fd(-1)
         kept = sorted({2, channel, lifeline, trace})
         for low, high in zip(kept, [*kept[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
@@ -148,8 +149,8 @@ def serve(channel: int, lifeline: int, trace: int) -> NoReturn:
 
     Args:
         channel: The socket that messages cross.
-        lifeline: The reading end of a pipe whose other end only the grader holds.
-        trace: A file for the stack that is written when this process is aborted or crashes.
+        lifeline: The read end of a pipe whose write end only the grader has open.
+        trace: A file that receives the stack when this process is aborted or crashes.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGIO):
         signal.signal(number, signal.SIG_DFL)
@@ -166,8 +167,8 @@ def serve(channel: int, lifeline: int, trace: int) -> NoReturn:
 def _end_with(lifeline: int) -> None:
     """Have the kernel end this process when the pipe's other end is closed, whatever runs here.
 
-    SIGIO ends a process that does not handle it. PR_SET_PDEATHSIG will not do: it acts when the
-    thread that started the process ends.
+    SIGIO ends a process that does not handle it. PR_SET_PDEATHSIG does not serve here: it acts
+    already when the thread that started the process ends.
     """
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
@@ -178,7 +179,7 @@ def _end_with(lifeline: int) -> None:
 
 
 def _redirect() -> None:
-    """Read nothing, and print to the standard error: the standard output is the grader's."""
+    """Read nothing, and print to standard error, because standard output is the grader's."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -187,7 +188,7 @@ def _redirect() -> None:
 
 
 def _accept_former_names() -> None:
-    """Let references of older labs import `grader.lab` and `grader.tolerance`, as these were named."""
+    """Let references of older labs import `grader.lab` and `grader.tolerance`, the former names."""
     sys.modules.setdefault("grader.lab", model)
     sys.modules.setdefault("grader.tolerance", tolerance)
 
@@ -199,7 +200,7 @@ def _answer_all(channel: socket.socket) -> None:
             request = receive(channel)
         except (EOFError, ConnectionError):
             return
-        send(channel, Begun())
+        send(channel, Started())
         if isinstance(request, Load):
             module = ModuleType("reference")
             module.__file__ = request.path
@@ -223,9 +224,9 @@ def _load(request: Load, module: ModuleType) -> Returned | Raised:
         return Raised(f"not valid Python: {error}")
     try:
         exec(code, module.__dict__)
-    except BaseException as error:  # SystemExit too: the author's sys.exit() is the author's error
+    except BaseException as error:  # SystemExit too: a call of sys.exit() is the author's mistake
         return _raised(request.path, error)
-    return Returned(tuple(n for n in _OFFERED if callable(getattr(module, n, None))))
+    return Returned(tuple(n for n in _FUNCTIONS if callable(getattr(module, n, None))))
 
 
 @lru_cache(maxsize=16)
@@ -242,7 +243,7 @@ def _call(request: Call, module: ModuleType) -> Returned | Raised:
 
 
 def _raised(path: str, error: BaseException) -> Raised:
-    """What an exception says, at the innermost line of the reference."""
+    """The reply for an exception, with the innermost line of the reference."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == path]
     text = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]

@@ -1,4 +1,9 @@
-"""The processes that run reference code for this program, each lent to one caller at a time."""
+"""Start, ask and stop the processes that run reference code, each for one caller at a time.
+
+A process is forked while the grader has one thread, which takes 4 ms, and started as a new
+interpreter otherwise, which takes 140 ms and is safe with other threads. It ends with the grader,
+however that ends: the kernel sends it SIGIO when the grader's end of a pipe is closed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ from typing import Any
 
 from grader.faults import LabFault, MachineFault
 from grader.labs.reference_child import (
-    Begun,
+    Started,
     Call,
     Load,
     Raised,
@@ -28,14 +33,11 @@ from grader.labs.reference_child import (
     serve_forked,
 )
 
-# Start, ask and end a process that runs reference code.
-#
-# The process is forked where the grader still has one thread, which takes 4 ms, and started anew
-# otherwise, which takes 140 ms and is safe beside other threads. It ends with the grader, however
-# that ends: the kernel sends it SIGIO when the grader's end of a pipe is closed.
-
 START_SECONDS = 60.0
-"""How long a new process may take before it works, on a machine under load."""
+"""Time limit for the start of a process, on a machine under load."""
+
+BUSY_SECONDS = 0.1
+"""How long to wait for a busy process before another one is started, which takes as long."""
 
 _END_SECONDS = 2.0
 _TRACE_BYTES = 64 << 10
@@ -45,18 +47,25 @@ _MAIN = (
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
-class Overdue(Exception):
-    """The call did not end in time, and its process was ended. `line` is the line of reference.py
-    that was running, or None."""
+class CallTimeout(Exception):
+    """The call did not return in time, and its process was stopped.
+
+    Attributes:
+        line: The line of reference.py that was running, or None.
+    """
 
     def __init__(self, line: int | None) -> None:
-        super().__init__("overdue")
+        super().__init__("the call did not return in time")
         self.line = line
 
 
-class Died(Exception):
-    """The process ended during a call: with `code`, or by a signal when that is negative. `line`
-    is the line of reference.py that was running, or None."""
+class ProcessEnded(Exception):
+    """The process ended during a call.
+
+    Attributes:
+        code: Its exit code; minus the signal's number when a signal ended it.
+        line: The line of reference.py that was running, or None.
+    """
 
     def __init__(self, code: int, line: int | None) -> None:
         super().__init__(f"ended with {code}")
@@ -67,11 +76,15 @@ class Died(Exception):
 class Process:
     """One process that runs reference code, for one caller at a time.
 
-    It is ended by `end`, by the garbage collector, and when the interpreter exits.
+    It is stopped by `end`, by the garbage collector, and when the interpreter exits.
     """
 
     def __init__(self) -> None:
-        """Start the process, without waiting for it. Raises MachineFault."""
+        """Start the process without waiting for it.
+
+        Raises:
+            MachineFault: It cannot be started.
+        """
         try:
             with ExitStack() as theirs, ExitStack() as ours:
                 self._start(theirs, ours)
@@ -81,7 +94,7 @@ class Process:
             raise MachineFault(what) from error
 
     def _start(self, theirs: ExitStack, ours: ExitStack) -> None:
-        """Start it; `theirs` closes what only the child needs, `ours` what only the parent does."""
+        """Start it; `theirs` closes what only the child needs, `ours` what only the parent needs."""
         self._channel, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.callback(self._channel.close)
         theirs.callback(channel.close)
@@ -106,37 +119,36 @@ class Process:
         """Send a request and wait for its reply.
 
         Args:
-            path: The reference.py of which a line is looked for when the request fails.
-            request: What to do.
-            seconds: How long the process may work on it.
+            path: The reference.py whose running line is reported when the request fails.
+            request: The request.
+            seconds: The time limit.
 
         Returns:
             What the reference returned, or what it raised.
 
         Raises:
-            Overdue: The work did not end in time; the process is ended.
-            Died: The process ended during the work.
+            CallTimeout: There was no reply in time; the process is stopped.
+            ProcessEnded: The process ended before it replied.
             MachineFault: The process did not start.
         """
         try:
             send(self._channel, request)
         except ConnectionError:
-            raise self._died(path) from None
+            raise self._ended(path) from None
         except OSError as error:
             what = f"the arguments cannot be passed to the reference: {error.strerror}"
             raise MachineFault(what) from error
-        begun = self._received(path, START_SECONDS)
-        if not isinstance(begun, Begun):
+        if not isinstance(self._received(path, START_SECONDS), Started):
             self.end()
             what = f"a process for the reference did not start in {START_SECONDS:g} s"
             raise MachineFault(what, fix="check the load and the free memory of this machine")
         reply = self._received(path, seconds)
         if isinstance(reply, Returned | Raised):
             return reply
-        raise self._overdue(path)
+        raise self._timeout(path)
 
     def end(self) -> None:
-        """End the process and all that it has started. A second time does nothing."""
+        """Stop the process and all that it has started; a second call does nothing."""
         self._end()
 
     def _received(self, path: str, seconds: float) -> Any:
@@ -155,37 +167,39 @@ class Process:
         except Exception as error:  # whatever unpickling the author's own objects raises
             what = f"the reference returned something that cannot be passed on: {error}"
             return Raised(what.splitlines()[0])
-        raise self._died(path)
+        raise self._ended(path)
 
-    def _died(self, path: str) -> Died:
+    def _ended(self, path: str) -> ProcessEnded:
         _is_readable(self._exit, _END_SECONDS)
         line = self._line(path)
-        return Died(self._end() or 0, line)
+        return ProcessEnded(self._end() or 0, line)
 
-    def _overdue(self, path: str) -> Overdue:
-        """Have the process write its stack and end, which it does inside a library's call too."""
+    def _timeout(self, path: str) -> CallTimeout:
+        """Have the process write its stack and end, which works inside a library's call too."""
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGABRT)
         _is_readable(self._exit, _END_SECONDS)
         line = self._line(path)
         self.end()
-        return Overdue(line)
+        return CallTimeout(line)
 
     def _line(self, path: str) -> int | None:
-        """The innermost line of `path` in the stack that faulthandler wrote, which names files in
-        ASCII with escapes."""
+        """The innermost line of `path` in the stack that faulthandler wrote.
+
+        faulthandler escapes characters of file names that are not ASCII.
+        """
         text = os.pread(self._trace, _TRACE_BYTES, 0).decode(errors="replace")
         name = path.encode("ascii", "backslashreplace").decode()
         return next((int(line) for file, line in _FRAME.findall(text) if file == name), None)
 
 
 def _is_single_threaded() -> bool:
-    """Whether this process has one thread, those of libraries counted: only then is fork safe."""
+    """Whether this process has one thread, those of libraries included: only then is fork safe."""
     return len(os.listdir("/proc/self/task")) == 1
 
 
 def _forked(passed: tuple[int, int, int]) -> int:
-    """A copy of this process that serves. Returns its process id."""
+    """Fork a copy of this process that serves; return its process id."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
             stream.flush()
@@ -196,7 +210,7 @@ def _forked(passed: tuple[int, int, int]) -> int:
 
 
 def _executed(passed: tuple[int, int, int]) -> subprocess.Popen[bytes]:
-    """A new interpreter that serves, with the module search path of this one."""
+    """Start a new interpreter that serves, with the module search path of this one."""
     numbers = ",".join(map(str, passed))
     return subprocess.Popen(
         [sys.executable, "-c", _MAIN, numbers, *sys.path],
@@ -219,12 +233,17 @@ def _end(
     channel: socket.socket,
     descriptors: tuple[int, ...],
 ) -> int:
-    """Kill the process group, reap its leader and close what belongs to it. Returns the exit code
-    as subprocess does; a copy of the grader made by fork leaves the process alone."""
+    """Kill the process group, reap its leader and close its descriptors.
+
+    A copy of the grader made by fork does nothing, because the process is not its child.
+
+    Returns:
+        The exit code as subprocess reports it.
+    """
     if os.getpid() != owner:
         return 0
     pid = started if isinstance(started, int) else started.pid
-    for kill in (os.killpg, os.kill):  # the leader alone too: its group may not be made yet
+    for kill in (os.killpg, os.kill):  # and the leader alone: its group may not exist yet
         with suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
     if isinstance(started, int):
@@ -237,37 +256,42 @@ def _end(
     return code
 
 
-PATIENCE = 0.1
-"""Seconds to wait for a busy process before another one is started, which takes as long."""
-
-
 class Pool:
-    """Processes that wait for work and how many are at work."""
+    """The idle processes, and the count of busy ones."""
 
     def __init__(self, most: int) -> None:
-        """`most` is how many may work at a time."""
+        """Create a pool of at most `most` busy processes."""
         self._most = most
         self._idle: list[Process] = []
         self._busy = 0
         self._changed = Condition()
 
     def prepare(self) -> None:
-        """Have a process ready for the next caller, without waiting for it. Raises MachineFault."""
+        """Start a process for the next caller without waiting for it, unless there is one.
+
+        Raises:
+            MachineFault: It cannot be started.
+        """
         with self._changed:
             if not self._idle and not self._busy:
                 self._idle.append(Process())
 
     @contextmanager
-    def lent(self) -> Iterator[Process]:
-        """A process of the caller's own. It is used again unless something else than the lab
-        failed meanwhile. Raises MachineFault."""
+    def acquire(self) -> Iterator[Process]:
+        """Lend a process to the caller.
+
+        It is used again unless something other than the lab failed meanwhile.
+
+        Raises:
+            MachineFault: No process can be started.
+        """
         process = self._take()
         try:
             yield process
         except LabFault:
             self._give_back(process)
             raise
-        except BaseException:  # a reply may still come, which the next caller must not get
+        except BaseException:  # the next caller must not get a reply that is still pending
             process.end()
             self._give_back(process)
             raise
@@ -277,11 +301,13 @@ class Pool:
     def _take(self) -> Process:
         with self._changed:
             while not self._idle:
-                came = self._busy and self._changed.wait_for(lambda: bool(self._idle), PATIENCE)
-                if not came and self._busy < self._most:
+                freed = self._busy and self._changed.wait_for(
+                    lambda: bool(self._idle), BUSY_SECONDS
+                )
+                if not freed and self._busy < self._most:
                     self._idle.append(Process())
             process = self._idle.pop()
-            if not process.is_alive:  # it ended while nobody used it
+            if not process.is_alive:  # it ended while it was idle
                 process.end()
                 process = Process()
             self._busy += 1
@@ -298,12 +324,14 @@ class Pool:
 
 
 def pool() -> Pool:
-    """The pool of this process."""
+    """Return the pool of this process."""
     return _pool_of(os.getpid())
 
 
 @cache
 def _pool_of(pid: int) -> Pool:
-    """One for each process: a copy of the grader made by fork starts processes of its own. The
-    processes end with the interpreter (`weakref.finalize`)."""
+    """Create a pool for each process id: a forked copy of the grader starts its own processes.
+
+    The processes end with the interpreter (`weakref.finalize`).
+    """
     return Pool(os.cpu_count() or 1)

@@ -10,7 +10,7 @@ import pytest
 from grader.faults import LabFault
 from grader.labs.cases import prepare_case
 from grader.labs.reading import load_lab
-from grader.labs.reference import Endless
+from grader.labs.reference import ReferenceTimeout
 from tests.scalelab import REFERENCE, write_lab
 
 BROKEN_REFERENCES = [
@@ -79,7 +79,7 @@ def test_endless_reference_is_stopped_and_its_line_reported(
     if not endless:
         assert prepare_case(lab, lab.cases[0], b"seed").expected
         return
-    with pytest.raises(Endless, match="still running here after") as caught:
+    with pytest.raises(ReferenceTimeout, match="still running here after") as caught:
         prepare_case(lab, lab.cases[0], b"seed")
     place, _, number = caught.value.where.rpartition(":")
     assert place == str(lab.folder / "reference.py")

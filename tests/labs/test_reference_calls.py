@@ -1,4 +1,4 @@
-"""Values cross unchanged, cheaply, and for many callers at a time."""
+"""Calls of a reference: values are passed unchanged, and many callers call at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ARRAYS: dict[str, NDArray[Any]] = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_arrays_cross_unchanged(tmp_path: Path, name: str) -> None:
+def test_arrays_are_passed_unchanged(tmp_path: Path, name: str) -> None:
     given = ARRAYS[name]
     with load_reference(write_reference(tmp_path, "return inputs")) as reference:
         got = reference.call("expected", {}, {name: given})[name]
@@ -40,7 +40,7 @@ def test_arrays_cross_unchanged(tmp_path: Path, name: str) -> None:
     got[...] = got  # it can be written to
 
 
-def test_expected_and_generators_cross(tmp_path: Path) -> None:
+def test_expected_and_generators_are_passed(tmp_path: Path) -> None:
     right = Expected(np.arange(3.0), np.zeros(3))
     with load_reference(write_reference(tmp_path, "return inputs")) as reference:
         got = reference.call("expected", {}, right)
@@ -49,17 +49,17 @@ def test_expected_and_generators_cross(tmp_path: Path) -> None:
     assert draws.random() == np.random.default_rng(7).random()
 
 
-def test_the_caller_s_arrays_are_its_own(tmp_path: Path) -> None:
+def test_a_reference_does_not_change_the_callers_arrays(tmp_path: Path) -> None:
     mine = np.zeros(4)
     with load_reference(write_reference(tmp_path, "inputs['x'] += 1")) as reference:
         reference.call("expected", {}, {"x": mine})
     assert not mine.any()
 
 
-def test_every_load_is_new(tmp_path: Path) -> None:
-    """No case depends on those before it."""
-    path = write_reference(tmp_path, "SEEN.append(1); return len(SEEN)")
-    path.write_text("SEEN = []\n" + path.read_text())
+def test_every_load_starts_with_a_new_module(tmp_path: Path) -> None:
+    """No case depends on earlier ones."""
+    path = write_reference(tmp_path, "CALLS.append(1); return len(CALLS)")
+    path.write_text("CALLS = []\n" + path.read_text())
     for _ in range(2):
         with load_reference(path) as reference:
             assert reference.call("expected", {}, {}) == 1
@@ -67,7 +67,7 @@ def test_every_load_is_new(tmp_path: Path) -> None:
 
 
 def test_numpy_has_one_thread(tmp_path: Path) -> None:
-    """Sums are the same on every machine: BLAS splits them by its number of threads."""
+    """BLAS splits sums by its number of threads; with one, they are equal on every machine."""
     count = "return len(__import__('os').listdir('/proc/self/task'))"
     with load_reference(write_reference(tmp_path, count)) as reference:
         assert reference.call("expected", {}, {}) == 1
@@ -88,7 +88,7 @@ def test_many_threads_call_at_a_time(tmp_path: Path) -> None:
     assert len({pid for _, pid in answers}) <= (os.cpu_count() or 1)
 
 
-def test_an_overdue_call_harms_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout_does_not_affect_other_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.labs.reference.SECONDS", 1.0)
     bad = write_reference(tmp_path / "bad", "while True: pass")
     good = write_reference(tmp_path / "good", "return inputs")
@@ -109,24 +109,24 @@ def test_an_overdue_call_harms_no_other(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(faults) == 1
 
 
-def test_a_process_that_died_idle_is_replaced() -> None:
+def test_a_process_that_ended_while_idle_is_replaced() -> None:
     pool = Pool(1)
-    with pool.lent() as first:
+    with pool.acquire() as first:
         pass
     os.kill(first._pid, 9)
     end = time.monotonic() + 10
     while first.is_alive and time.monotonic() < end:
         time.sleep(0.01)
-    with pool.lent() as second:
+    with pool.acquire() as second:
         assert second is not first and second.is_alive
     second.end()
 
 
 def test_a_process_whose_caller_was_interrupted_is_not_used_again() -> None:
     pool = Pool(1)
-    with pytest.raises(KeyboardInterrupt), pool.lent() as first:
+    with pytest.raises(KeyboardInterrupt), pool.acquire() as first:
         raise KeyboardInterrupt
     assert not first.is_alive
-    with pool.lent() as second:
+    with pool.acquire() as second:
         assert second.is_alive
     second.end()

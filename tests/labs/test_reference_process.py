@@ -1,4 +1,4 @@
-"""A reference can do what it likes: the call ends, and the next one works."""
+"""Whatever a reference does, its call ends and the next one works."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.labs.reference_program import Way, begin, run, write_reference
 WAYS: tuple[Way, ...] = ("forked", "executed")
 
 OUTCOMES = {
-    "an endless loop": ("while True: pass", "Endless", 5, "still running here after 0.4 s"),
-    "a long sleep": ("__import__('time').sleep(1000)", "Endless", 5, "still running here"),
+    "an endless loop": ("while True: pass", "ReferenceTimeout", 5, "still running here after 0.4 s"),
+    "a long sleep": ("__import__('time').sleep(1000)", "ReferenceTimeout", 5, "still running here"),
     "a long call of NumPy": (
-        "np.convolve(np.ones(10**6), np.ones(10**6))", "Endless", 5, "still running here"
+        "np.convolve(np.ones(10**6), np.ones(10**6))", "ReferenceTimeout", 5, "still running here"
     ),
-    "a call that never yields to threads": ("sum(range(10**12))", "Endless", 5, "still running"),
+    "a call that never yields to threads": ("sum(range(10**12))", "ReferenceTimeout", 5, "still running"),
     "a program that does not end": (
-        "__import__('subprocess').run(['sleep', '1000'])", "Endless", 5, "still running here"
+        "__import__('subprocess').run(['sleep', '1000'])", "ReferenceTimeout", 5, "still running here"
     ),
     "an exception": ("1 / 0", "LabFault", 5, "raised ZeroDivisionError: division by zero"),
     "an exception of a library": ("np.ones(2) @ np.ones(3)", "LabFault", 5, "raised ValueError"),
@@ -46,23 +46,21 @@ OUTCOMES = {
 SEVERAL = """
 oracle.prepare_process()
 for folder in sorted(Path(sys.argv[2]).iterdir()):
-    oracle.SECONDS = 0.4 if folder.name.startswith("Endless") else 60.0
+    oracle.SECONDS = 0.4 if folder.name.startswith("ReferenceTimeout") else 60.0
     began = time.monotonic()
     try:
         with load_reference(folder / "reference.py") as reference:
             reference.call("expected", {}, {})
-        said = ["", "", ""]
-    except oracle.LabFault as fault:
-        said = [type(fault).__name__, fault.where, fault.what]
-    except oracle.MachineFault as fault:
-        said = [type(fault).__name__, fault.where, fault.what]
-    print(json.dumps([folder.name, *said, time.monotonic() - began]))
+        outcome = ["", "", ""]
+    except (oracle.LabFault, oracle.MachineFault) as fault:
+        outcome = [type(fault).__name__, fault.where, fault.what]
+    print(json.dumps([folder.name, *outcome, time.monotonic() - began]))
 """
 
 
 @cache
 def outcomes(way: Way) -> dict[str, Any]:
-    """What became of every row, one after the other in one program, by its name."""
+    """The outcome of every row by name; one program runs them one after the other."""
     with TemporaryDirectory(prefix="référence ") as folder:
         for name, (statement, fault, _, _) in OUTCOMES.items():
             write_reference(Path(folder, f"{fault} {name}"), statement)
@@ -107,7 +105,7 @@ def ends(pid: int, seconds: float = 10.0) -> bool:
 
 
 def pid_in(file: Path) -> int:
-    """The process id that a file holds, as soon as all of it is there."""
+    """Wait until a file contains a whole process id, and return it."""
     end = time.monotonic() + 60
     while not (file.is_file() and file.read_text().endswith(" ")):
         assert time.monotonic() < end
@@ -141,12 +139,12 @@ def test_a_program_ends_its_processes_when_it_ends(tmp_path: Path, way: Way) -> 
     assert ends(pid_in(tmp_path / "reference.py.pid"), 0.5)
 
 
-def test_what_a_reference_started_ends_with_it(tmp_path: Path) -> None:
+def test_processes_that_a_reference_started_end_with_it(tmp_path: Path) -> None:
     number = tmp_path / "number"
     statement = f"__import__('subprocess').run(['sh', '-c', 'echo $$ \" \" > {number}; sleep 99'])"
     write_reference(tmp_path, statement)
     text = "oracle.SECONDS = 1.0\ntry:" + STUCK.replace("\n", "\n    ")
-    run("forked", text.replace("time.sleep(1000)", "") + "\nexcept oracle.Endless: pass", tmp_path)
+    run("forked", text.replace("time.sleep(1000)", "") + "\nexcept oracle.ReferenceTimeout: pass", tmp_path)
     assert ends(int(number.read_text()), 1)
 
 
@@ -179,12 +177,12 @@ def test_a_reference_that_prints_does_not_disturb_json(tmp_path: Path) -> None:
         file.write("\nprint('noise of the reference')\n")
     solution = ROOT / "solutions" / "vector-add" / "vector-add.cu"
     labs = {"WARPGRADE_LABS": str(tmp_path / "labs")}
-    said = grader("check", "vector-add", solution, "--on", "sim", "--json", "-", env=labs)
-    assert json.loads(said.out)["lab"] == "vector-add"
-    assert "noise of the reference" in said.err
+    done = grader("check", "vector-add", solution, "--on", "sim", "--json", "-", env=labs)
+    assert json.loads(done.out)["lab"] == "vector-add"
+    assert "noise of the reference" in done.err
 
 
-def test_nothing_is_left_open(tmp_path: Path) -> None:
+def test_no_descriptor_remains_open(tmp_path: Path) -> None:
     Process().end()
     before = os.listdir("/proc/self/fd")
     process = Process()
