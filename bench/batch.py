@@ -29,7 +29,7 @@ SAMPLE = 0.1
 
 
 def made_class(folder: Path, count: int) -> list[Path]:
-    """`count` submissions that all differ: every second the solution, the others its wrong twins
+    """`count` submissions that all differ: the solution and its incorrect variants
     in turn, each with a line of its own at its end.
     """
     right, wrong = ANSWERS / f"{LAB}.cu", sorted((ANSWERS / "wrong").glob("*.cu"))
@@ -37,7 +37,7 @@ def made_class(folder: Path, count: int) -> list[Path]:
     for number in range(count):
         source = right if number % 2 == 0 else wrong[number // 2 % len(wrong)]
         files.append(folder / f"s{number:03}.cu")
-        files[-1].write_text(f"{source.read_text()}// handed in by s{number:03}\n")
+        files[-1].write_text(f"{source.read_text()}// submitted by s{number:03}\n")
     return files
 
 
@@ -57,7 +57,7 @@ def batch(folder: Path, cache: Path, jobs: int, out: Path) -> tuple[float, float
     while process.poll() is None:
         most = max(most, sum(proportional(pid) for pid in tree(process.pid)))
         time.sleep(SAMPLE)
-    if process.returncode != 1:  # wrong twins fall short
+    if process.returncode != 1:  # incorrect variants fail
         sys.exit(f"bench.batch: the command ended with {process.returncode}")
     return time.perf_counter() - begun, most / 1024
 

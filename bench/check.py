@@ -31,11 +31,11 @@ def command(*words: str, cache: str) -> subprocess.Popen[bytes]:
     )
 
 
-def timed(*words: str, cache: str, due: int = 0) -> float:
+def timed(*words: str, cache: str, expected: int = 0) -> float:
     """Wall seconds of one command."""
     begun = time.perf_counter()
     code = command(*words, cache=cache).wait()
-    if code != due:
+    if code != expected:
         sys.exit(f"bench.check: {' '.join(words)} ended with {code}")
     return time.perf_counter() - begun
 

@@ -175,23 +175,23 @@ def plan_of(name: str) -> tuple[Program, TimingPlan, Any]:
 def repeat() -> None:
     """One process after another: the median ratio of each, and how far they lie apart."""
     command = [sys.executable, "-m", "bench.gpu", "once"]
-    told = []
+    rows = []
     for _ in range(PROCESSES):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        told.append([float(word) for word in done.stdout.split()])
-    ratios = [row[0] for row in told]
+        rows.append([float(word) for word in done.stdout.split()])
+    ratios = [row[0] for row in rows]
     middle = median(ratios)
     off = [100 * (ratio / middle - 1) for ratio in ratios]
-    print(f"{PROCESSES} processes, {told[0][1]:.0f} pairs each: median ratio {middle:.4f}")
+    print(f"{PROCESSES} processes, {rows[0][1]:.0f} pairs each: median ratio {middle:.4f}")
     print(f"furthest from it: {min(off):+.3f} % and {max(off):+.3f} %")
-    print(f"one pair's sigma {100 * median(row[2] for row in told):.2f} %")
+    print(f"one pair's sigma {100 * median(row[2] for row in rows):.2f} %")
     print("all, in %:", " ".join(f"{o:+.2f}" for o in sorted(off)))
 
 
 def once() -> None:
     program, plan, _ = plan_of("tiled-matmul")
-    seen = estimate(time_kernel(program, plan, lambda inputs, outputs: "").ratios)
-    print(seen.ratio, seen.pairs, seen.sigma)
+    result = estimate(time_kernel(program, plan, lambda inputs, outputs: "").ratios)
+    print(result.ratio, result.pairs, result.sigma)
 
 
 def labs() -> None:
@@ -217,14 +217,14 @@ def labs() -> None:
 
 
 def row_of(name: str, timing: Timing) -> str:
-    seen = estimate(timing.ratios)
+    result = estimate(timing.ratios)
     base, own = (
         1e6 * median(t)
         for t in zip(*((p.baseline, p.submission) for p in timing.pairs), strict=True)
     )
     return (
-        f"{name:<22}{base:>8.1f}us{own:>8.1f}us{seen.ratio:>8.3f}"
-        f"{f'{seen.low:.3f} to {seen.high:.3f}':>18}{100 * seen.sigma:>9.2f}{seen.pairs:>7}"
+        f"{name:<22}{base:>8.1f}us{own:>8.1f}us{result.ratio:>8.3f}"
+        f"{f'{result.low:.3f} to {result.high:.3f}':>18}{100 * result.sigma:>9.2f}{result.pairs:>7}"
         f"{timing.verified:>7}"
     )
 

@@ -45,11 +45,11 @@ def main(names: Sequence[str]) -> int:
     for lab in map(load_lab, names or list_labs()):
         folder = lab_folder(lab)
         right = seconds(lab, folder.solution)
-        took, twin = max((seconds(lab, file), file.stem) for file in folder.variants)
+        took, variant = max((seconds(lab, file), file.stem) for file in folder.variants)
         met = max(right, took) <= GOAL
         slow += not met
         mark = "met" if met else "MISSED"
-        print(f"{lab.name:<22} {right:>7.2f} s {took:>7.2f} s   {mark}  {twin}", flush=True)
+        print(f"{lab.name:<22} {right:>7.2f} s {took:>7.2f} s   {mark}  {variant}", flush=True)
     return int(slow > 0)
 
 

@@ -68,7 +68,7 @@ LEAST, MOST = 1e-3, 20
 """Launches back to back take at least so many seconds together, or are so many."""
 
 HEAD_START = 1 << 30
-"""Bytes that the GPU is told to fill first, while the launches to be timed are enqueued."""
+"""Bytes that the GPU fills first, while the launches to be timed are enqueued."""
 
 Floats = NDArray[np.float32]
 
@@ -82,7 +82,7 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class Rival:
+class Implementation:
     """What is timed: `launch` enqueues one product. `seconds` are of one launch, a first guess."""
 
     name: str
@@ -130,47 +130,51 @@ class Bench:
     filler: Any
 
     def rates(self, n: int) -> dict[str, float]:
-        """FLOP/s of each rival at one size; one whose product is wrong is told and left out."""
+        """FLOP/s of each implementation at one size; wrong ones are reported and left out."""
         a, b = whole_factors(n, n, n, np.random.default_rng(n))
         memory = tuple(allocate(self.cuda, a.nbytes) for _ in "abc")
         self.cuda.memcpy_htod(memory[0], a)
         self.cuda.memcpy_htod(memory[1], b)
-        rivals = list(self._rivals(n, memory))
-        due = [guessed for rival in rivals if (guessed := self._guessed(rival, a, b, memory[2]))]
-        times: dict[str, list[float]] = {rival.name: [] for rival in due}
+        every = list(self._implementations(n, memory))
+        measured = [
+            estimated for one in every if (estimated := self._estimated(one, a, b, memory[2]))
+        ]
+        times: dict[str, list[float]] = {one.name: [] for one in measured}
         for turn in range(ROUNDS):
-            for rival in due:
-                if turn < rival.rounds:
-                    times[rival.name].append(self._seconds(rival))
-        for one in memory:
-            one.free()
-        return {name: 2.0 * n**3 / median(seen) for name, seen in times.items()}
+            for one in measured:
+                if turn < one.rounds:
+                    times[one.name].append(self._seconds(one))
+        for buffer in memory:
+            buffer.free()
+        return {name: 2.0 * n**3 / median(samples) for name, samples in times.items()}
 
-    def _rivals(self, n: int, memory: Sequence[Any]) -> Iterator[Rival]:
+    def _implementations(self, n: int, memory: Sequence[Any]) -> Iterator[Implementation]:
         for name, function in self.kernels.items():
-            yield Rival(name, _launch(function, memory, n))
+            yield Implementation(name, _launch(function, memory, n))
         a, b, c = memory
-        yield Rival(CUBLAS, make_product(self.library, self.handle, (n, n, n), (b, a, c)))
+        yield Implementation(CUBLAS, make_product(self.library, self.handle, (n, n, n), (b, a, c)))
 
-    def _guessed(self, rival: Rival, a: Floats, b: Floats, c: Any) -> Rival | None:
-        """The rival with a guess of its time; None when its first product is wrong."""
+    def _estimated(
+        self, one: Implementation, a: Floats, b: Floats, c: Any
+    ) -> Implementation | None:
+        """The implementation with an estimate of its time; None when its first product is wrong."""
         made = np.empty((len(a), b.shape[1]), np.float32)
         self.cuda.memset_d8(c, 0xFF, made.nbytes)
-        rival.launch()
+        one.launch()
         self.cuda.memcpy_dtoh(made, c)
         if wrong := product_differs(a, b, made, np.random.default_rng()):
-            print(f"WRONG: {rival.name} at n = {len(a)}: {wrong}", flush=True)
+            print(f"WRONG: {one.name} at n = {len(a)}: {wrong}", flush=True)
             return None
-        return replace(rival, seconds=self._seconds(rival, 1))
+        return replace(one, seconds=self._seconds(one, 1))
 
-    def _seconds(self, rival: Rival, times: int = 0) -> float:
+    def _seconds(self, one: Implementation, times: int = 0) -> float:
         """The time of one of `times` launches that follow each other without a gap."""
-        count = times or rival.times
+        count = times or one.times
         start, stop = self.cuda.Event(), self.cuda.Event()
         self.cuda.memset_d32_async(int(self.filler), 0, HEAD_START // 4, None)
         start.record()
         for _ in range(count):
-            rival.launch()
+            one.launch()
         stop.record()
         stop.synchronize()
         return float(start.time_till(stop)) * 1e-3 / count

@@ -87,22 +87,22 @@ def measurements(of: Subject, count: int) -> Iterator[Timing]:
             yield timing
 
 
-def ended(timing: Timing, due: Band) -> Timing:
+def ended(timing: Timing, band: Band) -> Timing:
     """The part of a measurement after which these thresholds would have asked for no more."""
     for count in range(MIN_RATIOS, len(timing.pairs), LOOK_INTERVAL):
         part = replace(timing, pairs=timing.pairs[:count])
-        if is_settled(part.ratios, due.minimum, due.full):
+        if is_settled(part.ratios, band.minimum, band.full):
             return part
     return timing
 
 
-def gradings(of: Subject, made: Sequence[Timing], due: Band) -> Iterator[Verdict]:
+def gradings(of: Subject, made: Sequence[Timing], band: Band) -> Iterator[Verdict]:
     """The verdict on each measurement, with those after it where it leaves a doubt."""
-    lab = replace(of.lab, bands={made[0].device: due})
-    parts = [ended(timing, due) for timing in made]
+    lab = replace(of.lab, bands={made[0].device: band})
+    parts = [ended(timing, band) for timing in made]
     for first in range(len(parts) - MAX_ATTEMPTS + 1):
         tried = parts[first : first + 1]
-        while len(tried) < MAX_ATTEMPTS and is_doubtful(tried[-1], due):
+        while len(tried) < MAX_ATTEMPTS and is_doubtful(tried[-1], band):
             tried.append(parts[first + len(tried)])
         yield evaluate(of.options, replace(of.evidence, lab=lab, timings=tuple(tried)))
 

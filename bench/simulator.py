@@ -182,7 +182,7 @@ def main(large: bool = False) -> None:
     for n in (128, 256) if large else (128,):
         theirs = (oclgrind(n) or 0) - start
         mine = both[1] if n == 256 else together(program, n, 1)
-        row(f"Oclgrind {n}^3, races, uninitialised, CPU", theirs)
+        row(f"Oclgrind {n}^3, races, uninitialized, CPU", theirs)
         row(f"ours {n}^3, together, 1 thread, CPU", mine)
         ratio = theirs / mine
         goal = verdict(ratio, LEAST_OF_OCLGRIND, f">= {LEAST_OF_OCLGRIND}x", at_least=True)

@@ -130,11 +130,13 @@ def regrade(
         ratios = draw()
         ratios = ratios[: until_settled(ratios, minimum, full)]
         pairs += len(ratios)
-        seen = estimate(ratios)
-        doubtful = seen.is_doubtful(minimum, full)
+        result = estimate(ratios)
+        doubtful = result.is_doubtful(minimum, full)
         if last or not doubtful:
             break
-    return Regrade(seen.high < minimum, points_share(seen.ratio, minimum, full), doubtful, pairs)
+    return Regrade(
+        result.high < minimum, points_share(result.ratio, minimum, full), doubtful, pairs
+    )
 
 
 def regrades(truth: float, noise: Noise, runs: int, seed: int = 1) -> list[Regrade]:
@@ -143,10 +145,10 @@ def regrades(truth: float, noise: Noise, runs: int, seed: int = 1) -> list[Regra
     return [regrade(lambda: (truth * np.exp(noise(rng, MOST))).tolist()) for _ in range(runs)]
 
 
-def spreads(seen: Sequence[Regrade]) -> list[float]:
+def spreads(results: Sequence[Regrade]) -> list[float]:
     """In each GROUP, how far the shares of the points lie apart."""
-    edges = range(0, len(seen) + 1, GROUP)
-    groups = [[one.share for one in seen[a:b]] for a, b in pairwise(edges)]
+    edges = range(0, len(results) + 1, GROUP)
+    groups = [[one.share for one in results[a:b]] for a, b in pairwise(edges)]
     return [max(group) - min(group) for group in groups]
 
 
@@ -157,17 +159,17 @@ def wrong(truth: float, one: Regrade) -> bool:
 
 def row(truth: float, noise: Noise, runs: int = RUNS) -> str:
     """One line of the table."""
-    seen = regrades(truth, noise, runs)
-    due = points_share(truth, MINIMUM, FULL)
-    off = float(np.quantile([abs(one.share - due) for one in seen], 0.99))
-    part = spreads(seen)
+    results = regrades(truth, noise, runs)
+    expected = points_share(truth, MINIMUM, FULL)
+    off = float(np.quantile([abs(one.share - expected) for one in results], 0.99))
+    part = spreads(results)
     rates = [
-        sum(one.failed for one in seen),
-        sum(one.review for one in seen),
-        sum(wrong(truth, one) for one in seen),
+        sum(one.failed for one in results),
+        sum(one.review for one in results),
+        sum(wrong(truth, one) for one in results),
     ]
     counts = "".join(f"{100 * rate / runs:>8.1f}" for rate in rates)
-    pairs = int(np.median([one.pairs for one in seen]))
+    pairs = int(np.median([one.pairs for one in results]))
     return (
         f"{counts}{pairs:>7}{100 * off:>9.2f}{100 * np.median(part):>9.2f}{100 * max(part):>7.2f}"
     )

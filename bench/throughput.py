@@ -128,13 +128,13 @@ def compared(folder: Path, jobs: int, count: int) -> int:
     again = copies(folder, "honest", count)
     bad = list(islice(hostile(), 0, 2 * count, 4))
     together, loud = run(mixed(again, bad), jobs)
-    seen = {one.name: one for one in together}
-    changed = [a for a in alone if verdict(a) != verdict(seen[a.name])]
+    graded = {one.name: one for one in together}
+    changed = [a for a in alone if verdict(a) != verdict(graded[a.name])]
     print(f"{count} honest alone: {quiet:.1f} s, {spread(alone)}")
-    print(f"with {len(bad)} hostile: {loud:.1f} s, {spread([seen[a.name] for a in alone])}")
+    print(f"with {len(bad)} hostile: {loud:.1f} s, {spread([graded[a.name] for a in alone])}")
     print(f"{len(changed)} honest grades differ")
     for one in changed:
-        print(f"  {one.name}: {one.points:g}, then {seen[one.name].points:g}")
+        print(f"  {one.name}: {one.points:g}, then {graded[one.name].points:g}")
     return len(changed)
 
 
