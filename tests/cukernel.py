@@ -4,7 +4,7 @@ A line `// kernel NAME grid 2 block 64,2 [shared 256] [tol 1e-6]` begins a case;
 order of the kernel's parameters,
 
     // in NAME DTYPE = EXPRESSION           an array that the kernel reads
-    // out NAME DTYPE = EXPRESSION          an uninitialised one, and what must be in it
+    // out NAME DTYPE = EXPRESSION          an uninitialized one, and what must be in it
     // inout NAME DTYPE = START -> RESULT   both; `-> _` when its end is not looked at
     // value NAME DTYPE = EXPRESSION        a scalar
 

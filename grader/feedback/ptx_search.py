@@ -163,7 +163,7 @@ def wrong_elements(raw: Raw, expected: ExpectedRun) -> dict[int, NDArray[np.bool
         got = b.data.view(array.dtype).astype(np.float64)
         with np.errstate(all="ignore"):
             fine = (np.abs(got - value) <= bound) | (got == value)
-        if not b.initialised and got.size:
+        if not b.initialized and got.size:
             blank = b.unwritten(raw.global_shift).reshape(got.size, -1)
             fine &= ~blank.any(axis=1)
         found[b.argument] = ~fine

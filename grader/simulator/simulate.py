@@ -227,7 +227,7 @@ def _trace(
         if not isinstance(array, Array) or not array.read_back:
             continue
         outputs[b.argument] = b.data.view(array.dtype).reshape(array.shape)
-        if not b.initialised:
+        if not b.initialized:
             item = np.dtype(array.dtype).itemsize
             holes = (
                 b.unwritten(raw.global_shift).reshape(-1, item).any(axis=1)

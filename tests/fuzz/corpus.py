@@ -26,7 +26,7 @@ CORPUS, KERNELS = HERE / "corpus", HERE / "kernels"
 @dataclass(frozen=True)
 class Spec:
     """A launch as the corpus writes it. An argument is a whole number (an int32) or
-    [dtype, elements] with "out" (uninitialised, read back), "inout" (read back) or "zero" (all 0,
+    [dtype, elements] with "out" (uninitialized, read back), "inout" (read back) or "zero" (all 0,
     read back) behind it.
     """
 

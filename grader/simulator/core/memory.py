@@ -33,7 +33,7 @@ RESERVED = "%reserved_smem"
 RESERVED_BYTES = 1024
 """Bytes of shared memory that the system reserves in a block; cooperative groups use them."""
 
-UNINITIALISED, INITIALISED = 0, 2
+UNINITIALIZED, INITIALIZED = 0, 2
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Buffer:
     Attributes:
         name: the argument's name or the variable's symbol.
         data: its bytes.
-        initialised: whether it has values before the launch.
+        initialized: whether it has values before the launch.
         readonly: whether it is constant memory.
         argument: the index of the launch's argument; None for a variable.
         hot, cell: the shadow: see core.h's Buffer.
@@ -51,7 +51,7 @@ class Buffer:
 
     name: str
     data: NDArray[np.uint8]
-    initialised: bool
+    initialized: bool
     readonly: bool = False
     argument: int | None = None
     hot: NDArray[np.uint32] = field(init=False)
@@ -60,13 +60,13 @@ class Buffer:
     def shadow(self, shift: int) -> None:
         """Allocate the shadow for granules of 2^shift bytes."""
         granules = (self.data.nbytes >> shift) + 2
-        state = INITIALISED if self.initialised else UNINITIALISED
+        state = INITIALIZED if self.initialized else UNINITIALIZED
         self.hot = np.full(granules, state, np.uint32) if state else np.zeros(granules, np.uint32)
         self.cell = np.zeros(granules * CELL_BYTES, np.uint8)
 
     def unwritten(self, shift: int) -> NDArray[np.bool_]:
         """A mask of the bytes that were never written, for granules of 2^shift bytes."""
-        granule = self.hot[: (self.data.nbytes >> shift) + 1] == UNINITIALISED
+        granule = self.hot[: (self.data.nbytes >> shift) + 1] == UNINITIALIZED
         return np.repeat(granule, 1 << shift)[: self.data.nbytes]
 
 

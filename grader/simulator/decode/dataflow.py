@@ -1,9 +1,9 @@
 """Dataflow over PTX functions: which values may be undefined, and which instructions use them.
 
 A local variable without an initial value is a register that some path reads before any write
-(`maybe_undefined`): where a path does not assign it, the compiler writes nothing. Whether a launch
-takes that path is found out by shadow.py. Moves, selections, packing and shuffles copy a value
-without using it (`copies_value`).
+(`maybe_undefined`): where a path does not assign it, the compiler writes nothing. `shadow` adds the
+instructions that detect whether a launch takes that path. Moves, selections, packing and shuffles
+copy a value without using it (`copies_value`).
 
 What a callee does up to its first branch it does always (`used_arguments`): an argument, or a
 member of one, that it uses there, or passes to a function that does, must have a value.
@@ -197,15 +197,15 @@ class _ParameterUses:
     """Follows the parameters of a function up to its first branch.
 
     Attributes:
-        held: the part of a parameter that a register holds.
-        kept: the part of a parameter that a place in the function's own memory holds.
+        in_registers: by register, the part of a parameter that it holds.
+        in_memory: by place in the function's own memory, the part of a parameter that it holds.
     """
 
     def __init__(self, f: Function) -> None:
         self.f = f
         self.parameters = {p.name for p in f.parameters}
-        self.held: dict[str, Piece] = {}
-        self.kept: dict[Piece, Piece] = {}
+        self.in_registers: dict[str, Piece] = {}
+        self.in_memory: dict[Piece, Piece] = {}
 
     def used(self, functions: Mapping[str, Function], depth: int) -> set[Piece]:
         """The parts of the parameters that the function uses."""
@@ -213,10 +213,10 @@ class _ParameterUses:
         for i in self.f.body:
             if i.op.split(".")[0] in BRANCHES:
                 break
-            read = {self.held[name] for name in sources(i) if name in self.held}
+            read = {self.in_registers[name] for name in sources(i) if name in self.in_registers}
             if (call := _call(i, functions)) is not None:
                 inner = _always_used(call[0], call[1], functions, depth - 1)
-                used |= {self.kept[piece] for piece in inner if piece in self.kept}
+                used |= {self.in_memory[piece] for piece in inner if piece in self.in_memory}
                 self.forget()
             elif i.op.startswith("st."):
                 self.store(i)
@@ -227,7 +227,7 @@ class _ParameterUses:
 
     def forget(self) -> None:
         """Drop what another function, or a store to an unknown address, may have changed."""
-        self.kept = {at: piece for at, piece in self.kept.items() if at[0] not in _STACK}
+        self.in_memory = {at: piece for at, piece in self.in_memory.items() if at[0] not in _STACK}
 
     def store(self, i: Instruction) -> None:
         """Follow a store."""
@@ -237,24 +237,24 @@ class _ParameterUses:
             if base not in _STACK and "param" not in i.op:
                 self.forget()
                 continue
-            for p in [p for p in self.kept if p[0] == base]:
+            for p in [p for p in self.in_memory if p[0] == base]:
                 if p[1] < at + size and at < p[1] + p[2]:
-                    del self.kept[p]
-            if name in self.held and i.guard is None:
-                self.kept[base, at, size] = self.held[name]
+                    del self.in_memory[p]
+            if name in self.in_registers and i.guard is None:
+                self.in_memory[base, at, size] = self.in_registers[name]
 
     def write(self, i: Instruction, read: set[Piece]) -> None:
         """Enter what the targets of an instruction hold after it."""
         for name in targets(i):
-            self.held.pop(name, None)
+            self.in_registers.pop(name, None)
             if len(read) == 1 and i.op.split(".")[0] in _COPIES and copies_value(i):
-                self.held[name] = next(iter(read))
+                self.in_registers[name] = next(iter(read))
         if i.op.startswith("ld.") and len(i.operands) == 2 and i.guard is None:
             for name, at in pieces(i):
                 if at[0] in self.parameters and "param" in i.op:
-                    self.held[name] = at
-                elif at in self.kept:
-                    self.held[name] = self.kept[at]
+                    self.in_registers[name] = at
+                elif at in self.in_memory:
+                    self.in_registers[name] = self.in_memory[at]
 
 
 _NUMBER = re.compile(r"-?\d+")

@@ -3,10 +3,10 @@
 `-G` code computes the address of every array element anew (sign-extend the index, shift it by the
 element's size, add the base), computes a value in one register and moves it to another, moves
 constants to registers, and negates predicates before it branches. Such sequences become one
-instruction each; registers that are no longer written are read by nothing. Moves, negations and
-address arithmetic go away; nothing that counts, faults or is watched does.
+instruction each; nothing reads the registers that are no longer written. Moves, negations and
+address arithmetic are removed; instructions that are counted, may fault or are observed remain.
 
-An instruction that `_SOURCES` does not list may read and write whatever its fields name.
+An instruction that `_SOURCES` does not list may read and write all registers that its fields name.
 """
 
 from __future__ import annotations
@@ -93,25 +93,25 @@ def temporaries(f: Function, at: dict[str, int]) -> frozenset[int]:
 
 def shorten(blocks: Sequence[Block], registers: Registers, constants: ConstantBank) -> None:
     """Shorten the blocks of a function in place; the first is the entry."""
-    held = {place | CONSTANTS: constant for constant, place in constants.places.items()}
+    known = {place | CONSTANTS: constant for constant, place in constants.places.items()}
     zero = constants.place(("bits", 4, 0, 0))
     values: dict[int, int] = {}
     for block in blocks:
         for insn in block.insns:
-            _make_constant(insn, held, constants)
+            _make_constant(insn, known, constants)
         _put_constants(block, registers, values if block is blocks[0] else dict(values))
         _without_moves(block, registers.temporary)
         _without_negation(block, registers.temporary)
-        block.insns = index_accesses(block.insns, registers.temporary, held, zero)
+        block.insns = index_accesses(block.insns, registers.temporary, known, zero)
 
 
-def _make_constant(insn: Insn, held: dict[int, Constant], constants: ConstantBank) -> None:
+def _make_constant(insn: Insn, known: dict[int, Constant], constants: ConstantBank) -> None:
     """Turn the generic address of a shared variable into a constant of the launch."""
-    what, width, symbol, add = held.get(insn.a, ("", 0, "", 0))
-    if insn.exec == "cvta_shared_u64" and what == "symbol":
-        constant = (what, width, symbol, add + _SHARED_BASE)
+    kind, width, symbol, offset = known.get(insn.a, ("", 0, "", 0))
+    if insn.exec == "cvta_shared_u64" and kind == "symbol":
+        constant = (kind, width, symbol, offset + _SHARED_BASE)
         insn.exec, insn.a = "mov_b64", constants.place(constant)
-        held[insn.a] = constant
+        known[insn.a] = constant
 
 
 def _put_constants(block: Block, registers: Registers, values: dict[int, int]) -> None:
@@ -123,21 +123,21 @@ def _put_constants(block: Block, registers: Registers, values: dict[int, int]) -
         values: the constants that registers hold, by place; those of the entry block, which runs
             before all others, apply to every block. The block's own are added.
     """
-    passed: dict[int, int] = {}
-    gone: set[int] = set()
+    copies: dict[int, int] = {}
+    removed: set[int] = set()
     for n, insn in enumerate(block.insns):
         for name in sources(insn) or "":
             place = getattr(insn, name)
             if place in values:
                 setattr(insn, name, values[place])
-                if place in passed:
-                    gone.add(passed.pop(place))
+                if place in copies:
+                    removed.add(copies.pop(place))
         moves = insn.exec in _MOVES and not insn.guard and insn.d in registers.written_once
         if moves and insn.a & _BANK == CONSTANTS:
             values[insn.d] = insn.a
             if insn.d in registers.temporary:
-                passed[insn.d] = n
-    block.insns = [insn for n, insn in enumerate(block.insns) if n not in gone]
+                copies[insn.d] = n
+    block.insns = [insn for n, insn in enumerate(block.insns) if n not in removed]
 
 
 def _without_moves(block: Block, temporary: frozenset[int]) -> None:
@@ -145,15 +145,15 @@ def _without_moves(block: Block, temporary: frozenset[int]) -> None:
     out: list[Insn] = []
     for insn in block.insns:
         moves = insn.exec in _MOVES and not insn.guard and insn.a in temporary
-        maker = _maker(out, insn.a, insn.d) if moves else None
-        if maker is None:
+        producer = _producer(out, insn.a, insn.d) if moves else None
+        if producer is None:
             out.append(insn)
         else:
-            maker.d = insn.d
+            producer.d = insn.d
     block.insns = out
 
 
-def _maker(insns: list[Insn], value: int, target: int) -> Insn | None:
+def _producer(insns: list[Insn], value: int, target: int) -> Insn | None:
     """The instruction that computes `value`, if it can write `target` instead."""
     for insn in reversed(insns[-_MOVE_WINDOW:]):
         if computes(insn, value):
@@ -216,7 +216,7 @@ def _fused_index(extend: Insn, shift: Insn, add: Insn, temporary: frozenset[int]
 
 
 def index_accesses(
-    insns: Sequence[Insn], temporary: frozenset[int], held: Mapping[int, Constant], zero: int
+    insns: Sequence[Insn], temporary: frozenset[int], known: Mapping[int, Constant], zero: int
 ) -> list[Insn]:
     """Let accesses compute their own address from a constant and one or two shifted indices.
 
@@ -225,7 +225,7 @@ def index_accesses(
     Args:
         insns: the instructions of the block.
         temporary: the registers that one instruction writes and one other reads.
-        held: the constants of the bank by reference.
+        known: the constants of the bank by reference.
         zero: the reference of a constant 0.
     """
     out: list[Insn] = []
@@ -238,7 +238,7 @@ def index_accesses(
             continue
         first = None if _constant(out[last].c) else _index(out, last, out[last].c, temporary)
         if _constant(out[last].c if first is None else out[first].c):
-            _combine(out, last, first, held, zero)
+            _combine(out, last, first, known, zero)
     return out
 
 
@@ -247,11 +247,11 @@ def _constant(place: int) -> bool:
 
 
 def _combine(
-    out: list[Insn], last: int, first: int | None, held: Mapping[int, Constant], zero: int
+    out: list[Insn], last: int, first: int | None, known: Mapping[int, Constant], zero: int
 ) -> None:
     """Combine the access that `out` ends with and its index computations in one instruction."""
     insn, near, far = out[-1], out[last], None if first is None else out[first]
-    shifts = _shift(held, near), 0 if far is None else _shift(held, far)
+    shifts = _shift(known, near), 0 if far is None else _shift(known, far)
     if None in shifts:
         return
     outer, inner = shifts[1] or 0, shifts[0] or 0
@@ -264,10 +264,10 @@ def _combine(
             del out[n]
 
 
-def _shift(held: Mapping[int, Constant], insn: Insn) -> int | None:
+def _shift(known: Mapping[int, Constant], insn: Insn) -> int | None:
     """The constant by which an index computation shifts; None when it is not known."""
-    what, _, value, _ = held.get(insn.b, ("", 0, 0, 0))
-    return value if what == "bits" and isinstance(value, int) and value < 32 else None
+    kind, _, value, _ = known.get(insn.b, ("", 0, 0, 0))
+    return value if kind == "bits" and isinstance(value, int) and value < 32 else None
 
 
 def _index(out: Sequence[Insn], end: int, place: int, temporary: frozenset[int]) -> int | None:

@@ -1,8 +1,8 @@
-/* One block of threads: its memory, its warps in turn, and what to do when none of them can go on.
+/* Run one block of threads: its memory, the turns of its warps, and what follows when none can run.
  *
- * Each warp runs until its lanes wait, end, or have had their turn. When all warps wait, the barriers
- * that are complete release their threads; when none is, lanes that wait in vain for the members of
- * their mask are released, and after that the block is deadlocked. */
+ * Each warp runs until its lanes wait, end, or have used up their time slice. When all warps wait,
+ * complete barriers release their threads. When no barrier is complete, lanes are released that wait
+ * for members of their mask that cannot arrive; after that the block is deadlocked. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "machine/events.h"
 
 #define SLICE (1u << 18)
-enum { ROUNDS = 64 }; /* of all warps between two looks at the clock */
+enum { ROUNDS = 64 }; /* of all warps between two readings of the clock */
 
 f64 now(void) {
   struct timespec t;

@@ -1,9 +1,9 @@
-/* What the machine announces, and how watchers listen: all that machine/ and watch/ share.
+/* The events that the machine announces to watchers: the interface of machine/ and watch/.
  *
  * The machine calls `announce_EVENT(...)` and names no watcher. A watcher is a constant table of
- * functions, one for each event that it listens to. At the start of a launch the machine asks each
- * watcher whether it listens and makes a list of functions for each event, so that an
- * announcement costs one indirect call for each listener, and nothing where there is none.
+ * functions, one for each event that it receives. At the start of a launch the machine queries each
+ * watcher and makes a list of functions for each event, so that an announcement costs one indirect
+ * call for each listener, and nothing without listeners.
  *
  * w->mask holds the lanes that an event is about. Reads and writes are announced before memory
  * changes. `offset` has an entry for every lane (that of an inactive lane repeats an active one)
@@ -14,7 +14,7 @@
 
 /* EVENT(name, worker, parameters, arguments) */
 #define EVENTS(EVENT)                                                                              \
-  /* A worker's, a launch's, a block's life. A block is started anew for each number. */           \
+  /* Start and end of a worker, a launch, a block. A block is restarted for each number. */        \
   EVENT(worker_started, k, (Worker *k), (k))                                                       \
   EVENT(launch_ended, all, (Launch *n, Worker *all, u32 workers), (n, all, workers))              \
   EVENT(worker_ended, k, (Worker *k), (k))                                                         \
@@ -31,14 +31,14 @@
         (w, i, r, offset, bytes))                                                                  \
   EVENT(atomic, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
         (w, i, r, offset, bytes))                                                                  \
-  /* The same of words in rows, by a full warp, in shared or global memory. When a watcher hears   \
-   * of reads but not of rows, reads are never announced as rows; likewise for writes. */          \
+  /* The same of words in rows, by a full warp, in shared or global memory. When a watcher gets    \
+   * reads but not rows, reads are never announced as rows; likewise for writes. */                \
   EVENT(read_rows, w->worker, (Warp *w, const Insn *i, const Region *g, const Rows *r), (w, i, g, r)) \
   EVENT(write_rows, w->worker, (Warp *w, const Insn *i, const Region *g, const Rows *r), (w, i, g, r)) \
   /* One lane's access outside every buffer, or misaligned; `flags` as in a Report. */             \
   EVENT(invalid, w->worker, (Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags), \
         (w, i, lane, address, bytes, flags))                                                       \
-  /* malloc and free. A listener without memory for its own data marks the buffer dead. */         \
+  /* malloc and free. A listener without memory for its own data marks the buffer as dead. */      \
   EVENT(allocated, w->worker, (Warp *w, Buffer *b), (w, b))                                        \
   EVENT(freed, w->worker, (Warp *w, Buffer *b), (w, b))                                            \
   /* cp.async: reads global memory, starts, writes shared memory; `tracked`: a lane's copy is      \
@@ -76,7 +76,7 @@
 EVENTS(EVENT)
 #undef EVENT
 
-/* A watcher; a function that is NULL hears nothing. */
+/* A watcher; the function of an event that it does not receive is NULL. */
 typedef struct {
   bool (*listens)(const Launch *n); /* NULL: to every launch */
 #define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS) On_##NAME *NAME;
@@ -84,10 +84,10 @@ typedef struct {
 #undef EVENT
 } Watcher;
 
-/* All watchers, in the order in which they hear of an event, and NULL: watch/watchers.c. */
+/* All watchers, in the order in which they receive an event, then NULL: watch/watchers.c. */
 extern const Watcher *const watchers[];
 
-/* Who listens to a launch: NULL ends each list. */
+/* The listeners of a launch by event: NULL ends each list. */
 typedef struct Listeners {
   bool reads_by_rows, writes_by_rows;
 #define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS) On_##NAME *NAME[MAX_WATCHERS + 1];

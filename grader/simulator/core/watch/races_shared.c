@@ -1,7 +1,7 @@
 /* Data races and uninitialized reads in shared memory.
  *
- * Two accesses to one granule by different threads, one of them a write, are ordered when a full
- * barrier lies between them, and only then. A granule keeps its last writer and two different readers
+ * Two accesses to one granule by different threads, one of them a write, are ordered if and only if
+ * a full barrier is between them. A granule keeps its last writer and two different readers
  * of the phase, which is enough to detect that a conflict exists: any writer differs from one of them. */
 #include "watch/races.h"
 

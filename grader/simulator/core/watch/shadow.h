@@ -1,8 +1,8 @@
 /* Shadow memory of a block's shared memory, and its phases.
  *
- * A block's life is cut into phases by its full barriers: everything in an earlier phase is ordered
- * before everything in a later one. A stamp is phase << 10 | thread; below FIRST_PHASE << 10 it stands
- * for what no thread wrote. Each granule of shared memory keeps the stamp of its last write and of two
+ * The full barriers of a block divide its run into phases: everything in an earlier phase is ordered
+ * before everything in a later one. A stamp is phase << 10 | thread; a stamp below FIRST_PHASE << 10
+ * means that no thread wrote. Each granule of shared memory keeps the stamp of its last write and of two
  * readers of the phase. The shadow of global memory is with its Buffer, and uses the same stamps. */
 #ifndef WATCH_SHADOW_H
 #define WATCH_SHADOW_H

@@ -65,8 +65,8 @@ static f64 from_float(u64 x, u32 type, u32 mods) {
   return (f64)v;
 }
 
-/* An integer as a double whose last bit also stands for those that it has no room for, so that
- * rounding to half happens once. */
+/* An integer as a double whose last bit is sticky: it is set when a bit was lost, so that rounding
+ * to half happens once. */
 static f64 sticky(s64 v, bool sign) {
   bool negative = sign && v < 0;
   u64 m = negative ? -(u64)v : (u64)v, lost = m >> 53 ? (1ull << (11 - __builtin_clzll(m))) - 1 : 0;

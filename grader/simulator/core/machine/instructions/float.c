@@ -58,7 +58,7 @@ OP2(div_approx_f32, f32, f32, f32,
                                 : (f32)((f64)a / (f64)b)))
 OP2(div_full_f32, f32, f32, f32, one_nan((f32)((f64)a / (f64)b)))
 OP1(rsqrt_approx_f64, f64, f64, quiet_nan(1.0 / sqrt(a), a, a))
-/* The .ftz approximations of doubles look at the high word alone. */
+/* The .ftz approximations of doubles read only the high word. */
 OP1(rcp_approx_ftz_f64, f64, f64, f64_of(bits64(1.0 / f64_of(bits64(a) & 0xFFFFFFFF00000000ull)) & 0xFFFFFFFF00000000ull))
 OP1(rsqrt_approx_ftz_f64, f64, f64, f64_of(bits64(1.0 / sqrt(f64_of(bits64(a) & 0xFFFFFFFF00000000ull))) & 0xFFFFFFFF00000000ull))
 

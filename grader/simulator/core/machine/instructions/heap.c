@@ -40,7 +40,7 @@ static bool room_for_one(Worker *k, Launch *n) {
   return true;
 }
 
-/* The address of `size` new bytes, uninitialised; 0 when the heap has no room. */
+/* The address of `size` new, uninitialized bytes; 0 when the heap has no room. */
 static u64 allocate(Warp *w, u64 size) {
   Launch *n = (Launch *)w->launch;
   Worker *k = w->worker;
