@@ -30,6 +30,7 @@ from grader.compile.syntax import parse
 from grader.faults import StudentFault
 from grader.launch import Origin
 from grader.reports.page.source import tokens_by_line
+from grader.simulator.diagnose.variables import SourceVariables
 
 SHORT = 300
 LONGER = 8
@@ -45,6 +46,17 @@ def flow(text: str) -> None:
     found.declared("s", {2, 3})
     found.numeric_macros_on(range(text.count("\n")))
     found.off_by_one_sizes(range(100))
+
+
+def variables(text: str) -> None:
+    read = SourceVariables(text)
+    for name in ("s", "a", "A1"):
+        read.shape(name, 1024)
+        read.element_bytes(name)
+        read.is_scalar(name)
+        read.is_uninitialized(name, 2)
+    read.used_local(2, "f32")
+    read.used_local(text.count("\n"), "b32")
 
 
 def refused(text: str) -> None:
@@ -67,6 +79,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "host_code": host_code,
     "nested_launch": lambda text: nested_launch(text, "a.cu"),
     "flow": flow,
+    "variables": variables,
     "tokens_by_line": lambda text: list(tokens_by_line(text)),
 }
 
@@ -86,6 +99,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "returns in a label": ("void f() {\n", "a: return;"),
     "constant conditions": ("void f() {\n", "if (0) s = 0 ? 1 : 2;\n"),
     "macros": ("void f() { s = A0; }\n", "#define A{} A{} A1 + 1\n"),
+    "shared arrays": ("#define N 4\n__global__ void f() {\n", "__shared__ float s[N][N]; s;\n"),
+    "declarators": ("__global__ void f() {\nint s", ", s[s]"),
+    "structs": ("", "struct { int s[2];"),
+    "constants": ("", "const int A{} = A{} + A1;\n"),
     "parentheses": ("int x = ", "("),
     "braces": ("", "f(){"),
     "closing braces": ("", "}"),
@@ -163,7 +180,14 @@ def test_work_is_linear(reader: str, name: str) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_longest_text_is_read_in_time(name: str) -> None:
     text = text_of(name, MAX_BYTES)[:MAX_BYTES]
-    for reader in ("refuse_forbidden_code", "declarations", "nested_launch", "host_code", "flow"):
+    for reader in (
+        "refuse_forbidden_code",
+        "declarations",
+        "nested_launch",
+        "host_code",
+        "flow",
+        "variables",
+    ):
         started = time.perf_counter()
         READERS[reader](text)
         assert time.perf_counter() - started < 20, reader

@@ -39,14 +39,12 @@ from grader.simulator.diagnose.races import (
     index_of,
     race_finding,
 )
-from grader.simulator.diagnose.variables import LocalVariables, initialized_declaration, used_local
-from grader.simulator.ptx.source_map import (
+from grader.simulator.diagnose.variables import (
     Shape,
-    declared_shape,
-    element_bytes,
-    is_scalar,
-    plain_name,
+    SourceVariables,
+    initialized_declaration,
 )
+from grader.simulator.ptx.source_map import LocalVariables, plain_name
 
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
@@ -70,6 +68,11 @@ class Explainer:
     def locals(self) -> LocalVariables:
         """The local variables that the module's debug sections describe."""
         return LocalVariables(self.image.sections)
+
+    @cached_property
+    def variables(self) -> SourceVariables:
+        """The variables that the source declares."""
+        return SourceVariables(self.source)
 
     @cached_property
     def sign_hint(self) -> str:
@@ -141,7 +144,7 @@ class Explainer:
     def _register(self, pc: int, number: int) -> Target:
         """The local variable in a register, if the source shows which one it is."""
         kind = (self.image.shadowed or [])[number]
-        variable = used_local(self.source, self._line(pc), kind)
+        variable = self.variables.used_local(self._line(pc), kind)
         name, declaration = (variable.name, variable.declaration) if variable else ("", "")
         return Target("local", name, name, declaration, 0, 0)
 
@@ -150,7 +153,9 @@ class Explainer:
         for frame, start in self.image.functions[function].local_offsets.items():
             if (v := self.locals.at(frame, offset - start)) is not None:
                 element = self.locals.element(v, offset - start)
-                declaration = initialized_declaration(v.name, v.kind, v.extent, self._text(v.line))
+                declaration = ""
+                if self.variables.is_uninitialized(v.name, v.line):
+                    declaration = initialized_declaration(v.name, v.kind, v.extent)
                 return Target("local", v.name, element, declaration, offset, v.bytes)
         return None
 
@@ -160,10 +165,10 @@ class Explainer:
         if placed is None:
             return Target("shared", "", "", "", offset, 0)
         name, at, dynamic = plain_name(placed.name), offset - placed.offset, placed.dynamic
-        if is_scalar(self.source, name):
+        if self.variables.is_scalar(name):
             return Target("shared", name, name, f"{placed.bytes} bytes", at, placed.bytes)
-        shape = declared_shape(self.source, name, placed.bytes)
-        item = element_bytes(self.source, name) or 4
+        shape = self.variables.shape(name, placed.bytes)
+        item = self.variables.element_bytes(name) or 4
         shape = shape or Shape((max(placed.bytes // item, 1),), item)
         size = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
         size += ", all that this launch provides" if dynamic else ""

@@ -1,288 +1,35 @@
-"""Names of local variables: which variable holds a byte of local memory or a register.
+"""Read the variables of a CUDA C++ source, for messages.
 
-Two sources tell. The debug sections of `-G` PTX describe the variables in local memory
-(`LocalVariables`): PTX writes DWARF 2 as lists of numbers, with symbols for what the assembler
-fills in. A variable whose address is taken, an array and a struct have one place in the function's
-frame, the `.local` variable `__local_depot0`: `DW_OP_addr __local_depot0, DW_OP_plus_uconst 40`.
-A variable in a register is read off the source (`used_local`), where the line uses a single
-variable that fits.
-
-Both serve messages only: what they do not understand has no name.
+A shared array has its shape, and a register may hold a local variable that was declared without a
+value. PTX has neither, so both are read from the syntax tree. Names serve messages only: what is
+not certain has none. All functions take time in proportion to the length of the source.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from math import prod
+from typing import TYPE_CHECKING
 
-_ITEM = re.compile(r"\.b(8|16|32|64)\s+([^\n]*)")
-_WIDTHS = {1: 8, 5: 2, 6: 4, 7: 8, 11: 1, 12: 1, 14: 4, 16: 4, 17: 1, 18: 2, 19: 4, 20: 8, 23: 4}
-"""Bytes of each DWARF form of a fixed size."""
-_STRING, _BLOCK1, _SDATA, _UDATA, _EXPRESSION, _PRESENT = 8, 10, 13, 15, 24, 25
-_ARRAY, _PARAMETER, _MEMBER, _UNION, _RANGE, _VARIABLE = 0x01, 0x05, 0x0D, 0x17, 0x21, 0x34
-_AGGREGATES, _NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
-_LOCATION, _NAME, _SIZE, _UPPER = 0x02, 0x03, 0x0B, 0x2F
-_COUNT, _OFFSET, _LINE, _TYPE = 0x37, 0x38, 0x3B, 0x49
-_ADDRESS, _PLUS = 0x03, 0x23
-_POINTERS = (0x0F, 0x10)
-_MAX_DEPTH = 16
-"""Types within types that are followed."""
+from grader.faults import LabFault
+from grader.labs.expressions import MAX_LENGTH, evaluate_expression
 
+if TYPE_CHECKING:
+    from grader.compile.syntax import Node, Tree
 
-@dataclass(frozen=True)
-class LocalVariable:
-    """A variable in local memory.
+TYPE_SIZES: Mapping[str, int] = {
+    "char": 1, "int8_t": 1, "uint8_t": 1, "uchar": 1, "bool": 1,
+    "short": 2, "half": 2,
+    "int": 4, "unsigned": 4, "uint": 4, "int32_t": 4, "uint32_t": 4, "float": 4,
+    "long": 8, "int64_t": 8, "uint64_t": 8, "size_t": 8, "double": 8, "float2": 8, "int2": 8,
+    "float4": 16, "int4": 16,
+}  # fmt: skip
 
-    Attributes:
-        frame: the symbol of the function's `.local` variable.
-        offset: the variable's first byte in the frame.
-        bytes: its size.
-        name: its name in the source.
-        kind: its C++ type; of an array, the type of an element.
-        extent: the dimensions of an array, such as `[2][3]`; else empty.
-        line: the line that declares it.
-        type: the number of its type's entry in the debug section.
-    """
-
-    frame: str
-    offset: int
-    bytes: int
-    name: str
-    kind: str
-    extent: str
-    line: int
-    type: int
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A DWARF entry with its attributes' values."""
-
-    tag: int
-    values: dict[int, int | str | tuple[str, int]] = field(default_factory=dict)
-    children: list[_Entry] = field(default_factory=list)
-
-    def number(self, attribute: int) -> int:
-        value = self.values.get(attribute, 0)
-        return value if isinstance(value, int) else 0
-
-    @property
-    def name(self) -> str:
-        return str(self.values.get(_NAME, ""))
-
-
-class LocalVariables:
-    """The local variables of a module; none when its debug sections are missing or unknown."""
-
-    def __init__(self, sections: Mapping[str, str]) -> None:
-        self.types: dict[int, _Entry] = {}
-        self.variables: list[LocalVariable] = []
-        try:
-            entries = _Reader(sections.get(".debug_info", ""), self.types)
-            entries.read(_abbreviations(sections.get(".debug_abbrev", "")))
-        except (IndexError, KeyError, ValueError):
-            return
-        for frame, offset, entry in entries.placed:
-            of, size = entry.number(_TYPE), self.size(entry.number(_TYPE), 0)
-            self.variables.append(
-                LocalVariable(
-                    frame, offset, size, entry.name, *self.kind(of, 0), entry.number(_LINE), of
-                )
-            )
-
-    def at(self, frame: str, offset: int) -> LocalVariable | None:
-        """The variable at a byte of a frame."""
-        return next(
-            (v for v in self.variables if v.frame == frame and 0 <= offset - v.offset < v.bytes),
-            None,
-        )
-
-    def element(self, v: LocalVariable, offset: int) -> str:
-        """The element or member at a byte of the frame, such as `acc[2]` or `p.y`."""
-        return v.name + self._path(v.type, offset - v.offset, 0)
-
-    def size(self, number: int, depth: int) -> int:
-        """The bytes of a type; 0 when not known."""
-        entry = self.types.get(number)
-        if entry is None or depth > _MAX_DEPTH:
-            return 0
-        if entry.tag == _ARRAY:
-            whole = self.size(entry.number(_TYPE), depth + 1)
-            for count in _counts(entry):
-                whole *= count
-            return whole
-        if entry.tag in _POINTERS:
-            return 8
-        return entry.number(_SIZE) or self.size(entry.number(_TYPE), depth + 1)
-
-    def kind(self, number: int, depth: int) -> tuple[str, str]:
-        """The name and the dimensions of a type."""
-        entry = self.types.get(number)
-        if entry is None or depth > _MAX_DEPTH:
-            return "", ""
-        if entry.tag == _ARRAY:
-            name, _ = self.kind(entry.number(_TYPE), depth + 1)
-            return name, "".join(f"[{n}]" for n in _counts(entry))
-        if entry.tag in _POINTERS:
-            name, _ = self.kind(entry.number(_TYPE), depth + 1)
-            return f"{name} *" if name else "", ""
-        return entry.name or self.kind(entry.number(_TYPE), depth + 1)[0], ""
-
-    def _path(self, number: int, offset: int, depth: int) -> str:
-        entry = self.types.get(number)
-        if entry is None or depth > _MAX_DEPTH or entry.tag == _UNION:
-            return ""
-        if entry.tag in _NAMED_TYPES:
-            return self._path(entry.number(_TYPE), offset, depth + 1)
-        if entry.tag == _ARRAY:
-            element, out = self.size(entry.number(_TYPE), depth + 1), ""
-            flat, rest = divmod(offset, element or 1)
-            for count in reversed(_counts(entry)):
-                flat, index = divmod(flat, count or 1)
-                out = f"[{index}]{out}"
-            return out + self._path(entry.number(_TYPE), rest, depth + 1)
-        members = [m for m in entry.children if m.tag == _MEMBER and m.number(_OFFSET) <= offset]
-        if entry.tag not in _AGGREGATES or not members or members[-1].name.startswith("__"):
-            return ""
-        member = members[-1]
-        inner = self._path(member.number(_TYPE), offset - member.number(_OFFSET), depth + 1)
-        return f".{member.name}{inner}"
-
-
-def _counts(array: _Entry) -> list[int]:
-    ranges = [r for r in array.children if r.tag == _RANGE]
-    return [r.number(_COUNT) or r.number(_UPPER) + 1 for r in ranges]
-
-
-class _Bytes:
-    """The bytes of a section, and the symbols in it by their offset."""
-
-    def __init__(self, text: str) -> None:
-        self.at, self.data = 0, bytearray()
-        self.symbols: dict[int, str] = {}
-        for bits, values in _ITEM.findall(text):
-            for value in map(str.strip, values.split(",")):
-                if not re.fullmatch(r"-?\d+", value):
-                    self.symbols[len(self.data)] = value
-                    value = "0"
-                size = int(bits) // 8
-                self.data += (int(value) % (1 << 8 * size)).to_bytes(size, "little")
-
-    def number(self, size: int) -> int:
-        """Read an unsigned number of `size` bytes."""
-        self.at += size
-        if self.at > len(self.data):
-            raise IndexError("the section ends early")
-        return int.from_bytes(self.data[self.at - size : self.at], "little")
-
-    def leb(self) -> int:
-        """Read an unsigned LEB128 number."""
-        out = shift = 0
-        while True:
-            byte = self.number(1)
-            out |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return out
-
-    def text(self) -> str:
-        """Read a string that ends with a zero byte."""
-        end = self.data.index(0, self.at)
-        out, self.at = self.data[self.at : end].decode(), end + 1
-        return out
-
-
-def _abbreviations(text: str) -> dict[int, tuple[int, bool, list[tuple[int, int]]]]:
-    """By abbreviation code: tag, whether entries have children, attributes with their forms."""
-    section = _Bytes(text)
-    out = {}
-    while section.at < len(section.data) and (code := section.leb()):
-        tag, children = section.leb(), bool(section.number(1))
-        pairs = []
-        while True:
-            pair = section.leb(), section.leb()
-            if pair == (0, 0):
-                break
-            pairs.append(pair)
-        out[code] = tag, children, pairs
-    return out
-
-
-class _Reader:
-    """Reads the entries of the first unit: types by offset, and variables with a place."""
-
-    def __init__(self, text: str, types: dict[int, _Entry]) -> None:
-        self.section, self.types = _Bytes(text), types
-        self.placed: list[tuple[str, int, _Entry]] = []
-
-    def read(self, abbreviations: dict[int, tuple[int, bool, list[tuple[int, int]]]]) -> None:
-        """Read the unit into `types` and `placed`. Raises IndexError, KeyError or ValueError."""
-        section = self.section
-        if not section.data:
-            return
-        end = section.number(4) + 4
-        section.number(2 + 4 + 1)
-        parents: list[_Entry] = []
-        while section.at < min(end, len(section.data)):
-            start = section.at
-            code = section.leb()
-            if code == 0:
-                if parents:
-                    parents.pop()
-                continue
-            tag, children, pairs = abbreviations[code]
-            entry = _Entry(tag, {a: self.value(form) for a, form in pairs})
-            self.types[start] = entry
-            if parents:
-                parents[-1].children.append(entry)
-            if children:
-                parents.append(entry)
-            place = entry.values.get(_LOCATION)
-            if tag in (_VARIABLE, _PARAMETER) and isinstance(place, tuple):
-                self.placed.append((*place, entry))
-
-    def value(self, form: int) -> int | str | tuple[str, int]:
-        """Read an attribute's value. Raises KeyError for an unknown form."""
-        if form in _WIDTHS:
-            return self.section.number(_WIDTHS[form])
-        if form == _STRING:
-            return self.section.text()
-        if form in (_SDATA, _UDATA):
-            return self.section.leb()
-        if form == _PRESENT:
-            return 1
-        if form not in (_BLOCK1, _EXPRESSION):
-            raise KeyError(form)
-        size = self.section.number(1) if form == _BLOCK1 else self.section.leb()
-        return self.place(self.section.at + size)
-
-    def place(self, end: int) -> int | str | tuple[str, int]:
-        """Read a location: a member's offset, or a variable's frame and offset."""
-        section = self.section
-        first = section.number(1) if section.at < end else 0
-        symbol = ""
-        if first == _ADDRESS:
-            symbol = section.symbols.get(section.at, "")
-            section.number(8)
-            first = section.number(1) if section.at < end else 0
-        add = section.leb() if first == _PLUS and section.at < end else 0
-        section.at = end
-        return (symbol, add) if symbol else add
-
-
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
-_DECLARATION = re.compile(
-    r"\s*(?:register\s+|volatile\s+)*"
-    r"(?P<type>(?:const\s+)?(?:(?:unsigned|signed|long|short)(?:\s+(?:unsigned|signed|long|short|int|char))*"
-    r"|[A-Za-z_][\w:]*(?:<[\w\s,:]*>)?))(?P<names>\s*[\s*&]\s*\w.*)$",
-    re.S,
-)
-_NO_TYPE = re.compile(
-    r"(?:return|else|goto|case|new|delete|using|typedef|struct|class|union|enum|throw|do|extern|"
-    r"static|constexpr|template|public|private|friend|typename|__\w+__)\b"
-)
-_DECLARED_NAME = re.compile(r"\s*(\*?)\s*([A-Za-z_]\w*)\s*$")
 _ZEROS = {
     "f32": {"float": "0.0f"},
     "f64": {"double": "0.0"},
@@ -294,6 +41,42 @@ _ZEROS = {
 }
 _REGISTER_TYPES = {name: kind for kind, names in _ZEROS.items() for name in names}
 """The type of the PTX register that holds a variable of a C++ type."""
+
+_NAMES = ("identifier", "type_identifier")
+_SCOPES = (
+    "compound_statement", "for_statement", "for_range_loop", "if_statement", "switch_statement",
+    "while_statement",
+)  # fmt: skip
+_CONST = ("const", "constexpr")
+_DROPPED = ("register", "volatile")
+_NOT_LOCAL = re.compile(
+    r"\b(?:alignas|extern|static|constexpr|typename|struct|class|union|enum|thread_local|__\w+__)\b"
+)
+_DEFINITION = re.compile(r"(\w+)\s+(\S.*)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_MAX_DEPTH = 16
+"""Constants within constants, and nodes between a declaration and its block, that are followed."""
+_MAX_TOKENS = 256
+"""Tokens of a declarator that are read."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of an array: `dims` elements, slowest first, of `element` bytes each."""
+
+    dims: tuple[int, ...]
+    element: int
+
+    def index(self, offset: int) -> str:
+        """Return the element at a byte offset, such as `[1][3]`.
+
+        The first index may be out of bounds.
+        """
+        flat, out = offset // self.element, []
+        for size in reversed(self.dims[1:]):
+            flat, at = divmod(flat, max(size, 1))
+            out.append(at)
+        return "".join(f"[{k}]" for k in (flat, *reversed(out)))
 
 
 @dataclass(frozen=True)
@@ -324,72 +107,244 @@ class UninitializedLocal:
         return wants is None or wants == kind
 
 
-def initialized_declaration(name: str, kind: str, extent: str, declared: str) -> str:
+def initialized_declaration(name: str, kind: str, extent: str) -> str:
     """Declare a variable with a value.
 
     Args:
         name: the variable's name.
         kind: its C++ type.
         extent: the dimensions of an array; else empty.
-        declared: the line that declares it.
 
-    Returns an empty text when that line already gives it a value, or its type is not known.
+    Returns:
+        The declaration; empty when the type is not known.
     """
-    bare = rf"(?<![&=.>])(?<![&=.>] )\b{re.escape(name)}\s*(?:\[[^\]]*\]\s*)*[;,]"
-    if not kind or re.search(bare, declared) is None:
+    if not kind:
         return ""
     plain = "" if extent else UninitializedLocal(name, kind).declaration
     return plain or f"{kind} {name}{extent} = {{}};"
 
 
-def used_local(source: str, line: int, kind: str) -> UninitializedLocal | None:
-    """The variable without a value that `line` uses and a register of PTX type `kind` may hold.
+@dataclass(frozen=True)
+class _Declared:
+    """A name that a declaration declares.
 
-    Returns None when no variable fits, or more than one.
+    Attributes:
+        name: the name.
+        line: its line.
+        type: the words of the type; a pointer's ends with `*`.
+        element: the last word of the type; empty for a pointer.
+        dims: the texts of an array's dimensions.
+        has_value: whether it is declared with a value.
+        first: the index of the node that declares it.
+        end: the index behind the block that it is visible in; 0 when there is none.
     """
-    text = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), source)
-    lines = text.split("\n")
-    if not 0 < line <= len(lines):
+
+    name: str
+    line: int
+    type: str
+    element: str
+    dims: tuple[str, ...]
+    has_value: bool
+    first: int
+    end: int
+
+    @property
+    def is_shared(self) -> bool:
+        return "__shared__" in self.type
+
+
+@dataclass
+class SourceVariables:
+    """The variables of a source, read once."""
+
+    source: str
+    tree: Tree = field(init=False)
+    _declared: dict[str, list[_Declared]] = field(init=False)
+    _texts: dict[str, str] = field(init=False)
+    _values: dict[str, int | None] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        # imported here because few launches have findings, and the import takes 20 ms
+        from grader.compile.preprocessor import code, directives
+        from grader.compile.syntax import parse
+
+        # the grammar knows alignas(16), but not __align__(16)
+        self.tree = parse(code(self.source).replace("__align__", "alignas"))
+        self._declared = defaultdict(list)
+        for declaration in self.tree.walk("declaration"):
+            for one in _names_of(declaration):
+                self._declared[one.name].append(one)
+        self._texts = {}
+        for directive in directives(self.source):
+            if directive.name == "define" and (match := _DEFINITION.match(directive.text)):
+                self._texts.setdefault(match[1], match[2])
+        for name, text in _constants(self.tree):
+            self._texts.setdefault(name, text)
+
+    def shape(self, name: str, size: int) -> Shape | None:
+        """Return the declared shape of an array of `size` bytes.
+
+        Returns:
+            None when it is not certain: the product of the dimensions must give that size.
+        """
+        for declared in self._declared.get(name, ()):
+            dims = [self._number(text, 0) for text in declared.dims]
+            known = [d for d in dims if d is not None and d > 0]
+            if not known or len(known) != len(dims):
+                continue
+            count = prod(known)
+            if size and size % count == 0 and size // count in (1, 2, 4, 8, 16):
+                return Shape(tuple(known), size // count)
         return None
-    start = sum(len(x) + 1 for x in lines[: line - 1])
-    end = start + len(lines[line - 1])
-    if not re.search(r"[;{]", lines[line - 1]) and ";" in text[end:]:
-        end = text.index(";", end)
-    visible = _visible(text, start, end)
-    used = [v for v in visible.values() if _reads(text[start:end], v.name) and v.fits(kind)]
-    return used[0] if len(used) == 1 else None
+
+    def element_bytes(self, name: str) -> int:
+        """Return the bytes of an element of the array of this name; 0 if unknown."""
+        arrays = (d for d in self._declared.get(name, ()) if d.dims)
+        first = next(arrays, None)
+        return TYPE_SIZES.get(first.element, 0) if first else 0
+
+    def is_scalar(self, name: str) -> bool:
+        """Whether the source declares a shared variable of this name that is not an array."""
+        declared = self._declared.get(name, ())
+        return any(d.is_shared for d in declared) and not any(d.dims for d in declared)
+
+    def is_uninitialized(self, name: str, line: int) -> bool:
+        """Whether a line declares this variable without a value."""
+        return any(d.line == line and not d.has_value for d in self._declared.get(name, ()))
+
+    def used_local(self, line: int, kind: str) -> UninitializedLocal | None:
+        """Return the variable without a value that `line` uses.
+
+        Args:
+            line: the line; its statement may continue in later lines.
+            kind: the type of the PTX register that holds the variable.
+
+        Returns:
+            None when no variable fits, or more than one.
+        """
+        first, end = self._statement(line)
+        tokens = list(self.tree.between(first, end))
+        following = [*(token.kind for token in tokens[1:]), ""]
+        names = dict.fromkeys(
+            token.text
+            for token, after in zip(tokens, following, strict=False)
+            if token.kind in _NAMES and after != "="
+        )
+        visible = (self._visible(name, first, end) for name in names)
+        used = [v for v in visible if v is not None and v.fits(kind)]
+        return used[0] if len(used) == 1 else None
+
+    def _statement(self, line: int) -> tuple[int, int]:
+        """The nodes from a line's first to its last, or to the end of its statement."""
+        lines = self.tree.lines
+        first, end = bisect_left(lines, line), bisect_left(lines, line + 1)
+        if not any(token.kind in (";", "{") for token in self.tree.between(first, end)):
+            later = self.tree.between(end, len(lines))
+            end = next((token.index for token in later if token.kind == ";"), end)
+        return first, end
+
+    def _visible(self, name: str, first: int, end: int) -> UninitializedLocal | None:
+        """The variable without a value that a name between two nodes stands for."""
+        scopes = [d for d in self._declared.get(name, ()) if d.first < end and first < d.end]
+        found = scopes[-1] if scopes else None
+        if found is None or found.has_value or found.dims or _NOT_LOCAL.search(found.type):
+            return None
+        return UninitializedLocal(name, found.type)
+
+    def _number(self, text: str, depth: int) -> int | None:
+        """The value of an integer constant expression; None for any other text."""
+        if not text or len(text) > MAX_LENGTH or depth > _MAX_DEPTH:
+            return None
+        values = {name: self._constant(name, depth) for name in _WORD.findall(text)}
+        return _evaluated(text, {name: v for name, v in values.items() if v is not None})
+
+    def _constant(self, name: str, depth: int) -> int | None:
+        """The value of a macro or constant; None when it is no integer."""
+        if name not in self._values:
+            self._values[name] = None  # a name that is defined by itself has no value
+            self._values[name] = self._number(self._texts.get(name, ""), depth + 1)
+        return self._values[name]
 
 
-def _reads(text: str, name: str) -> bool:
-    """Whether the text reads the variable; an assignment alone is no read."""
-    return re.search(rf"(?<![\w.]){name}\b(?!\s*=[^=])", text) is not None
-
-
-def _visible(text: str, start: int, end: int) -> dict[str, UninitializedLocal]:
-    """The variables without a value that are in scope between two places of the text."""
-    scopes: list[dict[str, UninitializedLocal | None]] = [{}]
-    visible: dict[str, UninitializedLocal] = {}
-    at = 0
-    for match in re.finditer(r"[;{}]", text[:end] + ";"):
-        piece, at = text[at : match.start()], match.end()
-        if match[0] == ";" and len(scopes) > 1:
-            scopes[-1].update(_declared(piece))
-        if match.start() >= start:
-            for scope in scopes:
-                visible.update({name: v for name, v in scope.items() if v is not None})
-        if match[0] == "{":
-            scopes.append({})
-        elif match[0] == "}" and len(scopes) > 1:
-            scopes.pop()
-    return visible
-
-
-def _declared(statement: str) -> Iterator[tuple[str, UninitializedLocal]]:
-    """The variables that a statement declares without a value."""
-    match = _DECLARATION.match(statement)
-    if match is None or _NO_TYPE.match(statement.lstrip()):
+def _names_of(declaration: Node) -> Iterator[_Declared]:
+    """The variables that a declaration declares."""
+    tree = declaration.tree
+    declarators = [c for c in declaration.children if tree.names[c.index] == "declarator"]
+    if not declarators:
         return
-    kind = " ".join(match["type"].split())
-    for part in match["names"].split(","):
-        if (name := _DECLARED_NAME.match(part)) is not None:
-            yield name[2], UninitializedLocal(name[2], f"{kind} *" if name[1] else kind)
+    around = islice(declaration.ancestors, _MAX_DEPTH)
+    end = next((tree.afters[node.index] for node in around if node.kind in _SCOPES), 0)
+    words = _type_words(tree, declaration.start, declarators[0].start)
+    for declarator in declarators:
+        has_value = declarator.kind == "init_declarator"
+        inner = declarator.part("declarator") if has_value else declarator
+        if inner is None:
+            continue
+        leaves = list(islice(tree.between(inner.index, tree.afters[inner.index]), _MAX_TOKENS))
+        kinds = [leaf.kind for leaf in leaves]
+        opening = kinds.index("[") if "[" in kinds else len(kinds)
+        names = [leaf for leaf in leaves[:opening] if leaf.kind in _NAMES]
+        if not names or not {"(", "&", "&&"}.isdisjoint(kinds[:opening]):
+            continue  # a function, a reference, or a pointer to an array
+        is_pointer = "*" in kinds[:opening]
+        yield _Declared(
+            names[-1].text,
+            names[-1].line,
+            " ".join(words) + " *" * is_pointer,
+            # behind a macro the grammar takes the type for a name
+            "" if is_pointer else _last_word(words, names[:-1]),
+            tuple(_dimensions(leaves[opening:])),
+            has_value,
+            declaration.index,
+            end,
+        )
+
+
+def _last_word(words: list[str], names: list[Node]) -> str:
+    """The last word of a type without its namespace."""
+    last = [*words, *(name.text for name in names)][-1:]
+    return last[0].split("::")[-1] if last else ""
+
+
+def _type_words(tree: Tree, start: int, end: int) -> list[str]:
+    """The words of a type, `const` first; none of a very long one."""
+    if end - start > MAX_LENGTH:
+        return []
+    words = tree.data[start:end].decode(errors="replace").split()
+    words = [word for word in words if word not in _DROPPED]
+    return sorted(words, key=lambda word: word != "const")
+
+
+def _dimensions(leaves: Sequence[Node]) -> Iterator[str]:
+    """The texts between brackets."""
+    words: list[str] = []
+    for leaf in leaves:
+        if leaf.kind == "[":
+            words = []
+        elif leaf.kind == "]":
+            yield " ".join(words)
+        else:
+            words.append(leaf.text)
+
+
+def _constants(tree: Tree) -> Iterator[tuple[str, str]]:
+    """The constants that a source declares, with the texts of their values."""
+    for node in tree.walk("declaration", "enumerator_list"):
+        children = list(node.children)
+        if node.kind == "declaration" and not any(
+            child.kind == "type_qualifier" and child.text in _CONST for child in children
+        ):
+            continue
+        for child in children:
+            name, value = child.part("declarator") or child.part("name"), child.part("value")
+            if name is not None and value is not None and name.kind == "identifier":
+                yield name.text, value.text
+
+
+def _evaluated(text: str, constants: dict[str, int]) -> int | None:
+    cleaned = re.sub(r"(?<=\d)[uUlL]+\b", "", text).replace("/", "//")
+    try:
+        value = evaluate_expression(cleaned, constants)
+    except (LabFault, ArithmeticError, ValueError, TypeError):
+        return None
+    return int(value) if value == int(value) else None

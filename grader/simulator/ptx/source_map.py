@@ -1,56 +1,46 @@
-"""Relate PTX to the student's source: names of variables, shapes of arrays, lines of instructions.
+"""Relate PTX to the student's source: lines of instructions and names of local variables.
 
-Names and shapes are read off the source text, for messages; what cannot be read with certainty has
-none. Lines are those of the student's file, even where a function of a header executes: in debug
-PTX `atomicAdd`, `__syncwarp` and the like are functions with lines in headers. Each call of one
-gets a copy whose instructions have the location of the call, so that its findings are there.
+Lines are those of the student's file, even where a function of a header executes: in debug PTX
+`atomicAdd`, `__syncwarp` and the like are functions with lines in headers. Each call of one gets a
+copy whose instructions have the location of the call, so that its findings are there.
+
+The debug sections of `-G` PTX describe the variables in local memory (`LocalVariables`). PTX writes
+DWARF 2 as lists of numbers, with symbols for what the assembler fills in. A variable whose address
+is taken, an array and a struct have one place in the function's frame, the `.local` variable
+`__local_depot0`: `DW_OP_addr __local_depot0, DW_OP_plus_uconst 40`. What is not understood has no
+name, because names serve messages only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from math import prod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from os.path import basename
 
-from grader.faults import LabFault
-from grader.labs.expressions import evaluate_expression
 from grader.simulator.ptx.model import Function, Instruction, Location, Module
 
 _LENGTH = re.compile(r"\d+")
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n/]+)", re.M)
-_CONSTANT = re.compile(r"\b(?:const|constexpr|enum)\b[^;={]*?\b(\w+)\s*=\s*([^;,}]+)")
-_DIMS = r"(?:\s*\[[^\]]*\])"
-_DECLARED = re.compile(
-    r"(?P<shared>__shared__\s+(?:\w+\s+){0,3}?)?(?P<type>[\w:]+(?:\s*\*)?)\s+(?:__align__\s*\([^)]*\)\s*)?"
-    rf"(?P<list>\w+{_DIMS}*(?:\s*,\s*\w+{_DIMS}*)*)\s*[;,=]"
-)
-_ONE = re.compile(rf"(\w+)({_DIMS}*)")
-TYPE_SIZES = {
-    "char": 1,
-    "int8_t": 1,
-    "uint8_t": 1,
-    "bool": 1,
-    "short": 2,
-    "half": 2,
-    "int": 4,
-    "unsigned": 4,
-    "float": 4,
-    "long": 8,
-    "double": 8,
-    "float2": 8,
-    "int2": 8,
-    "float4": 16,
-    "int4": 16,
-    "uint32_t": 4,
-    "int32_t": 4,
-    "uint64_t": 8,
-    "int64_t": 8,
-    "size_t": 8,
-    "uchar": 1,
-    "uint": 4,
-}
+_INTRINSICS = re.compile(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
+"""Headers whose functions stand for instructions; they are not code of a library."""
+
+MAX_CALL_DEPTH = 50
+MAX_COPIES = 2048
+OWN = 1
+"""The file number of the student's file in resolved locations."""
+
+_ITEM = re.compile(r"\.b(8|16|32|64)\s+([^\n]*)")
+_WIDTHS = {1: 8, 5: 2, 6: 4, 7: 8, 11: 1, 12: 1, 14: 4, 16: 4, 17: 1, 18: 2, 19: 4, 20: 8, 23: 4}
+"""Bytes of each DWARF form of a fixed size."""
+_STRING, _BLOCK1, _SDATA, _UDATA, _EXPRESSION, _PRESENT = 8, 10, 13, 15, 24, 25
+_ARRAY, _PARAMETER, _MEMBER, _UNION, _RANGE, _VARIABLE = 0x01, 0x05, 0x0D, 0x17, 0x21, 0x34
+_AGGREGATES, _NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
+_LOCATION, _NAME, _SIZE, _UPPER = 0x02, 0x03, 0x0B, 0x2F
+_COUNT, _OFFSET, _LINE, _TYPE = 0x37, 0x38, 0x3B, 0x49
+_ADDRESS, _PLUS = 0x03, 0x23
+_POINTERS = (0x0F, 0x10)
+_MAX_TYPE_DEPTH = 16
+"""Types within types that are followed."""
 
 
 def plain_name(symbol: str) -> str:
@@ -66,98 +56,6 @@ def plain_name(symbol: str) -> str:
         else:
             at = match.end()
     return name
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The shape of an array: `dims` elements, slowest first, of `element` bytes each."""
-
-    dims: tuple[int, ...]
-    element: int
-
-    def index(self, offset: int) -> str:
-        """The element at a byte offset, such as `[1][3]`; the first index may be out of bounds."""
-        flat, out = offset // self.element, []
-        for size in reversed(self.dims[1:]):
-            flat, at = divmod(flat, max(size, 1))
-            out.append(at)
-        return "".join(f"[{k}]" for k in (flat, *reversed(out)))
-
-
-def declared_shape(source: str, name: str, size: int) -> Shape | None:
-    """The shape that the source declares for an array of `size` bytes.
-
-    Returns None when it is not certain: the product of the dimensions must give that size.
-    """
-    constants = _constants(source)
-    for declared in _declarations(source, name):
-        dims = [_number(d, constants) for d in declared.dims]
-        known = [d for d in dims if d is not None and d > 0]
-        if not known or len(known) != len(dims):
-            continue
-        count = prod(known)
-        if size and size % count == 0 and size // count in (1, 2, 4, 8, 16):
-            return Shape(tuple(known), size // count)
-    return None
-
-
-def element_bytes(source: str, name: str) -> int:
-    """Bytes of an element of the array of this name; 0 if unknown."""
-    for declared in _declarations(source, name):
-        if declared.dims:
-            return TYPE_SIZES.get(declared.type.split("::")[-1].strip(), 0)
-    return 0
-
-
-def is_scalar(source: str, name: str) -> bool:
-    """Whether the source declares a shared variable of this name that is not an array."""
-    declared = list(_declarations(source, name))
-    return any(d.shared for d in declared) and not any(d.dims for d in declared)
-
-
-@dataclass(frozen=True)
-class _Declaration:
-    type: str
-    dims: tuple[str, ...]
-    shared: bool
-
-
-def _declarations(source: str, name: str) -> Iterator[_Declaration]:
-    """The declarations of `name`, alone or in a list of one type."""
-    for match in _DECLARED.finditer(source):
-        for own, dims in _ONE.findall(match["list"]):
-            if own == name:
-                lengths = tuple(re.findall(r"\[([^\]]*)\]", dims))
-                yield _Declaration(match["type"], lengths, bool(match["shared"]))
-
-
-def _constants(source: str) -> dict[str, int | float]:
-    """The values of the macros and constants that the source defines."""
-    out: dict[str, int | float] = {}
-    for pattern in (_DEFINE, _CONSTANT):
-        for name, text in pattern.findall(source):
-            if (value := _number(text, out)) is not None:
-                out.setdefault(name, value)
-    return out
-
-
-def _number(text: str, constants: dict[str, int | float]) -> int | None:
-    """The value of an integer constant expression; None for any other text."""
-    cleaned = re.sub(r"(?<=\d)[uUlL]+\b", "", text.strip().rstrip(";")).replace("/", "//")
-    try:
-        value = evaluate_expression(cleaned, constants)
-    except (LabFault, ArithmeticError, ValueError, TypeError):
-        return None
-    return int(value) if value == int(value) else None
-
-
-_INTRINSICS = re.compile(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
-"""Headers whose functions stand for instructions; they are not code of a library."""
-
-MAX_DEPTH = 50
-MAX_COPIES = 2048
-OWN = 1
-"""The file number of the student's file in resolved locations."""
 
 
 def with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
@@ -218,7 +116,7 @@ class _Relocation:
         key = (name, at.line, at.column)
         if (
             key in self.copies
-            or depth >= MAX_DEPTH
+            or depth >= MAX_CALL_DEPTH
             or len(self.copies) >= MAX_COPIES
             or not at.line
         ):
@@ -250,3 +148,244 @@ def _file_of(kernel: Function) -> int:
         if at.line:
             return at.file
     return 0
+
+
+@dataclass(frozen=True)
+class LocalVariable:
+    """A variable in local memory.
+
+    Attributes:
+        frame: the symbol of the function's `.local` variable.
+        offset: the variable's first byte in the frame.
+        bytes: its size.
+        name: its name in the source.
+        kind: its C++ type; of an array, the type of an element.
+        extent: the dimensions of an array, such as `[2][3]`; else empty.
+        line: the line that declares it.
+        type: the number of its type's entry in the debug section.
+    """
+
+    frame: str
+    offset: int
+    bytes: int
+    name: str
+    kind: str
+    extent: str
+    line: int
+    type: int
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A DWARF entry with its attributes' values."""
+
+    tag: int
+    values: dict[int, int | str | tuple[str, int]] = field(default_factory=dict)
+    children: list[_Entry] = field(default_factory=list)
+
+    def number(self, attribute: int) -> int:
+        value = self.values.get(attribute, 0)
+        return value if isinstance(value, int) else 0
+
+    @property
+    def name(self) -> str:
+        return str(self.values.get(_NAME, ""))
+
+
+class LocalVariables:
+    """The local variables of a module; none when its debug sections are missing or unknown."""
+
+    def __init__(self, sections: Mapping[str, str]) -> None:
+        self.types: dict[int, _Entry] = {}
+        self.variables: list[LocalVariable] = []
+        try:
+            entries = _Reader(sections.get(".debug_info", ""), self.types)
+            entries.read(_abbreviations(sections.get(".debug_abbrev", "")))
+        except (IndexError, KeyError, ValueError):
+            return
+        for frame, offset, entry in entries.placed:
+            of, size = entry.number(_TYPE), self.size(entry.number(_TYPE), 0)
+            self.variables.append(
+                LocalVariable(
+                    frame, offset, size, entry.name, *self.kind(of, 0), entry.number(_LINE), of
+                )
+            )
+
+    def at(self, frame: str, offset: int) -> LocalVariable | None:
+        """The variable at a byte of a frame."""
+        return next(
+            (v for v in self.variables if v.frame == frame and 0 <= offset - v.offset < v.bytes),
+            None,
+        )
+
+    def element(self, v: LocalVariable, offset: int) -> str:
+        """The element or member at a byte of the frame, such as `acc[2]` or `p.y`."""
+        return v.name + self._path(v.type, offset - v.offset, 0)
+
+    def size(self, number: int, depth: int) -> int:
+        """The bytes of a type; 0 when not known."""
+        entry = self.types.get(number)
+        if entry is None or depth > _MAX_TYPE_DEPTH:
+            return 0
+        if entry.tag == _ARRAY:
+            whole = self.size(entry.number(_TYPE), depth + 1)
+            for count in _counts(entry):
+                whole *= count
+            return whole
+        if entry.tag in _POINTERS:
+            return 8
+        return entry.number(_SIZE) or self.size(entry.number(_TYPE), depth + 1)
+
+    def kind(self, number: int, depth: int) -> tuple[str, str]:
+        """The name and the dimensions of a type."""
+        entry = self.types.get(number)
+        if entry is None or depth > _MAX_TYPE_DEPTH:
+            return "", ""
+        if entry.tag == _ARRAY:
+            name, _ = self.kind(entry.number(_TYPE), depth + 1)
+            return name, "".join(f"[{n}]" for n in _counts(entry))
+        if entry.tag in _POINTERS:
+            name, _ = self.kind(entry.number(_TYPE), depth + 1)
+            return f"{name} *" if name else "", ""
+        return entry.name or self.kind(entry.number(_TYPE), depth + 1)[0], ""
+
+    def _path(self, number: int, offset: int, depth: int) -> str:
+        entry = self.types.get(number)
+        if entry is None or depth > _MAX_TYPE_DEPTH or entry.tag == _UNION:
+            return ""
+        if entry.tag in _NAMED_TYPES:
+            return self._path(entry.number(_TYPE), offset, depth + 1)
+        if entry.tag == _ARRAY:
+            element, out = self.size(entry.number(_TYPE), depth + 1), ""
+            flat, rest = divmod(offset, element or 1)
+            for count in reversed(_counts(entry)):
+                flat, index = divmod(flat, count or 1)
+                out = f"[{index}]{out}"
+            return out + self._path(entry.number(_TYPE), rest, depth + 1)
+        members = [m for m in entry.children if m.tag == _MEMBER and m.number(_OFFSET) <= offset]
+        if entry.tag not in _AGGREGATES or not members or members[-1].name.startswith("__"):
+            return ""
+        member = members[-1]
+        inner = self._path(member.number(_TYPE), offset - member.number(_OFFSET), depth + 1)
+        return f".{member.name}{inner}"
+
+
+def _counts(array: _Entry) -> list[int]:
+    ranges = [r for r in array.children if r.tag == _RANGE]
+    return [r.number(_COUNT) or r.number(_UPPER) + 1 for r in ranges]
+
+
+class _Bytes:
+    """The bytes of a section, and the symbols in it by their offset."""
+
+    def __init__(self, text: str) -> None:
+        self.at, self.data = 0, bytearray()
+        self.symbols: dict[int, str] = {}
+        for bits, values in _ITEM.findall(text):
+            for value in map(str.strip, values.split(",")):
+                if not re.fullmatch(r"-?\d+", value):
+                    self.symbols[len(self.data)] = value
+                    value = "0"
+                size = int(bits) // 8
+                self.data += (int(value) % (1 << 8 * size)).to_bytes(size, "little")
+
+    def number(self, size: int) -> int:
+        """Read an unsigned number of `size` bytes."""
+        self.at += size
+        if self.at > len(self.data):
+            raise IndexError("the section ends early")
+        return int.from_bytes(self.data[self.at - size : self.at], "little")
+
+    def leb(self) -> int:
+        """Read an unsigned LEB128 number."""
+        out = shift = 0
+        while True:
+            byte = self.number(1)
+            out |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return out
+
+    def text(self) -> str:
+        """Read a string that ends with a zero byte."""
+        end = self.data.index(0, self.at)
+        out, self.at = self.data[self.at : end].decode(), end + 1
+        return out
+
+
+def _abbreviations(text: str) -> dict[int, tuple[int, bool, list[tuple[int, int]]]]:
+    """By abbreviation code: tag, whether entries have children, attributes with their forms."""
+    section = _Bytes(text)
+    out = {}
+    while section.at < len(section.data) and (code := section.leb()):
+        tag, children = section.leb(), bool(section.number(1))
+        pairs = []
+        while True:
+            pair = section.leb(), section.leb()
+            if pair == (0, 0):
+                break
+            pairs.append(pair)
+        out[code] = tag, children, pairs
+    return out
+
+
+class _Reader:
+    """Reads the entries of the first unit: types by offset, and variables with a place."""
+
+    def __init__(self, text: str, types: dict[int, _Entry]) -> None:
+        self.section, self.types = _Bytes(text), types
+        self.placed: list[tuple[str, int, _Entry]] = []
+
+    def read(self, abbreviations: dict[int, tuple[int, bool, list[tuple[int, int]]]]) -> None:
+        """Read the unit into `types` and `placed`. Raises IndexError, KeyError or ValueError."""
+        section = self.section
+        if not section.data:
+            return
+        end = section.number(4) + 4
+        section.number(2 + 4 + 1)
+        parents: list[_Entry] = []
+        while section.at < min(end, len(section.data)):
+            start = section.at
+            code = section.leb()
+            if code == 0:
+                if parents:
+                    parents.pop()
+                continue
+            tag, children, pairs = abbreviations[code]
+            entry = _Entry(tag, {a: self.value(form) for a, form in pairs})
+            self.types[start] = entry
+            if parents:
+                parents[-1].children.append(entry)
+            if children:
+                parents.append(entry)
+            place = entry.values.get(_LOCATION)
+            if tag in (_VARIABLE, _PARAMETER) and isinstance(place, tuple):
+                self.placed.append((*place, entry))
+
+    def value(self, form: int) -> int | str | tuple[str, int]:
+        """Read an attribute's value. Raises KeyError for an unknown form."""
+        if form in _WIDTHS:
+            return self.section.number(_WIDTHS[form])
+        if form == _STRING:
+            return self.section.text()
+        if form in (_SDATA, _UDATA):
+            return self.section.leb()
+        if form == _PRESENT:
+            return 1
+        if form not in (_BLOCK1, _EXPRESSION):
+            raise KeyError(form)
+        size = self.section.number(1) if form == _BLOCK1 else self.section.leb()
+        return self.place(self.section.at + size)
+
+    def place(self, end: int) -> int | str | tuple[str, int]:
+        """Read a location: a member's offset, or a variable's frame and offset."""
+        section = self.section
+        first = section.number(1) if section.at < end else 0
+        symbol = ""
+        if first == _ADDRESS:
+            symbol = section.symbols.get(section.at, "")
+            section.number(8)
+            first = section.number(1) if section.at < end else 0
+        add = section.leb() if first == _PLUS and section.at < end else 0
+        section.at = end
+        return (symbol, add) if symbol else add

@@ -1,10 +1,10 @@
-"""The variable that a line uses, read off the source; none when it is not certain."""
+"""The variables of a source: locals that a line uses, shapes of arrays, declarations."""
 
 from __future__ import annotations
 
 import pytest
 
-from grader.simulator.diagnose.variables import initialized_declaration, used_local
+from grader.simulator.diagnose.variables import Shape, SourceVariables, initialized_declaration
 
 CASES = {
     "a sum": ("float sum;\nfor (;;) sum += 1; //!", "f32", "float sum = 0.0f;"),
@@ -36,18 +36,18 @@ CASES = {
 def test_used_local(text: str, kind: str, expected: str | None) -> None:
     source = f"int i_before;\n__global__ void k(int *out) {{\n{text}\n}}\n"
     line = next(n for n, row in enumerate(source.splitlines(), 1) if "//!" in row)
-    variable = used_local(source, line, kind)
+    variable = SourceVariables(source).used_local(line, kind)
     assert (variable and variable.declaration) == expected
 
 
 @pytest.mark.parametrize("line", [0, -1, 99])
 def test_line_outside_the_source_has_no_local(line: int) -> None:
-    assert used_local("int i;", line, "b32") is None
+    assert SourceVariables("int i;").used_local(line, "b32") is None
 
 
 @pytest.mark.parametrize("source", ["}}}{", "int", "/*", '"', "{{{{;;;;", "int a{;\n"])
 def test_malformed_source_has_no_local(source: str) -> None:
-    assert used_local(source, 1, "b32") is None
+    assert SourceVariables(source).used_local(1, "b32") is None
 
 
 VALUES = {
@@ -67,4 +67,45 @@ VALUES = {
 def test_initialized_declaration(
     name: str, kind: str, extent: str, declared: str, expected: str
 ) -> None:
-    assert initialized_declaration(name, kind, extent, declared) == expected
+    uninitialized = SourceVariables(declared).is_uninitialized(name, 1)
+    text = initialized_declaration(name, kind, extent) if uninitialized else ""
+    assert text == expected
+
+
+SHAPES = {
+    "numbers": ("__shared__ float a[2][3];", 24, Shape((2, 3), 4)),
+    "a macro": ("#define N 4 // not 5\n__shared__ float a[N][N + 1];", 80, Shape((4, 5), 4)),
+    "a quotient": ("#define N 8\n#define M N/2\n__shared__ double a[M];", 32, Shape((4,), 8)),
+    "constants": ("constexpr int N = 2, M = N * 2u; __shared__ char a[M];", 4, Shape((4,), 1)),
+    "an enumerator": ("enum { N = 3 }; __shared__ int a[N];", 12, Shape((3,), 4)),
+    "aligned": ("__shared__ __align__(16) float b[3], a[5];", 20, Shape((5,), 4)),
+    "behind a macro": ("#define S __shared__\nS float a[4][4];", 64, Shape((4, 4), 4)),
+    "in a comment": ("// __shared__ float a[2][2];\n__shared__ float a[4];", 16, Shape((4,), 4)),
+    "another size": ("__shared__ float a[2][3];", 23, None),
+    "defined by itself": ("#define N M\n#define M N\n__shared__ float a[N];", 4, None),
+    "without a size": ("extern __shared__ float a[];", 16, None),
+}
+
+
+@pytest.mark.parametrize("source, size, expected", SHAPES.values(), ids=SHAPES)
+def test_shape_of_an_array(source: str, size: int, expected: Shape | None) -> None:
+    assert SourceVariables(source).shape("a", size) == expected
+
+
+SHARED = """
+__shared__ float scalar, array[4];
+__shared__ unsigned long long wide[2];
+__shared__ const std::int16_t *pointers[2];
+float local;
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "is_scalar", "element_bytes"),
+    [("scalar", True, 0), ("array", False, 4), ("wide", False, 8), ("pointers", False, 0),
+     ("local", False, 0), ("absent", False, 0)],
+)  # fmt: skip
+def test_scalars_and_elements(name: str, is_scalar: bool, element_bytes: int) -> None:
+    variables = SourceVariables(SHARED)
+    assert variables.is_scalar(name) == is_scalar
+    assert variables.element_bytes(name) == element_bytes
