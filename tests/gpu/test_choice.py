@@ -40,7 +40,7 @@ def test_auto_says_why_a_gpu_is_not_used(
 ) -> None:
     machine.setattr(devices, "find_spec", lambda name: None)
     assert resolved(Backend.auto) == "sim"
-    said = capsys.readouterr().err
+    said = " ".join(capsys.readouterr().err.split())
     assert "PyCUDA is not installed" in said and "pip install" in said
     with pytest.raises(MachineFault, match="PyCUDA"):
         resolved(Backend.gpu)
