@@ -66,6 +66,28 @@ class MachineFault(Fault):
     exit_code = 3
 
 
+CHECK_RESOURCES = (
+    "check the free memory and disk space of this machine and its limits (ulimit -a), "
+    "then run the same command again"
+)
+
+
+def system_fault(error: BaseException, what: str) -> MachineFault:
+    """Return the MachineFault for an error of the operating system.
+
+    Args:
+        error: An OSError, a MemoryError, or another error for want of a resource.
+        what: What could not be done.
+    """
+    if isinstance(error, MemoryError):
+        reason = "no memory is left"
+    elif isinstance(error, OSError) and error.strerror:
+        reason = f"{error.strerror} ({error.filename})" if error.filename else error.strerror
+    else:
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+    return MachineFault(f"{what}: {reason}", fix=CHECK_RESOURCES)
+
+
 def closest_match(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
     """Return the candidate most similar to `name`, or "" when none reaches `cutoff`.
 

@@ -28,7 +28,7 @@ from grader.compile.screen import (
     refuse_forbidden_code,
 )
 from grader.compile.syntax import Tree, parse
-from grader.faults import MachineFault, StudentFault
+from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
@@ -175,7 +175,10 @@ def _last(kept: Any) -> dict[str, Any]:
 def _compiler_fault(
     failure: SandboxFailure, name: str, limits: Limits
 ) -> StudentFault | MachineFault:
-    """Why the compiler did not return: the text exceeds a limit, or the machine failed."""
+    """Why the compiler did not return: the text exceeds a limit, or the machine failed.
+
+    It is the text's fault only where the compiler is known to have reached a limit.
+    """
     if not failure.caused_by_child:
         return MachineFault(
             f"the compiler was stopped within its limits: {failure.detail}",
@@ -188,10 +191,8 @@ def _compiler_fault(
             what = f"the compiler needed more than {limits.memory >> 20} MB"
         case "output":
             what = f"the compiled code is larger than {limits.output >> 20} MB"
-        case "crash":
-            what = f"the compiler crashed on this file ({failure.detail})"
-        case "protocol":
-            return MachineFault(f"the compiling child did not answer: {failure.detail}")
+        case reason:
+            return MachineFault(f"the compiling child did not answer: {reason}, {failure.detail}")
     hint = "look for templates, macros or constant expressions that expand without end"
     return student_fault((error_at(what, name, 0, "", hint=hint),), what)
 
@@ -227,6 +228,8 @@ def _failure(
     missing = missing_header(raw.log)
     if missing.startswith(_TOOLKIT) and not place.headers:
         return MachineFault(f"the toolkit's header {missing} is not installed", fix=_TOOLKIT_WHEELS)
+    if missing and missing not in _unknown_headers(f"#include <{missing}>", place):
+        return MachineFault(f"the compiler could not read {missing}", fix=CHECK_RESOURCES)
     if hosts:
         one = host_finding(hosts, text, name, _unknown_headers(text, place))
         return student_fault((one,), one.message)

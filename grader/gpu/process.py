@@ -111,14 +111,15 @@ def health_problem(device: Device) -> str:
 def check_after_death(device: Device, death: SandboxFailure) -> None:
     """Decide after a child's death whether the launch or the machine failed.
 
-    Returns when the launch failed. A kernel uses no host memory, so a child that ran out of it
-    shows nothing about the submission.
+    Returns when the launch failed, which a child reports itself: a death shows it only where the
+    child is known to have reached its limit of processor time. A kernel uses no host memory, so a
+    child that ran out of it shows nothing about the submission.
 
     Raises:
-        MachineFault: the GPU is unhealthy, or host memory ran out.
+        MachineFault: the GPU is unhealthy, or the death has another cause.
     """
     require_healthy(device)
-    if death.reason == "memory":
+    if death.reason == "memory" or not death.caused_by_child:
         raise MachineFault(
             f"the GPU's process died: {death.detail}",
             where=str(device.node),

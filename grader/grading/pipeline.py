@@ -24,7 +24,7 @@ from grader.checks.suite import Check, award, blocked_all, error_all, evaluate_a
 from grader.compile.program import Program
 from grader.compile.signature import check_kernel, check_variable
 from grader.compile.source import compile_source
-from grader.faults import MachineFault, StudentFault
+from grader.faults import MachineFault, StudentFault, system_fault
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import baseline_trace, cache_folder
 from grader.grading.cases import Backend, RunOptions, run_cases, select_cases
@@ -121,6 +121,9 @@ def grade_submission(
         outcome.largest = evidence.largest
     except (StudentFault, MachineFault) as fault:
         outcome.results, outcome.cases = _results_of_fault(checks, cases, fault, backend, quiz)
+    except (OSError, MemoryError, ImportError) as error:  # ImportError: no memory for a library
+        fault = system_fault(error, "grading failed")
+        outcome.results, outcome.cases = _system_error(checks, cases, fault)
     score = total_score(outcome.results)
     provenance = started.provenance(lab, options.seed, outcome.toolchain, outcome.timings)
     return _record(job, outcome, score, provenance)

@@ -28,6 +28,10 @@ from grader.simulator.exchange import (
 
 __all__ = ["build_baseline", "build_for", "run_all", "simulator_memory", "time_kernel"]
 
+WALL_PER_BUSY_SECOND = 3
+"""Wall time that the simulator may take for each second of one core that its launches may use: a
+machine with too few cores, or a process that is stopped for a while, ends no launch."""
+
 BYTES_PER_ARRAY_BYTE = 40
 """Simulator memory per byte of an array, at most: shadow cells, copies, results."""
 
@@ -68,7 +72,8 @@ def run_all(
         program: the compiled program.
         launches: the launches.
         on: the backend. The arguments from `threads` on apply to the simulator only.
-        limit: wall-clock seconds per launch.
+        limit: seconds per launch: processor time of each thread on the simulator, wall time on
+            a GPU.
         threads: the simulator's threads; None for all cores.
         steps: warp instructions per block; 0 for the default.
         schedules: how many other legal orders of blocks and warps to try.
@@ -96,9 +101,12 @@ def run_all(
         "table": table,
         "sample": sample,
     }
-    wall = (limit * 2 + 5) * len(launches) + 10
+    busy = (limit * 2 + 5) * len(launches) + 10
     limits = Limits(
-        wall=wall, cpu=wall * cores, memory=simulator_memory(launches, program.ptx), output=1 << 30
+        wall=busy * WALL_PER_BUSY_SECOND,
+        cpu=busy * cores,
+        memory=simulator_memory(launches, program.ptx),
+        output=1 << 30,
     )
     try:
         reply = run_sandboxed("grader.simulator.simulate:run", request, arrays, limits=limits)
@@ -129,10 +137,10 @@ def simulator_memory(launches: Sequence[Launch], ptx: str = "") -> int:
 def _trace_of_death(death: SandboxFailure) -> Trace:
     """Return the trace of launches that killed the simulator.
 
-    A kernel that exceeds the memory granted for all its arrays does so in every attempt, so that is
-    an error of the submission. Other deaths are system errors: MachineFault.
+    A child that is known to have reached its limit of processor time or memory does so in every
+    attempt, so that is an error of the submission. Other deaths are system errors: MachineFault.
     """
-    if death.reason == "timeout":
+    if death.reason == "timeout" and death.caused_by_child:
         finding = Finding(
             "timeout", "error", "the simulation was stopped: it exceeded the time limit"
         )

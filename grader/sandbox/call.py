@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import secrets
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from grader.faults import MachineFault
+from grader.faults import MachineFault, system_fault
 from grader.sandbox.bubblewrap import (
     Sandbox,
     bubblewrap_programs,
@@ -30,6 +31,7 @@ from grader.sandbox.bubblewrap import (
     sandbox_environment,
     suggest_fix,
 )
+from grader.sandbox.inside import USAGE_BYTES
 from grader.sandbox.message import write_message
 from grader.sandbox.process import (
     Child,
@@ -42,6 +44,7 @@ from grader.sandbox.process import (
     kill_tree,
     read_reply,
     read_stderr,
+    read_usage,
     seal_memory,
     seal_reply,
     start_process,
@@ -62,6 +65,7 @@ __all__ = [
 ]
 
 _STDERR_BYTES = 64 << 10
+_BUSY_SHARE = 0.5  # of the wall time, as processor time, that makes its end the child's own
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.sandbox.inside import main; main()"
@@ -72,9 +76,9 @@ class Limits:
     """What one step may use.
 
     Attributes:
-        wall: Seconds of wall time.
-        cpu: Seconds of processor time. Where these are fewer than `wall`, a child that reaches
-            `wall` has waited for a core.
+        wall: Seconds of wall time, a backstop: a child that reaches it after little processor
+            time was stopped or waited for a core, which is a system error.
+        cpu: Seconds of processor time.
         memory: Bytes of address space; 0 sets no limit, because CUDA reserves more address space
             than there is memory.
         output: Bytes of the reply, and of the child's private /tmp.
@@ -134,23 +138,34 @@ def run_sandboxed(
     sandbox = _choose_sandbox(confine)
     nonce = secrets.token_hex(16)
     job = _Job(step, nonce, limits, readable, devices, variables)
+    try:
+        return _run(job, request, arrays, sandbox)
+    except (OSError, MemoryError, subprocess.TimeoutExpired) as error:
+        raise system_fault(error, "a child process could not be run") from error
+
+
+def _run(
+    job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
+) -> Reply:
+    """Run one job and return its reply; the exceptions are those of `run_sandboxed`."""
+    limits = job.limits
     with _started(job, request, arrays, sandbox) as child:
         if not wait_for_exit(child.process, limits.wall):
-            # Where the processor time is shorter, it had ended before: the child waited for a core.
-            waited = limits.cpu < limits.wall
+            # A child that used little processor time was stopped, or waited for a core.
+            busy = read_usage(child.reply).cpu >= min(limits.cpu, limits.wall * _BUSY_SHARE)
             detail = f"it ran for more than {limits.wall:g} s"
-            raise SandboxFailure("timeout", detail, caused_by_child=not waited)
+            raise SandboxFailure("timeout", detail, caused_by_child=busy)
         kill_tree(child)
         if child.process.returncode:
             if child.isolation.group and child.isolation.group.ran_out_of_memory():
-                raise SandboxFailure(
-                    "memory", f"its processes together needed more than {limits.memory >> 20} MB"
-                )
+                detail = f"its processes together needed more than {limits.memory >> 20} MB"
+                raise SandboxFailure("memory", detail, caused_by_child=True)
             confined = sandbox is not None
-            errors = read_stderr(child.errors)
-            raise exit_failure(child.process.returncode, errors, limits.cpu, confined)
+            errors, usage = read_stderr(child.errors), read_usage(child.reply)
+            status = child.process.returncode
+            raise exit_failure(status, errors, usage, limits.cpu, limits.memory, confined)
         seal_reply(child.reply)
-        return read_reply(child.reply, nonce, step)
+        return read_reply(child.reply, job.nonce, job.step, limits.memory)
 
 
 def describe_sandbox() -> str:
@@ -237,7 +252,7 @@ def _started(
 
         order = shared_memory("request")
         reply, errors = (
-            shared_memory("reply", limits.output),
+            shared_memory("reply", limits.output + USAGE_BYTES),
             shared_memory("errors", _STDERR_BYTES),
         )
         info = shared_memory("info", 4096)
@@ -278,7 +293,7 @@ def _package_folders(step: str) -> list[Path]:
 def _child_arguments(job: _Job, isolation: Isolation, packages: list[Path]) -> dict[str, Any]:
     """Return what the child reads from its command line; the nonce is not among it."""
     limits = job.limits
-    bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output}
+    bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output + USAGE_BYTES}
     if limits.memory:
         bounds["memory"] = limits.memory
     if isolation.uid or (isolation.sandbox and os.geteuid() != 0):

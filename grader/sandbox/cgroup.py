@@ -43,12 +43,17 @@ class ControlGroup:
             switch.write_text("1")
 
     def ran_out_of_memory(self) -> bool:
-        """Return whether the kernel ended a process of the group for lack of memory."""
+        """Return whether the kernel ended a process because the group reached its own limit.
+
+        `oom_kill` alone also counts processes that were ended when the whole machine or a group
+        above ran out of memory.
+        """
         try:
             rows = (self.folder / "memory.events").read_text().split("\n")
         except OSError:  # no memory controller
             return False
-        return any(row.startswith("oom_kill ") and row != "oom_kill 0" for row in rows)
+        events = dict(row.split() for row in rows if row)
+        return all(events.get(name, "0") != "0" for name in ("oom", "oom_kill"))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ files of site-packages.
 
 from __future__ import annotations
 
+import _thread
 import errno
 import importlib
 import json
@@ -14,13 +15,21 @@ import os
 import resource
 import select
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from grader.faults import Fault, StudentFault
 from grader.sandbox.message import MessageTooLarge, read_message, write_message
 
 OPEN_FILES = 256
+USAGE_BYTES = 256
+"""Bytes after the reply in its memory, where the child records what it has used (`Usage`)."""
+
+SAMPLE_SECONDS = 0.02
+
+_ALMOST_FULL = 1 << 20  # bytes that are free in a /tmp that counts as full
 
 _LIMITS = {
     "cpu": resource.RLIMIT_CPU,
@@ -37,22 +46,84 @@ def main() -> None:
     if not order["confined"]:
         _tie_to(os.getppid())
     _check_caller()
-    set_limits(order["limits"])
+    reduced = set_limits(order["limits"])
     sys.path[:0] = order["path"]
     nonce, request, arrays = read_message(order["request"])
     os.close(order["request"])  # an #include can read /proc/self/fd
-    answer, results = _answer(order, request, arrays)
+    answer, results = _answer(order, request, arrays, reduced)
     _reply(order, nonce, answer, results)
     os._exit(0)  # skip teardown: it would run what native code registered
 
 
-def set_limits(limits: dict[str, int]) -> None:
-    """Set resource limits by name, and always those of open files and core dumps."""
+def set_limits(limits: dict[str, int]) -> list[str]:
+    """Set resource limits by name, and always those of open files and core dumps.
+
+    Returns:
+        The names of those that this process inherited smaller and that stay so: a child that
+        reaches one of them has not reached a limit of the grader's.
+    """
+    reduced = []
     for name, value in limits.items():
         grace = 1 if name == "cpu" else 0  # SIGXCPU, which names the reason, precedes SIGKILL
-        resource.setrlimit(_LIMITS[name], (value, value + grace))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+        if not _set_limit(_LIMITS[name], value, value + grace):
+            reduced.append(name)
+    _set_limit(resource.RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return reduced
+
+
+def _set_limit(kind: int, soft: int, hard: int) -> bool:
+    """Set one limit; False when a smaller one was inherited, which is kept."""
+    try:
+        resource.setrlimit(kind, (soft, hard))
+    except ValueError:  # only a privileged process may raise a limit
+        inherited = resource.getrlimit(kind)[1]
+        if inherited != resource.RLIM_INFINITY:
+            soft, hard = min(soft, inherited), min(hard, inherited)
+        resource.setrlimit(kind, (soft, hard))
+        return False
+    return True
+
+
+class Usage:
+    """The record of what this process has used, which outlives it however it ends.
+
+    The parent needs it to tell a child that reached its limits from one that the machine ended.
+    Native code can end the process at any moment, so a thread writes a sample every 20 ms.
+    """
+
+    def __init__(self, fd: int, offset: int, reduced: list[str]) -> None:
+        self._fd, self._offset, self._reduced = fd, offset, reduced
+
+    def start(self) -> None:
+        """Write a first sample, and keep writing samples in a thread."""
+        self.write()
+        _thread.start_new_thread(self._sample, ())
+
+    def write(self, requested: int = 0) -> None:
+        """Write a sample; `requested` is the size in bytes of an allocation that failed."""
+        used = {"cpu": time.process_time(), "peak": _peak_bytes(), "requested": requested}
+        record = json.dumps({**used, "reduced": self._reduced}).encode()
+        os.pwrite(self._fd, record.ljust(USAGE_BYTES, b" "), self._offset)
+
+    def _sample(self) -> None:
+        try:
+            while True:
+                time.sleep(SAMPLE_SECONDS)
+                self.write()
+        except (OSError, MemoryError):  # the last sample stands
+            return
+
+
+def _peak_bytes() -> int:
+    """Return the largest address space of this process so far, in bytes."""
+    status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        text = os.read(status, 4096)
+    finally:
+        os.close(status)
+    _, _, rest = text.partition(b"VmPeak:")
+    return int(rest.split(maxsplit=1)[0]) << 10
 
 
 def drop(uid: int) -> None:
@@ -62,7 +133,10 @@ def drop(uid: int) -> None:
     os.setuid(uid)
 
 
-def _answer(order: dict[str, Any], request: Any, arrays: Any) -> tuple[dict[str, Any], Any]:
+def _answer(
+    order: dict[str, Any], request: Any, arrays: Any, reduced: list[str]
+) -> tuple[dict[str, Any], Any]:
+    usage = Usage(order["reply"], order["capacity"], reduced)
     try:
         step = _load_step(order["step"])
         if order["uid"]:
@@ -70,14 +144,17 @@ def _answer(order: dict[str, Any], request: Any, arrays: Any) -> tuple[dict[str,
             drop(order["uid"])
             if not order["confined"]:
                 _tie_to(parent)  # the kernel resets this when a process changes its user
+        usage.start()
         value, results = step(request, arrays)
         return {"value": value}, results
     except Fault as fault:
         return {"fault": _describe_fault(fault)}, {}
-    except MemoryError:
+    except MemoryError as error:
+        with suppress(OSError, MemoryError):
+            usage.write(getattr(error, "_total_size", 0))  # NumPy's errors have the size
         return {"failure": "memory", "detail": "an allocation failed"}, {}
     except BaseException as error:  # noqa: BLE001  a step that raises SystemExit has no result
-        return _failure(error), {}
+        return _failure(error, proven=_is_output_full(error, order, reduced)), {}
 
 
 def _load_step(step: str) -> Callable[[Any, Any], tuple[Any, Any]]:
@@ -92,18 +169,33 @@ def _reply(order: dict[str, Any], nonce: str, answer: dict[str, Any], results: A
     try:
         write_message(order["reply"], nonce, answer, results, order["capacity"])
     except MessageTooLarge as error:
-        write_message(order["reply"], nonce, {"failure": "output", "detail": str(error)}, {})
+        write_message(
+            order["reply"], nonce, {"failure": "output", "detail": str(error), "proven": True}, {}
+        )
     except (TypeError, ValueError) as error:
         write_message(order["reply"], nonce, _failure(error), {})
 
 
-def _failure(error: BaseException) -> dict[str, Any]:
-    """Describe an exception: a full /tmp or a file over its limit is the step's own failure.
+def _is_output_full(error: BaseException, order: dict[str, Any], reduced: list[str]) -> bool:
+    """Return whether a file reached the limit that this child was given, or /tmp is full."""
+    if not isinstance(error, OSError) or "output" in reduced:
+        return False
+    if error.errno == errno.EFBIG:
+        return True
+    with suppress(OSError):
+        free = os.statvfs("/tmp")
+        return bool(order["confined"] and free.f_bavail * free.f_frsize < _ALMOST_FULL)
+    return False
 
-    Any other exception is a defect of the grader.
+
+def _failure(error: BaseException, *, proven: bool = False) -> dict[str, Any]:
+    """Describe an exception: a full /tmp or a file over its limit, or a defect of the grader.
+
+    `proven` tells whether the limit that was reached is the child's own.
     """
     if isinstance(error, OSError) and error.errno in (errno.EFBIG, errno.ENOSPC):
-        return {"failure": "output", "detail": "it wrote more than its limit to disk"}
+        detail = "it wrote more than its limit to disk"
+        return {"failure": "output", "detail": detail, "proven": proven}
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from numpy.typing import NDArray
 
@@ -21,6 +21,7 @@ from grader.faults import Fault, LabFault, MachineFault, StudentFault
 from grader.launch import Finding, OtherAccess
 from grader.sandbox.bubblewrap import Sandbox
 from grader.sandbox.cgroup import ControlGroup, control_group, parent_group
+from grader.sandbox.inside import USAGE_BYTES
 from grader.sandbox.message import MessageError, read_message
 from grader.sandbox.user import is_world_readable, remove_leftovers, unprivileged_user
 
@@ -29,6 +30,8 @@ FailureReason = Literal["timeout", "memory", "crash", "output", "protocol"]
 _FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
     {kind.__name__: kind for kind in (StudentFault, LabFault, MachineFault)}
 )
+_CPU_SHARE = 0.8
+_MEMORY_SHARE = 0.5
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "out of memory", "Cannot allocate memory")
 
 
@@ -46,18 +49,63 @@ class SandboxFailure(Exception):
     Attributes:
         reason: One of five reasons.
         detail: How it ended, in a few words without a capital letter.
-        caused_by_child: False when this machine had no memory or no processor time for the child.
+        caused_by_child: Whether the child is known to have reached a limit that it was really
+            given. Every other death is a system error: no memory, a kill, a lost reply.
     """
 
-    def __init__(self, reason: FailureReason, detail: str, *, caused_by_child: bool = True) -> None:
+    def __init__(
+        self, reason: FailureReason, detail: str, *, caused_by_child: bool = False
+    ) -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason: FailureReason = reason
         self.detail = detail
         self.caused_by_child = caused_by_child
 
 
-def read_reply(fd: int, nonce: str, step: str) -> Reply:
-    """Return the reply to the call with that nonce.
+@dataclass(frozen=True)
+class Usage:
+    """What a child is known to have used when it ended; zeros when it never began its step.
+
+    Attributes:
+        cpu: Seconds of processor time.
+        peak: The largest address space in bytes.
+        requested: Bytes of the allocation that failed, where known.
+        reduced: The limits that it inherited smaller than the requested ones.
+    """
+
+    cpu: float = 0.0
+    peak: int = 0
+    requested: int = 0
+    reduced: frozenset[str] = frozenset()
+
+    def reached_cpu(self, seconds: float) -> bool:
+        """Return whether the child used that much processor time; samples lag a little."""
+        return self.cpu >= _CPU_SHARE * seconds
+
+    def reached_memory(self, limit: int) -> bool:
+        """Return whether an allocation failed because of a limit of so many bytes.
+
+        The allocation that fails is not part of the peak, and a container that doubles its size
+        fails when it holds a third of the limit; no honest step comes near half of it.
+        """
+        if not limit or "memory" in self.reduced:
+            return False
+        return self.peak + self.requested > limit or self.peak >= _MEMORY_SHARE * limit
+
+
+def read_usage(fd: int) -> Usage:
+    """Return what the child recorded at the end of its reply's memory."""
+    record = os.pread(fd, USAGE_BYTES, os.fstat(fd).st_size - USAGE_BYTES)
+    try:
+        used = json.loads(record)
+        reduced = frozenset(map(str, used["reduced"]))
+        return Usage(float(used["cpu"]), int(used["peak"]), int(used["requested"]), reduced)
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return Usage()  # it never began, or what it wrote is no record: nothing is known
+
+
+def read_reply(fd: int, nonce: str, step: str, memory: int = 0) -> Reply:
+    """Return the reply to the call with that nonce; `memory` is the child's limit in bytes.
 
     Raises:
         Fault: The one that the step raised; a MachineFault when the step failed otherwise.
@@ -73,8 +121,11 @@ def read_reply(fd: int, nonce: str, step: str) -> Reply:
             return Reply(value, arrays)
         case {"fault": dict(description)}:
             raise _fault(description)
-        case {"failure": reason, "detail": str(detail)} if reason in get_args(FailureReason):
-            raise SandboxFailure(cast(FailureReason, reason), detail)
+        case {"failure": "memory", "detail": str(detail)}:
+            proven = read_usage(fd).reached_memory(memory)
+            raise SandboxFailure("memory", detail, caused_by_child=proven)
+        case {"failure": "output", "detail": str(detail), "proven": bool(proven)}:
+            raise SandboxFailure("output", detail, caused_by_child=proven)
         case {"error": str(text), "where": str(where)}:
             raise MachineFault(
                 f"the step {step} failed: {text}",
@@ -85,26 +136,38 @@ def read_reply(fd: int, nonce: str, step: str) -> Reply:
     raise SandboxFailure("protocol", "its reply is neither a value nor a failure")
 
 
-def exit_failure(status: int, errors: bytes, cpu: float, confined: bool) -> SandboxFailure:
-    """Return why a child with a nonzero exit status died.
+def exit_failure(
+    status: int, errors: bytes, usage: Usage, cpu: float, memory: int, confined: bool
+) -> SandboxFailure:
+    """Return why a child with a nonzero exit status died, and whether a limit is proved.
 
     Args:
         status: The return code; bubblewrap reports a signal as 128 + its number.
         errors: What the child wrote to standard error.
+        usage: What it had used.
         cpu: The limit of processor time in seconds.
+        memory: The limit of address space in bytes; 0 for none.
         confined: Whether the child ran in bubblewrap.
     """
     number = -status if status < 0 else status - 128 if confined and status > 128 else 0
     text = errors.rstrip(b"\0").decode(errors="replace").strip()
-    if number == signal.SIGXCPU:
-        return SandboxFailure("timeout", f"it used more than {cpu:g} s of processor time")
+    if number == signal.SIGXCPU or (number == signal.SIGKILL and usage.cpu >= cpu):
+        proven = usage.reached_cpu(cpu)
+        detail = f"it used more than {cpu:g} s of processor time"
+        return SandboxFailure("timeout", detail, caused_by_child=proven)
     if any(words in text for words in _OUT_OF_MEMORY):
-        return SandboxFailure("memory", "an allocation failed")
+        proven = usage.reached_memory(memory)
+        return SandboxFailure("memory", "an allocation failed", caused_by_child=proven)
     if number == signal.SIGKILL:
         what = "the system killed it, most likely because memory ran out"
-        return SandboxFailure("memory", what, caused_by_child=False)
+        return SandboxFailure("memory", what)
     if number == signal.SIGXFSZ:
-        return SandboxFailure("output", "it wrote more than its limit to disk")
+        proven = bool(usage.peak) and "output" not in usage.reduced
+        detail = "it wrote more than its limit to disk"
+        return SandboxFailure("output", detail, caused_by_child=proven)
+    if number and usage.reached_memory(memory):  # native code that does not check an allocation
+        detail = f"signal {signal.Signals(number).name} ended it at its limit of memory"
+        return SandboxFailure("memory", detail, caused_by_child=True)
     if number in set(signal.Signals):
         return SandboxFailure("crash", f"signal {signal.Signals(number).name} ended it")
     last = text.splitlines()[-1] if text else f"it ended with status {status}"

@@ -67,7 +67,7 @@ def simulate(
         program: the compiled program.
         launches: the launches.
         threads: threads of the CPU.
-        limit: wall-clock seconds that one launch may take.
+        limit: seconds of processor time that a thread may spend on one launch.
         steps: warp instructions that one block may execute; 0 for the default.
         schedules: the number of other orders of blocks and warps to try.
         table: whether to record every access.

@@ -122,7 +122,7 @@ EXPANDING = {
 
 @pytest.mark.parametrize("name", EXPANDING)
 def test_a_compilation_ends_at_the_time_limit(name: str) -> None:
-    finding = refused(EXPANDING[name].encode(), limits=Limits(wall=1.0, memory=2 << 30))
+    finding = refused(EXPANDING[name].encode(), limits=Limits(wall=60.0, cpu=1.0, memory=2 << 30))
     assert finding.kind == "compile-error"
     assert "more than 1 s" in finding.message
 

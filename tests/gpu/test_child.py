@@ -64,7 +64,9 @@ def test_a_child_that_a_launch_ended_is_a_finding(
     one_gpu: pytest.MonkeyPatch, reason: Any, kind: str
 ) -> None:
     one_gpu.setattr(
-        process, "run_sandboxed", Deaths(launch=SandboxFailure(reason, "it is gone"), probe=HEALTHY)
+        process,
+        "run_sandboxed",
+        Deaths(launch=SandboxFailure(reason, "it is gone", caused_by_child=True), probe=HEALTHY),
     )
     (trace,) = launches.run_launches(PROGRAM, [LAUNCH])
     assert [finding.kind for finding in trace.errors] == [kind]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -71,7 +72,28 @@ def spin(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def memory(request: Any, arrays: dict[str, Any]) -> Step:
-    return len(bytes(1 << 40)), {}
+    """Allocate until no more is granted."""
+    held = []
+    while True:
+        held.append(bytes(64 << 20))
+
+
+def one_allocation(request: Any, arrays: dict[str, Any]) -> Step:
+    """Ask for so many bytes at once, with Python's own or with NumPy's allocator."""
+    import numpy as np
+
+    return len(np.ones(request["bytes"], "u1") if request["numpy"] else bytes(request["bytes"])), {}
+
+
+def no_memory(request: Any, arrays: dict[str, Any]) -> Step:
+    """Fail as when the machine has no memory left, far below every limit."""
+    raise MemoryError
+
+
+def cpu_signal(request: Any, arrays: dict[str, Any]) -> Step:
+    """Get the signal of the limit of processor time without having used any."""
+    os.kill(os.getpid(), signal.SIGXCPU)
+    return None, {}
 
 
 def native_memory(request: Any, arrays: dict[str, Any]) -> Step:

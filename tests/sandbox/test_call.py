@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -170,16 +172,13 @@ def test_dead_child_raises_a_failure_with_its_reason(
 @pytest.mark.parametrize(
     ("name", "limits", "caused_by_child"),
     [
-        ("sleep", Limits(wall=0.3, cpu=1), True),
-        (
-            "sleep",
-            Limits(wall=0.3, cpu=0.2),
-            False,
-        ),  # it waited for a core: otherwise its processor time had run out
-        ("spin", Limits(wall=9, cpu=1), True),
+        ("sleep", Limits(wall=0.3, cpu=1), False),
+        ("spin", Limits(wall=20, cpu=1), True),
+        ("cpu_signal", SHORT, False),
+        ("no_memory", SHORT, False),
         ("memory", SHORT, True),
         ("killed", SHORT, False),
-        ("segfault", SHORT, True),
+        ("segfault", SHORT, False),
     ],
 )
 def test_failure_says_whether_the_child_caused_it(
@@ -188,6 +187,53 @@ def test_failure_says_whether_the_child_caused_it(
     with pytest.raises(SandboxFailure) as caught:
         run_sandboxed(step(name), None, limits=limits)
     assert caught.value.caused_by_child is caused_by_child
+
+
+@pytest.mark.parametrize("by_numpy", [True, False])
+def test_allocation_above_the_limit_is_known_where_its_size_is(by_numpy: bool) -> None:
+    request = {"bytes": 1 << 40, "numpy": by_numpy}
+    with pytest.raises(SandboxFailure) as caught:
+        run_sandboxed(step("one_allocation"), request, limits=SHORT)
+    assert caught.value.reason == "memory"
+    assert caught.value.caused_by_child is by_numpy
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "amount"),
+    [
+        (resource.RLIMIT_AS, "memory", 700 << 20),
+        (resource.RLIMIT_CPU, "spin", 1),
+        (resource.RLIMIT_FSIZE, "big_file", 1 << 20),
+    ],
+    ids=["ulimit -v", "ulimit -t", "ulimit -f"],
+)
+def test_inherited_smaller_limit_is_not_the_childs_fault(kind: int, name: str, amount: int) -> None:
+    program = (
+        "import resource, sys; from grader.sandbox.call import *; from grader.faults import *\n"
+        f"resource.setrlimit({kind}, ({amount}, {amount}))\n"
+        f"try: run_sandboxed('sandboxed_steps:{name}', 4 << 20, limits=Limits(wall=20))\n"
+        "except SandboxFailure as death: print(death.caused_by_child)\n"
+        "except MachineFault: print(False)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert (done.stdout.strip(), done.returncode) == ("False", 0), done.stderr
+
+
+@pytest.mark.parametrize("files", [40, 200])
+def test_few_open_files_are_enough(files: int) -> None:
+    program = (
+        "import resource; from grader.sandbox.call import run_sandboxed\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))\n"
+        "print(run_sandboxed('sandboxed_steps:echo', 7).value)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "7", done.stderr
 
 
 def test_reply_cannot_grow() -> None:

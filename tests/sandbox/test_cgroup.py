@@ -119,7 +119,10 @@ def test_group_that_can_be_entered_is_used() -> None:
     assert parent is None or _check_enterable(parent) == parent
 
 
-@pytest.mark.parametrize(("events", "starved"), [("oom_kill 0", False), ("oom_kill 2", True)])
+@pytest.mark.parametrize(
+    ("events", "starved"),
+    [("oom 0\noom_kill 0", False), ("oom 2\noom_kill 2", True), ("oom 0\noom_kill 2", False)],
+)
 def test_lack_of_memory_is_read_from_the_events(tmp_path: Path, events: str, starved: bool) -> None:
     (tmp_path / "memory.events").write_text(f"low 0\noom 3\n{events}\n")
     assert ControlGroup(tmp_path).ran_out_of_memory() is starved

@@ -161,7 +161,7 @@ class CLaunch(ctypes.Structure):
         ("chosen", c_void_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
         *((n, c_uint64) for n in ("trace_room", "traced")),
-        ("wall_limit", c_double),
+        ("time_limit", c_double),
         *((n, c_uint32) for n in ("insns", "blocks", "functions", "buffers", "entry")),
         ("grid", c_uint32 * 3),
         ("dim", c_uint32 * 3),

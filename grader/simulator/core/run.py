@@ -138,7 +138,7 @@ class Limits:
 
     Attributes:
         steps: warp instructions that a block may execute.
-        seconds: wall-clock seconds of the launch.
+        seconds: processor time of each thread in the launch.
         threads: threads of the CPU.
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
@@ -277,7 +277,7 @@ class Machine:
             only_stores=limits.only_stores,
             local_limit=LOCAL_LIMIT,
             step_limit=limits.steps,
-            wall_limit=limits.seconds,
+            time_limit=limits.seconds,
             block_count=len(limits.blocks) or prod(launch.grid),
             grid=(ctypes.c_uint32 * 3)(*launch.grid),
             dim=(ctypes.c_uint32 * 3)(*launch.block),

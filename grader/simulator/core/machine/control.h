@@ -13,7 +13,6 @@ enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
 typedef struct Team {           /* the workers of a launch */
   const Launch *launch;
   u64 next;                     /* the next block to run */
-  f64 deadline;
   bool stop, again, late;
 } Team;
 f64 now(void);

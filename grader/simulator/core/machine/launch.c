@@ -45,6 +45,7 @@ static u64 block_in_turn(const Launch *n, u64 x) {
 /* Every block in turn on one thread, in time slices when blocks may wait for each other. */
 static void run_in_order(Worker *k) {
   const Launch *n = k->launch;
+  k->deadline = now() + n->time_limit;
   Cta *resident[RESIDENT] = {NULL};
   bool busy[RESIDENT] = {false};
   u64 next = 0, done = 0;
@@ -58,7 +59,7 @@ static void run_in_order(Worker *k) {
     }
     if (busy[at]) {
       enum Outcome o = run_cta(k, resident[at], n->may_wait ? SHORT_SLICE : UINT64_MAX / 2);
-      if (o == ROTATE && now() > k->team->deadline) {
+      if (o == ROTATE && now() > k->deadline) {
         abort_cta(resident[at], LIMIT);
         k->team->late = true;
         o = STOPPED;
@@ -74,6 +75,7 @@ static void run_in_order(Worker *k) {
 
 static void *run_next_blocks(void *arg) {
   Worker *k = arg;
+  k->deadline = now() + k->launch->time_limit;
   Cta *c = new_cta(k);
   while (c && !k->stop && !__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) {
     u64 number = __atomic_fetch_add(&k->team->next, 1, __ATOMIC_RELAXED);
@@ -131,7 +133,7 @@ static void run_workers(Launch *n, Team *team, Worker *all, u32 workers) {
   else good = run_on_threads(team, all, workers);
   for (u32 x = 0; x < workers; x++) memory |= all[x].no_memory;
   n->status = memory ? NO_MEMORY : !good ? AGAIN : all[0].stop ? ABORTED : ENDED;
-  /* A repetition would reach the wall-clock limit too. */
+  /* A repetition would reach the time limit too. */
   if (team->late && !memory) n->status = ABORTED;
   announce_launch_ended(n, all, workers);
   for (u32 x = 0; x < workers; x++) add_up(n, &all[x]);
@@ -142,7 +144,7 @@ int core_run(Launch *n) {
   u32 workers = n->ordered || n->block_count < 2 ? 1 : n->threads;
   if (workers > MAX_THREADS) workers = MAX_THREADS;
   if (workers == 1) n->ordered = 1;
-  Team team = {.launch = n, .deadline = now() + n->wall_limit};
+  Team team = {.launch = n};
   Listeners on = listeners_to(n);
   Worker *all = calloc(workers, sizeof *all);
   Buffer *given = n->buffer;

@@ -148,7 +148,7 @@ typedef struct {
   const u64 *chosen;            /* the numbers of the block_count blocks to run; NULL: all blocks */
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
-  f64 wall_limit;
+  f64 time_limit;
   u32 insns, blocks, functions, buffers, entry;
   u32 grid[3], dim[3];
   u32 shared_bytes;             /* of the shared window, gaps included */

@@ -64,6 +64,7 @@ struct Worker {
   u64 *guarded;                 /* by pc, of instructions under a guard: lanes; when counting */
   u64 steps;
   u64 heap_used; u32 buffer_room; /* heap.c */
+  f64 deadline;                 /* on the clock of now() */
   bool stop, no_memory;         /* anyone may set them: the launch ends */
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
 };
