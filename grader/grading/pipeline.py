@@ -122,8 +122,8 @@ def grade_submission(
     except (StudentFault, MachineFault) as fault:
         outcome.results, outcome.cases = _results_of_fault(checks, cases, fault, backend, quiz)
     except (OSError, MemoryError, ImportError) as error:  # ImportError: no memory for a library
-        fault = system_fault(error, "grading failed")
-        outcome.results, outcome.cases = _system_error(checks, cases, fault)
+        failure = system_fault(error, "grading failed")
+        outcome.results, outcome.cases = _system_error(checks, cases, failure)
     score = total_score(outcome.results)
     provenance = started.provenance(lab, options.seed, outcome.toolchain, outcome.timings)
     return _record(job, outcome, score, provenance)
