@@ -72,8 +72,7 @@ def run_all(
         program: the compiled program.
         launches: the launches.
         on: the backend. The arguments from `threads` on apply to the simulator only.
-        limit: seconds per launch: processor time of each thread on the simulator, wall time on
-            a GPU.
+        limit: seconds per launch; on the simulator, processor time of each thread.
         threads: the simulator's threads; None for all cores.
         steps: warp instructions per block; 0 for the default.
         schedules: how many other legal orders of blocks and warps to try.
