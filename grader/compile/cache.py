@@ -84,8 +84,8 @@ def _head(key: str, body: bytes) -> bytes:
 def _read(path: Path) -> bytes:
     """Read a regular file of at most MAX_BYTES; a FIFO would block, a device would never end."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             raise OSError("not an entry")
         return file.read(MAX_BYTES)
 

@@ -109,7 +109,7 @@ class _Reader:
         began: The index of the first node of the current head.
         declarator: The function that the current head declares.
         blocks: The open blocks: a function's number, _SCOPE for a namespace, or _OTHER.
-        found: The functions so far, by number.
+        functions: The functions so far, by number.
         ends: The index and line of the closing brace, by function.
     """
 
@@ -117,7 +117,7 @@ class _Reader:
     began: int = 0
     declarator: Node | None = None
     blocks: list[int] = field(default_factory=list)
-    found: list[Function] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
     ends: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def token(self, kind: str, index: int) -> None:
@@ -138,10 +138,10 @@ class _Reader:
     def functions_with_ends(self) -> tuple[Function, ...]:
         """The functions with their ends; an unclosed one reaches to the end of the text."""
         end = (len(self.tree.kinds), self.tree.data.count(b"\n") + 1)
-        ends = (self.ends.get(number, end) for number in range(len(self.found)))
+        ends = (self.ends.get(number, end) for number in range(len(self.functions)))
         return tuple(
             replace(f, end=index, last_line=line) if f.defined else f
-            for f, (index, line) in zip(self.found, ends, strict=True)
+            for f, (index, line) in zip(self.functions, ends, strict=True)
         )
 
     def _opens(self, index: int) -> None:
@@ -150,7 +150,7 @@ class _Reader:
         kinds = {token.kind for token in head}
         if self.declarator is not None or (outer and "(" in kinds):
             self._add(head, index, defined=True)
-            self.blocks.append(len(self.found) - 1)
+            self.blocks.append(len(self.functions) - 1)
         else:
             self.blocks.append(_SCOPE if kinds & {"namespace", "extern"} else _OTHER)
 
@@ -164,7 +164,7 @@ class _Reader:
         name = _name(self.declarator, head)
         first = head[0].line if head else self.tree.lines[end]
         words = tuple(token.text for token in head)
-        self.found.append(
+        self.functions.append(
             Function(
                 name.text if name else "", name.line if name else first, words, self.declarator,
                 defined, self._is_outer(), first, first, end + 1, end + 1,

@@ -95,8 +95,8 @@ def refuse_forbidden_code(text: str, file: str) -> None:
             kind, message, hint = problem
             finding = error_at(message, file, directive.line, text, hint=hint, kind=kind)
             raise student_fault((finding,), message)
-    if found := build_dependent(text):
-        line, message, hint = found
+    if difference := build_dependent(text):
+        line, message, hint = difference
         raise student_fault(
             (error_at(message, file, line, text, hint=hint, kind="cheat"),), message
         )
@@ -221,12 +221,12 @@ def host_code(text: str, tree: Tree | None = None) -> tuple[HostCode, ...]:
 
 
 def host_finding(
-    found: tuple[HostCode, ...], text: str, file: str, unknown: tuple[str, ...]
+    hosts: tuple[HostCode, ...], text: str, file: str, unknown: tuple[str, ...]
 ) -> Finding:
     """Return the one finding about a whole program: which lines to delete.
 
     Args:
-        found: The host code, not empty.
+        hosts: The host code, not empty.
         text: The source.
         file: Its name in the message.
         unknown: The included headers that device code does not have; these lines are listed too.
@@ -236,11 +236,11 @@ def host_finding(
         for d in directives(text)
         if d.name == "include" and d.text.strip('<>"') in unknown
     ]
-    ordered = sorted([*found, *lines], key=lambda h: h.first)
+    ordered = sorted([*hosts, *lines], key=lambda h: h.first)
     return error_at(
         "this is a whole program: submit only the kernel, which the grader launches itself",
         file,
-        found[0].first,
+        hosts[0].first,
         text,
         hint="delete "
         + ", ".join(f"line {h}" if h.first == h.last else f"lines {h}" for h in ordered),

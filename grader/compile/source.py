@@ -97,17 +97,17 @@ def compile_source(
     refuse_forbidden_code(text, name)
     tree = parse(code(text))
     _refuse_host_code(text, name, tree)
-    place = installation()
-    variants = _variants(architecture, place)
+    compiler = installation()
+    variants = _variants(architecture, compiler)
     folder = user_folder() if cache == "user" else cache
-    key = cache_key(FORMAT, text, name, variants, place.release, _headers())
-    kept = load(folder, key)
-    if kept is None:
-        kept = _compiled(text, name, variants, place, limits, confine)
-        if _last(kept)["code"] in (SUCCESS, COMPILATION):
-            store(folder, key, kept)
-    raw = _Raw(_last(kept), kept["variants"]["debug"], kept["names"])
-    program = _program(raw, text, tree, name, architecture, place)
+    key = cache_key(FORMAT, text, name, variants, compiler.release, _headers())
+    reply = load(folder, key)
+    if reply is None:
+        reply = _compiled(text, name, variants, compiler, limits, confine)
+        if _last(reply)["code"] in (SUCCESS, COMPILATION):
+            store(folder, key, reply)
+    raw = _Raw(_last(reply), reply["variants"]["debug"], reply["names"])
+    program = _program(raw, text, tree, name, architecture, compiler)
     return replace(program, seconds=time.perf_counter() - started)
 
 
@@ -122,16 +122,16 @@ def toolchain() -> dict[str, str]:
 
 def architectures() -> tuple[str, ...]:
     """Return the architectures that the compiler supports: "sm_75", ..."""
-    place = installation()
+    compiler = installation()
     reply = run_sandboxed(
-        "grader.compile.nvrtc:architectures", {"libraries": str(place.libraries)}, limits=LIMITS
+        "grader.compile.nvrtc:architectures", {"libraries": str(compiler.libraries)}, limits=LIMITS
     )
     return tuple(f"sm_{number}" for number in reply.value)
 
 
-def _variants(architecture: str, place: Installation) -> dict[str, list[str]]:
+def _variants(architecture: str, compiler: Installation) -> dict[str, list[str]]:
     """The options of each compilation; the faster one, which finds the errors, comes first."""
-    headers = [f"-I{folder}" for folder in (_INCLUDE, *place.headers)]
+    headers = [f"-I{folder}" for folder in (_INCLUDE, *compiler.headers)]
     base = ["--std=c++17", "--device-int128", "--pre-include=cuda_runtime.h", *headers]
     virtual = architecture.replace("sm_", "compute_")
     return {
@@ -149,7 +149,7 @@ def _compiled(
     text: str,
     name: str,
     variants: dict[str, list[str]],
-    place: Installation,
+    compiler: Installation,
     limits: Limits,
     confine: bool | None,
 ) -> Any:
@@ -157,7 +157,7 @@ def _compiled(
         "source": text,
         "file": name,
         "variants": variants,
-        "libraries": str(place.libraries),
+        "libraries": str(compiler.libraries),
         "folder": str(_INCLUDE),
     }
     step = "grader.compile.nvrtc:compile_variants"
@@ -167,8 +167,8 @@ def _compiled(
         raise _compiler_fault(failure, name, limits) from failure
 
 
-def _last(kept: Any) -> dict[str, Any]:
-    last: dict[str, Any] = list(kept["variants"].values())[-1]
+def _last(reply: Any) -> dict[str, Any]:
+    last: dict[str, Any] = list(reply["variants"].values())[-1]
     return last
 
 
@@ -198,12 +198,12 @@ def _compiler_fault(
 
 
 def _program(
-    raw: _Raw, text: str, tree: Tree, name: str, architecture: str, place: Installation
+    raw: _Raw, text: str, tree: Tree, name: str, architecture: str, compiler: Installation
 ) -> Program:
     declared = declarations(tree)
     if raw.last["code"] != 0:
-        found = kernels(raw.debug["ptx"], raw.names, declared, raw.log)
-        raise _failure(raw, found, host_code(text, tree), text, name, place)
+        debug_kernels = kernels(raw.debug["ptx"], raw.names, declared, raw.log)
+        raise _failure(raw, debug_kernels, host_code(text, tree), text, name, compiler)
     return Program(
         file=name,
         source=text,
@@ -212,30 +212,30 @@ def _program(
         ptx=raw.last["ptx"],
         architecture=architecture,
         warnings=findings(raw.log, name, text),
-        toolchain={"nvrtc": place.release},
+        toolchain={"nvrtc": compiler.release},
     )
 
 
 def _failure(
     raw: _Raw,
-    found: tuple[Kernel, ...],
+    debug_kernels: tuple[Kernel, ...],
     hosts: tuple[HostCode, ...],
     text: str,
     name: str,
-    place: Installation,
+    compiler: Installation,
 ) -> StudentFault | MachineFault:
     """Why it did not compile; one message where that explains more than the compiler's many."""
     missing = missing_header(raw.log)
-    if missing.startswith(_TOOLKIT) and not place.headers:
+    if missing.startswith(_TOOLKIT) and not compiler.headers:
         return MachineFault(f"the toolkit's header {missing} is not installed", fix=_TOOLKIT_WHEELS)
-    if missing and missing not in _unknown_headers(f"#include <{missing}>", place):
+    if missing and missing not in _unknown_headers(f"#include <{missing}>", compiler):
         return MachineFault(f"the compiler could not read {missing}", fix=CHECK_RESOURCES)
     if hosts:
-        one = host_finding(hosts, text, name, _unknown_headers(text, place))
-        return student_fault((one,), one.message)
+        finding = host_finding(hosts, text, name, _unknown_headers(text, compiler))
+        return student_fault((finding,), finding.message)
     errors = findings(raw.log, name, text, raw.last["ptx"])
     if not any(f.severity == "error" for f in errors):
-        errors = _unreported_errors(raw, found, text, name)
+        errors = _unreported_errors(raw, debug_kernels, text, name)
     if not errors:
         return MachineFault(f"NVRTC failed with code {raw.last['code']} and reported no error")
     count = sum(f.severity == "error" for f in errors)
@@ -243,7 +243,7 @@ def _failure(
 
 
 def _unreported_errors(
-    raw: _Raw, found: tuple[Kernel, ...], text: str, name: str
+    raw: _Raw, debug_kernels: tuple[Kernel, ...], text: str, name: str
 ) -> tuple[Finding, ...]:
     """The failures for which the compiler reports no error.
 
@@ -252,7 +252,7 @@ def _unreported_errors(
     """
     if raw.last["code"] != COMPILATION:
         return ()
-    lines = {kernel.symbol: kernel for kernel in found}
+    lines = {kernel.symbol: kernel for kernel in debug_kernels}
     errors = []
     for symbol, used in resources(raw.log).items():
         declared = used.static_shared_bytes or 0
@@ -273,17 +273,17 @@ def _unreported_errors(
 
 def _refuse_host_code(text: str, name: str, tree: Tree) -> None:
     """Raise a StudentFault for a host function or a nested launch outside of conditionals."""
-    found = tuple(h for h in host_code(text, tree) if not h.guarded)
-    if found:
-        place = installation()
-        one = host_finding(found, text, name, _unknown_headers(text, place))
-        raise student_fault((one,), one.message)
+    hosts = tuple(h for h in host_code(text, tree) if not h.guarded)
+    if hosts:
+        compiler = installation()
+        finding = host_finding(hosts, text, name, _unknown_headers(text, compiler))
+        raise student_fault((finding,), finding.message)
     if nested := nested_launch(text, name, tree):
         raise student_fault((nested,), nested.message)
 
 
-def _unknown_headers(text: str, place: Installation) -> tuple[str, ...]:
+def _unknown_headers(text: str, compiler: Installation) -> tuple[str, ...]:
     """The headers that a source includes and that no include folder has."""
     names = [d.text.strip('<>"') for d in directives(text) if d.name == "include"]
-    folders = (_INCLUDE, *place.headers)
+    folders = (_INCLUDE, *compiler.headers)
     return tuple(n for n in names if not any((folder / n).is_file() for folder in folders))

@@ -164,7 +164,7 @@ class SourceVariables:
     _values: dict[str, int | None] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        # imported here because few launches have findings, and the import takes 20 ms
+        # imported here because few launches have findings, and the import takes 5 ms
         from grader.compile.preprocessor import code, directives
         from grader.compile.syntax import parse
 
