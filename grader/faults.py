@@ -8,6 +8,7 @@ Every sandboxed child imports this module, so it imports as little as it can.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,30 @@ def system_fault(error: BaseException, what: str) -> MachineFault:
     else:
         reason = f"{type(error).__name__}: {error}".rstrip(": ")
     return MachineFault(f"{what}: {reason}", fix=CHECK_RESOURCES)
+
+
+_SYSTEM_ERRORS = frozenset(
+    (errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
+    + (errno.EAGAIN, errno.EIO, errno.EINTR, errno.EPERM)
+)
+"""Errors of the operating system that no file's content or name explains. A file that the user may
+not read gives EACCES, not EPERM."""
+
+
+def file_fault(error: Exception, what: str, *, where: str = "", fix: str = "") -> Fault:
+    """Return the fault for a file that cannot be read: a LabFault, unless the machine failed."""
+    if is_system_error(error):
+        return MachineFault(what, where=where, fix=CHECK_RESOURCES)
+    return LabFault(what, where=where, fix=fix)
+
+
+def is_system_error(error: BaseException) -> bool:
+    """Return whether an exception is for want of memory, files or disk space, or a broken disk."""
+    if isinstance(error, ImportError):  # a shared library for which there was no memory
+        return not isinstance(error, ModuleNotFoundError) and str(error.path or "").endswith(".so")
+    if isinstance(error, OSError):
+        return error.errno in _SYSTEM_ERRORS
+    return isinstance(error, MemoryError)
 
 
 def closest_match(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:

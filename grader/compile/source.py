@@ -36,9 +36,11 @@ FORMAT = 1
 """Version of the cache's entries: increase it when the child returns something else."""
 
 LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
+MAX_CONSTANT = 64 << 10  # CUDA C++ Programming Guide, technical specifications
 MAX_STATIC_SHARED = 48 << 10  # CUDA C++ Programming Guide, technical specifications
 ARCHITECTURE = "sm_90"
 
+_CONSTANT = re.compile(r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d+)\s+[\w$]+(?:\[(\d+)\])?")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\"\\\\]")  # in a file's name
 _INCLUDE = Path(__file__).parent / "include"
 _TOOLKIT = ("cooperative_groups", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda/", "cuda_pipeline")
@@ -247,8 +249,8 @@ def _unreported_errors(
 ) -> tuple[Finding, ...]:
     """The failures for which the compiler reports no error.
 
-    These are too much static shared memory, and failures of its assembler without a known cause
-    (one is too much constant memory).
+    These are too much static shared memory and too much constant memory. Nothing is returned for
+    a failure without a known cause, which can be the machine's.
     """
     if raw.last["code"] != COMPILATION:
         return ()
@@ -264,11 +266,21 @@ def _unreported_errors(
             )
             hint = "use smaller tiles, or an extern __shared__ array whose size the launch sets"
             errors.append(error_at(message, name, kernel.line, text, hint=hint))
-    if not errors:
-        message = "the compiler rejects this file without an error message"
-        hint = "look for __constant__ arrays of more than 64 KB and for other very large variables"
+    constant = _constant_bytes(raw.debug["ptx"])
+    if not errors and constant > MAX_CONSTANT:
+        message = (
+            f"the file declares {constant:,} bytes of constant memory, "
+            f"a program can have {MAX_CONSTANT:,}"
+        )
+        hint = "declare large __constant__ arrays as __device__ const arrays"
         errors.append(error_at(message, name, 0, text, hint=hint))
     return tuple(errors)
+
+
+def _constant_bytes(ptx: str) -> int:
+    """Return the bytes of all variables in constant memory."""
+    rows = _CONSTANT.findall(ptx)
+    return sum(int(bits) // 8 * int(count or 1) for bits, count in rows)
 
 
 def _refuse_host_code(text: str, name: str, tree: Tree) -> None:

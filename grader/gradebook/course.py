@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
 
-from grader.faults import LabFault, did_you_mean
+from grader.faults import LabFault, did_you_mean, file_fault
 from grader.gradebook.policy import Grace, LabPolicy, Penalty, Rule, Span, later_moment, read_span
 from grader.gradebook.roster import Student, read_roster
 from grader.labs.files import Document, read_document
@@ -49,7 +49,7 @@ def read_secret(path: Path) -> bytes:
         if not isinstance(error, FileNotFoundError):
             fix = "Check the file's name and permissions."
         what = f"cannot read the course's secret: {error.strerror}"
-        raise LabFault(what, where=str(path), fix=fix) from None
+        raise file_fault(error, what, where=str(path), fix=fix) from None
     if stat.S_IMODE(mode) & 0o027:
         what = f"other users may read the course's secret (mode {stat.S_IMODE(mode):o})"
         raise LabFault(what, where=str(path), fix=f"Run `chmod 600 {path}`.")

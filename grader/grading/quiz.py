@@ -11,7 +11,7 @@ from pathlib import Path
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.program import Program
 from grader.compile.source import compile_source, toolchain
-from grader.faults import LabFault, StudentFault
+from grader.faults import LabFault, StudentFault, file_fault
 from grader.grading.baseline import map_parallel, simulator_stamp
 from grader.grading.cases import RunOptions
 from grader.grading.run import run_all
@@ -169,7 +169,7 @@ def _program(lab: Lab, file: str) -> Program:
         return compile_source(_path(lab, file).read_bytes(), file)
     except OSError as error:
         fix = f"put it into {lab.folder} or {lab.solution.parent}"
-        raise LabFault(f"cannot read {file}: {error.strerror}", fix=fix) from None
+        raise file_fault(error, f"cannot read {file}: {error.strerror}", fix=fix) from None
     except StudentFault as fault:
         raise LabFault(f"{file} does not compile: {fault.what}", fix=fault.fix) from None
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
-from grader.faults import LabFault, did_you_mean
+from grader.faults import LabFault, did_you_mean, file_fault
 import errno
 from contextlib import suppress
 from grader.faults import LabFault, MachineFault
@@ -111,7 +111,9 @@ def _bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         what = f"cannot read the file: {reason}"
-        raise LabFault(what, where=str(path), fix="check the name and the folder") from None
+        raise file_fault(
+            error, what, where=str(path), fix="check the name and the folder"
+        ) from None
 
 
 def _text(data: bytes, file: str) -> str:

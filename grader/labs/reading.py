@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from grader.faults import LabFault, closest_match, did_you_mean
+from grader.faults import LabFault, closest_match, did_you_mean, file_fault
 from grader.labs import schema
 from grader.labs.cases import array_shapes, launch_shape
 from grader.labs.model import (
@@ -107,7 +107,7 @@ def lab_digest(lab: Lab) -> str:
             digest.update(b"%d %b %d " % (len(name), name, len(content)) + content)
     except OSError as error:
         what = f"cannot read the lab's files: {error.strerror}"
-        raise LabFault(what, where=str(lab.folder)) from None
+        raise file_fault(error, what, where=str(lab.folder)) from None
     return digest.hexdigest()
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.faults import LabFault, MachineFault
+from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, file_fault
 from grader.labs.model import ArgumentSpec, Case, Expected, Lab
-from grader.labs.reference_child import Call, Load, Returned
+from grader.labs.reference_child import SERVING_FAILED, Call, Load, Returned
 from grader.labs.reference_process import ProcessEnded, CallTimeout, Process, pool
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -82,7 +82,8 @@ def load_reference(path: Path) -> Iterator[Reference]:
     try:
         source = path.read_bytes()
     except OSError as error:
-        raise LabFault(
+        raise file_fault(
+            error,
             f"cannot read the reference: {error.strerror}",
             where=str(path),
             fix="a lab needs a reference.py that defines inputs() and expected()",
@@ -158,12 +159,17 @@ def _ask(path: Path, process: Process, request: Load | Call) -> Any:
         raise _process_fault(path, ended) from None
     if isinstance(reply, Returned):
         return reply.value
+    if reply.is_system_error:
+        raise MachineFault(reply.what, where=_place(path, reply.line), fix=CHECK_RESOURCES)
     raise LabFault(reply.what, where=_place(path, reply.line))
 
 
 def _process_fault(path: Path, ended: ProcessEnded) -> LabFault | MachineFault:
     """The fault for a process that ended: an exit is the reference's, a signal the machine's."""
     where = _place(path, ended.line)
+    if ended.code == SERVING_FAILED:
+        what = "the process that runs the reference failed"
+        return MachineFault(what, where=where, fix=CHECK_RESOURCES)
     if ended.code >= 0:
         what = f"the reference ended its process with exit code {ended.code}"
         return LabFault(what, where=where, fix="return from the function; do not call os._exit()")

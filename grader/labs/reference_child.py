@@ -28,6 +28,7 @@ from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
+from grader.faults import is_system_error
 from grader.labs import model, tolerance
 
 _ALIGNMENT = 64
@@ -36,6 +37,10 @@ _SMALL = 1 << 15
 _PACKET = 1 << 16
 _FUNCTIONS = ("inputs", "expected", "verify")
 """The functions of a reference that can be called."""
+
+
+SERVING_FAILED = 71
+"""The exit code of a process that cannot serve, for example without memory (EX_OSERR)."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,14 @@ class Returned:
 
 @dataclass(frozen=True)
 class Raised:
-    """The reference failed: what happened, and the line in reference.py if it is known."""
+    """The reference failed: what happened, and the line in reference.py if it is known.
+
+    `is_system_error` tells that the machine failed it, for example without memory.
+    """
 
     what: str
     line: int | None = None
+    is_system_error: bool = False
 
 
 def send(channel: socket.socket, value: Any) -> None:
@@ -126,8 +135,11 @@ def receive(channel: socket.socket) -> Any:
 
 def main() -> NoReturn:
     """Serve on the descriptors that the command line names, in a new interpreter."""
-    channel, lifeline, trace = map(int, sys.argv[1].split(","))
-    serve(channel, lifeline, trace)
+    try:
+        channel, lifeline, trace = map(int, sys.argv[1].split(","))
+        serve(channel, lifeline, trace)
+    finally:
+        os._exit(SERVING_FAILED)
 
 
 def serve_forked(channel: int, lifeline: int, trace: int) -> NoReturn:
@@ -141,7 +153,7 @@ def serve_forked(channel: int, lifeline: int, trace: int) -> NoReturn:
             os.closerange(low + 1, high)
         serve(channel, lifeline, trace)
     finally:
-        os._exit(1)
+        os._exit(SERVING_FAILED)
 
 
 def serve(channel: int, lifeline: int, trace: int) -> NoReturn:
@@ -247,4 +259,5 @@ def _raised(path: str, error: BaseException) -> Raised:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == path]
     text = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
-    return Raised(f"the reference raised {text}", lines[-1] if lines else None)
+    line = lines[-1] if lines else None
+    return Raised(f"the reference raised {text}", line, is_system_error(error))

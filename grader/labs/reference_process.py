@@ -21,8 +21,9 @@ from functools import cache
 from threading import Condition
 from typing import Any
 
-from grader.faults import LabFault, MachineFault
+from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, system_fault
 from grader.labs.reference_child import (
+    SERVING_FAILED,
     Started,
     Call,
     Load,
@@ -42,7 +43,10 @@ BUSY_SECONDS = 0.1
 _END_SECONDS = 2.0
 _TRACE_BYTES = 64 << 10
 _MAIN = (
-    "import sys; sys.path[:] = sys.argv[2:]; from grader.labs.reference_child import main; main()"
+    "import os, sys; sys.path[:] = sys.argv[2:]\n"
+    "try: from grader.labs.reference_child import main\n"
+    f"except BaseException: os._exit({SERVING_FAILED})\n"
+    "main()"
 )
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
@@ -138,7 +142,12 @@ class Process:
         except OSError as error:
             what = f"the arguments cannot be passed to the reference: {error.strerror}"
             raise MachineFault(what) from error
-        if not isinstance(self._received(path, START_SECONDS), Started):
+        try:
+            started = self._received(path, START_SECONDS)
+        except ProcessEnded as ended:
+            what = f"the process for the reference ended before it started (code {ended.code})"
+            raise MachineFault(what, fix=CHECK_RESOURCES) from None
+        if not isinstance(started, Started):
             self.end()
             what = f"a process for the reference did not start in {START_SECONDS:g} s"
             raise MachineFault(what, fix="check the load and the free memory of this machine")
@@ -164,6 +173,8 @@ class Process:
                 return receive(self._channel)
         except (EOFError, ConnectionError):
             pass
+        except (OSError, MemoryError) as error:
+            raise system_fault(error, "the reference's answer cannot be received") from error
         except Exception as error:  # whatever unpickling the author's own objects raises
             what = f"the reference returned something that cannot be passed on: {error}"
             return Raised(what.splitlines()[0])

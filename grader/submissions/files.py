@@ -9,7 +9,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.faults import LabFault, StudentFault, closest_match
+from grader.faults import Fault, LabFault, StudentFault, closest_match, file_fault
 from grader.launch import Finding
 
 MAX_BYTES = 256 * 1024
@@ -77,7 +77,7 @@ def read_regular_file(path: Path) -> bytes:
         os.close(handle)
 
 
-def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
+def _unreadable(path: Path, error: OSError | ValueError) -> Fault:
     if isinstance(error, FileNotFoundError):
         match = _closest_file(path)
         fix = f"did you mean {match}?" if match else "check the name and the folder"
@@ -86,7 +86,8 @@ def _unreadable(path: Path, error: OSError | ValueError) -> LabFault:
         fix = "name the .cu file itself, or copy it here"
         return LabFault("this is a symbolic link, not a file", where=str(path), fix=fix)
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return LabFault(f"cannot read the file: {reason}", where=str(path).replace("\0", "?"))
+    where = str(path).replace("\0", "?")
+    return file_fault(error, f"cannot read the file: {reason}", where=where)
 
 
 def _closest_file(path: Path) -> str:

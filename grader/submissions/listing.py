@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from grader.faults import Fault, LabFault, MachineFault, StudentFault
+from grader.faults import Fault, LabFault, MachineFault, StudentFault, file_fault
 from grader.launch import Finding
 
 Read = Callable[[int], bytes]
@@ -225,7 +225,8 @@ def _open_archive(path: Path) -> zipfile.ZipFile:
             raise LabFault("the zip has millions of files", where=str(path), fix=fix)
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, UnicodeDecodeError) as error:
-        raise LabFault(f"cannot read the zip: {error}", where=str(path), fix=fix) from None
+        what = f"cannot read the zip: {error}"
+        raise file_fault(error, what, where=str(path), fix=fix) from None
 
 
 def _directory_size(path: Path) -> int:
@@ -371,7 +372,8 @@ def _folder_problem(where: str, info: os.stat_result, root: Path) -> Fault | Non
 def _unreadable_folder(root: Path, parts: tuple[str, ...], error: OSError) -> ListedFile:
     if not parts:
         fix = "name the folder, or the zip, with the submissions"
-        raise LabFault(f"cannot read it: {error.strerror}", where=str(root), fix=fix) from None
+        what = f"cannot read it: {error.strerror}"
+        raise file_fault(error, what, where=str(root), fix=fix) from None
     what = f"the folder cannot be read: {error.strerror}"
     problem = MachineFault(what, where=_path_text(parts), fix=_FIX_UNREADABLE)
     path = (*parts, UNREADABLE)
