@@ -4,5 +4,5 @@ In: the text of a PTX module. Out: a Module of functions, variables and instruct
 `model`), the source's names and lines behind them (`source_map`), and the rewrites that
 ptxas makes of the optimized variant (`ptxas`). Nothing here gives an instruction a meaning.
 
-Imports `grader.faults`, and no other folder of the simulator.
+Imports no other package or folder of the grader.
 """
