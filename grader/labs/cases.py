@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from grader.labs.expressions import evaluate_expression, evaluate_integer
+
 from grader.faults import LabFault
+from grader.labs.expressions import evaluate_expression, evaluate_integer
 from grader.labs.model import ArgumentSpec, Case, Geometry, Lab, PreparedCase
-from grader.launch import Argument, Array, Dim3, Launch, Scalar
 from grader.labs.reference import load_reference, make_expected, make_inputs
+from grader.launch import Argument, Array, Dim3, Launch, Scalar
 
 MAX_BYTES = 2**31
 """The largest array of a case in bytes."""
@@ -22,7 +24,9 @@ MAX_BYTES = 2**31
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
-def prepare_case(lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE) -> PreparedCase:
+def prepare_case(
+    lab: Lab, case: Case, seed: bytes, derived: Mapping[str, int] = _NONE
+) -> PreparedCase:
     """Return the launch of a case with its inputs, and the expected outputs in float64.
 
     Args:

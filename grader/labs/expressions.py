@@ -11,8 +11,8 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from grader.faults import LabFault
-from grader.faults import did_you_mean
+
+from grader.faults import LabFault, did_you_mean
 
 Number = int | float
 
@@ -67,7 +67,9 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
 
 def _parse(text: str) -> ast.expr:
     if len(text) > MAX_LENGTH:
-        raise LabFault(f"the expression has {len(text)} characters, more than the limit of {MAX_LENGTH}")
+        raise LabFault(
+            f"the expression has {len(text)} characters, more than the limit of {MAX_LENGTH}"
+        )
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

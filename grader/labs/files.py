@@ -6,21 +6,21 @@ key.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
-from grader.faults import LabFault, did_you_mean, file_fault
-import errno
-from contextlib import suppress
-from grader.faults import LabFault, MachineFault
 
+from grader.faults import LabFault, MachineFault, did_you_mean, file_fault
 
 Key = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
@@ -155,7 +155,10 @@ def _not_yaml(file: str, error: Exception, text: str = "") -> LabFault:
     if mark and text[mark.index : mark.index + 1] == "\t":
         problem = "a tab where only spaces are allowed"
     where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1"
-    fix = "check the indentation, and quote text that contains `: ` or starts with a special character"
+    fix = (
+        "check the indentation, and quote text that contains `: ` or starts with a special "
+        "character"
+    )
     return LabFault(f"not valid YAML: {problem}", where=where, fix=fix)
 
 
@@ -247,7 +250,9 @@ def _refused(
     more = _others(root, places)
     if first["type"] == "extra_forbidden":
         parent = _model_at(model, first["loc"][:-1])
-        return LabFault(f"unknown key `{key[-1]}`{more}", where=where, fix=_fix_unknown(key[-1], parent))
+        return LabFault(
+            f"unknown key `{key[-1]}`{more}", where=where, fix=_fix_unknown(key[-1], parent)
+        )
     if first["type"] == "missing":
         what = f"the key `{first['loc'][-1]}` is missing{more}"
         return LabFault(what, where=where, fix=_known(_model_at(model, first["loc"][:-1])))

@@ -14,8 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+
 import numpy as np
 from numpy.typing import NDArray
+
 from grader.launch import Array, Launch, Scalar
 
 Visibility = Literal["public", "hidden"]

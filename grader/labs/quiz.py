@@ -23,8 +23,8 @@ import yaml
 
 from grader.faults import LabFault
 from grader.labs.expressions import Number, evaluate_expression
-from grader.labs.model import Case, Lab, Probe, Question
 from grader.labs.files import compose_bytes, compose_file
+from grader.labs.model import Case, Lab, Probe, Question
 from grader.launch import MULTIPROCESSOR_LIMITS, WARP_SIZE
 
 ANSWERS_FILE = "answers.yaml"

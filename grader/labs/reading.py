@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from grader.faults import LabFault, closest_match, did_you_mean, file_fault
 from grader.labs import schema
 from grader.labs.cases import array_shapes, launch_shape
+from grader.labs.files import Document, read_document
 from grader.labs.model import (
     BASELINE_FILE,
     ArgumentSpec,
@@ -34,7 +35,6 @@ from grader.labs.model import (
 )
 from grader.labs.quiz import ANSWERS_FILE, choice_texts, correct_answer, question_text
 from grader.labs.thresholds import applicable_bands, read_thresholds
-from grader.labs.files import Document, read_document
 
 LABS_VARIABLE = "WARPGRADE_LABS"
 
@@ -154,7 +154,9 @@ class _Validator:
         for argument in self.lab.arguments:
             pointer = types[argument.name].rstrip().endswith("*")
             if pointer == (argument.role == "value"):
-                kind = "a pointer: give it an array" if pointer else "not a pointer: give it a value"
+                kind = (
+                    "a pointer: give it an array" if pointer else "not a pointer: give it a value"
+                )
                 what = f"`{types[argument.name]} {argument.name}` is {kind}"
                 self.fault(("arguments", argument.name), what)
 
@@ -244,7 +246,9 @@ def _bands(model: schema.LabModel, folder: Path) -> Mapping[str, Band]:
     speed = model.checks.get("speed")
     options = speed.options if speed else {}
     kind = options.get("kind", "random")
-    return applicable_bands(read_thresholds(folder), options.get("dims"), kind, folder / BASELINE_FILE)
+    return applicable_bands(
+        read_thresholds(folder), options.get("dims"), kind, folder / BASELINE_FILE
+    )
 
 
 def _kernel(kernel: schema.Kernel) -> KernelSpec:
@@ -357,8 +361,6 @@ def _graded_files(lab: Lab) -> Iterator[Path]:
         hidden = any(part.startswith((".", "__pycache__")) for part in parts)
         if path.is_file() and not of_student and not hidden and path.name != ANSWERS_FILE:
             yield path
-
-
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, file_fault
 from grader.labs.model import ArgumentSpec, Case, Expected, Lab
 from grader.labs.reference_child import SERVING_FAILED, Call, Load, Returned
-from grader.labs.reference_process import ProcessEnded, CallTimeout, Process, pool
+from grader.labs.reference_process import CallTimeout, Process, ProcessEnded, pool
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -210,7 +210,8 @@ def _checked_expected(where: str, made: Any, shape: tuple[int, ...]) -> Expected
         raise LabFault(
             f"is a {type(made).__name__}",
             where=where,
-            fix="return an Expected(value, bound) of grader.labs.model, or use grader.labs.tolerance",
+            fix="return an Expected(value, bound) of grader.labs.model, or use "
+            "grader.labs.tolerance",
         )
     value = np.asarray(made.value, dtype=np.float64)
     bound = np.asarray(made.bound, dtype=np.float64)

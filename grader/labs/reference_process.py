@@ -24,11 +24,11 @@ from typing import Any
 from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, system_fault
 from grader.labs.reference_child import (
     SERVING_FAILED,
-    Started,
     Call,
     Load,
     Raised,
     Returned,
+    Started,
     receive,
     send,
     serve_forked,
@@ -98,7 +98,7 @@ class Process:
             raise MachineFault(what) from error
 
     def _start(self, theirs: ExitStack, ours: ExitStack) -> None:
-        """Start it; `theirs` closes what only the child needs, `ours` what only the parent needs."""
+        """Start it; `theirs` closes what only the child needs, `ours` what only we need."""
         self._channel, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.callback(self._channel.close)
         theirs.callback(channel.close)

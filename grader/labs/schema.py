@@ -6,7 +6,9 @@ The field descriptions become tooltips in editors that use the schema.
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
+
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
+
 from grader.launch import KINDS
 
 Expression = Annotated[

@@ -13,10 +13,12 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
+
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from grader.labs.model import Band
+
 from grader.labs.files import load_yaml
+from grader.labs.model import Band
 
 THRESHOLDS_FILE = "thresholds.yaml"
 HEAD = "# Measured, not chosen: `grader labs calibrate {} --write` made this file.\n"

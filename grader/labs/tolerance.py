@@ -11,8 +11,10 @@ most 2**-126 each on hardware that flushes subnormal numbers to zero.
 from __future__ import annotations
 
 from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
 from grader.labs.model import Expected
 
 UNIT_ROUNDOFF = 2.0**-24

@@ -83,7 +83,9 @@ ANSWERS: list[tuple[dict[str, Any], object]] = [
 
 
 @pytest.mark.parametrize(("question", "right"), ANSWERS)
-def test_correct_answer_is_computed(tmp_path: Path, question: dict[str, Any], right: object) -> None:
+def test_correct_answer_is_computed(
+    tmp_path: Path, question: dict[str, Any], right: object
+) -> None:
     made(tmp_path, {"q": {"text": "?", **question}}, k=KERNEL, race=RACE)
     assert quiz_key(load(tmp_path), RunOptions(threads=1)) == {"q": right}
 
@@ -120,7 +122,9 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(
     ("question", "message"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES]
 )
-def test_mistake_in_a_question_is_reported_with_line_and_key(tmp_path: Path, question: dict[str, Any], message: str) -> None:
+def test_mistake_in_a_question_is_reported_with_line_and_key(
+    tmp_path: Path, question: dict[str, Any], message: str
+) -> None:
     made(tmp_path, {"q": {"text": "?", **question}})
     with pytest.raises(LabFault) as caught:
         load(tmp_path)
@@ -140,8 +144,12 @@ RUNS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("run", "message"), [row[1:] for row in RUNS], ids=[row[0] for row in RUNS])
-def test_probe_without_a_number_is_a_fault(tmp_path: Path, run: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(
+    ("run", "message"), [row[1:] for row in RUNS], ids=[row[0] for row in RUNS]
+)
+def test_probe_without_a_number_is_a_fault(
+    tmp_path: Path, run: dict[str, Any], message: str
+) -> None:
     files = {"k": KERNEL, "broken": "int", "other": KERNEL.replace("scale", "scales"),
              "wild": KERNEL.replace("if (i < n) ", "")}  # fmt: skip
     made(
@@ -165,7 +173,9 @@ SHEETS: list[tuple[dict[str, Any], str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("question", "sheet", "found"), SHEETS)
-def test_gate_reports_wrong_answers_and_loose_questions(tmp_path: Path, question: dict[str, Any], sheet: str, found: list[str]) -> None:
+def test_gate_reports_wrong_answers_and_loose_questions(
+    tmp_path: Path, question: dict[str, Any], sheet: str, found: list[str]
+) -> None:
     solutions = made(tmp_path, {"q": {"text": "?", **question}})
     if sheet:
         (solutions / ANSWERS_FILE).write_text(sheet)

@@ -88,7 +88,9 @@ BROKEN_SPECS = [
     [row[1:] for row in BROKEN_SPECS],
     ids=[row[0] for row in BROKEN_SPECS],
 )
-def test_mistake_in_lab_yaml_is_reported_with_line_and_key(tmp_path: Path, old: str, new: str, where: str, what: str, fix: str) -> None:
+def test_mistake_in_lab_yaml_is_reported_with_line_and_key(
+    tmp_path: Path, old: str, new: str, where: str, what: str, fix: str
+) -> None:
     assert SPEC.count(old) == 1
     roots = write_lab(tmp_path, SPEC.replace(old, new))
     with pytest.raises(LabFault) as caught:
@@ -116,7 +118,9 @@ def test_folder_without_labs_is_named(tmp_path: Path) -> None:
     assert caught.value.fix == f"no labs in {tmp_path}"
 
 
-def test_labs_are_searched_in_the_course_the_variable_and_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labs_are_searched_in_the_course_the_variable_and_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_lab(tmp_path)
     assert lab_roots(tmp_path) == (tmp_path / "labs",)
     monkeypatch.setenv("WARPGRADE_LABS", str(tmp_path / "labs"))

@@ -35,7 +35,9 @@ BROKEN_REFERENCES = [
     [row[1:] for row in BROKEN_REFERENCES],
     ids=[row[0] for row in BROKEN_REFERENCES],
 )
-def test_mistake_in_the_reference_is_reported_with_its_line(tmp_path: Path, old: str, new: str, line: int, what: str) -> None:
+def test_mistake_in_the_reference_is_reported_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, what: str
+) -> None:
     assert REFERENCE.count(old) == 1
     lab = load_lab("scale", write_lab(tmp_path, reference=REFERENCE.replace(old, new)))
     with pytest.raises(LabFault) as caught:

@@ -88,7 +88,9 @@ def test_many_threads_call_at_a_time(tmp_path: Path) -> None:
     assert len({pid for _, pid in answers}) <= (os.cpu_count() or 1)
 
 
-def test_a_timeout_does_not_affect_other_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout_does_not_affect_other_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("grader.labs.reference.SECONDS", 1.0)
     bad = write_reference(tmp_path / "bad", "while True: pass")
     good = write_reference(tmp_path / "good", "return inputs")

@@ -21,14 +21,19 @@ from tests.labs.reference_program import Way, begin, run, write_reference
 WAYS: tuple[Way, ...] = ("forked", "executed")
 
 OUTCOMES = {
-    "an endless loop": ("while True: pass", "ReferenceTimeout", 5, "still running here after 0.4 s"),
+    "an endless loop": (
+        "while True: pass", "ReferenceTimeout", 5, "still running here after 0.4 s"
+    ),
     "a long sleep": ("__import__('time').sleep(1000)", "ReferenceTimeout", 5, "still running here"),
     "a long call of NumPy": (
         "np.convolve(np.ones(10**6), np.ones(10**6))", "ReferenceTimeout", 5, "still running here"
     ),
-    "a call that never yields to threads": ("sum(range(10**12))", "ReferenceTimeout", 5, "still running"),
+    "a call that never yields to threads": (
+        "sum(range(10**12))", "ReferenceTimeout", 5, "still running"
+    ),
     "a program that does not end": (
-        "__import__('subprocess').run(['sleep', '1000'])", "ReferenceTimeout", 5, "still running here"
+        "__import__('subprocess').run(['sleep', '1000'])", "ReferenceTimeout", 5,
+        "still running here",
     ),
     "an exception": ("1 / 0", "LabFault", 5, "raised ZeroDivisionError: division by zero"),
     "an exception of a library": ("np.ones(2) @ np.ones(3)", "LabFault", 5, "raised ValueError"),
@@ -144,7 +149,11 @@ def test_processes_that_a_reference_started_end_with_it(tmp_path: Path) -> None:
     statement = f"__import__('subprocess').run(['sh', '-c', 'echo $$ \" \" > {number}; sleep 99'])"
     write_reference(tmp_path, statement)
     text = "oracle.SECONDS = 1.0\ntry:" + STUCK.replace("\n", "\n    ")
-    run("forked", text.replace("time.sleep(1000)", "") + "\nexcept oracle.ReferenceTimeout: pass", tmp_path)
+    run(
+        "forked",
+        text.replace("time.sleep(1000)", "") + "\nexcept oracle.ReferenceTimeout: pass",
+        tmp_path,
+    )
     assert ends(int(number.read_text()), 1)
 
 

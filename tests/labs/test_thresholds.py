@@ -119,7 +119,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "message", "line"), MISTAKES)
-def test_mistake_is_reported_with_its_line(tmp_path: Path, text: str, message: str, line: str) -> None:
+def test_mistake_is_reported_with_its_line(
+    tmp_path: Path, text: str, message: str, line: str
+) -> None:
     (tmp_path / THRESHOLDS_FILE).write_text(text)
     with pytest.raises(LabFault) as caught:
         read_thresholds(tmp_path)
