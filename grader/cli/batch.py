@@ -21,6 +21,7 @@ from grader.cli.batch_messages import (
     local_runner,
     one_line,
     show_notes,
+    waiting_note,
 )
 from grader.cli.options import Backend, Course, Json, LabName, Limit, On, resolved
 from grader.cli.terminal import check_writable, finished, say, show, width, write_json
@@ -244,6 +245,8 @@ class Session:
             show(table.text(width(), self.course))
         if otherwise := adjusted_points_note(table, self.book, self.lab.name, self.course):
             say(otherwise)
+        if waiting := waiting_note(failures.values()):
+            say(waiting)
         return table.exit_code
 
     def regrade(self, students: Sequence[str]) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -319,3 +320,17 @@ def _override(entry: Entry | None) -> str:
         return ""
     override = entry.override
     return f"{override.points:g} by {override.author}: {override.reason}"
+
+
+def waiting_note(failures: Iterable[Answer]) -> str:
+    """Return how many submissions wait for this machine, with each reason; empty for none.
+
+    No points are stored for these, so that the same command grades them.
+    """
+    reasons = Counter(answer.reason for answer in failures if not answer.is_lab_fault)
+    if not reasons:
+        return ""
+    count = pluralize(reasons.total(), "submission")
+    rows = [f"  {number} x {reason}" for reason, number in reasons.most_common(SHOWN)]
+    head = f"{count} not graded because of a system error: run the same command again"
+    return "\n".join([head, *rows])
