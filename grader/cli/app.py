@@ -83,7 +83,10 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        return _report_error(error)
+        try:
+            return _report_error(error)
+        except OSError:  # the message cannot be written either
+            return error.exit_code if isinstance(error, Fault) else MACHINE
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code == INTERRUPTED:
