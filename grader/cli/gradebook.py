@@ -14,7 +14,7 @@ import typer
 
 from grader.cli.options import Json
 from grader.cli.terminal import STDOUT, check_writable, say, show, width, write_json
-from grader.faults import LabFault, did_you_mean
+from grader.faults import LabFault, MachineFault, did_you_mean
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
@@ -83,13 +83,16 @@ class Session(NamedTuple):
 
 
 @contextmanager
-def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Session]:
-    """Open the gradebook of `--db`, or else of the course.
+def opened(
+    db: str, folder: Path | None, *, create: bool = False, check: bool = True
+) -> Iterator[Session]:
+    """Open the gradebook of `--db`, or else of the course, and `check` it against its audit.
 
     The course is that of `--course`, or of a course.yaml in the current folder.
 
     Raises:
         LabFault: No gradebook is named, or it does not exist and `create` is not set.
+        MachineFault: The gradebook is damaged.
     """
     from grader.gradebook.book import open_gradebook
     from grader.gradebook.course import read_course
@@ -99,7 +102,7 @@ def opened(db: str, folder: Path | None, *, create: bool = False) -> Iterator[Se
     if not db and course is None:
         what = "no gradebook is named, and this folder has no course.yaml"
         raise LabFault(what, fix="name the gradebook with --course DIR or --db URL")
-    book = open_gradebook(db or (course.gradebook if course else ""), create=create)
+    book = open_gradebook(db or (course.gradebook if course else ""), create=create, check=check)
     try:
         yield Session(book, course)
     finally:
@@ -176,14 +179,28 @@ def audit(
     student: Annotated[
         str | None, typer.Option("--student", metavar="S", help="Only this student.")
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Verify the chain of the audit and all stored data.")
+    ] = False,
+    expect: Annotated[
+        str,
+        typer.Option("--expect", metavar="HEAD", help="A head that --verify printed before."),
+    ] = "",
     db: Db = "",
     course: CourseFolder = None,
     json: Json = None,
 ) -> int:
-    """Show every change with its author, the old and the new value, and the reason."""
+    """Show every change with its author, the old and the new value, and the reason.
+
+    Or verify that no line and no stored data was changed outside the grader.
+    """
     from grader.gradebook.entries import event_lines, events_json
 
     check_writable(json)
+    if verify or expect:
+        if lab or student:
+            raise LabFault("--verify is for the whole gradebook", fix="leave out LAB and --student")
+        return _verify(expect, db, course, json)
     with opened(db, course) as session:
         events = session.book.audit(lab, session.student(student) if student else None)
         if json != STDOUT:
@@ -191,6 +208,19 @@ def audit(
         if json:
             write_json(events_json(events), json)
     return 0
+
+
+def _verify(expect: str, db: str, course: Path | None, json: str | None) -> int:
+    """Show whether the gradebook agrees with its audit; return 3 when it does not."""
+    from grader.gradebook.entries import verification_json, verification_lines
+
+    with opened(db, course, check=False) as session:
+        verification = session.book.verify(expect.strip().lower())
+    if json != STDOUT:
+        show(verification_lines(verification))
+    if json:
+        write_json(verification_json(verification), json)
+    return MachineFault.exit_code if verification.problems else 0
 
 
 @gradebook.command("recompute", short_help="Recompute all points of a lab.")

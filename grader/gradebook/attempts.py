@@ -25,11 +25,19 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select, update
 
-from grader.gradebook.ledger import record_event, storable
+from grader.gradebook.chain import record_event, storable
 from grader.gradebook.tables import attempt, grade, submission
-from grader.gradebook.values import Claim, GradeJson, ProposedChange, verdict
+from grader.gradebook.values import (
+    Claim,
+    GradeJson,
+    ProposedChange,
+    grade_digest,
+    read_grade,
+    verdict,
+)
 
 _PROC = Path("/proc")
+_GRADE = ("id", "grade_json", "grade_sha256")
 
 
 def this_worker(part: str = "") -> str:
@@ -117,6 +125,12 @@ def _end_attempt(
     connection.execute(change.values(state=state, ended=now, **values))
 
 
+def _grade_values(held: Claim, made: GradeJson) -> dict[str, str]:
+    """Return a grade as the columns of its attempt."""
+    body = json.dumps(made, sort_keys=True)
+    return {"grade_json": body, "grade_sha256": grade_digest(held.attempt, body)}
+
+
 def _is_newest(connection: Connection, held: Claim) -> bool:
     """Whether the claim's token is still the newest; if not, another worker took over."""
     _lock(connection, held.submission)
@@ -155,7 +169,7 @@ def accept(connection: Connection, held: Claim, made: GradeJson, now: datetime) 
     if not _is_newest(connection, held):
         return False
     state = "proposed" if held.proposal else "accepted"
-    _end_attempt(connection, held.attempt, state, now, grade_json=json.dumps(made, sort_keys=True))
+    _end_attempt(connection, held.attempt, state, now, **_grade_values(held, made))
     if not held.proposal:
         install(connection, held.submission, held.attempt, held.worker, "grade", now)
     return True
@@ -176,8 +190,9 @@ def install(
         )
     after = _score(connection, attempt_id)
     record_attempt(
-        connection, now, actor, action, stored_id, attempt_id, before=before, after=after
-    )
+        connection, now, actor, action, stored_id, attempt_id, before=before, after=after,
+        rows=[("grade", stored_id)],
+    )  # fmt: skip
 
 
 def record_attempt(
@@ -200,8 +215,8 @@ def grade_of(connection: Connection, stored_id: int) -> int | None:
 def _score(connection: Connection, attempt_id: int | None) -> float | None:
     if attempt_id is None:
         return None
-    query = select(attempt.c.grade_json).where(attempt.c.id == attempt_id)
-    return float(json.loads(connection.execute(query).scalar_one())["score"])
+    query = select(attempt.c.grade_json, attempt.c.grade_sha256).where(attempt.c.id == attempt_id)
+    return float(read_grade(attempt_id, *connection.execute(query).one())["score"])
 
 
 def fault(connection: Connection, held: Claim, why: GradeJson | str, now: datetime) -> int:
@@ -214,8 +229,8 @@ def fault(connection: Connection, held: Claim, why: GradeJson | str, now: dateti
     """
     if _is_newest(connection, held):
         text = why if isinstance(why, str) else "the grade is incomplete"
-        body = None if isinstance(why, str) else json.dumps(why, sort_keys=True)
-        _end_attempt(connection, held.attempt, "fault", now, reason=storable(text), grade_json=body)
+        values = {} if isinstance(why, str) else _grade_values(held, why)
+        _end_attempt(connection, held.attempt, "fault", now, reason=storable(text), **values)
         record_attempt(
             connection, now, held.worker, "fault", held.submission, held.attempt, reason=text
         )
@@ -239,8 +254,9 @@ def forgive(
     ids = sorted(
         connection.execute(select(attempt.c.submission).where(faulted).distinct()).scalars()
     )
-    for stored_id in ids:
+    for stored_id in ids:  # all of them before the first event, which locks the audit
         _lock(connection, stored_id)
+    for stored_id in ids:
         mine = (attempt.c.submission == stored_id) & (attempt.c.state == "fault")
         last = select(func.max(attempt.c.id)).where(mine)
         record_attempt(
@@ -254,8 +270,9 @@ def changes(connection: Connection, proposal: str) -> Sequence[ProposedChange]:
     """Return the old and the new grade of every submission regraded so far, by student."""
     now = attempt.alias("now")
     query = (
-        select(submission.c.lab, submission.c.student, submission.c.id, attempt.c.grade_json)
-        .add_columns(now.c.grade_json.label("old_json"))
+        select(submission.c.lab, submission.c.student, submission.c.id)
+        .add_columns(*(attempt.c[name].label(f"new_{name}") for name in _GRADE))
+        .add_columns(*(now.c[name].label(f"old_{name}") for name in _GRADE))
         .join(submission, submission.c.id == attempt.c.submission)
         .outerjoin(grade, grade.c.submission == submission.c.id)
         .outerjoin(now, now.c.id == grade.c.attempt)
@@ -266,8 +283,10 @@ def changes(connection: Connection, proposal: str) -> Sequence[ProposedChange]:
 
 
 def _change(row: Row[Any]) -> ProposedChange:
-    new = json.loads(row.grade_json)
-    old = None if row.old_json is None else json.loads(row.old_json)
+    new = read_grade(row.new_id, row.new_grade_json, row.new_grade_sha256)
+    old = None
+    if row.old_id is not None:
+        old = read_grade(row.old_id, row.old_grade_json, row.old_grade_sha256)
     return ProposedChange(
         row.lab, row.student, row.id,
         None if old is None else old["score"], new["score"],

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import select
 
-from grader.gradebook import attempts, ledger, submissions
+from grader.gradebook import attempts, chain, ledger, submissions
 from grader.gradebook import attempts as proposals
 from grader.gradebook import entries as counting
 from grader.gradebook.course import Course
@@ -128,6 +128,7 @@ class Gradebook:
     def grades(self, lab: str) -> Mapping[int, tuple[str, GradeJson]]:
         """Map a submission's number to the key that its grade was made with, and the grade."""
         with self._database.reading() as connection:
+            chain.require_intact(connection)
             return submissions.grades(connection, lab)
 
     def claim(
@@ -181,6 +182,7 @@ class Gradebook:
     def changes(self, proposal: str) -> Sequence[ProposedChange]:
         """Return the old and new grades of a regrade by student, equal ones included."""
         with self._database.reading() as connection:
+            chain.require_intact(connection)
             return proposals.changes(connection, proposal)
 
     def adopt(self, proposal: str, author: str) -> int:
@@ -202,6 +204,7 @@ class Gradebook:
             LabFault: The course does not have the lab.
         """
         with self._database.reading() as connection:
+            chain.require_intact(connection)
             return counting.entries(connection, lab, course)
 
     def override(
@@ -236,6 +239,7 @@ class Gradebook:
     ) -> Sequence[PointsChange]:
         """Compute all points again after a change of rules or grades; return the changes."""
         with self._database.writing() as connection:
+            chain.require_intact(connection)
             return counting.recompute(connection, lab, course, author, self._clock())
 
     def audit(self, lab: str | None = None, student: str | None = None) -> Sequence[AuditEvent]:
@@ -243,18 +247,30 @@ class Gradebook:
         with self._database.reading() as connection:
             return ledger.events(connection, lab, student)
 
+    def verify(self, expect: str = "") -> chain.Verification:
+        """Verify the chain of the audit, every recorded row and every stored byte.
+
+        `expect` is a head that was printed before, of which the audit must be a continuation.
+        """
+        with self._database.reading() as connection:
+            return chain.verify(connection, expect=expect)
+
 
 def open_gradebook(
-    url: str, *, create: bool = True, clock: Callable[[], datetime] = _now
+    url: str, *, create: bool = True, check: bool = True, clock: Callable[[], datetime] = _now
 ) -> Gradebook:
     """Open the gradebook at a database URL or in a SQLite file.
 
-    An empty database gets its tables; with `create`, a missing file is created.
+    An empty database gets its tables; with `create`, a missing file is created. With `check`, the
+    rows must agree with the audit; contents are checked when they are read.
 
     Raises:
         LabFault: `url` is neither.
-        MachineFault: The database cannot be used.
+        MachineFault: The database cannot be used, or it is damaged.
     """
     database = connect(url, create=create)
     migrate(database)
+    if check:
+        with database.reading() as connection:
+            chain.require_intact(connection)
     return Gradebook(database, clock)

@@ -22,8 +22,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from grader.faults import LabFault, MachineFault, install_command
+from grader.gradebook.values import damaged
 
-LATEST_REVISION = "4"
+LATEST_REVISION = "5"
 """The newest step in migrations/versions, which this code works with."""
 
 LOCK_SECONDS = 30.0
@@ -63,6 +64,12 @@ class Database:
             yield
         except (DBAPIError, PoolTimeout) as error:
             raise self._fault(getattr(error, "orig", None) or error) from error
+        except UnicodeDecodeError as error:  # SQLite's own message quotes the damaged text
+            fault = damaged("the file has text that is not UTF-8")
+            raise MachineFault(fault.what, where=self.name, fix=fault.fix) from error
+        except MachineFault as fault:
+            fault.where = fault.where or self.name
+            raise
 
     def _fault(self, error: BaseException) -> MachineFault:
         """Turn the database's error into a fault that says how to fix it."""
@@ -221,6 +228,8 @@ def migrate(database: Database) -> None:
         if was is None and inspect(connection).get_table_names():
             what = "this database has tables, but not those of a gradebook"
             raise MachineFault(what, where=database.name, fix="Name an empty database.")
+        if was is not None and not was.isdecimal():
+            raise damaged(f"it has version `{was}`")
         if was is not None and int(was) > int(LATEST_REVISION):
             what = f"the gradebook has version {was}, this grader supports {LATEST_REVISION}"
             raise MachineFault(what, where=database.name, fix="Install the newer grader.")
@@ -232,7 +241,8 @@ def revision(connection: Connection) -> str | None:
     """Return the schema's revision; None for a database that is no gradebook."""
     if not inspect(connection).has_table("alembic_version"):
         return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return None if found is None else str(found)
 
 
 def upgrade(connection: Connection, to: str = "head") -> None:

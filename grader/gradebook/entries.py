@@ -6,7 +6,6 @@ other functions show entries and the audit as text for people and as JSON for pr
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, tzinfo
@@ -16,12 +15,13 @@ from rich.cells import cell_len
 from rich.text import Text
 from sqlalchemy import Connection, Row, func, select
 
+from grader.gradebook.chain import Verification, lock_audit, record_event, storable
 from grader.gradebook.course import Course
-from grader.gradebook.ledger import overrides, record_event, storable
+from grader.gradebook.ledger import overrides
 from grader.gradebook.policy import LabPolicy, Lateness, lateness
 from grader.gradebook.submissions import RECEIVED
 from grader.gradebook.tables import attempt, grade, standing, student, submission
-from grader.gradebook.values import AuditEvent, Entry, GradeJson, PointsChange
+from grader.gradebook.values import AuditEvent, Entry, GradeJson, PointsChange, read_grade
 from grader.reports.printable import clip, printable, wrap
 
 MARKED_LATE = "marked late without a time: no penalty"
@@ -69,7 +69,9 @@ def entries(connection: Connection, lab: str, course: Course | None) -> Sequence
     for row in connection.execute(_query(lab)):
         mine = submitted.setdefault(row.student, [])
         late = _lateness(policy, row)
-        made = None if row.grade_json is None else json.loads(row.grade_json)
+        made = None
+        if row.attempt is not None:
+            made = read_grade(row.attempt, row.grade_json, row.grade_sha256)
         mine.append(_Candidate(row, len(mine) + 1, late, made))
     given = overrides(connection, lab)
     others = sorted({*submitted, *given} - names.keys())
@@ -110,7 +112,8 @@ def _query(lab: str) -> Any:
     columns = (submission.c[name] for name in ("id", "student", "name", "sha256", "late"))
     made = attempt.alias("made")
     return (
-        select(*columns, RECEIVED, made.c.grade_json, faults.label("faults"))
+        select(*columns, RECEIVED, faults.label("faults"))
+        .add_columns(made.c.id.label("attempt"), made.c.grade_json, made.c.grade_sha256)
         .outerjoin(grade, grade.c.submission == submission.c.id)
         .outerjoin(made, made.c.id == grade.c.attempt)
         .where(submission.c.lab == lab)
@@ -153,6 +156,7 @@ def recompute(
     connection: Connection, lab: str, course: Course | None, author: str, now: datetime
 ) -> Sequence[PointsChange]:
     """Compute every student's points again and store them; return the changes."""
+    lock_audit(connection)
     rows = connection.execute(select(standing).where(standing.c.lab == lab))
     before = {row.student: row for row in rows}
     moved = []
@@ -171,6 +175,7 @@ def recompute(
         record_event(
             connection, now, author, "recompute", lab=lab, student=entry.student,
             before=was, after=entry.points, reason=entry.note,
+            rows=[("standing", lab, entry.student)],
         )  # fmt: skip
         moved.append(PointsChange(lab, entry.student, was, entry.points, entry.note))
     return tuple(moved)
@@ -267,7 +272,8 @@ def event_lines(events: Sequence[AuditEvent], zone: tzinfo) -> Text:
     lines = []
     for event in events:
         whose = " ".join(filter(None, (event.lab, event.student)))
-        line = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M:%S}  {event.action}: {whose}"
+        line = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M:%S}  {event.action}"
+        line += f": {whose}" if whose else ""
         line += f"{_change(event.before, event.after)}, by {_actor(event.actor)}"
         line += f": {event.reason}" if event.reason else ""
         lines.append(Text(printable(line)))
@@ -302,6 +308,22 @@ def _value(value: Any) -> str:
 def events_json(events: Sequence[AuditEvent]) -> dict[str, Any]:
     """Return `{"events": [...]}`, oldest first."""
     return {"events": [vars(event) | {"at": _iso(event.at)} for event in events]}
+
+
+def verification_lines(found: Verification) -> Text:
+    """Show what does not agree, or what was verified; then the head of the chain."""
+    counts = [f"{kind}: {number}" for kind, number in found.records.items() if number]
+    lines = list(found.problems) or [
+        f"each of the {found.lines} lines of the audit follows from the line before",
+        f"these rows agree with the audit: {', '.join(counts) or 'none'}",
+    ]
+    return Text("\n".join([*map(printable, lines), f"head: {found.head or '-'}"]))
+
+
+def verification_json(found: Verification) -> dict[str, Any]:
+    """Return `{"intact", "lines", "head", "records", "problems"}`."""
+    values = {"intact": not found.problems, "lines": found.lines, "head": found.head}
+    return values | {"records": dict(found.records), "problems": list(found.problems)}
 
 
 def points_change_lines(moved: Sequence[PointsChange]) -> Text:

@@ -8,50 +8,13 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Table, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import Connection, select, update
 
 from grader.faults import LabFault
-from grader.gradebook.database import is_sqlite
+from grader.gradebook.chain import record_event, storable
 from grader.gradebook.roster import Student
 from grader.gradebook.tables import audit, override, student
 from grader.gradebook.values import AuditEvent, Override
-
-
-def storable(text: str) -> str:
-    """Return `text` as every database can store it: NUL and what is not UTF-8 are escaped."""
-    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
-
-
-def insert_new(connection: Connection, table: Table, **values: Any) -> bool:
-    """Insert a row unless a constraint says that it exists; return whether it is new."""
-    insert = sqlite_insert if is_sqlite(connection) else postgresql_insert
-    query = insert(table).values(**values).on_conflict_do_nothing()
-    # SQLAlchemy asks PostgreSQL for the new row's id and would discard the row count.
-    return connection.execute(query, execution_options={"preserve_rowcount": True}).rowcount == 1
-
-
-def record_event(
-    connection: Connection, at: datetime, actor: str, action: str, *, lab: str = "",
-    student: str = "", submission: int | None = None, attempt: int | None = None,
-    before: Any = None, after: Any = None, reason: str = "",
-) -> None:  # fmt: skip
-    """Record an audit event, in the transaction that makes the change."""
-    connection.execute(
-        audit.insert().values(
-            at=at,
-            actor=storable(actor),
-            action=action,
-            lab=lab,
-            student=student,
-            submission=submission,
-            attempt=attempt,
-            before=None if before is None else json.dumps(before, sort_keys=True),
-            after=None if after is None else json.dumps(after, sort_keys=True),
-            reason=storable(reason),
-        )
-    )
 
 
 def events(
@@ -81,7 +44,8 @@ def enroll(
         A line for each student who is new, changed or left.
     """
     known = {row.id: row for row in connection.execute(select(student))}
-    lines = []
+    lines: list[str] = []
+    changes: list[tuple[str, str, Any, Any]] = []
     for one in students:
         who = storable(one.id)
         texts = {name: storable(value) for name, value in asdict(one).items()}
@@ -94,12 +58,17 @@ def enroll(
             connection.execute(student.insert().values(**values))
         else:
             connection.execute(update(student).where(student.c.id == who).values(**values))
-        record_event(connection, now, author, "enroll", student=who, before=before, after=values)
+        changes.append(("enroll", who, before, values))
         lines.append(f"{'changed' if old is not None else 'new'}: {who} {one.name}".rstrip())
     for gone in (row for row in known.values() if row.enrolled):
         connection.execute(update(student).where(student.c.id == gone.id).values(enrolled=False))
-        record_event(connection, now, author, "leave", student=gone.id, before=dict(gone._mapping))
+        changes.append(("leave", gone.id, dict(gone._mapping), None))
         lines.append(f"left: {gone.id} {gone.name}".rstrip())
+    for action, who, before, after in changes:  # after every row: an event locks the audit
+        record_event(
+            connection, now, author, action, student=who, before=before, after=after,
+            rows=[("student", who)],
+        )  # fmt: skip
     return tuple(lines)
 
 
@@ -124,7 +93,7 @@ def set_override(
     if points is None and before is None:
         fix = f"List the overrides with `grader gradebook show {lab}`."
         raise LabFault(f"`{who}` has no override in `{lab}`", fix=fix)
-    connection.execute(
+    made = connection.execute(
         override.insert().values(
             lab=lab,
             student=who,
@@ -133,9 +102,10 @@ def set_override(
             reason=storable(reason),
             at=now,
         )
-    )
+    ).inserted_primary_key
     record_event(
         connection, now, author, "override" if points is not None else "override removed",
         lab=lab, student=who, reason=reason,
         before=None if before is None else before.points, after=points,
+        rows=[("override", *(made or ()))],
     )  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,9 +20,9 @@ from sqlalchemy import (
     update,
 )
 
-from grader.gradebook.ledger import insert_new, record_event, storable
+from grader.gradebook.chain import RowKey, insert_new, record_event, storable
 from grader.gradebook.tables import attempt, grade, student, submission
-from grader.gradebook.values import GradeJson, StoredSubmission
+from grader.gradebook.values import GradeJson, StoredSubmission, bytes_digest, damaged, read_grade
 
 MAX_FAULTS = 3
 """System errors after which a submission is not graded again until an instructor starts it."""
@@ -33,7 +31,7 @@ RECEIVED = case((submission.c.told, submission.c.received)).label("received")
 """When a submission was received; NULL when the time is unknown."""
 
 _STORED = ("id", "lab", "student", "name", "sha256", "data", "answers")
-COLUMNS = (*(submission.c[name] for name in _STORED), RECEIVED)
+COLUMNS = (*(submission.c[name] for name in _STORED), RECEIVED, submission.c.answers_sha256)
 
 
 @dataclass(frozen=True)
@@ -61,29 +59,32 @@ def store(connection: Connection, new: NewSubmission, now: datetime) -> StoredSu
     """
     if new.received is not None and new.received.tzinfo is None:
         raise ValueError("the time of a submission needs its time zone")
-    who, sha256 = storable(new.student), hashlib.sha256(new.data).hexdigest()
-    answers_sha256 = "" if new.answers is None else hashlib.sha256(new.answers).hexdigest()
-    insert_new(connection, student, id=who)
+    who, sha256 = storable(new.student), bytes_digest(new.data)
+    answers_sha256 = bytes_digest(new.answers)
+    same = (submission.c.lab == new.lab) & (submission.c.student == who)
+    same &= (submission.c.sha256 == sha256) & (submission.c.answers_sha256 == answers_sha256)
+    is_first = insert_new(connection, student, student.c.id == who, id=who)
     is_new = insert_new(
-        connection, submission, lab=new.lab, student=who, name=storable(new.name), sha256=sha256,
+        connection, submission, same,
+        lab=new.lab, student=who, name=storable(new.name), sha256=sha256,
         data=new.data, answers=new.answers, answers_sha256=answers_sha256,
         received=new.received or now, told=new.received is not None, late=new.late,
         stored=now, source=storable(new.source),
     )  # fmt: skip
-    same = (submission.c.lab == new.lab) & (submission.c.student == who)
-    same &= (submission.c.sha256 == sha256) & (submission.c.answers_sha256 == answers_sha256)
     query: Select[Any] = select(*COLUMNS, submission.c.late).where(same)
     row = connection.execute(query.with_for_update()).one()
     if is_new:
         after = {"name": row.name, "sha256": sha256, "bytes": len(new.data)}
         after |= _when(row.received, row.late)
-        _record(connection, now, "submit", row, new.source, after=after)
+        rows = [("student", who)] if is_first else []
+        _record(connection, now, "submit", row, new.source, rows, after=after)
     elif values := _earlier(new, row):
         before = _when(row.received, row.late)
         connection.execute(update(submission).where(submission.c.id == row.id).values(values))
         row = connection.execute(query).one()
         after = _when(row.received, row.late)
-        _record(connection, now, "received earlier", row, new.source, before=before, after=after)
+        action = "received earlier"
+        _record(connection, now, action, row, new.source, [], before=before, after=after)
     return stored_submission(row)
 
 
@@ -102,18 +103,30 @@ def _when(received: datetime | None, late: bool) -> dict[str, Any]:
 
 
 def _record(
-    connection: Connection, now: datetime, action: str, row: Row[Any], source: str, **values: Any
-) -> None:
+    connection: Connection, now: datetime, action: str, row: Row[Any], source: str,
+    rows: Sequence[RowKey], **values: Any,
+) -> None:  # fmt: skip
     record_event(
         connection, now, storable(source) or "grader", action, lab=row.lab, student=row.student,
-        submission=row.id, **values,
+        submission=row.id, rows=[*rows, ("submission", row.id)], **values,
     )  # fmt: skip
 
 
 def stored_submission(row: Row[Any]) -> StoredSubmission:
-    """Convert a row of COLUMNS to a value."""
-    values: Sequence[Any] = tuple(row)[: len(COLUMNS)]
-    return StoredSubmission(*values)
+    """Convert a row of COLUMNS to a value.
+
+    Raises:
+        MachineFault: The bytes are not those that were submitted.
+    """
+    *values, answers_sha256 = tuple(row)[: len(COLUMNS)]
+    stored = StoredSubmission(*values)
+    digests = (bytes_digest(stored.data), bytes_digest(stored.answers))
+    if digests != (stored.sha256, answers_sha256):
+        raise damaged(
+            f"the bytes of submission {stored.id} ({stored.lab}, {stored.student})"
+            " differ from their SHA-256"
+        )
+    return stored
 
 
 def lab_query(lab: str, students: Collection[str] | None) -> Select[Any]:
@@ -145,9 +158,13 @@ def wanted(
 def grades(connection: Connection, lab: str) -> Mapping[int, tuple[str, GradeJson]]:
     """Map a submission's number to the key that its grade was made with, and the grade."""
     query = (
-        select(submission.c.id, attempt.c.key, attempt.c.grade_json)
+        select(submission.c.id, attempt.c.key, attempt.c.id.label("attempt"))
+        .add_columns(attempt.c.grade_json, attempt.c.grade_sha256)
         .join(grade, grade.c.submission == submission.c.id)
         .join(attempt, attempt.c.id == grade.c.attempt)
         .where(submission.c.lab == lab)
     )
-    return {row.id: (row.key, json.loads(row.grade_json)) for row in connection.execute(query)}
+    return {
+        row.id: (row.key, read_grade(row.attempt, row.grade_json, row.grade_sha256))
+        for row in connection.execute(query)
+    }

@@ -4,12 +4,15 @@ A row of `grade` names the one attempt that is a submission's grade. When a subm
 `told`, `received` is when it was stored, for the order only.
 
 Constraints enforce what the code promises: one submission for the same bytes, one running and one
-accepted attempt for each key, one token for each attempt.
+accepted attempt for each key, one token for each attempt. A line of `audit` has in `records` the
+digests of the rows that it is about, and in `digest` that of the line before it and its own content
+(chain.py). `attempt.grade_sha256` is the digest of the attempt and its `grade_json`.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any, cast
 
 from sqlalchemy import (
     Boolean,
@@ -30,6 +33,26 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.dialects.sqlite import DATETIME as SqliteDatetime
+from sqlalchemy.types import TypeEngine
+
+from grader.gradebook.values import damaged
+
+
+class _SqliteInstant(SqliteDatetime):
+    """SQLite's text of a moment; text that is none is a system error."""
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        """Return the function that converts the text."""
+        convert: Any = super().result_processor(dialect, coltype)
+
+        def moment(value: object) -> datetime | None:
+            try:
+                return cast(datetime | None, convert(value))
+            except (ValueError, TypeError):
+                raise damaged(f"`{value!r}` is no time") from None
+
+        return moment
 
 
 class Instant(TypeDecorator[datetime]):
@@ -37,6 +60,12 @@ class Instant(TypeDecorator[datetime]):
 
     impl = DateTime(timezone=True)
     cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that the database has for it."""
+        sqlite: TypeEngine[Any] = _SqliteInstant()  # type: ignore[no-untyped-call]
+        kind = sqlite if dialect.name == "sqlite" else self.impl_instance
+        return dialect.type_descriptor(kind)
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Convert a moment to UTC for the database. Raises ValueError without a time zone."""
@@ -111,6 +140,7 @@ attempt = Table(
     Column("lease_until", Instant, nullable=False),
     Column("ended", Instant),
     Column("grade_json", Text),
+    Column("grade_sha256", String(64), nullable=False, server_default=""),
     Column("reason", Text, nullable=False, server_default=""),
     UniqueConstraint("submission", "number"),
     CheckConstraint(
@@ -175,5 +205,7 @@ audit = Table(
     Column("before", Text),
     Column("after", Text),
     Column("reason", Text, nullable=False, server_default=""),
+    Column("records", Text, nullable=False, server_default="[]"),
+    Column("digest", String(64), nullable=False, server_default=""),
     Index("ix_audit_lab_student", "lab", "student"),
 )

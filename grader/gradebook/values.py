@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+
+from grader.faults import MachineFault
 
 GradeJson = Mapping[str, Any]
 """A grade object of the JSON contract, schema 1."""
@@ -158,3 +162,32 @@ def verdict(grade: GradeJson) -> str:
     """Return `pass` when no evaluated check failed, otherwise which ones did."""
     short = [c["name"] for c in grade["checks"] if c["status"] in ("fail", "blocked")]
     return f"fail: {', '.join(short)}" if short else "pass"
+
+
+def damaged(what: str) -> MachineFault:
+    """Return the system error for stored data that is not what was stored."""
+    fix = "Restore a backup. `grader gradebook audit --verify` lists what differs."
+    return MachineFault(f"the gradebook is damaged or was changed: {what}", fix=fix)
+
+
+def bytes_digest(data: object) -> str:
+    """Return the SHA-256 of stored bytes; "" for none.
+
+    In a damaged SQLite file, a value can have any type.
+    """
+    if data is None:
+        return ""
+    return hashlib.sha256(data if isinstance(data, bytes) else repr(data).encode()).hexdigest()
+
+
+def grade_digest(attempt_id: int, text: str) -> str:
+    """Return the SHA-256 of an attempt's number and its grade as JSON text."""
+    return hashlib.sha256(f"{attempt_id}\0{text}".encode()).hexdigest()
+
+
+def read_grade(attempt_id: int, text: str, digest: str) -> GradeJson:
+    """Parse a stored grade. Raises MachineFault when its digest is not that of the text."""
+    if grade_digest(attempt_id, text) != digest:
+        raise damaged(f"the grade of attempt {attempt_id} differs from its SHA-256")
+    grade: GradeJson = json.loads(text)
+    return grade

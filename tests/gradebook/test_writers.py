@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
+from grader.gradebook.book import open_gradebook
 from grader.gradebook.database import connect
 from tests.command import ROOT
 
@@ -51,6 +52,9 @@ def check(url: str, writers: int) -> None:
     assert held(url, ACCEPTED) == once
     assert held(url, ATTEMPTS) == held(url, NUMBERS) == observed["claimed"], "an attempt was lost"
     assert held(url, GRADES) == held(url, AUDITED) == once
+    book = open_gradebook(url)
+    assert book.verify().problems == (), "the writers broke the chain"
+    book.close()
     # Every other writer sleeps until its first claim is lost; one in ten then gives up.
     assert sum(observed["late"].values()) >= 2, "the fence was hardly tried"
 

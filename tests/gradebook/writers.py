@@ -20,6 +20,8 @@ from collections import Counter
 from sqlalchemy import text
 
 from grader.gradebook.book import Claim, Gradebook, open_gradebook
+from grader.gradebook.database import is_sqlite
+from grader.gradebook.values import grade_digest
 from tests.gradebook.made import NOON, a_grade
 
 LAB, KEY = "tiled", "key"
@@ -33,9 +35,12 @@ class Unfenced(Gradebook):
 
     def accept(self, claim: Claim, grade_json: object) -> bool:
         change = text(
-            "UPDATE attempt SET state = 'accepted', grade_json = :made, ended = :now WHERE id = :id"
+            "UPDATE attempt SET state = 'accepted', grade_json = :made, grade_sha256 = :digest,"
+            " ended = :now WHERE id = :id"
         )
-        values = {"made": json.dumps(grade_json), "now": str(NOON), "id": claim.attempt}
+        made = json.dumps(grade_json)
+        digest = grade_digest(claim.attempt, made)
+        values = {"made": made, "digest": digest, "now": str(NOON), "id": claim.attempt}
         with self._database.writing() as connection:
             connection.execute(change, values)
         return True
@@ -56,6 +61,9 @@ def drop_constraints(book: Gradebook) -> None:
     with book._database.writing() as connection:
         connection.execute(text("DROP INDEX uq_attempt_kept"))
         connection.execute(text("DROP INDEX uq_attempt_running"))
+        if is_sqlite(connection):
+            for verb in ("insert", "replace", "accepted"):
+                connection.execute(text(f"DROP TRIGGER attempt_kept_{verb}"))
 
 
 def write(book: Gradebook, seed: int) -> tuple[Counter[int], Counter[int], Counter[int]]:
