@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -100,7 +101,8 @@ def test_unreadable_source_has_a_json_grade(tmp_path: Path) -> None:
 
 
 def test_closed_pipe_does_not_change_the_exit_code() -> None:
-    command = f"{sys.executable} -m grader check {LAB} {SOLUTION}; echo code $? >&2"
+    words = [sys.executable, "-m", "grader", "check", LAB, str(SOLUTION)]
+    command = f"{shlex.join(words)}; echo code $? >&2"
     done = subprocess.run(
         ["sh", "-c", f"({command}) | true"], cwd=ROOT, capture_output=True, text=True
     )
