@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -228,3 +229,16 @@ def test_no_module_state() -> None:
 def test_every_module_has_a_docstring(path: Path) -> None:
     if path.read_text().strip():
         assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+def test_every_module_is_in_a_wheel() -> None:
+    """A folder without __init__.py is no package: its modules are shipped as data."""
+    settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
+    patterns = settings["tool"]["setuptools"]["package-data"]["grader"]
+    shipped = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    lost = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if not (path.parent / "__init__.py").exists() and path not in shipped
+    ]
+    assert lost == []
