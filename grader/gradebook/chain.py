@@ -5,7 +5,7 @@ change of a line is found at the first line that does not follow. `records` of a
 digests of the rows that the line is about, as they are after it. The newest record of a row is what
 the row must be; a row without a record was not written by the grader.
 
-The last digest is the head. Whoever can write the database can also write a new chain, so a head
+The last digest is the head. The owner of the database can also write a new chain, so a head
 that is kept elsewhere proves that the lines up to it are unchanged.
 """
 
