@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,7 +36,6 @@ from grader.faults import Fault, LabFault, StudentFault
 
 if TYPE_CHECKING:
     from grader.grading.cases import RunOptions
-    from grader.grading.pipeline import Progress
     from grader.grading.record import Grade
     from grader.labs.model import Lab
 
@@ -127,7 +128,13 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
         submission = read_submission(file)
     except StudentFault as fault:
         return grade_unreadable(lab, file.name, fault, on=options.on, answers=answers)
-    report_progress: Progress = (lambda step, number, steps: None) if quiet else progress
+
+    def report_progress(step: str, number: int, steps: int) -> None:
+        if number == 2:  # from here on this process waits for others
+            Thread(target=import_module, args=("grader.reports.text",), daemon=True).start()
+        if not quiet:
+            progress(step, number, steps)
+
     return grade(
         lab, submission, on=options.on, threads=options.threads, limit=options.limit,
         answers=answers, progress=report_progress,

@@ -171,6 +171,8 @@ def serve(channel: int, lifeline: int, trace: int) -> NoReturn:
     _end_with(lifeline)
     _redirect()
     _accept_former_names()
+    import numpy.random  # noqa: F401  NumPy defers it, and most references draw their inputs
+
     with socket.socket(fileno=channel) as connected:
         _answer_all(connected)
     os._exit(0)
@@ -224,6 +226,7 @@ def _answer_all(channel: socket.socket) -> None:
         except Exception as error:  # whatever pickling the author's own objects raises
             what = f"the reference returned something that cannot be passed on: {error}"
             send(channel, Raised(what.splitlines()[0]))
+        del request, answer  # their arrays would stay in memory until the next request
 
 
 def _load(request: Load, module: ModuleType) -> Returned | Raised:

@@ -114,7 +114,7 @@ def test_other_peoples_code_requires_a_sandbox(monkeypatch: pytest.MonkeyPatch) 
 
 def test_memory_of_the_whole_process_tree_is_limited() -> None:
     """Three processes, each below its own limit; only a control group counts them together."""
-    limits = Limits(wall=10.0, memory=300 << 20, output=1 << 20)
+    limits = Limits(wall=60.0, memory=300 << 20, output=1 << 20)
     request = {"processes": 3, "bytes": 150 << 20}
     if isinstance(parent_group(), str):
         assert run_sandboxed("sandboxed_steps:hoard", request, limits=limits).value == 3
