@@ -208,19 +208,37 @@ def replay(
         why = next((check.summary for check in made.checks if check.status == "error"), "")
         raise MachineFault(f"the grade could not be reproduced: {why}", fix="Try again.")
     notes = tuple(f"{check.name} is as recorded: {_reason(check)}" for check in trusted)
-    compared = redact(made) if is_redacted(record) else made
+    if is_redacted(record):
+        record, made = _as_copy(record, made)
     return Replay(
         tuple(conditions(record.provenance, made.provenance)),
-        tuple(differences(record, compared, timed_again=again)),
+        tuple(differences(record, made, timed_again=again)),
         notes,
         made,
     )
 
 
 def is_redacted(record: Grade) -> bool:
-    """Whether this is a student's copy, whose hidden cases have no names and sizes."""
+    """Whether this is a student's copy, without the names and sizes of hidden cases."""
     hidden = [case for case in record.cases if case.visibility == "hidden"]
-    return bool(hidden) and all(_ALIAS.fullmatch(c.name) and not c.size for c in hidden)
+    aliases = bool(hidden) and all(_ALIAS.fullmatch(c.name) and not c.size for c in hidden)
+    return bool(record.hidden_feedback) or aliases
+
+
+def _as_copy(record: Grade, made: Grade) -> tuple[Grade, Grade]:
+    """Return a student's copy and the new grade as such a copy, so that they can be compared.
+
+    The copy does not say for which lab's text and seed it was made. Of a copy in an older format
+    only the points are compared.
+    """
+    if record.hidden_feedback:
+        made = redact(made, record.hidden_feedback)
+    else:
+        alone = tuple(replace(check, public=None) for check in made.checks)
+        record, made = (redact(g) for g in (record, replace(made, checks=alone)))
+    if not record.provenance.lab_sha256:
+        made = replace(made, provenance=replace(made.provenance, lab_sha256=""))
+    return record, made
 
 
 def _other_inputs(record: Grade, given: ReplayInputs) -> Iterator[Difference]:
@@ -228,7 +246,7 @@ def _other_inputs(record: Grade, given: ReplayInputs) -> Iterator[Difference]:
     if record.submission_sha256 and digest != record.submission_sha256:
         yield Difference("source (SHA-256)", record.submission_sha256, digest)
     seed = seed_id(given.seed)
-    if seed != record.provenance.seed:
+    if record.provenance.seed and seed != record.provenance.seed:
         yield Difference("seed (an identifier)", record.provenance.seed, seed)
 
 
@@ -252,7 +270,9 @@ def _graded(
         lab,
         submission,
         on=how.on,
-        visibility="all" if any(c.visibility == "hidden" for c in record.cases) else "public",
+        visibility="all"
+        if record.hidden_feedback or any(c.visibility == "hidden" for c in record.cases)
+        else "public",
         seed=given.seed,
         threads=how.threads,
         limit=how.limit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -113,7 +113,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Result:
-    """A verdict with its points, as a grade records it."""
+    """A verdict with its points, as a grade records it.
+
+    `public` is what the check decides from the public cases alone, where hidden ones counted too:
+    all that a student may read (grader.reports.redact). None where nothing is hidden, or nothing
+    can be decided without the hidden cases.
+    """
 
     name: str
     status: Status
@@ -125,6 +130,7 @@ class Result:
     visibility: Visibility = "public"
     cases: Mapping[str, Status] = field(default_factory=lambda: _EMPTY)
     measured_on: str = ""
+    public: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +167,22 @@ class Evidence:
     def all_runs(self) -> tuple[CaseRun, ...]:
         """Every run whose findings count: the cases and the sampled timed launch."""
         return (*self.runs, *self.sampled)
+
+    @property
+    def public(self) -> Evidence:
+        """The same evidence without the hidden cases."""
+        runs = tuple(run for run in self.runs if run.case.visibility == "public")
+        names = {run.case.name for run in runs}
+        stored = {key: s for key, s in self.localization.stored.items() if key[0] in names}
+        lines = {name: at for name, at in self.localization.lines.items() if name in names}
+        return replace(
+            self,
+            runs=runs,
+            baseline={name: trace for name, trace in self.baseline.items() if name in names},
+            verdicts={},
+            sampled=tuple(run for run in self.sampled if run.case.visibility == "public"),
+            localization=Localization(lines, stored),
+        )
 
     @property
     def extents(self) -> frozenset[int]:

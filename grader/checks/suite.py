@@ -173,6 +173,39 @@ def evaluate_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, .
     return with_origins(results, evidence.program, evidence.localization.lines, evidence.extents)
 
 
+def with_public_verdicts(
+    results: tuple[Result, ...], checks: Sequence[Check], evidence: Evidence
+) -> tuple[Result, ...]:
+    """Add to each result what its check decides from the public cases alone.
+
+    Args:
+        results: the results of `evaluate_all`.
+        checks: the checks, in the same order.
+        evidence: what they were evaluated on.
+
+    Returns:
+        The results, unchanged where no case is hidden, or none is public.
+    """
+    public = evidence.public
+    if not public.runs or len(public.all_runs) == len(evidence.all_runs):
+        return results
+    alone = evaluate_all(checks, public)
+    return tuple(replace(r, public=verdict_of(own)) for r, own in zip(results, alone, strict=True))
+
+
+def verdict_of(result: Result) -> Verdict:
+    """Return the verdict of a result, without the result's points."""
+    return Verdict(
+        result.status,
+        result.summary,
+        result.points / result.max_points if result.max_points else 0.0,
+        result.findings,
+        result.measurements,
+        result.cases,
+        result.measured_on,
+    )
+
+
 def _with_unclaimed(results: tuple[Result, ...], evidence: Evidence) -> tuple[Result, ...]:
     """Report errors of kinds that no check of this lab looks for with the output check."""
     reported = {finding.kind for result in results for finding in result.findings}

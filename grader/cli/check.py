@@ -71,6 +71,7 @@ def check(
     """
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, load_lab
+    from grader.reports.redact import redact
 
     options = RunOptions(resolved(on), threads=threads, limit=limit)
     check_writable(json)
@@ -89,6 +90,7 @@ def check(
             loaded_lab, file, options, grade, sanitizer=sanitizer, profile=profile
         )
     finished()
+    grade = redact(grade)
     if json:
         write_json(grade.to_json(), json)
     if html:

@@ -18,8 +18,10 @@ from grader.faults import LabFault, MachineFault
 if TYPE_CHECKING:
     from grader.export.formats import ExportRow, Format, LeftOut, Options
     from grader.gradebook.course import Course as CourseFile
+    from grader.gradebook.policy import FeedbackPolicy
     from grader.gradebook.roster import Student
     from grader.gradebook.values import Entry
+    from grader.grading.record import HiddenFeedback
 
 AUTOGRADER = "gradescope-autograder"
 
@@ -74,7 +76,7 @@ def export(
     rows = list(_from_files(arguments, course)) if rows is None else rows
     if points is not None:
         rows = [scale_points(row, points) for row in rows]
-    options = Options(column, identifier)
+    options = Options(column, identifier, _feedback(rows, course))
     exported, left_out = select_rows(chosen, rows, options)
     _report_left_out(left_out)
     if exported and (advice := chosen.advice(options)):
@@ -111,11 +113,33 @@ def _autograder(arguments: Sequence[str], course: Path | None, out: str, wheel: 
     has_course = course is not None and _has_gradebook(course)
     seed = read_course(course).seed(lab.name) if course and has_course else secrets.token_bytes(32)
     path = Path(out or f"{lab.name}-autograder.zip")
-    write_atomically(path, autograder_zip(lab, seed, wheel=wheel), private=True)
+    told = _policy_of(lab.name, course) if course and has_course else None
+    write_atomically(path, autograder_zip(lab, seed, wheel=wheel, feedback=told), private=True)
     say(f"wrote {path}; it contains the hidden cases, so only you can read it on this machine")
     points_on_simulator = sum(check.points for check in plan(lab) if check.can_evaluate_on("sim"))
     say(f"upload it to Gradescope; the assignment is worth {points_on_simulator:g} points there")
     return 0
+
+
+def _policy_of(lab: str, course: Path) -> FeedbackPolicy:
+    """Return the course's policy of feedback for a lab."""
+    from grader.gradebook.course import read_course
+
+    held = read_course(course)
+    return held.labs[lab].feedback if lab in held.labs else held.feedback
+
+
+def _feedback(rows: Sequence[ExportRow], course: Path | None) -> HiddenFeedback:
+    """Return what students read now about the hidden cases of these grades' labs."""
+    from datetime import UTC, datetime
+
+    from grader.gradebook.course import read_course
+
+    if course is None or not _has_gradebook(course):
+        return "score"
+    held, now = read_course(course), datetime.now(UTC)
+    told = {held.hidden_feedback(row.grade.lab, now) for row in rows if row.grade}
+    return next(iter(told)) if len(told) == 1 else "score"
 
 
 def _has_gradebook(course: Path | None) -> bool:

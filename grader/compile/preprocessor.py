@@ -2,8 +2,8 @@
 
 This is the only hand-written lexer of C++ here. A syntax tree cannot replace it: the grammar skips
 what it does not understand, so that hostile text can hide a directive from it, and it knows neither
-spliced words nor digraphs. `screen` must see each directive that the compiler sees. The syntax tree
-is built from the text that remains (`grader.compile.syntax`).
+spliced words nor digraphs. `source_text` reads the directives. The syntax tree is built from the
+text that remains (`grader.compile.syntax`).
 
 All functions take time in proportion to the length of the text.
 """

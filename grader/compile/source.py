@@ -1,4 +1,11 @@
-"""Compile a student's source to a Program: screen, cache, sandboxed compilation, log.
+"""Compile a student's source to a Program: checks of the text, cache, sandboxed compilation, log.
+
+There are two builds: a `-G` one for diagnostics, and the optimized one that outputs, counters and
+points come from. Code that differs between them gains nothing, whatever it uses to tell them apart:
+the optimized build is watched like the other one, and its own findings count. On a GPU machine
+both are nvcc's, and the optimized one is the PTX of the timed machine code. The one macro that
+NVRTC defines in one build alone, `__CUDACC_DEBUG__`, is undefined in both, so that the findings of
+the `-G` build describe the code that counts.
 
 `compile_source` is the one entry point. A failure that the text causes is a StudentFault with
 findings; one that the machine causes is a MachineFault.
@@ -19,7 +26,7 @@ from grader.compile.functions import declarations
 from grader.compile.nvrtc import COMPILATION, SUCCESS, Installation, installation
 from grader.compile.preprocessor import code, directives
 from grader.compile.program import Kernel, Program
-from grader.compile.screen import (
+from grader.compile.source_text import (
     HostCode,
     decode_source,
     host_code,
@@ -132,12 +139,15 @@ def architectures() -> tuple[str, ...]:
 
 
 def _variants(architecture: str, compiler: Installation) -> dict[str, list[str]]:
-    """The options of each compilation; the faster one, which finds the errors, comes first."""
+    """The options of each compilation; the faster one, which finds the errors, comes first.
+
+    No macro differs between the two.
+    """
     headers = [f"-I{folder}" for folder in (_INCLUDE, *compiler.headers)]
     base = ["--std=c++17", "--device-int128", "--pre-include=cuda_runtime.h", *headers]
     virtual = architecture.replace("sm_", "compute_")
     return {
-        "debug": ["-G", f"-arch={virtual}", *base],
+        "debug": ["-G", "-U__CUDACC_DEBUG__", f"-arch={virtual}", *base],
         "optimised": ["-lineinfo", "--ptxas-options=-v", f"-arch={architecture}", *base],
     }
 

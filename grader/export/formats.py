@@ -18,7 +18,7 @@ from typing import Literal
 from grader import export as folder
 from grader.faults import LabFault, did_you_mean
 from grader.gradebook.roster import Student
-from grader.grading.record import Grade
+from grader.grading.record import Grade, HiddenFeedback
 from grader.reports.redact import redact
 
 FAILED = "system error (not the submission): grade it again"
@@ -70,11 +70,13 @@ class Options:
     """Options of an export.
 
     `column` is the title of the assignment's column, "" for the lab's name. `identifier` is the
-    one by which Moodle finds students: "email" or "id".
+    one by which Moodle finds students: "email" or "id". `hidden_feedback` is what students read
+    about hidden cases.
     """
 
     column: str = ""
     identifier: str = "email"
+    hidden_feedback: HiddenFeedback = "score"
 
 
 def row_from_grade(
@@ -167,7 +169,7 @@ def select_rows(
     reasons = [_reason(format, row, options, count[row.student.id]) for row in every]
     kept = (row for row, why in zip(every, reasons, strict=True) if not why)
     left = (LeftOut(row, why) for row, why in zip(every, reasons, strict=True) if why)
-    return tuple(_for_reader(format, row) for row in kept), tuple(left)
+    return tuple(_for_reader(format, row, options) for row in kept), tuple(left)
 
 
 def _reason(format: Format, row: ExportRow, options: Options, times: int) -> str:
@@ -176,10 +178,10 @@ def _reason(format: Format, row: ExportRow, options: Options, times: int) -> str
     return SEVERAL_GRADES if times > 1 else format.row_problem(row, options)
 
 
-def _for_reader(format: Format, row: ExportRow) -> ExportRow:
+def _for_reader(format: Format, row: ExportRow, options: Options) -> ExportRow:
     if format.reader == "staff" or row.grade is None:
         return row
-    return replace(row, grade=redact(row.grade))
+    return replace(row, grade=redact(row.grade, options.hidden_feedback))
 
 
 def _modules() -> Iterable[ModuleType]:

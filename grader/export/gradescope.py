@@ -45,9 +45,10 @@ def results(row: ExportRow) -> dict[str, Any]:
     scale = row.out_of / grade.score.judged_max if grade.score.judged_max else 1.0
     evaluated = [check for check in grade.checks if check.status not in ("unjudged", "error")]
     output = render(score_line(grade)).rstrip("\n")
+    seconds = round(grade.provenance.seconds, 3)
     return {
         "score": row.points,
-        "execution_time": round(grade.provenance.seconds, 3),
+        **({"execution_time": seconds} if seconds else {}),
         "output": f"{output}\n{printable(row.note)}" if row.note else output,
         "output_format": "text",
         "test_output_format": "text",

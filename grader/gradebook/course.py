@@ -22,8 +22,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
 
 from grader.faults import LabFault, did_you_mean, file_fault
-from grader.gradebook.policy import Grace, LabPolicy, Penalty, Rule, Span, later_moment, read_span
+from grader.gradebook.policy import (
+    FeedbackPolicy,
+    Grace,
+    LabPolicy,
+    Penalty,
+    Rule,
+    Span,
+    later_moment,
+    read_span,
+)
 from grader.gradebook.roster import Student, read_roster
+from grader.grading.record import HiddenFeedback
 from grader.labs.files import Document, read_document
 from grader.labs.schema import Label, Strict
 
@@ -182,6 +192,12 @@ class CourseLab(Strict):
     points: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         None, description="what full marks are worth; the lab's own points when not given"
     )
+    hidden_feedback: HiddenFeedback | None = Field(
+        None, description="what students read about hidden cases: score, kind or full"
+    )
+    full_feedback_from: Moment | None = Field(
+        None, description="students read everything from then on: 2027-04-05 00:00"
+    )
 
 
 class CourseModel(Strict):
@@ -195,6 +211,12 @@ class CourseModel(Strict):
     late: Late = ()
     attempts: Annotated[StrictInt, Field(ge=1)] | None = None
     counts: Literal["best", "last"] = "last"
+    hidden_feedback: HiddenFeedback = Field(
+        "score", description="what students read about hidden cases: score, kind or full"
+    )
+    full_feedback_from: Moment | None = Field(
+        None, description="students read everything from then on: 2027-04-05 00:00"
+    )
     labs: dict[Label, CourseLab] = Field(default_factory=dict)
 
     @field_validator("timezone")
@@ -220,6 +242,11 @@ class Course:
     secret: bytes = field(repr=False)
     folder: Path
     database: str = ""
+    feedback: FeedbackPolicy = FeedbackPolicy()
+
+    def hidden_feedback(self, lab: str, moment: datetime) -> HiddenFeedback:
+        """Return what students read about a lab's hidden cases at a moment."""
+        return (self.labs[lab].feedback if lab in self.labs else self.feedback).at(moment)
 
     def seed(self, lab: str) -> bytes:
         """Return the seed of a lab's hidden inputs: HMAC-SHA256 of its name. Never show it."""
@@ -273,6 +300,7 @@ def read_course(folder: Path) -> Course:
         secret=read_secret(secret_file(folder, model)),
         folder=folder,
         database=model.database,
+        feedback=_feedback(None, document, ()),
     )
 
 
@@ -304,7 +332,19 @@ def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:
         attempts=lab.attempts or course.attempts,
         counts=lab.counts or course.counts,
         points=lab.points,
+        feedback=_feedback(lab, document, ("labs", name)),
     )
+
+
+def _feedback(lab: CourseLab | None, document: Document, key: tuple[str, ...]) -> FeedbackPolicy:
+    """Return what students read about a lab's hidden cases; the course's for what it leaves out."""
+    course: CourseModel = document.model
+    written, where = lab and lab.full_feedback_from, (*key, "full_feedback_from")
+    if written is None:
+        written, where = course.full_feedback_from, ("full_feedback_from",)
+    moment = _moment(written, ZoneInfo(course.timezone), document, where) if written else None
+    hidden = lab and lab.hidden_feedback
+    return FeedbackPolicy(hidden or course.hidden_feedback, moment)
 
 
 def _moment(

@@ -8,9 +8,12 @@ moments (the clocks go back) or none (they go forward), the later one counts.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal, get_args
+
+from grader.grading.record import HiddenFeedback
 
 Counts = Literal["best", "last"]
 
@@ -75,6 +78,34 @@ Rule = Grace | Penalty
 
 
 @dataclass(frozen=True)
+class FeedbackPolicy:
+    """What students read about hidden cases: `hidden`, and everything from `full_from` on."""
+
+    hidden: HiddenFeedback = "score"
+    full_from: datetime | None = None
+
+    def at(self, moment: datetime) -> HiddenFeedback:
+        """Return what students read at a moment."""
+        if self.full_from is not None and moment >= self.full_from:
+            return "full"
+        return self.hidden
+
+    def to_json(self) -> dict[str, str]:
+        """Return the policy as plain values, for a file that is read elsewhere."""
+        until = {"full_from": self.full_from.isoformat()} if self.full_from else {}
+        return {"hidden": self.hidden, **until}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> FeedbackPolicy:
+        """Read what `to_json` returned. Raises ValueError."""
+        hidden = value.get("hidden", "score")
+        if hidden not in get_args(HiddenFeedback):
+            raise ValueError(f"hidden feedback `{hidden}`")
+        moment = value.get("full_from")
+        return cls(hidden, datetime.fromisoformat(moment) if moment else None)
+
+
+@dataclass(frozen=True)
 class LabPolicy:
     """A lab's deadline and how its submissions count.
 
@@ -85,6 +116,7 @@ class LabPolicy:
         attempts: How many submissions count, the first ones; None for all.
         counts: Which submission counts: the best or the last.
         points: The points of full marks in the course; None for the lab's own.
+        feedback: What students read about hidden cases.
     """
 
     due: datetime | None = None
@@ -93,6 +125,7 @@ class LabPolicy:
     attempts: int | None = None
     counts: Counts = "last"
     points: float | None = None
+    feedback: FeedbackPolicy = FeedbackPolicy()
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def baseline_trace(lab: Lab, case: Case, options: RunOptions, cache: Path | None
     counters = load(cache, key)
     if counters is not None:
         return Trace("sim", counters=counters)
-    launch = prepare_baseline(lab, case, options.seed).launch
+    launch = prepare_baseline(lab, case, options.seed_of(case)).launch
     (trace,) = run_all(program, [launch], threads=options.threads, limit=options.limit)
     if not trace.ended:
         reason = trace.errors[0].message if trace.errors else "it did not end"

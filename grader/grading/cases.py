@@ -7,7 +7,7 @@ example `choose_tile`). Derivations run first; the cases that depend on them use
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -35,7 +35,7 @@ class RunOptions:
     Attributes:
         on: the backend. With "gpu", cases run on the simulator too: it evaluates synchronization,
             memory and traffic on every machine.
-        seed: the seed of the cases' inputs.
+        seed: the seed of the hidden cases' inputs and of the timed launch; see `seed_of`.
         threads: the simulator's threads; None for all cores.
         limit: seconds that one launch may take.
         steps: warp instructions that a block may execute in the simulator.
@@ -46,6 +46,14 @@ class RunOptions:
     threads: int | None = None
     limit: float = 20.0
     steps: int = MAX_STEPS
+
+    def seed_of(self, case: Case) -> bytes:
+        """Return the seed of one case's inputs.
+
+        The inputs of a public case are the same in every course: what a student reads about it
+        then depends on no secret, and `grader check` repeats it.
+        """
+        return self.seed if case.visibility == "hidden" else b""
 
     @property
     def parallel_jobs(self) -> int:
@@ -77,23 +85,34 @@ def run_cases(
     """
     derived = run_derivations(lab, program, options)
     ready = {p.case.name: p for p in prepare_cases(lab, cases, options, derived)}
-    launches = [prepared.launch for prepared in ready.values()]
-    with ThreadPoolExecutor(max_workers=1) as executor:  # the GPU and the simulator run in parallel
-        device = executor.submit(run_on_gpu, program, launches, options)
-        traces = run_all(
-            program, launches, threads=options.threads, limit=options.limit, steps=options.steps
-        )
-    simulated = dict(zip(ready, traces, strict=True))
-    on_gpu = dict(zip(ready, device.result(), strict=True)) if options.on == "gpu" else {}
-    launched = {
-        n: CaseRun(ready[n].case, ready[n], trace, device=on_gpu.get(n))
-        for n, trace in simulated.items()
-    }
+    launched: dict[str, CaseRun] = {}
+    for visibility in ("public", "hidden"):
+        group = [p for p in ready.values() if p.case.visibility == visibility]
+        launched |= {run.case.name: run for run in _launch(program, group, options)}
     derivations = {name: run for name, (run, _) in derived.items()}
     return (
         *derivations.values(),
         *(launched.get(case.name) or _not_launched(case, derivations) for case in cases),
     )
+
+
+def _launch(
+    program: Program, ready: Sequence[PreparedCase], options: RunOptions
+) -> Iterator[CaseRun]:
+    """Launch prepared cases in one process of each backend.
+
+    Public and hidden cases never share a process: a launch that ends the process, or that leaves
+    something in the GPU's memory, would tell a public case of a hidden one.
+    """
+    launches = [prepared.launch for prepared in ready]
+    with ThreadPoolExecutor(max_workers=1) as executor:  # the GPU and the simulator run in parallel
+        device = executor.submit(run_on_gpu, program, launches, options)
+        traces = run_all(
+            program, launches, threads=options.threads, limit=options.limit, steps=options.steps
+        )
+    on_gpu = device.result() or (None,) * len(launches)
+    for prepared, trace, other in zip(ready, traces, on_gpu, strict=True):
+        yield CaseRun(prepared.case, prepared, trace, device=other)
 
 
 def prepare_cases(
@@ -115,7 +134,7 @@ def prepare_cases(
     """
     answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
     return tuple(
-        prepare_case(lab, case, options.seed, answers)
+        prepare_case(lab, case, options.seed_of(case), answers)
         for case in cases
         if all(name in answers for name in case.derived.values())
     )

@@ -13,14 +13,23 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from grader import __version__
 from grader.checks.quiz import mark_quiz
 from grader.checks.result import CaseRun, Evidence, Result, Status, largest_run
-from grader.checks.suite import Check, award, blocked_all, error_all, evaluate_all, plan
+from grader.checks.suite import (
+    Check,
+    award,
+    blocked_all,
+    error_all,
+    evaluate_all,
+    plan,
+    verdict_of,
+    with_public_verdicts,
+)
 from grader.compile.program import Program
 from grader.compile.signature import check_kernel, check_variable
 from grader.compile.source import compile_source
@@ -116,8 +125,10 @@ def grade_submission(
             outcome.timings = evidence.timings
 
         progress("check", len(steps), len(steps))
-        outcome.results = (_compile_result(program), *evaluate_all(checks, evidence))
-        outcome.cases = _case_results(runs, outcome.results)
+        results = with_public_verdicts(evaluate_all(checks, evidence), checks, evidence)
+        outcome.cases = _case_results(runs, results)
+        compiled = _public_where_hidden((_compile_result(program),), outcome.cases)
+        outcome.results = (*compiled, *results)
         outcome.largest = evidence.largest
     except (StudentFault, MachineFault) as fault:
         outcome.results, outcome.cases = _results_of_fault(checks, cases, fault, backend, quiz)
@@ -248,6 +259,15 @@ def _compile_result(program: Program) -> Result:
     return Result("compile", "pass", 0, 0, summary, findings=program.warnings)
 
 
+def _public_where_hidden(
+    results: Sequence[Result], cases: Sequence[CaseResult]
+) -> tuple[Result, ...]:
+    """Mark results as decided by the source alone, in a grade with hidden cases."""
+    if all(case.visibility == "public" for case in cases):
+        return tuple(results)
+    return tuple(replace(result, public=verdict_of(result)) for result in results)
+
+
 def _results_of_fault(
     checks: Sequence[Check], cases: Sequence[Case], fault: StudentFault | MachineFault,
     on: Backend, quiz: Callable[[], QuizAttempt],
@@ -276,7 +296,8 @@ def _rejected(
         award(check, mark_quiz(quiz)) if check.name == "quiz" else result
         for check, result in zip(checks, blocked, strict=True)
     )
-    return (compile_result, *results), _not_run(cases, "blocked")
+    lines = _not_run(cases, "blocked")
+    return _public_where_hidden((compile_result, *results), lines), lines
 
 
 def _system_error(

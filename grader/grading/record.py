@@ -14,12 +14,15 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from grader.checks.result import Result, Status
+from grader.checks.result import Result, Status, Verdict
 from grader.faults import LabFault
 from grader.labs.model import Visibility
 from grader.launch import Finding, LineCounters
 
 GradeStatus = Literal["graded", "incomplete"]
+
+HiddenFeedback = Literal["score", "kind", "full"]
+"""What a student reads about hidden cases: each check's points, kinds of findings, or all."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ class Grade:
         lines_on: the largest case.
         printed: the first public case in which the kernel prints, and its text. Not part of the
             JSON record, and not graded.
+        hidden_feedback: what a student's copy shows of hidden cases; "" for the whole record.
     """
 
     lab: str
@@ -131,6 +135,7 @@ class Grade:
     lines: tuple[LineCounters, ...] = ()
     lines_on: str = ""
     printed: tuple[str, str] = ("", "")
+    hidden_feedback: HiddenFeedback | Literal[""] = ""
 
     @property
     def exit_code(self) -> int:
@@ -161,6 +166,7 @@ class Grade:
             "provenance": provenance_json(self.provenance),
             "lines": [{"line": at.line, "counters": dict(at.counters)} for at in self.lines],
             "lines_on": self.lines_on,
+            **({"hidden_feedback": self.hidden_feedback} if self.hidden_feedback else {}),
         }
 
 
@@ -220,6 +226,19 @@ def check_json(check: Result) -> dict[str, Any]:
         "visibility": check.visibility,
         "cases": dict(check.cases),
         "measured_on": check.measured_on,
+        **({"public": _verdict_json(check.public)} if check.public else {}),
+    }
+
+
+def _verdict_json(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "status": verdict.status,
+        "summary": verdict.summary,
+        "share": verdict.share,
+        "findings": [full_finding_json(finding) for finding in verdict.findings],
+        "measurements": dict(verdict.measurements),
+        "cases": dict(verdict.cases),
+        "measured_on": verdict.measured_on,
     }
 
 

@@ -1,4 +1,4 @@
-// refused at line 2: ##
+// same in both builds: NVRTC has the barrier; on a GPU the PTX of nvcc is watched
 #define MACRO(a) __CUDACC_##a
 extern "C" __global__ void k(float *x) {
   __shared__ float s[64];

@@ -6,7 +6,7 @@ import pytest
 
 from grader.compile.functions import declarations, function_line, functions
 from grader.compile.preprocessor import code
-from grader.compile.screen import host_code, nested_launch
+from grader.compile.source_text import host_code, nested_launch
 from grader.compile.syntax import Tree, parse
 
 

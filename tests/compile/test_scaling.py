@@ -19,9 +19,8 @@ from grader.compile.dataflow import read_dataflow
 from grader.compile.diagnostics import findings
 from grader.compile.functions import declarations, function_line, functions
 from grader.compile.preprocessor import code, directives, without_comments
-from grader.compile.screen import (
+from grader.compile.source_text import (
     MAX_BYTES,
-    build_dependent,
     host_code,
     nested_launch,
     refuse_forbidden_code,
@@ -71,7 +70,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "code": code,
     "directives": lambda text: list(directives(text)),
     "refuse_forbidden_code": refused,
-    "build_dependent": build_dependent,
     "parse": parse,
     "functions": lambda text: functions(parse(code(text))),
     "declarations": lambda text: declarations(parse(code(text))),

@@ -9,8 +9,8 @@ import pytest
 
 from grader.compile import source as module
 from grader.compile.program import Program
-from grader.compile.screen import MAX_BYTES
 from grader.compile.source import architectures, compile_source, toolchain
+from grader.compile.source_text import MAX_BYTES
 from grader.faults import MachineFault, StudentFault
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure

@@ -40,7 +40,7 @@ def launch(**more: Any) -> Launch:
 
 
 def test_code_for_one_compiler_is_judged_as_the_gpu_runs_it() -> None:
-    """The screen refuses such a text; were one to pass it, nvcc's face is what is watched."""
+    """A text may differ between compilers; nvcc's PTX, of the timed machine code, is watched."""
     seen = replace(compile_source(RIGHT.encode(), "k.cu"), source=TWO_FACES)
     (nvrtc,) = run_all(compile_source(RIGHT.encode(), "k.cu"), [launch()])
     (nvcc,) = run_all(build_for("gpu", seen), [launch()])

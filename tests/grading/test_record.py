@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from grader.checks.result import Result
-from grader.grading.record import CaseResult, Grade, Provenance
+from grader.checks.result import Result, Verdict
+from grader.grading.record import CaseResult, Grade, Provenance, grade_from_json
 from grader.launch import Finding, OtherAccess
 from grader.reports.json import dumps
 from tests.made import RACE, a_grade, a_result
@@ -63,6 +63,16 @@ class GradeFinding(FindingObject):
     origins: list[OriginObject]
 
 
+class VerdictObject(Contract):
+    status: Literal["pass", "fail", "blocked", "unjudged", "error"]
+    summary: str
+    share: float
+    findings: list[GradeFinding]
+    measurements: dict[str, float]
+    cases: dict[str, str]
+    measured_on: str
+
+
 class CheckObject(Contract):
     name: str
     status: Literal["pass", "fail", "blocked", "unjudged", "error"]
@@ -74,6 +84,7 @@ class CheckObject(Contract):
     visibility: Literal["public", "hidden"]
     cases: dict[str, str]
     measured_on: str
+    public: VerdictObject | None = None
 
 
 class CaseObject(Contract):
@@ -119,6 +130,7 @@ class GradeObject(Contract):
     provenance: ProvenanceObject
     lines: list[LineObject]
     lines_on: str
+    hidden_feedback: Literal["", "score", "kind", "full"] = ""
 
 
 def held(grade: Grade) -> GradeObject:
@@ -165,12 +177,16 @@ def test_exit_codes(statuses: list[str], code: int) -> None:
 
 def test_no_field_is_forgotten() -> None:
     """A field that a later version adds has to be written too, or it would be lost."""
-    grade = a_grade(a_result("sync", "fail", findings=(RACE,)))
+    alone = Verdict("fail", "race", findings=(RACE,), measurements={"a": 1.0}, cases={"a": "fail"})
+    grade = a_grade(a_result("sync", "fail", findings=(RACE,), public=alone))
+    grade = replace(grade, hidden_feedback="kind")
     told = grade.to_json()
+    assert grade_from_json(told) == grade
     (check,) = told["checks"]
     assert names(Finding) == set(check["findings"][0])
     assert names(OtherAccess) == set(check["findings"][0]["other"])
     assert names(Result) == set(check)
+    assert names(Verdict) == set(check["public"])
     assert names(Provenance) == set(told["provenance"])
     own = {"schema", "status", "judged_max", "max_score"}
     shown_only = {"printed"}

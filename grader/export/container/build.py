@@ -15,6 +15,7 @@ from pathlib import Path
 from grader import __version__
 from grader.authoring.release import zipped
 from grader.faults import LabFault
+from grader.gradebook.policy import FeedbackPolicy
 from grader.grading.quiz import probed_files
 from grader.labs.model import Lab
 
@@ -28,7 +29,10 @@ _OMITTED_SUFFIXES = (".so", ".part", ".pyc")
 _PLACEHOLDER = "@PACKAGE@"
 
 
-def autograder_zip(lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | None = None) -> bytes:
+def autograder_zip(
+    lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | None = None,
+    feedback: FeedbackPolicy | None = None,
+) -> bytes:  # fmt: skip
     """Return the zip for a lab.
 
     Args:
@@ -37,13 +41,16 @@ def autograder_zip(lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | Non
         limit: The time limit of a launch in seconds.
         wheel: The wheel that pip installs; without one this checkout, otherwise this version of the
             package from PyPI.
+        feedback: What students read about hidden cases; each check's points when not given.
 
     Raises:
         LabFault: A file cannot be read.
     """
     package, wanted = _package(wheel)
     files = {**dict(_lab_files(lab)), **package}
-    config = {"lab": lab.name, "seed": seed.hex(), "limit": limit}
+    config: dict[str, object] = {"lab": lab.name, "seed": seed.hex(), "limit": limit}
+    if feedback is not None:
+        config["feedback"] = feedback.to_json()
     files[CONFIG] = json.dumps(config, indent=2).encode() + b"\n"
     for name in SCRIPTS:
         text = (Path(__file__).parent / name).read_text("utf-8")

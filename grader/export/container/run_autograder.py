@@ -14,6 +14,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from grader.export.container.build import CONFIG
 from grader.export.formats import FAILED, Options, row_from_grade
 from grader.faults import Fault, MachineFault, StudentFault
 from grader.feedback.grade import grade
+from grader.gradebook.policy import FeedbackPolicy
 from grader.grading.pipeline import grade_unreadable
-from grader.grading.record import Grade
+from grader.grading.record import Grade, HiddenFeedback
 from grader.labs.files import write_atomically
 from grader.labs.model import Lab
 from grader.labs.quiz import ANSWERS_FILE, AnswerSheet, read_answer_sheet
@@ -39,11 +41,20 @@ MAX_TRIES = 3
 
 @dataclass(frozen=True)
 class Configuration:
-    """What the zip was made for: the lab, the seed and the limit in seconds per launch."""
+    """What the zip was made for: the lab, the seed and the limit in seconds per launch.
+
+    `feedback` is what students read about hidden cases, and from when on they read everything.
+    """
 
     lab: Lab
     seed: bytes
     limit: float
+    feedback: FeedbackPolicy = FeedbackPolicy()
+
+    @property
+    def hidden_feedback(self) -> HiddenFeedback:
+        """What students read about hidden cases now."""
+        return self.feedback.at(datetime.now(UTC))
 
 
 def main() -> int:
@@ -76,7 +87,7 @@ def run(root: Path) -> int:
     row = row_from_grade(made)
     if row.points is None:
         raise MachineFault(FAILED, where="run_autograder", fix="Press Rerun in Gradescope.")
-    shown = replace(row, grade=redact(made))
+    shown = replace(row, grade=redact(made, configuration.hidden_feedback))
     write_atomically(results, gradescope.export([shown], Options()).encode())
     return 0
 
@@ -86,10 +97,11 @@ def read_configuration(source: Path) -> Configuration:
     try:
         held: dict[str, Any] = json.loads((source / CONFIG).read_text("utf-8"))
         lab, seed, limit = str(held["lab"]), bytes.fromhex(held["seed"]), float(held["limit"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        feedback = FeedbackPolicy.from_json(held.get("feedback") or {})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         fix = "Make the zip again: grader export gradescope-autograder LAB"
         raise MachineFault(f"{CONFIG} is incomplete: {error}", fix=fix) from None
-    return Configuration(load_lab(lab, [source / "course" / "labs"]), seed, limit)
+    return Configuration(load_lab(lab, [source / "course" / "labs"]), seed, limit, feedback)
 
 
 def grade_folder(configuration: Configuration, folder: Path) -> Grade:

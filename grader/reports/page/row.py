@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from unicodedata import normalize
 
-from grader.grading.record import Grade
+from grader.grading.record import Grade, HiddenFeedback
 from grader.reports.printable import clip, printable
 from grader.reports.redact import redact
 from grader.reports.text import MAX_NAME_CELLS
@@ -72,10 +72,10 @@ def short_name(name: str) -> str:
     return clip(printable(name), MAX_SHORT_CELLS)
 
 
-def for_student(row: ReportRow) -> ReportRow:
+def for_student(row: ReportRow, feedback: HiddenFeedback = "score") -> ReportRow:
     """Return the row as its student may see it: redacted, without the instructor's remarks."""
     override = "the points were set by hand" if row.override else ""
-    return replace(row, grade=redact(row.grade), override=override)
+    return replace(row, grade=redact(row.grade, feedback), override=override)
 
 
 def page_names(rows: Sequence[ReportRow]) -> tuple[str, ...]:

@@ -300,7 +300,7 @@ def _facts(grade: Grade, *, with_seed: bool) -> Iterator[tuple[str, str]]:
     made = grade.provenance
     yield "file", grade.file
     yield "SHA-256", grade.submission_sha256
-    yield "graded", f"{made.started}, in {made.seconds:.1f} s"
+    yield "graded", made.started + (f", in {made.seconds:.1f} s" if made.seconds else "")
     yield "by", f"warpgrade {made.grader_version}, {BACKENDS.get(grade.backend, grade.backend)}"
     yield "toolchain", ", ".join(f"{name} {version}" for name, version in made.toolchain.items())
     yield "device", ", ".join(filter(None, (made.device, made.driver and f"driver {made.driver}")))

@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from grader.faults import LabFault
+from grader.grading.record import HiddenFeedback
 from grader.labs.files import write_atomically
 from grader.labs.model import Lab
 from grader.reports.page.classes import ClassView, class_view
@@ -113,8 +114,9 @@ def _printable_value(value: Any) -> Any:
 
 
 def write_class_report(
-    folder: Path, lab: Lab, rows: Sequence[ReportRow], *, for_students: bool = False
-) -> Path:
+    folder: Path, lab: Lab, rows: Sequence[ReportRow], *, for_students: bool = False,
+    feedback: HiddenFeedback = "score",
+) -> Path:  # fmt: skip
     """Write the report below `folder` and return the file to open.
 
     Args:
@@ -123,6 +125,7 @@ def write_class_report(
         rows: One row per student.
         for_students: Write redacted pages and no index, which would show each student the others'
             grades; return the folder of the pages.
+        feedback: What students read about hidden cases.
 
     Raises:
         LabFault: The folder cannot be written.
@@ -133,7 +136,8 @@ def write_class_report(
     templates = load_templates()
     if for_students:
         for row, name in zip(rows, names, strict=True):
-            write_atomically(folder / STUDENTS / name, student_page(row, for_students=True))
+            page = student_page(row, for_students=True, feedback=feedback)
+            write_atomically(folder / STUDENTS / name, page)
         return folder / STUDENTS
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         links = Links(f"../{INDEX}", *(_at(names, place) for place in (k - 1, k + 1)))
@@ -143,10 +147,12 @@ def write_class_report(
     return folder / INDEX
 
 
-def student_page(row: ReportRow, *, for_students: bool = False) -> bytes:
+def student_page(
+    row: ReportRow, *, for_students: bool = False, feedback: HiddenFeedback = "score"
+) -> bytes:
     """Return one student's page as UTF-8, without links; redacted `for_students`."""
     if for_students:
-        return load_templates().student(student_view(for_student(row), with_seed=False))
+        return load_templates().student(student_view(for_student(row, feedback), with_seed=False))
     return load_templates().student(student_view(row))
 
 

@@ -53,9 +53,8 @@ def test_a_students_copy_has_no_secret(tmp_path: Path) -> None:
     (page,) = [path for path in tmp_path.rglob("*") if path.is_file()]
     text = page.read_text()
     assert [secret for secret in SECRETS if secret in text] == []
-    assert "wrong output in a hidden case" in text
+    assert "these points count hidden cases too" in text
     assert "the points were set by hand" in text
-    assert "read-after-write hazard" in text
     assert "Previous" not in text and "index.html" not in text
 
 
@@ -69,7 +68,12 @@ def test_a_real_grade_on_hidden_cases_tells_a_student_nothing_of_them() -> None:
     whole, result = (student_page(row, for_students=s).decode() for s in (False, True))
     assert "hidden-ragged" in whole and "5003" in whole and seed_id(seed) in whole
     assert [secret for secret in secrets if secret in result] == []
-    assert "hidden-1" in result
+    assert "these points count hidden cases too" in result
+    kinds = student_page(row, for_students=True, feedback="kind").decode()
+    assert [secret for secret in secrets if secret in kinds] == []
+    assert "unwritten output in a hidden case" in kinds
+    everything = student_page(row, for_students=True, feedback="full").decode()
+    assert "hidden-ragged" in everything and "5003" in everything
 
 
 def test_an_instructors_copy_has_all_of_them() -> None:

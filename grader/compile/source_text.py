@@ -1,20 +1,17 @@
-"""Refuse a source before it is compiled: no source text, other files, host code, or cheating.
+"""Decode a source, and refuse what no kernel file may have: other files and host code.
 
 Files that are not source text are refused by `decode_source`.
 
 Includes of other files are refused for a clear message and as a second line of defense. The first
 one is the sandbox, which does not contain those files.
 
-Code is build-dependent when it differs between the build that is graded and the build that is
-timed. A kernel that behaves the same everywhere does not need the predefined macros that
-distinguish compilers, debug builds and devices. `__CUDACC__`, and a comparison that has the same
-result on every supported device (`__CUDA_ARCH__ >= 600`), are accepted. The macros are searched for
-in the preprocessor's text and not in a syntax tree: hostile text could hide them in what the
-grammar skips, and most of them are in directives.
-
 Host code is main, kernel launches and calls of the CUDA runtime. Students often submit the whole
 program in which they tried their kernel. The compiler reports that with a page of errors; the one
 message here lists the lines to delete.
+
+Nothing here searches for code that differs between builds, because no reader of text finds all of
+it. The build that counts is the build that is watched (grader.compile.source), so that such code
+earns what its counted build earns.
 """
 
 from __future__ import annotations
@@ -32,25 +29,10 @@ from grader.launch import Finding
 
 MAX_BYTES = 256 << 10
 
-OLDEST_ARCHITECTURE = 750
-"""`__CUDA_ARCH__` of the oldest supported device; newer ones have larger numbers."""
-
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(r"""(?:<([^>\n]*)>|"([^"\n]*)")""")
 _HEADER_SUFFIXES = (".h", ".hpp", ".cuh", ".hxx")
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
-_BUILD_MACRO = re.compile(
-    r"\b(__CUDACC_(?:RTC|DEBUG|VER_\w+|EWP|RDC|RELAXED\w*|EXTENDED\w*)__|__NVCC__"
-    r"|__NVRTC\w*|__NVCOMPILER\w*|__CUDA_ARCH_(?:LIST|FEAT_\w+|SPECIFIC|FAMILY_SPECIFIC)\w*"
-    r"|__OPTIMIZE__|__clang__|__GNUC__|_MSC_VER|__DATE__|__TIME__|__TIMESTAMP__)\b"
-)
-_PASTED = re.compile(
-    r"(?:__CUDA|__NV)\w{0,64}\s{0,64}\#\#|\#\#\s{0,64}(?:CUDACC|NVCC|RTC__|DEBUG__|ARCH__)"
-)
-_ARCHITECTURE = re.compile(r"\b__CUDA_ARCH__\b(?:\s*(>=|<=|==|!=|>|<)\s*(\d+))?")
-_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*)?__CUDA_ARCH__\b")
-_BUILD_HINT = "delete the condition: the kernel must be the same in every build and on every device"
-
 _DEVICE = frozenset({"__global__", "__device__"})
 _RUNTIME = re.compile(r"cuda[A-Z]\w*")
 _STREAM = frozenset({"cout", "cerr", "vector", "string", "chrono", "unique_ptr"})
@@ -84,7 +66,7 @@ def decode_source(source: bytes, file: str) -> str:
 
 
 def refuse_forbidden_code(text: str, file: str) -> None:
-    """Refuse includes of files that are not CUDA's headers, `#line`, and build-dependent code.
+    """Refuse `#line`, and includes of files that are not CUDA's headers.
 
     Raises:
         StudentFault: The first of these, at its line.
@@ -95,11 +77,6 @@ def refuse_forbidden_code(text: str, file: str) -> None:
             kind, message, hint = problem
             finding = error_at(message, file, directive.line, text, hint=hint, kind=kind)
             raise student_fault((finding,), message)
-    if difference := build_dependent(text):
-        line, message, hint = difference
-        raise student_fault(
-            (error_at(message, file, line, text, hint=hint, kind="cheat"),), message
-        )
 
 
 def _problem(directive: Directive) -> tuple[str, str, str] | None:
@@ -143,44 +120,6 @@ def _include_problem(text: str) -> tuple[str, str, str] | None:
 
 def _refusal(file: str, what: str, fix: str) -> StudentFault:
     return student_fault((error_at(what, file, 0, "", hint=fix),), what)
-
-
-def build_dependent(text: str) -> tuple[int, str, str] | None:
-    """Return (line, message, hint) of the first build-dependent code; None when there is none."""
-    for line, words in sorted(_pieces(text)):
-        if macro := _BUILD_MACRO.search(words):
-            return (
-                line,
-                f"`{macro[1]}` makes the graded kernel differ from the timed kernel",
-                _BUILD_HINT,
-            )
-        if _PASTED.search(words):
-            return line, "## builds the name of a predefined macro", _BUILD_HINT
-        if any(not _same_on_all(m) for m in _ARCHITECTURE.finditer(_DEFINED.sub("", words))):
-            return (
-                line,
-                "`__CUDA_ARCH__` makes the kernel differ between devices",
-                _BUILD_HINT,
-            )
-    return None
-
-
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The directives and the lines of code, without literals and comments, with their lines."""
-    for d in directives(text):
-        bare = d.text if d.name not in ("ifdef", "ifndef") else f"defined({d.text})"
-        yield d.line, bare
-    for number, line in enumerate(code(text).split("\n"), 1):
-        if "__" in line or "_MSC_VER" in line:
-            yield number, line
-
-
-def _same_on_all(comparison: re.Match[str]) -> bool:
-    """Whether a comparison has the same result on every supported device."""
-    if not comparison[1]:
-        return False
-    bound, oldest = int(comparison[2]), OLDEST_ARCHITECTURE
-    return bound <= oldest if comparison[1] in (">=", "<") else bound < oldest
 
 
 @dataclass(frozen=True)
