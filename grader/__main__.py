@@ -11,13 +11,17 @@ ALLOCATIONS = 100_000
 of times while modules are imported, where next to nothing is garbage."""
 
 
+GRADING = (("check",), ("batch",), ("explain",), ("replay",), ("labs", "check"))
+"""The commands that call a lab's reference."""
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(ALLOCATIONS)
     # NumPy reads this once, when it is imported. With one thread, sums of the references are the
     # same on every machine, and no thread of NumPy competes with those of the simulator.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if sys.argv[1:2] == ["check"] and not {"-h", "--help"} & set(sys.argv):
+    if _grades(sys.argv[1:]):
         # Forked while this process is small: later, each page that both use would be copied.
         from grader.labs.reference import prepare_process
 
@@ -27,6 +31,12 @@ def main() -> None:
     code = run(sys.argv[1:])
     gc.freeze()  # the interpreter's end would search all objects for garbage, for 0.1 s
     sys.exit(code)
+
+
+def _grades(words: list[str]) -> bool:
+    """Whether these words of the command line call a lab's reference, as far as can be told."""
+    known = any(tuple(words[: len(command)]) == command for command in GRADING)
+    return known and not {"-h", "--help"} & set(words)
 
 
 if __name__ == "__main__":

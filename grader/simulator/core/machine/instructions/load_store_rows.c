@@ -33,6 +33,7 @@ static inline bool wide_rows(const u64 *p, u32 lanes, u64 *first, Rows *r) {
   return none(&wrong);
 }
 
+/* The same for 32-bit addresses: vectors twice as wide, and a row that would wrap around is none. */
 static inline bool narrow_rows(const u32 *p, u32 lanes, u64 *first, Rows *r) {
   Eight wrong = {0};
   r->n = LANES / lanes;
