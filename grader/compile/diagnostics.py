@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from grader.compile.nvrtc import HOST_DATA
 from grader.compile.preprocessor import code, directives, line_of
 from grader.faults import StudentFault, did_you_mean
 from grader.launch import Finding, Severity
@@ -41,6 +42,8 @@ _AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
 _PATH = re.compile(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 
+_INSTRUCTION = re.compile(r"^\s+(?:@!?%\w+\s+)?[a-z][\w.:]*\s+([^;]*);", re.MULTILINE)
+_SYMBOL = re.compile(r"[A-Za-z_]\w*")
 _UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
 
 BUILTINS = (
@@ -58,7 +61,6 @@ line."""
 _END = "end of source"
 _AMBIGUOUS = re.compile(r'more than one instance of overloaded function "(\w+)" matches')
 _HOST = "host functions are not allowed in JIT mode"
-_HOST_DATA = "host variables are not allowed in JIT mode"
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,32 @@ def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ..
     shown = [e for e in errors if e.line not in garbled or e.message.startswith(_NOT_ASCII)]
     rows = code(text).split("\n") if shown else []
     return (*(e if e.hint else _with_missing_token_hint(e, rows) for e in shown), *warnings)
+
+
+def used_host_data(log: str, ptx: str, file: str, text: str) -> tuple[Finding, ...]:
+    """The errors about host variables that device code uses.
+
+    Args:
+        log: The log of the compilation that refused them.
+        ptx: The PTX of the compilation that took them for device variables.
+        file: The name under which the source was compiled.
+        text: The source.
+    """
+    symbols = frozenset(
+        word for row in _INSTRUCTION.findall(ptx) for word in _SYMBOL.findall(row)
+    )
+    used = []
+    for error in findings(log, file, text):
+        if error.severity == "error":
+            name = _SYMBOL.match(error.text, max(error.column - 1, 0))
+            if name is None or any(_names(symbol, name[0]) for symbol in symbols):
+                used.append(error)
+    return tuple(used)
+
+
+def _names(symbol: str, name: str) -> bool:
+    """Whether a PTX symbol is a variable of this name: `x`, or `_ZN2ns1xE` of a namespace."""
+    return symbol == name or (symbol.startswith("_Z") and f"{len(name)}{name}" in symbol)
 
 
 def missing_header(log: str) -> str:
@@ -238,7 +266,7 @@ def _explained(message: str, character: str) -> tuple[str, str]:
             "a function without __device__ or __global__ is host code",
             "put __device__ before it if the kernel calls it; otherwise delete it",
         )
-    if _HOST_DATA in message:
+    if HOST_DATA in message:
         return (
             "a global variable without __device__, __constant__ or __shared__ is host data",
             "declare its memory space, or make it a constant with #define or constexpr",

@@ -32,6 +32,9 @@ MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 20000
 
 _ENTRY = re.compile(r"\.entry\s+(_Z[\w$]+)")
+HOST_DATA = "host variables are not allowed in JIT mode"
+"""What the compiler says about a global variable without a memory space."""
+_AS_DEVICE_DATA = "--device-as-default-execution-space"
 _FILE = re.compile(r'^(\s*\.file\s+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
 
 
@@ -138,19 +141,36 @@ def _headers(root: Path) -> tuple[Path, ...]:
 def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     """Compile a source with several lists of options, until one compilation fails.
 
+    The compiler refuses host variables. Where it refuses nothing else, the source is compiled with
+    them as device variables: kernels that use none of them are right.
+
     Args:
         request: "source", its "file", the options by name in "variants", and the folders
             "libraries" of NVRTC and "folder", where a quoted #include is looked for.
         arrays: Not used.
 
     Returns:
-        {"variants": {variant: {"code", "log", "ptx"}}, "names": {symbol: C++ name}}, no arrays.
+        {"variants": {variant: {"code", "log", "ptx"}}, "names": {symbol: C++ name}, "host_data":
+        the log that refuses host variables, or empty}, no arrays.
     """
     os.chdir(request["folder"])
     nvrtc = Nvrtc(Path(request["libraries"]))
+    variants, host_data = _until_failure(nvrtc, request, []), ""
+    failed = list(variants.values())[-1]
+    if failed["code"] == COMPILATION and HOST_DATA in failed["log"]:
+        others = _until_failure(nvrtc, request, [_AS_DEVICE_DATA])
+        if all(v["code"] == SUCCESS for v in others.values()):
+            variants, host_data = others, failed["log"]
+    names = entry_names(v["ptx"] for v in variants.values())
+    return {"variants": variants, "names": names, "host_data": host_data}, {}
+
+
+def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dict[str, Any]]:
+    """Compile each variant with `more` options, until one fails."""
     source = request["source"].encode()
     variants: dict[str, dict[str, Any]] = {}
-    for name, options in request["variants"].items():
+    for name, own in request["variants"].items():
+        options = [*own, *more]
         compiled = nvrtc.compile(source, request["file"], options)
         if compiled.code == OUT_OF_MEMORY:
             raise MemoryError
@@ -161,8 +181,7 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
         variants[name] = {"code": compiled.code, "log": _short(compiled.log), "ptx": ptx}
         if compiled.code != SUCCESS:
             break
-    names = entry_names(v["ptx"] for v in variants.values())
-    return {"variants": variants, "names": names}, {}
+    return variants
 
 
 def entry_names(texts: Iterable[str]) -> dict[str, str]:

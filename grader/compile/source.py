@@ -20,7 +20,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from grader.compile.cache import cache_key, load, store, user_folder
-from grader.compile.diagnostics import error_at, findings, missing_header, student_fault
+from grader.compile.diagnostics import (
+    error_at,
+    findings,
+    missing_header,
+    student_fault,
+    used_host_data,
+)
 from grader.compile.entries import kernels, resources
 from grader.compile.functions import declarations
 from grader.compile.nvrtc import COMPILATION, SUCCESS, Installation, installation
@@ -39,7 +45,7 @@ from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
-FORMAT = 1
+FORMAT = 2
 """Version of the cache's entries: increase it when the child returns something else."""
 
 LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
@@ -64,12 +70,15 @@ class _Raw:
     Attributes:
         last: Code, log and PTX of the last variant: the one that failed, or the optimized one.
         debug: The same of the debug variant.
+        host_data: The log that refuses host variables, which both variants take for device
+            variables; empty where there are none.
         names: The C++ name of each mangled symbol.
     """
 
     last: dict[str, Any]
     debug: dict[str, Any]
     names: dict[str, str]
+    host_data: str = ""
 
     @property
     def log(self) -> str:
@@ -115,7 +124,7 @@ def compile_source(
         reply = _compiled(text, name, variants, compiler, limits, confine)
         if _last(reply)["code"] in (SUCCESS, COMPILATION):
             store(folder, key, reply)
-    raw = _Raw(_last(reply), reply["variants"]["debug"], reply["names"])
+    raw = _Raw(_last(reply), reply["variants"]["debug"], reply["names"], reply["host_data"])
     program = _program(raw, text, tree, name, architecture, compiler)
     return replace(program, seconds=time.perf_counter() - started)
 
@@ -216,6 +225,8 @@ def _program(
     if raw.last["code"] != 0:
         debug_kernels = kernels(raw.debug["ptx"], raw.names, declared, raw.log)
         raise _failure(raw, debug_kernels, host_code(text, tree), text, name, compiler)
+    if used := used_host_data(raw.host_data, raw.debug["ptx"], name, text):
+        raise _compile_fault(used)
     return Program(
         file=name,
         source=text,
@@ -250,6 +261,10 @@ def _failure(
         errors = _unreported_errors(raw, debug_kernels, text, name)
     if not errors:
         return MachineFault(f"NVRTC failed with code {raw.last['code']} and reported no error")
+    return _compile_fault(errors)
+
+
+def _compile_fault(errors: tuple[Finding, ...]) -> StudentFault:
     count = sum(f.severity == "error" for f in errors)
     return student_fault(errors, f"it does not compile: {count} error{'s' * (count != 1)}")
 

@@ -93,7 +93,11 @@ def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
         raise NotSimulated(op)
     to, source = kinds
     plain = f"cvt_{to}_{source}"
-    if known(plain) and _simple(parts) and o.width(operands[0]) == TYPE_BYTES[to]:
+    exact = o.width(operands[0]) == TYPE_BYTES[to] and o.width(operands[1]) in (
+        None,
+        max(2, TYPE_BYTES[source]),
+    )
+    if known(plain) and _simple(parts) and exact:
         ref = o.source(operands[1], TYPE_BYTES[source])
         return [Insn(plain, o.register(operands[0], TYPE_BYTES[to]), ref)]
     rounding = next((p for p in parts if re.fullmatch(r"r[nzmp]i?", p)), "rn")
