@@ -27,6 +27,7 @@ from grader.simulator.counters import launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.findings import Explainer
+from grader.simulator.diagnose.messages import not_simulated
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.ptx.model import Location, PtxError, TooLarge
 from grader.simulator.ptx.parser import parse
@@ -179,9 +180,7 @@ def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | 
 
 
 def _not_simulated(program: Program, what: str, line: int) -> Finding:
-    hint = "Run it on a GPU: grader check ... --on gpu"
-    finding = Finding("missing-feature", "error", f"not simulated: {what}", hint=hint)
-    return program.at(finding, line)
+    return program.at(not_simulated(what), line)
 
 
 def _invalid_ptx(program: Program, error: PtxError) -> Finding:

@@ -19,6 +19,9 @@ class NotSimulated(Exception):
     """An instruction or attribute that the simulator does not execute; the text names it."""
 
 
+CLUSTERS = "(thread block clusters)"
+"""The end of what refuses an instruction of thread block clusters."""
+
 _FEATURES = (
     (("wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05"), "tensor cores"),
     (("tex", "tld4", "txq", "istypep"), "textures"),

@@ -33,6 +33,7 @@ from grader.simulator.decode.control_flow import (
 )
 from grader.simulator.decode.dataflow import has_local
 from grader.simulator.decode.instructions import (
+    CLUSTERS,
     Insn,
     Known,
     NotSimulated,
@@ -64,7 +65,7 @@ from grader.simulator.ptx.model import (
     PtxError,
     TooLarge,
 )
-from grader.simulator.ptx.source_map import with_source_lines
+from grader.simulator.ptx.source_map import is_copy, with_source_lines
 
 
 @dataclass(slots=True)
@@ -102,6 +103,8 @@ class Image:
         exact: whether finer orders than full barriers occur, such as fences and atomics.
         block_fences: whether the code has fences of scope .cta.
         runtime: the functions of the device runtime that it calls.
+        refused: by program counter, the instructions of libraries that are not simulated: a launch
+            that executes one ends there.
         shadowed: the PTX types of the registers with a shadow; None without shadows.
         sections: the text of the debug sections.
     """
@@ -118,6 +121,7 @@ class Image:
     exact: bool
     block_fences: bool = False
     runtime: set[str] = field(default_factory=set)
+    refused: dict[int, str] = field(default_factory=dict)
     shadowed: list[str] | None = None
     sections: dict[str, str] = field(default_factory=dict)
 
@@ -255,11 +259,12 @@ class _Decoder:
                 raw[-1].insns += self.insns(i, o, pc)
                 return
         except NotSimulated as refusal:
-            refusal.args = (with_feature(str(refusal)), i.location)
-            raise
+            self.refuse(with_feature(str(refusal)), f, i, pc, raw[-1])
+            return
         except (OperandError, ValueError, StopIteration, IndexError, KeyError, TypeError) as error:
             if register := refused_register(i.operands):
-                raise NotSimulated(register, i.location) from error
+                self.refuse(register, f, i, pc, raw[-1])
+                return
             raise PtxError(f"{i.op}: {error or 'invalid operands'}", i.location.line) from error
         end.pc = pc
         if end.kind == WARPSYNC or (end.kind == BARRIER and end.flag & (COUNTED | ARRIVE)):
@@ -268,6 +273,19 @@ class _Decoder:
             raw.append(Block([], End()))  # an indirect call is executed again for other targets
         raw[-1].end = end
         raw.append(Block([], End()))
+
+    def refuse(self, what: str, f: Function, i: Instruction, pc: int, block: Block) -> None:
+        """Refuse an instruction: before the launch, or where a launch executes it.
+
+        A library selects its code for thread block clusters when it runs: any
+        `cooperative_groups::thread_group` may be one. Raises NotSimulated for all other code.
+        """
+        from_header = i.library or f.library or is_copy(f.name)
+        from_header |= not any(x.location.line for x in f.body)
+        if not from_header or not what.endswith(CLUSTERS):
+            raise NotSimulated(what, i.location)
+        self.image.refused[pc] = what
+        block.insns.append(Insn("refused", pc=pc))
 
     def insns(self, i: Instruction, o: Operands, pc: int) -> list[Insn]:
         """The machine instructions of an instruction that does not end a block."""

@@ -118,6 +118,9 @@ class Explainer:
         space, offset = int(r["space"]), int(r["address"])
         if int(r["kind"]) == c.ASSERTION:
             return self._condition(int(r["buffer"]), offset)
+        if int(r["kind"]) == c.TRAPPED:
+            refused = self.image.refused.get(int(r["pc"]), "")
+            return Target("", "", refused, "", 0, 0)
         if int(r["kind"]) == c.UNDEFINED:
             stored = self._stored(int(r["extra"]) - 1, offset) if int(r["extra"]) else None
             return stored or self._register(int(r["pc"]), int(r["buffer"]))

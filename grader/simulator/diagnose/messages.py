@@ -272,6 +272,12 @@ def _divergence(
     return Finding("barrier-divergence", severity, what, other=other, access=access, hint=fix)
 
 
+def not_simulated(what: str) -> Finding:
+    """The finding of an instruction or attribute that is not simulated; `what` names it."""
+    hint = "Run it on a GPU: grader check ... --on gpu"
+    return Finding("missing-feature", "error", f"not simulated: {what}", hint=hint)
+
+
 def abort_finding(r: Report) -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap."""
     if r.kind in (c.TIMEOUT, c.LIMIT):
@@ -289,6 +295,8 @@ def abort_finding(r: Report) -> Finding:
             f"assertion {condition}failed (cudaErrorAssert)",
             hint="Find out why the condition is false: the assertion aborted the launch here.",
         )
+    if r.kind == c.TRAPPED and r.target.element:
+        return not_simulated(r.target.element)
     what = _TRAPS.get(r.extra, "the kernel executed a trap instruction")
     return Finding(
         "launch-failure", "error", what, hint="Correct this line: it aborted the launch."

@@ -126,6 +126,11 @@ class _Relocation:
         return new
 
 
+def is_copy(name: str) -> bool:
+    """Whether a function of `with_source_lines` is a copy of a header's function for its calls."""
+    return "@" in name
+
+
 def resolved(location: Location, own: int) -> Location:
     """The location in the student's file that code was inlined at; empty if there is none."""
     at: Location | None = location

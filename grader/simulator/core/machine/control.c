@@ -170,6 +170,9 @@ void fail(Warp *w, u32 kind, u32 pc, u32 extra) {
   w->worker->stop = true;
 }
 
+/* In place of an instruction of a library that is not simulated, and that most launches never reach. */
+void ptx_refused(Warp *w, const Insn *i) { fail(w, TRAPPED, i->pc, REFUSED); }
+
 static void table_jump(Warp *w, const BasicBlock *b, u32 frame) {
   const u32 *index = SRC(u32, b->a);
   const u32 *table = w->launch->table + b->index;
