@@ -69,7 +69,7 @@ def compile_core(target: Path, objects: Path, flags: list[str]) -> None:
     sources = sorted(CORE.rglob("*.c"))
     object_files = [objects / source.relative_to(CORE).with_suffix(".o") for source in sources]
 
-    digest = runpy.run_path("grader/simulator/core/sources.py")["digest"](CORE)
+    digest = runpy.run_path("grader/simulator/core/__init__.py")["digest"](CORE)
     define = f'-DCORE_SOURCES="{digest}"'
 
     def compile_file(source: Path, object_file: Path) -> None:

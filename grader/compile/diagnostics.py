@@ -112,9 +112,7 @@ def used_host_data(log: str, ptx: str, file: str, text: str) -> tuple[Finding, .
         file: The name under which the source was compiled.
         text: The source.
     """
-    symbols = frozenset(
-        word for row in _INSTRUCTION.findall(ptx) for word in _SYMBOL.findall(row)
-    )
+    symbols = frozenset(word for row in _INSTRUCTION.findall(ptx) for word in _SYMBOL.findall(row))
     used = []
     for error in findings(log, file, text):
         if error.severity == "error":

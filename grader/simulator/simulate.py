@@ -26,6 +26,7 @@ from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute
 from grader.simulator.decode.module import decode
+from grader.simulator.diagnose.confirmation import Confirmation, synchronizations
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.messages import not_simulated
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
@@ -121,6 +122,7 @@ def _simulate_launch(
             "sim", toolchain=program.toolchain
         )  # it may wait for blocks that are not in the sample
     findings: tuple[Finding, ...] = ()
+    debug = None
     for variant in variants:
         try:
             raw = variant.machine.run(launch, limits, variant.counts)
@@ -129,7 +131,11 @@ def _simulate_launch(
         explainer = Explainer(
             variant.machine.image, launch, raw, program.source, program.file, kernel.parameters
         )
-        findings = merge_findings(findings, explainer.findings())
+        counts = synchronizations(variant.machine.image, raw)
+        debug = debug or counts
+        doubts = Confirmation(variant.machine.image).doubts if variant.counts else None
+        same = explainer.findings(doubts if counts == debug else None)
+        findings = merge_findings(findings, same)
         if not raw.ended:
             return Trace(
                 "sim", findings, ended=False, toolchain=program.toolchain, printed=raw.printed

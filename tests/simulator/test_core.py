@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from grader.faults import MachineFault
+from grader.simulator.core import digest
 from grader.simulator.core.bindings import Core, core
-from grader.simulator.core.sources import digest
 from tests.command import ROOT
 
 SOURCES = ROOT / "grader" / "simulator" / "core"
@@ -73,7 +73,7 @@ def test_digest_depends_on_content_and_name(tmp_path: Path) -> None:
 
 
 def test_setup_passes_the_same_digest_to_the_compiler() -> None:
-    passed = runpy.run_path(str(ROOT / "grader" / "simulator" / "core" / "sources.py"))["digest"](
+    passed = runpy.run_path(str(ROOT / "grader" / "simulator" / "core" / "__init__.py"))["digest"](
         SOURCES
     )
     assert passed == digest(SOURCES)

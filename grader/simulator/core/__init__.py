@@ -2,7 +2,27 @@
 
 In: an Image, a Launch and Limits. Out: the Raw result of the run: reports, counters and buffers.
 `run` drives the core, `memory` prepares its memory, `bindings` mirrors machine/launch.h, and
-`sources` tells whether a built core belongs to the C files in this folder.
+`digest` tells whether a built core belongs to the C files in this folder.
 
 Imports the simulator's `ptx` and `decode`, `grader.launch` and `grader.faults`.
+
+The digest tells which C files a core was built from. setup.py runs this file by its path: it
+imports the standard library only.
 """
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+
+def digest(folder: Path) -> str:
+    """Hash the paths and contents of all C files of a folder and its subfolders.
+
+    Returns an empty text when there are none, as in an installed package.
+    """
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.[ch]")}
+    whole = hashlib.sha256()
+    for name, file in sorted(files.items()):
+        whole.update(f"{name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()[:16] if files else ""

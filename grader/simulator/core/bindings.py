@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from grader.faults import MachineFault
-from grader.simulator.core.sources import digest
+from grader.simulator.core import digest
 
 INSN = np.dtype(
     {
@@ -23,6 +23,7 @@ INSN = np.dtype(
             "e",
             "guard",
             "negate",
+            "used",
             "pc",
             "imm",
             "size",
@@ -32,8 +33,8 @@ INSN = np.dtype(
             "flag",
             "mode",
         ],
-        "formats": ["u8", *["u4"] * 8, "i8", "u2", "u2", "u1", "u1", "u1", "u1"],
-        "offsets": [0, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 50, 52, 53, 54, 55],
+        "formats": ["u8", *["u4"] * 6, "u2", "u2", "u4", "i8", "u2", "u2", "u1", "u1", "u1", "u1"],
+        "offsets": [0, 8, 12, 16, 20, 24, 28, 32, 34, 36, 40, 48, 50, 52, 53, 54, 55],
         "itemsize": 56,
     }
 )

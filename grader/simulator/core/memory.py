@@ -19,8 +19,7 @@ from grader.simulator.core.bindings import BUFFER, CELL_BYTES, GLOBAL_BASE, SLOT
 from grader.simulator.decode.memory import parameter_value
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import Constant, OperandError
-from grader.simulator.ptx.model import Module, PtxError, Variable
-from grader.simulator.ptx.source_map import plain_name
+from grader.simulator.ptx.model import Module, PtxError, Variable, plain_name
 
 GAP, WRITTEN = 1, 2
 FENCE = 256
@@ -129,7 +128,7 @@ class SharedWindow:
 
     def at(self, offset: int) -> Placed | None:
         """The last variable that starts at this offset or before it; else the first one."""
-        variables = [v for v in self.variables if v.bytes or v.dynamic]
+        variables = [v for v in self.variables if (v.bytes or v.dynamic) and v.name != RESERVED]
         before = [v for v in variables if v.offset <= offset]
         first = min(variables, key=lambda v: v.offset, default=None)
         return max(before, key=lambda v: v.offset, default=first)

@@ -111,6 +111,7 @@ def encode_insn(insn: Insn, core: c.Core) -> tuple[int, ...]:
         insn.e,
         insn.guard,
         insn.negate,
+        insn.used,
         insn.pc,
         imm,
         insn.size,

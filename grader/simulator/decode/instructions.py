@@ -74,6 +74,7 @@ class Insn:
     Attributes:
         exec: the name of the core's function.
         inner: the name of the function that `exec` wraps; else empty.
+        used: the bytes of a load that are used, as a mask.
     """
 
     exec: str
@@ -92,6 +93,7 @@ class Insn:
     inner: str = ""
     guard: int = 0
     negate: int = 0
+    used: int = 0
     pc: int = 0
 
 

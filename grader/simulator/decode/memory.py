@@ -75,6 +75,13 @@ def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int
     return refs + [0] * (4 - len(refs)), width
 
 
+def use_bytes(insn: Insn, used: int) -> None:
+    """Make a load read only some of its bytes: bit k of `used` stands for byte k."""
+    whole = (1 << insn.size * insn.count) - 1
+    if used & whole != whole:
+        insn.exec, insn.used = "ld_used", used & whole
+
+
 def op_ld(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
     """Decode a load."""
     return _move(op, operands[0], operands[1], o, "ld")

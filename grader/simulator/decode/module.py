@@ -95,7 +95,8 @@ class Image:
     Attributes:
         functions: the functions in the order of their numbers; the kernel is the first.
         constants: the constant bank.
-        locations, ops, owner: location, opcode and function number of each program counter.
+        instructions, locations, ops, owner: by program counter, the instruction, its location and
+            opcode, and the number of its function.
         parameter_bytes: the size of the kernel's parameters.
         local_places: the offset of each `.local` variable of the kernel.
         smallest: the smallest access in bytes of each state space.
@@ -111,6 +112,7 @@ class Image:
 
     functions: list[Decoded]
     constants: ConstantBank
+    instructions: list[Instruction]
     locations: list[Location]
     ops: list[str]
     owner: list[int]
@@ -152,7 +154,7 @@ def decode(
     if entry is None or not entry.entry or not entry.has_body:
         raise PtxError(f"the PTX has no kernel {kernel}")
     constants = ConstantBank()
-    image = Image([], constants, [], [], [], 0, {}, {}, False, False)
+    image = Image([], constants, [], [], [], [], 0, {}, {}, False, False)
     image.shadowed = [] if definedness else None
     image.sections = module.sections
     functions = with_source_lines(module, kernel)
@@ -242,6 +244,7 @@ class _Decoder:
     def add(self, f: Function, i: Instruction, o: Operands, raw: list[Block]) -> None:
         """Append an instruction to the last block, or end that block with it."""
         pc = len(self.image.ops)
+        self.image.instructions.append(i)
         self.image.ops.append(i.op)
         self.image.locations.append(i.location)
         self.image.owner.append(self.number)
@@ -372,4 +375,6 @@ def completed(insns: list[Insn], i: Instruction, o: Operands, known: Known, pc: 
         insn.pc = pc
         if i.guard is not None:
             insn.guard, insn.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])
+        if i.used is not None and insn.exec in ("ld", "ld_word"):
+            memory.use_bytes(insn, i.used)
     return insns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -17,6 +17,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.messages import (
     abort_finding,
     barrier_finding,
+    in_library,
     memory_finding,
     signed_parameter_hint,
     tile_size_hint,
@@ -42,9 +43,11 @@ from grader.simulator.diagnose.races import (
 from grader.simulator.diagnose.variables import (
     Shape,
     SourceVariables,
+    indexed_variable,
     initialized_declaration,
 )
-from grader.simulator.ptx.source_map import LocalVariables, plain_name
+from grader.simulator.ptx.model import plain_name
+from grader.simulator.ptx.source_map import LocalVariables
 
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
@@ -63,6 +66,7 @@ class Explainer:
         self.line_of = _source_lines(image)
         self.contended: frozenset[tuple[int, bool]] = frozenset()
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
+        self.indexed: dict[int, str] = {}
 
     @cached_property
     def locals(self) -> LocalVariables:
@@ -79,9 +83,15 @@ class Explainer:
         """What may make an index of this launch negative; empty if nothing is known."""
         return signed_parameter_hint(self.parameters, self.launch)
 
-    def findings(self) -> tuple[Finding, ...]:
-        """The findings, equal ones folded; errors first, then by line."""
-        reports = _without_warp_level([self._report(r) for r in self.raw.reports])
+    def findings(self, doubts: Callable[[Report], bool] | None = None) -> tuple[Finding, ...]:
+        """The findings, equal ones folded; errors first, then by line.
+
+        Args:
+            doubts: which reports to leave out.
+        """
+        reports = [self._report(r) for r in self.raw.reports]
+        reports = [r for r in reports if doubts is None or not doubts(r)]
+        reports = _without_warp_level(reports)
         self.contended = self._contended_stores(reports)
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
@@ -127,7 +137,7 @@ class Explainer:
         if offset >= 1 << 63:
             offset -= 1 << 64
         if space == SHARED:
-            return self.shared(offset)
+            return self.shared(offset, self._indexed(int(r["pc"])))
         if (
             space == GLOBAL
             and not int(r["flags"]) & UNKNOWN_BUFFER
@@ -162,9 +172,23 @@ class Explainer:
                 return Target("local", v.name, element, declaration, offset, v.bytes)
         return None
 
-    def shared(self, offset: int) -> Target:
-        """The shared variable at an offset of the window, or the nearest one before it."""
+    def _indexed(self, pc: int) -> str:
+        """The symbol of the only shared variable that an instruction's address is computed from."""
+        if pc not in self.indexed:
+            names = {v.name for v in self.raw.shared.variables}
+            image = self.image
+            self.indexed[pc] = indexed_variable(image.instructions, image.owner, pc, names)
+        return self.indexed[pc]
+
+    def shared(self, offset: int, indexed: str = "") -> Target:
+        """The shared variable at an offset of the window, or the nearest one before it.
+
+        An offset that is in no variable belongs to the one of the symbol `indexed`.
+        """
         placed = self.raw.shared.at(offset)
+        if placed is None or not 0 <= offset - placed.offset < placed.bytes:
+            own = (v for v in self.raw.shared.variables if v.name == indexed)
+            placed = next(own, placed)
         if placed is None:
             return Target("shared", "", "", "", offset, 0)
         name, at, dynamic = plain_name(placed.name), offset - placed.offset, placed.dynamic
@@ -217,8 +241,10 @@ class Explainer:
         else:
             finding = abort_finding(r)
         other = finding.other and replace(finding.other, text=self._text(finding.other.line))
+        via = self.image.instructions[r.pc].via if r.pc < len(self.image.instructions) else ""
         return replace(
             finding,
+            message=in_library(finding.message, via),
             file=self.file,
             line=r.line,
             text=self._text(r.line),

@@ -272,6 +272,13 @@ def _divergence(
     return Finding("barrier-divergence", severity, what, other=other, access=access, hint=fix)
 
 
+def in_library(message: str, via: str) -> str:
+    """A message with the library's function or header that `via` names; empty for own code."""
+    if not via:
+        return message
+    return f"{message}, in {f'the header {via}' if '.' in via else f'the library function `{via}`'}"
+
+
 def not_simulated(what: str) -> Finding:
     """The finding of an instruction or attribute that is not simulated; `what` names it."""
     hint = "Run it on a GPU: grader check ... --on gpu"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import prod
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from grader.faults import LabFault
 from grader.labs.expressions import MAX_LENGTH, evaluate_expression
+from grader.simulator.ptx.model import Instruction
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -53,6 +54,8 @@ _NOT_LOCAL = re.compile(
     r"\b(?:alignas|extern|static|constexpr|typename|struct|class|union|enum|thread_local|__\w+__)\b"
 )
 _DEFINITION = re.compile(r"(\w+)\s+(\S.*)")
+_REGISTERS = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_ADDRESS_ARITHMETIC = frozenset(("mov", "cvta", "cvt", "add", "sub", "mad", "shl", "mul", "or"))
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MAX_DEPTH = 16
 """Constants within constants, and nodes between a declaration and its block, that are followed."""
@@ -264,6 +267,41 @@ class SourceVariables:
             self._values[name] = None  # a name that is defined by itself has no value
             self._values[name] = self._number(self._texts.get(name, ""), depth + 1)
         return self._values[name]
+
+
+def indexed_variable(
+    instructions: Sequence[Instruction], owner: Sequence[int], pc: int, names: Collection[str]
+) -> str:
+    """Return the only one of some variables from whose address an access computes its own.
+
+    Args:
+        instructions: the instructions by program counter.
+        owner: the function of each.
+        pc: the access.
+        names: the symbols of the variables.
+
+    Returns:
+        Its symbol; empty where there is none, or more than one.
+    """
+    body = [i for i, number in zip(instructions, owner, strict=True) if number == owner[pc]]
+    writers = defaultdict(list)
+    for i in body:
+        if i.operands and not i.operands[0].startswith("["):
+            for name in _REGISTERS.findall(i.operands[0]):
+                writers[name].append(i)
+    where = [x for x in instructions[pc].operands if x.startswith("[")]
+    work, found = _REGISTERS.findall(" ".join(where[:1])), set()
+    visited = set(work)
+    while work:
+        name = work.pop()
+        if name in names:
+            found.add(name)
+        for i in writers[name]:
+            if i.op.split(".")[0] in _ADDRESS_ARITHMETIC:
+                more = set(_REGISTERS.findall(" ".join(i.operands[1:]))) - visited
+                visited |= more
+                work += more
+    return found.pop() if len(found) == 1 else ""
 
 
 def _names_of(declaration: Node) -> Iterator[_Declared]:

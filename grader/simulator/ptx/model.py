@@ -55,6 +55,10 @@ class Instruction:
         guard: the guard predicate and whether it is negated, such as ("%p1", False).
         location: where it comes from.
         library: whether it is code of a library: see source_map.py.
+        via: the library's function, or header, through which the location reaches it; empty for
+            code of the file itself.
+        used: the bytes that the program uses of what it loads, as a mask; None where the compiler
+            does not say: all of them.
     """
 
     op: str
@@ -62,6 +66,8 @@ class Instruction:
     guard: tuple[str, bool] | None
     location: Location
     library: bool = False
+    via: str = ""
+    used: int | None = None
 
 
 @dataclass(slots=True)
@@ -116,6 +122,47 @@ class Module:
     functions: dict[str, Function] = field(default_factory=dict)
     target: str = ""
     sections: dict[str, str] = field(default_factory=dict)
+
+
+_ITEM = re.compile(r"\.b(8|16|32|64)\s+([^\n]*)")
+
+
+class SectionBytes:
+    """The bytes of a section, and the symbols in it by their offset."""
+
+    def __init__(self, text: str) -> None:
+        self.at, self.data = 0, bytearray()
+        self.symbols: dict[int, str] = {}
+        for bits, values in _ITEM.findall(text):
+            for value in map(str.strip, values.split(",")):
+                if not re.fullmatch(r"-?\d+", value):
+                    self.symbols[len(self.data)] = value
+                    value = "0"
+                size = int(bits) // 8
+                self.data += (int(value) % (1 << 8 * size)).to_bytes(size, "little")
+
+    def number(self, size: int) -> int:
+        """Read an unsigned number of `size` bytes."""
+        self.at += size
+        if self.at > len(self.data):
+            raise IndexError("the section ends early")
+        return int.from_bytes(self.data[self.at - size : self.at], "little")
+
+    def leb(self) -> int:
+        """Read an unsigned LEB128 number."""
+        out = shift = 0
+        while True:
+            byte = self.number(1)
+            out |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return out
+
+    def text(self) -> str:
+        """Read a string that ends with a zero byte."""
+        end = self.data.index(0, self.at)
+        out, self.at = self.data[self.at : end].decode(), end + 1
+        return out
 
 
 TYPE_BYTES = {
@@ -193,6 +240,43 @@ def _initial(text: str, element: int) -> tuple[bytes, tuple[tuple[int, str, int]
             value = integer(part) if bits is None else bits
             out += (value & ((1 << 8 * element) - 1)).to_bytes(element, "little")
     return bytes(out), tuple(relocations)
+
+
+_LENGTH = re.compile(r"\d+")
+
+
+def plain_name(symbol: str) -> str:
+    """The name of a variable in the source: `_ZZ6matmulE2As` is As, `_ZN2ns1xE` is x."""
+    if not symbol.startswith("_Z"):
+        return symbol
+    at, name = 0, symbol
+    while (match := _LENGTH.search(symbol, at)) is not None:
+        length, start = int(match[0]), match.end()
+        fits = start + length <= len(symbol) and symbol[start : start + length].isidentifier()
+        if fits and length:
+            name, at = symbol[start : start + length], start + length
+        else:
+            at = match.end()
+    return name
+
+
+def function_name(symbol: str) -> str:
+    """The name of a function in the source: `_ZN2ns4swapIiEEvRT_S2_` is swap."""
+    name, at, depth = symbol, 2 + symbol.startswith("_ZN"), 0
+    if not symbol.startswith("_Z"):
+        return symbol
+    while at < len(symbol):
+        if (match := _LENGTH.match(symbol, at)) is not None:
+            at = match.end() + int(match[0])
+            name = name if depth else symbol[match.end() : at]
+        elif symbol[at] == "L":  # a literal among the arguments of a template
+            at = symbol.find("E", at) % len(symbol) + 1
+        elif depth or symbol[at] in "IKVrO":
+            depth += (symbol[at] in "IN") - (symbol[at] == "E")
+            at += 1
+        else:
+            break
+    return name
 
 
 def integer(text: str) -> int:

@@ -49,6 +49,8 @@ _LOC = re.compile(
     r"\s*,?\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
 )
 
+_USED = re.compile(r'\.pragma\s+"used_bytes_mask\s+(0[xX][0-9a-fA-F]+|\d+)"')
+
 _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
 
 _HEAD = re.compile(
@@ -154,6 +156,7 @@ class _Body:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.location = Location()
+        self.used: int | None = None
         self.scopes: list[dict[str, str]] = [{}]
         self.count = 0
 
@@ -222,8 +225,10 @@ class _Body:
                 operands,
                 (self.resolve(guard), negated == "!") if guard else None,
                 self.location,
+                used=self.used,
             )
         )
+        self.used = None
 
     def directive(self, text: str) -> None:
         """Parse a directive of a function's body."""
@@ -236,6 +241,8 @@ class _Body:
             ]
         elif text.startswith((".callprototype", ".calltargets")):
             function.prototypes[self.last_label()] = text
+        elif (used := _USED.match(text)) is not None:
+            self.used = int(used[1], 0)
         elif not text.startswith((".pragma", ".callsites")):
             var = variable(text)
             var.name = self.declare(var.name)

@@ -18,9 +18,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os.path import basename
 
-from grader.simulator.ptx.model import Function, Instruction, Location, Module
+from grader.simulator.ptx.model import (
+    Function,
+    Instruction,
+    Location,
+    Module,
+    SectionBytes,
+    function_name,
+)
 
-_LENGTH = re.compile(r"\d+")
 _INTRINSICS = re.compile(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
 """Headers whose functions stand for instructions; they are not code of a library."""
 
@@ -29,7 +35,8 @@ MAX_COPIES = 2048
 OWN = 1
 """The file number of the student's file in resolved locations."""
 
-_ITEM = re.compile(r"\.b(8|16|32|64)\s+([^\n]*)")
+_NOWHERE = Location()
+
 _WIDTHS = {1: 8, 5: 2, 6: 4, 7: 8, 11: 1, 12: 1, 14: 4, 16: 4, 17: 1, 18: 2, 19: 4, 20: 8, 23: 4}
 """Bytes of each DWARF form of a fixed size."""
 _STRING, _BLOCK1, _SDATA, _UDATA, _EXPRESSION, _PRESENT = 8, 10, 13, 15, 24, 25
@@ -43,21 +50,6 @@ _MAX_TYPE_DEPTH = 16
 """Types within types that are followed."""
 
 
-def plain_name(symbol: str) -> str:
-    """The name of a variable in the source: `_ZZ6matmulE2As` is As, `_ZN2ns1xE` is x."""
-    if not symbol.startswith("_Z"):
-        return symbol
-    at, name = 0, symbol
-    while (match := _LENGTH.search(symbol, at)) is not None:
-        length, start = int(match[0]), match.end()
-        fits = start + length <= len(symbol) and symbol[start : start + length].isidentifier()
-        if fits and length:
-            name, at = symbol[start : start + length], start + length
-        else:
-            at = match.end()
-    return name
-
-
 def with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
     """The functions of a module with locations in the student's file.
 
@@ -66,8 +58,9 @@ def with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
     own = _file_of(module.functions[kernel])
     if not own:
         return dict(module.functions)
-    intrinsics = {n for n, name in module.files.items() if _INTRINSICS.match(basename(name))}
-    return _Relocation(module.functions, own, frozenset({own, 0} | intrinsics)).functions
+    names = {n: basename(name) for n, name in module.files.items()}
+    intrinsics = {n for n, name in names.items() if _INTRINSICS.match(name)}
+    return _Relocation(module.functions, own, frozenset({own, 0} | intrinsics), names).functions
 
 
 class _Relocation:
@@ -77,41 +70,60 @@ class _Relocation:
         functions: the functions of the module.
         own: the number of the student's file.
         checked: the numbers of the files whose code is not a library's.
+        headers: the names of the files by number.
     """
 
-    def __init__(self, functions: dict[str, Function], own: int, checked: frozenset[int]) -> None:
+    def __init__(
+        self,
+        functions: dict[str, Function],
+        own: int,
+        checked: frozenset[int],
+        headers: Mapping[int, str],
+    ) -> None:
         self.own, self.checked = own, checked
         self.copies: dict[tuple[str, int, int], str] = {}
         self.from_headers = {n for n, f in functions.items() if _is_from_header(f, own)}
+        self.headers = headers
         self.original = functions
         self.functions: dict[str, Function] = {}
         for name, f in functions.items():
-            self.functions[name] = (
-                replace(f, library=any(map(self.in_library, f.body[-1:])))
-                if name in self.from_headers
-                else self.moved(f, None, 0)
-            )
+            moved = self.moved(f, None, 0)
+            if name in self.from_headers:
+                moved.library = any(map(self.in_library, f.body[-1:]))
+            self.functions[name] = moved
 
     def in_library(self, i: Instruction) -> bool:
         """Whether an instruction is code of a library."""
         return i.location.file not in self.checked
 
-    def moved(self, f: Function, at: Location | None, depth: int) -> Function:
-        """A copy of `f` with its instructions at `at`, or at their own lines if that is None."""
+    def moved(self, f: Function, at: Location | None, depth: int, via: str = "") -> Function:
+        """A copy of `f` with its instructions at lines of the student's file.
+
+        Args:
+            f: the function.
+            at: the location of all its instructions; None for their own ones. `-G` code of a
+                header's inlined function has no call site: it is at the line before it.
+            depth: how many calls led to it.
+            via: the library function that the student's line calls.
+        """
+        last = next((x for i in f.body if (x := resolved(i.location, self.own)).line), _NOWHERE)
         body = []
         for i in f.body:
-            location = at or resolved(i.location, self.own)
-            operands = self.targets(i, location, depth)
-            body.append(Instruction(i.op, operands, i.guard, location, self.in_library(i)))
+            last = location = at or resolved(i.location, self.own, last)
+            operands = self.targets(i, location, depth, via)
+            library = self.in_library(i)
+            through = via or (self.headers.get(i.location.file, "") if library else "")
+            made = Instruction(i.op, operands, i.guard, location, library, through, i.used)
+            body.append(made)
         return replace(f, body=body)
 
-    def targets(self, i: Instruction, at: Location, depth: int) -> list[str]:
+    def targets(self, i: Instruction, at: Location, depth: int, via: str) -> list[str]:
         """The operands of a call, with a function from a header replaced by its copy."""
         if not i.op.startswith("call"):
             return i.operands
-        return [self.copied(o, at, depth) if o in self.from_headers else o for o in i.operands]
+        return [self.copied(o, at, depth, via) if o in self.from_headers else o for o in i.operands]
 
-    def copied(self, name: str, at: Location, depth: int) -> str:
+    def copied(self, name: str, at: Location, depth: int, via: str) -> str:
         """The name of the copy of a header's function for calls from one location."""
         key = (name, at.line, at.column)
         if (
@@ -122,7 +134,11 @@ class _Relocation:
         ):
             return self.copies.get(key, name)
         self.copies[key] = new = f"{name}@{len(self.copies) + 1}"
-        self.functions[new] = replace(self.moved(self.original[name], at, depth + 1), name=new)
+        original = self.original[name]
+        if not via and any(map(self.in_library, original.body)):
+            via = function_name(name)
+        moved = self.moved(original, at, depth + 1, via)
+        self.functions[new] = replace(moved, name=new)
         return new
 
 
@@ -131,12 +147,12 @@ def is_copy(name: str) -> bool:
     return "@" in name
 
 
-def resolved(location: Location, own: int) -> Location:
-    """The location in the student's file that code was inlined at; empty if there is none."""
+def resolved(location: Location, own: int, default: Location = _NOWHERE) -> Location:
+    """The location in the student's file that code was inlined at; `default` if there is none."""
     at: Location | None = location
     while at is not None and at.file != own:
         at = at.inlined
-    return Location(OWN, at.line, at.column, at.function) if at else Location()
+    return Location(OWN, at.line, at.column, at.function) if at and at.line else default
 
 
 def _is_from_header(f: Function, own: int) -> bool:
@@ -280,47 +296,9 @@ def _counts(array: _Entry) -> list[int]:
     return [r.number(_COUNT) or r.number(_UPPER) + 1 for r in ranges]
 
 
-class _Bytes:
-    """The bytes of a section, and the symbols in it by their offset."""
-
-    def __init__(self, text: str) -> None:
-        self.at, self.data = 0, bytearray()
-        self.symbols: dict[int, str] = {}
-        for bits, values in _ITEM.findall(text):
-            for value in map(str.strip, values.split(",")):
-                if not re.fullmatch(r"-?\d+", value):
-                    self.symbols[len(self.data)] = value
-                    value = "0"
-                size = int(bits) // 8
-                self.data += (int(value) % (1 << 8 * size)).to_bytes(size, "little")
-
-    def number(self, size: int) -> int:
-        """Read an unsigned number of `size` bytes."""
-        self.at += size
-        if self.at > len(self.data):
-            raise IndexError("the section ends early")
-        return int.from_bytes(self.data[self.at - size : self.at], "little")
-
-    def leb(self) -> int:
-        """Read an unsigned LEB128 number."""
-        out = shift = 0
-        while True:
-            byte = self.number(1)
-            out |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return out
-
-    def text(self) -> str:
-        """Read a string that ends with a zero byte."""
-        end = self.data.index(0, self.at)
-        out, self.at = self.data[self.at : end].decode(), end + 1
-        return out
-
-
 def _abbreviations(text: str) -> dict[int, tuple[int, bool, list[tuple[int, int]]]]:
     """By abbreviation code: tag, whether entries have children, attributes with their forms."""
-    section = _Bytes(text)
+    section = SectionBytes(text)
     out = {}
     while section.at < len(section.data) and (code := section.leb()):
         tag, children = section.leb(), bool(section.number(1))
@@ -338,7 +316,7 @@ class _Reader:
     """Reads the entries of the first unit: types by offset, and variables with a place."""
 
     def __init__(self, text: str, types: dict[int, _Entry]) -> None:
-        self.section, self.types = _Bytes(text), types
+        self.section, self.types = SectionBytes(text), types
         self.placed: list[tuple[str, int, _Entry]] = []
 
     def read(self, abbreviations: dict[int, tuple[int, bool, list[tuple[int, int]]]]) -> None:

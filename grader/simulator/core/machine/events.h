@@ -27,6 +27,11 @@
   /* Memory accesses of all state spaces; atom and red are `atomic` alone. */                      \
   EVENT(read, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes),  \
         (w, i, r, offset, bytes))                                                                  \
+  /* A load of which the program uses some bytes only: the request, and then each run of used bytes. */ \
+  EVENT(request, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
+        (w, i, r, offset, bytes))                                                                  \
+  EVENT(read_part, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
+        (w, i, r, offset, bytes))                                                                  \
   EVENT(write, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
         (w, i, r, offset, bytes))                                                                  \
   EVENT(atomic, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \

@@ -45,7 +45,8 @@ struct Insn {
   Exec *exec;
   u32 d, a, b, c, e; /* operands: offset | bank */
   u32 guard;         /* predicate operand + 1, or 0 */
-  u32 negate;        /* 1: runs where the guard is false */
+  u16 negate;        /* 1: runs where the guard is false */
+  u16 used;          /* ptx_ld_used: a mask of the bytes that the program uses */
   u32 pc;            /* index in the module's instructions */
   s64 imm;           /* address displacement, table index, constant */
   u16 size;          /* bytes of one element in memory */

@@ -138,7 +138,7 @@ static void unmark_own(Warp *w) {
 
 const Watcher copies_watcher = {
     .listens = listens, .block_created = make, .block_started = reset, .block_destroyed = discard,
-    .read = check_read, .write = check_write, .atomic = check_write,
+    .read = check_read, .read_part = check_read, .write = check_write, .atomic = check_write,
     .read_rows = check_read_rows, .write_rows = check_write_rows,
     .mbarrier_set = check_mbarrier_write, .mbarrier_arrived = check_mbarrier_write,
     .mbarrier_tested = check_mbarrier_read, .mbarrier_passed = pass_mbarrier,

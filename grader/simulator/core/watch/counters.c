@@ -170,5 +170,5 @@ static void discard(Worker *k) { free(k->state[counters_slot]); }
 
 const Watcher counters_watcher = {
     .listens = listens, .worker_started = make, .launch_ended = add_up, .worker_ended = discard,
-    .read = count, .write = count, .atomic = count, .copy_read = count,
+    .read = count, .request = count, .write = count, .atomic = count, .copy_read = count,
     .read_rows = count_rows, .write_rows = count_rows};

@@ -29,5 +29,5 @@ static void start_copy(Warp *w, const Insn *i, const u32 *offset) {
 }
 
 const Watcher races_watcher = {
-    .listens = listens, .read = read, .write = write, .read_rows = read_rows, .write_rows = write_rows,
-    .copy_read = read, .copy_started = start_copy, .copy_completed = start_copy};
+    .listens = listens, .read = read, .read_part = read, .write = write, .read_rows = read_rows,
+    .write_rows = write_rows, .copy_read = read, .copy_started = start_copy, .copy_completed = start_copy};

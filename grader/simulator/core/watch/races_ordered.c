@@ -299,7 +299,7 @@ static void pass_mbarrier(Warp *w, u32 lane, u32 offset) { acquire_at(w, lane, s
 static bool listens(const Launch *n) { return n->exact; }
 
 const Watcher races_ordered_watcher = {
-    .listens = listens, .read = read, .write = write, .atomic = update, .copy_read = read_copy,
-    .copy_started = write_copy, .copy_completed = write_copy, .mbarrier_set = set_mbarrier,
+    .listens = listens, .read = read, .read_part = read, .write = write, .atomic = update,
+    .copy_read = read_copy, .copy_started = write_copy, .copy_completed = write_copy, .mbarrier_set = set_mbarrier,
     .mbarrier_arrived = arrive_at_mbarrier, .mbarrier_tested = test_mbarrier,
     .mbarrier_passed = pass_mbarrier};

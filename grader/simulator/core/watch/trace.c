@@ -20,6 +20,7 @@ static void add_records(Warp *w, const Insn *i, const Region *r, const u32 *offs
 static bool listens_to_reads(const Launch *n) { return n->trace && !n->only_stores; }
 static bool listens_to_writes(const Launch *n) { return n->trace; }
 
-const Watcher trace_reads_watcher = {.listens = listens_to_reads, .read = add_records};
+const Watcher trace_reads_watcher = {.listens = listens_to_reads, .read = add_records,
+                                      .request = add_records};
 const Watcher trace_writes_watcher = {
     .listens = listens_to_writes, .write = add_records, .atomic = add_records};

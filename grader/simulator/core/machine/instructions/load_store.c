@@ -126,8 +126,23 @@ static inline void load_words(u32 *d, const u8 *data, const u32 *offset) {
   }
 }
 
+/* A load of which the program does not use all bytes: the others are padding, or another thread's. What
+ * the watchers keep apart, a granule, is used as a whole. */
+OUTLINE void announce_used(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  u32 shift = r->space == SHARED ? w->launch->shared_shift : w->launch->global_shift, each = 1u << shift;
+  u32 part[LANES] __attribute__((aligned(32)));
+  announce_request(w, i, r, offset, bytes);
+  for (u32 from = 0, to; from < bytes; from = to + each) {
+    for (to = from; to < bytes && i->used >> to & ((1u << each) - 1); to += each) continue;
+    if (to == from) continue;
+    EACH_LANE { part[l] = offset[l] + from; }
+    announce_read_part(w, i, r, part, (to < bytes ? to : bytes) - from);
+  }
+}
+
 static inline void load_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes, bool word) {
-  announce_read(w, i, r, offset, bytes);
+  if (i->used) announce_used(w, i, r, offset, bytes);
+  else announce_read(w, i, r, offset, bytes);
   if (!word) {
     load_any(w, i, r, offset);
     return;
@@ -167,6 +182,7 @@ static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
 }
 
 void ptx_ld(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
+void ptx_ld_used(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_word(Warp *w, const Insn *i) {
   if (!load_rows(w, i)) load(w, i, 4, true);
 }

@@ -1,0 +1,132 @@
+"""Findings of the optimized variant alone: those that the optimizer made are left out.
+
+The optimizer loads ahead of a condition, of a whole vector or of a loop that may not run, and then
+discards the value. Such a load reads what the program does not: it is no finding. The debug variant
+does what the source says. So a finding on a load that only the optimized variant has is kept where
+
+- the value is used whatever happens next, or
+- the variants differ in how often they synchronize: then the source is not the same for both.
+
+A store is never made up: findings of stores with stores are kept.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Raw
+from grader.simulator.decode.blocks import reachable, successors
+from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
+from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.races import ATOMIC, OTHER_ATOMIC, OTHER_STORE, STORE, Report
+
+_LOADS = ("ld", "ldu")
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+"""Loads that the optimizer neither adds nor removes."""
+_CHOOSING = frozenset(
+    ("selp", "slct", "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "shl", "shr", "shf")
+)
+"""Instructions whose result may not depend on an operand, or on all its bits."""
+_USING = frozenset(
+    ("st", "atom", "red", "bra", "brx", "call", "shfl", "vote", "match", "redux", "bar", "barrier")
+)
+"""Instructions with an effect beyond their own registers."""
+
+
+def synchronizations(image: Image, raw: Raw) -> tuple[int, int, int]:
+    """How many threads passed a barrier, a warp barrier and a fence in a launch."""
+    out, number = [0, 0, 0], 0
+    for function in image.functions:
+        for block in function.blocks:
+            lanes = int(raw.visit_lanes[number])
+            number += 1
+            out[0] += lanes * (block.end.kind == BARRIER)
+            out[1] += lanes * (block.end.kind == WARPSYNC and bool(block.end.flag & ORDERS))
+            out[2] += lanes * sum(insn.exec == "fence" for insn in block.insns)
+    return out[0], out[1], out[2]
+
+
+class Confirmation:
+    """Which loads of an image have a value that the program may discard."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.blocks: dict[int, tuple[int, int]] = {}
+        for number, function in enumerate(image.functions):
+            for k, block in enumerate(function.blocks):
+                for insn in block.insns:
+                    self.blocks[insn.pc] = (number, k)
+                self.blocks[block.end.pc] = (number, k)
+        self.readers: dict[int, dict[str, list[int]]] = {}
+
+    def doubts(self, r: Report) -> bool:
+        """Whether a report is about a load whose value may be discarded."""
+        loads = self._loads(r)
+        return bool(loads) and all(self.is_discardable(pc) for pc in loads)
+
+    def _loads(self, r: Report) -> list[int]:
+        """The loads that a report accuses: each of them must be real for the report to be."""
+        if r.kind == c.UNINIT or (r.kind == c.INVALID and not r.has(STORE)):
+            found = [r.pc]
+        elif r.kind == c.RACE:
+            found = [r.pc] if not r.has(STORE | ATOMIC) else []
+            found += [r.pc2] if not r.has(OTHER_STORE | OTHER_ATOMIC) else []
+        else:
+            found = []
+        ops = self.image.ops
+        parts = {pc: ops[pc].split(".") for pc in found if pc < len(ops)}
+        return [pc for pc, p in parts.items() if p[0] in _LOADS and _STRONG.isdisjoint(p)]
+
+    def is_discardable(self, pc: int) -> bool:
+        """Whether the value of a load may have no effect."""
+        if pc not in self.blocks:
+            return True
+        start = self.blocks[pc]
+        return not any(self._always_follows(start, user) for user in self._certain_users(pc))
+
+    def _certain_users(self, pc: int) -> Iterator[int]:
+        """The instructions that a value reaches unchosen and that have an effect."""
+        readers = self._readers(self.image.owner[pc])
+        work, visited = list(targets(self.image.instructions[pc])), set()
+        while work:
+            name = work.pop()
+            for user in readers.get(name, ()):
+                if user in visited:
+                    continue
+                visited.add(user)
+                i = self.image.instructions[user]
+                head = i.op.split(".")[0]
+                if head in _USING or (i.guard is not None and i.guard[0] == name):
+                    yield user
+                elif head not in _CHOOSING:
+                    work += targets(i)
+
+    def _readers(self, owner: int) -> dict[str, list[int]]:
+        """By register, the instructions of a function that read it."""
+        if owner not in self.readers:
+            by_name = defaultdict(list)
+            for pc, (i, number) in enumerate(
+                zip(self.image.instructions, self.image.owner, strict=True)
+            ):
+                if number == owner:
+                    guard = [i.guard[0]] if i.guard is not None else []
+                    for name in dict.fromkeys([*sources(i), *guard]):
+                        by_name[name].append(pc)
+            self.readers[owner] = by_name
+        return self.readers[owner]
+
+    def _always_follows(self, start: tuple[int, int], pc: int) -> bool:
+        """Whether every way from a block to the end of its function leads to an instruction."""
+        if pc not in self.blocks or self.blocks[pc][0] != start[0]:
+            return False
+        number, then = self.blocks[pc]
+        if then == start[1]:
+            return True
+        after = [successors(block) for block in self.image.functions[number].blocks]
+        ends = {k for k, follow in enumerate(after) if not follow}
+        without = [[k for k in follow if k != then] for follow in after]
+        reached = {start[1], *reachable(without, start[1])}
+        return not reached & ends
