@@ -80,6 +80,8 @@ def system_fault(error: BaseException, what: str) -> MachineFault:
         error: An OSError, a MemoryError, or another error for want of a resource.
         what: What could not be done.
     """
+    if isinstance(error, ImportError) and error.__cause__ is not None:
+        error = error.__cause__  # NumPy's own text is a page about its installation
     if isinstance(error, MemoryError):
         reason = "no memory is left"
     elif isinstance(error, OSError) and error.strerror:
@@ -91,7 +93,7 @@ def system_fault(error: BaseException, what: str) -> MachineFault:
 
 _SYSTEM_ERRORS = frozenset(
     (errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
-    + (errno.EAGAIN, errno.EIO, errno.EINTR, errno.EPERM)
+    + (errno.EAGAIN, errno.EIO, errno.EINTR, errno.EPERM, errno.EFBIG, errno.ESTALE, errno.ENOLCK)
 )
 """Errors of the operating system that no file's content or name explains. A file that the user may
 not read gives EACCES, not EPERM."""
@@ -104,12 +106,28 @@ def file_fault(error: Exception, what: str, *, where: str = "", fix: str = "") -
     return LabFault(what, where=where, fix=fix)
 
 
+def root_fault(fault: Fault) -> Fault:
+    """Return the fault, or a MachineFault where an error of the system caused a LabFault.
+
+    Much code reports a file that it cannot read or write as a mistake of the lab or the command
+    line. The error that it was handling (`__context__`) shows whether the machine failed instead.
+    """
+    if isinstance(fault, LabFault) and fault.__context__ and is_system_error(fault.__context__):
+        return MachineFault(fault.what, where=fault.where, fix=CHECK_RESOURCES)
+    return fault
+
+
 def is_system_error(error: BaseException) -> bool:
     """Return whether an exception is for want of memory, files or disk space, or a broken disk."""
+    if isinstance(error, ModuleNotFoundError):
+        return False
     if isinstance(error, ImportError):  # a shared library for which there was no memory
-        return not isinstance(error, ModuleNotFoundError) and str(error.path or "").endswith(".so")
+        is_library = str(error.path or "").endswith(".so")
+        return is_library or (error.__cause__ is not None and is_system_error(error.__cause__))
     if isinstance(error, OSError):
         return error.errno in _SYSTEM_ERRORS
+    if isinstance(error, RuntimeError):  # the threading module gives no error number
+        return str(error) == "can't start new thread"
     return isinstance(error, MemoryError)
 
 

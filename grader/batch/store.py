@@ -138,7 +138,17 @@ def not_enrolled(results: Sequence[StoreResult], course: Course | None) -> tuple
         return ()
     known = {student.id for student in course.students}
     return tuple(
-        one.student + (f" ({one.found.full_name})" if one.found.full_name else "")
+        one.student
+        + (f" ({one.found.full_name})" if one.found.full_name else "")
+        + _ambiguity(one.found, course)
         for one in results
         if one.student not in known
     )
+
+
+def _ambiguity(found: StudentSubmission, course: Course) -> str:
+    """Return which students of the roster match a submission, when there are several."""
+    for word in (found.student, found.email, found.full_name):
+        if len(matches := course.matches(word)) > 1:
+            return f" (matches {', '.join(student.id for student in matches)})"
+    return ""

@@ -15,7 +15,14 @@ from typing import Any
 from grader import __version__
 from grader.compile.cache import cache_key
 from grader.compile.source import toolchain
-from grader.faults import LabFault, MachineFault, StudentFault
+from grader.faults import (
+    LabFault,
+    MachineFault,
+    StudentFault,
+    is_system_error,
+    root_fault,
+    system_fault,
+)
 from grader.feedback.grade import grade
 from grader.gpu.devices import same_model_devices, toolkit
 from grader.gpu.nvcc import release
@@ -134,11 +141,12 @@ def grade_task(lab: Lab, task: Task, terms: BatchOptions) -> Answer:
     try:
         require_sandbox(unsafe=not terms.confined)
         return Answer(task.number, _grade(lab, task, terms).to_json())
-    except LabFault as fault:
-        return Answer(task.number, failure=str(fault), is_lab_fault=True)
-    except MachineFault as fault:
-        return Answer(task.number, failure=str(fault))
+    except (LabFault, MachineFault) as fault:
+        cause = root_fault(fault)
+        return Answer(task.number, failure=str(cause), is_lab_fault=isinstance(cause, LabFault))
     except Exception as error:
+        if is_system_error(error):
+            return Answer(task.number, failure=str(system_fault(error, "grading failed")))
         return Answer(task.number, failure=f"grader failed: {type(error).__name__}: {error}")
 
 

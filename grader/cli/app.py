@@ -19,8 +19,8 @@ from grader.cli.labs import labs
 from grader.cli.replay import replay
 from grader.cli.run import run as run_kernel
 from grader.cli.similar import similar
-from grader.cli.terminal import say, silence
-from grader.faults import Fault
+from grader.cli.terminal import flush, open_standard_streams, say, silence
+from grader.faults import Fault, is_system_error, root_fault, system_fault
 
 INTERRUPTED = 130
 MACHINE = 3
@@ -76,17 +76,19 @@ def run(arguments: Sequence[str]) -> int:
 
     Tracebacks are shown only with `--debug`, which may stand anywhere among the arguments.
     """
+    open_standard_streams()
     words = [word for word in arguments if word != "--debug"]
     debug = len(words) < len(arguments)
     try:
         code = int(app(words, prog_name="grader", standalone_mode=False) or 0)
+        flush()
     except Exception as error:
         if debug:
             traceback.print_exc()
         try:
             return _report_error(error)
-        except OSError:  # the message cannot be written either
-            return error.exit_code if isinstance(error, Fault) else MACHINE
+        except (OSError, MemoryError):  # the message cannot be written either
+            return root_fault(error).exit_code if isinstance(error, Fault) else MACHINE
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code == INTERRUPTED:
@@ -95,9 +97,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _report_error(error: Exception) -> int:
-    if isinstance(error, Fault):
-        say(str(error))
-        return error.exit_code
     if isinstance(error, UsageError):
         error.message = error.message.removeprefix("Value error, ")  # type: ignore[attr-defined]
         error.show()  # type: ignore[attr-defined]
@@ -105,9 +104,21 @@ def _report_error(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         silence()
         return MACHINE
+    if isinstance(error, OSError):
+        try:
+            flush()  # fails again when it was the help text that could not be written
+        except Fault as fault:
+            error = fault
+    if isinstance(error, Fault):
+        cause = root_fault(error)
+        say(str(cause))
+        return cause.exit_code
     if isinstance(error, typer.Abort):
         say("stopped")
         return INTERRUPTED
+    if is_system_error(error):
+        say(str(system_fault(error, "the command could not be completed")))
+        return MACHINE
     say(
         f"grader failed: {type(error).__name__}: {error}\n"
         "  This is an error in grader or on this machine, not in the submission.\n"

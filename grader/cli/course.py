@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli.options import Course, LabName
-from grader.cli.terminal import doing, finished, say, write_file
+from grader.cli.terminal import doing, finished, say, write, write_file
 from grader.faults import LabFault, MachineFault, install_command
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def quiz(
     text = answer_form(loaded_lab)
     path = out or Path(ANSWERS_FILE)
     if print_only:
-        typer.echo(text, nl=False)
+        write(text)
         return 0
     if path.exists() or path.is_symlink():
         fix = "move it, because it may contain answers, or name another file with --out"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from grader.cli.options import Course
-from grader.cli.terminal import STDOUT, say, write_file
+from grader.cli.terminal import STDOUT, say, write, write_file
 from grader.faults import LabFault, MachineFault
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def _list() -> int:
     from grader.export.formats import find_format, format_names
 
     for name in format_names():
-        typer.echo(f"{name:<22} {find_format(name).title}")
-    typer.echo(f"{AUTOGRADER:<22} Gradescope: a zip that grades there; needs LAB.")
+        write(f"{name:<22} {find_format(name).title}\n")
+    write(f"{AUTOGRADER:<22} Gradescope: a zip that grades there; needs LAB.\n")
     return 0
 
 
@@ -238,7 +238,7 @@ def _write(chosen: Format, rows: Sequence[ExportRow], options: Options, out: str
         return
     text = chosen.export(rows, options)
     if out in ("", STDOUT):
-        typer.echo(text, nl=False)
+        write(text)
     else:
         write_file(Path(out), text.encode())
 

@@ -73,11 +73,11 @@ class Session(NamedTuple):
         return word
 
     def student(self, word: str) -> str:
-        """Return the ID of a student. Raises LabFault for an unknown student."""
-        match = self.course.student(word) if self.course else None
+        """Return the ID of a student. Raises LabFault for an unknown or ambiguous one."""
         known = self.book.students()
-        if match or word in known:
-            return match.id if match else word
+        found = self.course.student_id(word, known) if self.course else word
+        if found in known or (self.course and self.course.student(word)):
+            return found
         fix = did_you_mean(word, known) or "run `grader gradebook show LAB` to list the students"
         raise LabFault(f"there is no student `{word}`", where=self.book.name, fix=fix)
 

@@ -19,6 +19,7 @@ from grader.cli.terminal import (
     say,
     show,
     show_line,
+    write,
     write_file,
     write_json,
 )
@@ -346,7 +347,7 @@ def skeleton(
     folder = lab_folder(load_lab(lab, lab_roots(course)))
     text = make_skeleton(_read(folder.solution), str(folder.solution))
     if to_stdout:
-        typer.echo(text, nl=False)
+        write(text)
     elif folder.skeleton.is_file() and _read(folder.skeleton) == text:
         say(f"{folder.skeleton} is up to date")
     else:

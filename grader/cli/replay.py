@@ -225,8 +225,7 @@ def _course_in(folder: Path | None) -> CourseFile | None:
 def _enrolled(word: str, folder: Path | None) -> str:
     """Return the student's ID when the course knows the word, or else the word itself."""
     course = _course_in(folder) if word else None
-    student = course.student(word) if course else None
-    return student.id if student else word
+    return course.student_id(word) if course else word
 
 
 def read_grades(file: Path, student: str) -> list[Grade]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from grader.faults import Fault, LabFault
+from grader.faults import Fault, LabFault, MachineFault
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -34,10 +36,10 @@ def colored() -> bool:
 
 
 def show(report: Text) -> None:
-    """Write a report to stdout; a closed pipe does not change the exit code."""
+    """Write a report to stdout, as `write` does."""
     from grader.reports.text import render
 
-    _write(render(report, color=colored()))
+    write(render(report, color=colored()))
 
 
 def show_line(line: str, *, good: bool) -> None:
@@ -49,34 +51,83 @@ def show_line(line: str, *, good: bool) -> None:
     show(Text(printable(line), style="" if good else "bold red"))
 
 
-def _write(text: str) -> None:
-    try:
-        encoding = sys.stdout.encoding or "utf-8"
+def write(text: str) -> None:
+    """Write text to stdout; a closed pipe does not change the exit code.
+
+    Raises:
+        MachineFault: stdout is closed, or its disk is full.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    with _reported_failure():
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
+
+
+def flush() -> None:
+    """Write what stdout still holds.
+
+    Raises:
+        MachineFault: It cannot be written.
+    """
+    with _reported_failure():
+        sys.stdout.flush()
+
+
+@contextmanager
+def _reported_failure() -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError:
         silence()
+    except OSError as error:
+        silence()
+        what = f"cannot write to standard output: {error.strerror}"
+        raise MachineFault(what, fix="check the free disk space and the redirection") from error
 
 
 def silence() -> None:
-    """Redirect stdout to /dev/null, because the reader has closed the pipe.
+    """Drop what stdout still holds and all further output.
 
-    Otherwise the interpreter's last flush of stdout would fail.
+    Otherwise the interpreter's last flush of stdout would fail, with a message and an exit code of
+    its own.
     """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stdout.flush()
+    except OSError:  # no file can be opened
+        sys.stdout = io.StringIO()
+
+
+def open_standard_streams() -> None:
+    """Open the standard streams that are closed, so that no other file gets their numbers.
+
+    What is written to stderr is then lost. Writing to stdout fails: a report would be lost.
+    """
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest free number, which is this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def say(text: str) -> None:
     """Write a message to stderr, wrapped to 80 columns.
 
     Control characters, and characters that the encoding lacks, are written as escapes. Only a line
-    feed ends a line.
+    feed ends a line. A message that cannot be written is lost: the exit code tells the outcome.
     """
     from grader.reports.printable import printable
 
     lines = (part for line in text.split("\n") for part in _wrapped(printable(line)))
     encoding = sys.stderr.encoding or "ascii"
-    print("\n".join(lines).encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+    with suppress(OSError):
+        print(
+            "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr
+        )
 
 
 def show_fault(fault: Fault, quiet: bool = False) -> None:
@@ -137,7 +188,7 @@ def write_json(value: Mapping[str, Any], file: str) -> None:
     from grader.reports.json import dumps
 
     if file == STDOUT:
-        _write(dumps(value))
+        write(dumps(value))
     else:
         write_file(Path(file), dumps(value).encode())
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import mmap
 import os
 import re
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,37 @@ SUCCESS = 0
 OUT_OF_MEMORY = 1
 COMPILATION = 6
 """Result codes of NVRTC."""
+
+KNOWN_SOURCE = """\
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdio.h>
+
+template <int TILE, typename T>
+__global__ void multiply(const T* a, const T* b, T* c, int n)
+{
+    __shared__ T as[TILE][TILE], bs[TILE][TILE + 1];
+    const int x = threadIdx.x, y = threadIdx.y;
+    const int row = blockIdx.y * TILE + y, column = blockIdx.x * TILE + x;
+    T sum = 0;
+    for (int start = 0; start < n; start += TILE) {
+        as[y][x] = row < n && start + x < n ? a[row * n + start + x] : T(0);
+        bs[y][x] = column < n && start + y < n ? b[(start + y) * n + column] : T(0);
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < TILE; ++k)
+            sum += as[y][k] * bs[k][x];
+        __syncthreads();
+    }
+    if (row < n && column < n)
+        c[row * n + column] = sum;
+    else if (sum != sum)
+        printf("%d %d %f\\n", row, column, sqrt((double)sum));
+}
+template __global__ void multiply<16, float>(const float*, const float*, float*, int);
+template __global__ void multiply<32, double>(const double*, const double*, double*, int);
+"""
+"""A source that every working compiler compiles, with what submissions have."""
 
 MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 20000
@@ -182,6 +215,29 @@ def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dic
         if compiled.code != SUCCESS:
             break
     return variants
+
+
+def compile_known_source(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
+    """Compile KNOWN_SOURCE again and again: the compiler works here, and has what it needs.
+
+    Args:
+        request: As for `compile_variants`, and "cpu", the seconds of processor time to go on for,
+            and "bytes", the memory to hold meanwhile.
+        arrays: Not used.
+
+    Returns:
+        Whether every compilation succeeded, no arrays.
+    """
+    os.chdir(request["folder"])
+    nvrtc = Nvrtc(Path(request["libraries"]))
+    held = mmap.mmap(-1, max(request["bytes"], 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with held:
+        while True:
+            for options in request["variants"].values():
+                if nvrtc.compile(KNOWN_SOURCE.encode(), "known.cu", options).code != SUCCESS:
+                    return False, {}
+            if time.process_time() > request["cpu"]:
+                return True, {}
 
 
 def entry_names(texts: Iterable[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -52,6 +53,12 @@ LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=
 MAX_CONSTANT = 64 << 10  # CUDA C++ Programming Guide, technical specifications
 MAX_STATIC_SHARED = 48 << 10  # CUDA C++ Programming Guide, technical specifications
 ARCHITECTURE = "sm_90"
+
+CRASHES = 2
+"""The crashes of the compiler on one text after which the text may be their cause."""
+
+_STEP = "grader.compile.nvrtc:compile_variants"
+_CONTROL = "grader.compile.nvrtc:compile_known_source"
 
 _CONSTANT = re.compile(r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d+)\s+[\w$]+(?:\[(\d+)\])?")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\"\\\\]")  # in a file's name
@@ -181,11 +188,37 @@ def _compiled(
         "libraries": str(compiler.libraries),
         "folder": str(_INCLUDE),
     }
-    step = "grader.compile.nvrtc:compile_variants"
-    try:
-        return run_sandboxed(step, request, limits=limits, confine=confine).value
-    except SandboxFailure as failure:
-        raise _compiler_fault(failure, name, limits) from failure
+    for attempt in range(1, CRASHES + 1):
+        try:
+            return run_sandboxed(_STEP, request, limits=limits, confine=confine).value
+        except SandboxFailure as failure:
+            if not failure.signal:
+                raise _compiler_fault(failure, name, limits) from failure
+            if attempt == CRASHES:
+                raise _crash_fault(failure, name, request, limits, confine) from failure
+
+
+def _crash_fault(
+    crash: SandboxFailure, name: str, request: dict[str, Any], limits: Limits, confine: bool | None
+) -> StudentFault | MachineFault:
+    """Why the compiler crashed repeatedly: by the text, or by the machine.
+
+    It is the text where the compiler also compiles a known source, in the same sandbox, for longer
+    than the text took and while as much memory is held as the text had: what the machine lacks, or
+    fails in, would then be met there too. No limit may be smaller than intended.
+    """
+    used = crash.usage
+    held = min(used.peak, limits.memory // 2)
+    control = {**request, "cpu": min(2 * used.cpu + 1, limits.cpu / 2), "bytes": held}
+    works = False
+    if not used.reduced:
+        with suppress(SandboxFailure):
+            works = run_sandboxed(_CONTROL, control, limits=limits, confine=confine).value is True
+    if not works:
+        return _compiler_fault(crash, name, limits)
+    what = f"the compiler crashes on this file: {crash.detail}, {CRASHES} times in {CRASHES}"
+    hint = "remove parts of the file until it compiles: the part that matters is the one to change"
+    return student_fault((error_at(what, name, 0, "", hint=hint),), what)
 
 
 def _last(reply: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -261,20 +262,45 @@ class Course:
         raise LabFault(what, where=str(self.folder / COURSE_FILE), fix=fix)
 
     def student(self, word: str) -> Student | None:
-        """Return the one student with that ID, SIS ID, login, e-mail address or name.
-
-        Letter case does not matter; `Last, First` is the same name as `First Last`. None when no
-        student or more than one matches.
-        """
-        if not word:
-            return None
-        for keys in (lambda s: (s.id,), lambda s: s.identifiers):
-            matches = [s for s in self.students if word.casefold() in map(str.casefold, keys(s))]
-            if matches:
-                return matches[0] if len(matches) == 1 else None
-        name = _spoken_name(word)
-        matches = [s for s in self.students if name and _spoken_name(s.name) == name]
+        """Return the one student whom `matches` finds; None without exactly one."""
+        matches = self.matches(word)
         return matches[0] if len(matches) == 1 else None
+
+    def matches(self, word: str) -> tuple[Student, ...]:
+        """Return the students with that ID; else with that SIS ID, login or e-mail; else name.
+
+        Letter case and the form of Unicode do not matter; `Last, First` is the same name as
+        `First Last`.
+        """
+        wanted = _comparable(word)
+        if not wanted:
+            return ()
+        for keys in (lambda s: (s.id,), lambda s: s.identifiers):
+            found = tuple(s for s in self.students if wanted in map(_comparable, keys(s)))
+            if found:
+                return found
+        name = _spoken_name(word)
+        return tuple(s for s in self.students if name and _spoken_name(s.name) == name)
+
+    def student_id(self, word: str, known: Collection[str] = ()) -> str:
+        """Return the ID of the student whom a word on the command line names.
+
+        Args:
+            word: An ID, a login, an e-mail address or a name.
+            known: Further IDs, such as those in a gradebook.
+
+        Returns:
+            The student's ID, or the word itself when no student of the roster matches.
+
+        Raises:
+            LabFault: Several students match.
+        """
+        matches = self.matches(word)
+        if len(matches) > 1 and word not in known:
+            named = ", ".join(f"{s.id} ({s.name})" if s.name else s.id for s in matches)
+            what = f"`{word}` matches {len(matches)} students: {named}"
+            raise LabFault(what, fix="use the ID of the one that you mean")
+        return matches[0].id if len(matches) == 1 else word
 
     @property
     def gradebook(self) -> str:
@@ -310,9 +336,13 @@ def secret_file(folder: Path, model: CourseModel | None = None) -> Path:
     return folder / model.secret
 
 
+def _comparable(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
 def _spoken_name(name: str) -> str:
     """Return a name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
-    last, _, first = name.casefold().partition(",")
+    last, _, first = _comparable(name).partition(",")
     return " ".join(f"{first} {last}".split())
 
 

@@ -225,7 +225,7 @@ def _answer_all(channel: socket.socket) -> None:
             send(channel, answer)
         except Exception as error:  # whatever pickling the author's own objects raises
             what = f"the reference returned something that cannot be passed on: {error}"
-            send(channel, Raised(what.splitlines()[0]))
+            send(channel, Raised(what.splitlines()[0], is_system_error=is_system_error(error)))
         del request, answer  # their arrays would stay in memory until the next request
 
 

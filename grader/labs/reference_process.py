@@ -14,14 +14,16 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from threading import Condition
 from typing import Any
 
-from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, system_fault
+from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, is_system_error, system_fault
 from grader.labs.reference_child import (
     SERVING_FAILED,
     Call,
@@ -40,6 +42,10 @@ START_SECONDS = 60.0
 BUSY_SECONDS = 0.1
 """How long to wait for a busy process before another one is started, which takes as long."""
 
+MAX_WAITS = 10
+"""The times its time limit after which a process that could hardly run is a system error."""
+
+_SLICE_SECONDS = 0.25
 _END_SECONDS = 2.0
 _TRACE_BYTES = 64 << 10
 _MAIN = (
@@ -133,7 +139,7 @@ class Process:
         Raises:
             CallTimeout: There was no reply in time; the process is stopped.
             ProcessEnded: The process ended before it replied.
-            MachineFault: The process did not start.
+            MachineFault: The process did not start, or the machine kept it from running.
         """
         try:
             send(self._channel, request)
@@ -151,14 +157,42 @@ class Process:
             self.end()
             what = f"a process for the reference did not start in {START_SECONDS:g} s"
             raise MachineFault(what, fix="check the load and the free memory of this machine")
-        reply = self._received(path, seconds)
-        if isinstance(reply, Returned | Raised):
-            return reply
+        if self._answers_in(seconds):
+            reply = self._received(path, 0)
+            if isinstance(reply, Returned | Raised):
+                return reply
         raise self._timeout(path)
 
     def end(self) -> None:
         """Stop the process and all that it has started; a second call does nothing."""
         self._end()
+
+    def _answers_in(self, seconds: float) -> bool:
+        """Whether the process answers, or ends, within seconds that it could really use.
+
+        Wall time counts while it sleeps, as in a deadlock. Otherwise its processor time counts: a
+        process that is stopped or waits for a core, and a machine that is suspended, lose nothing.
+
+        Raises:
+            MachineFault: It could not use so much time in `MAX_WAITS` times as many seconds.
+        """
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        poll.register(self._exit, select.POLLIN)
+        (_, cpu), used, now = _usage(self._pid), 0.0, time.monotonic()
+        deadline = now + MAX_WAITS * seconds
+        while used < seconds and now < deadline:
+            if poll.poll(1000 * min(_SLICE_SECONDS, seconds - used)):
+                return True
+            before, cpu_before = now, cpu
+            (state, cpu), now = _usage(self._pid), time.monotonic()
+            slept = min(now - before, _SLICE_SECONDS) if state == "S" else 0.0
+            used += max(slept, cpu - cpu_before)
+        if used >= seconds:
+            return False
+        self.end()
+        what = f"the reference could run for {used:.1f} s only in {MAX_WAITS * seconds:g} s"
+        raise MachineFault(what, fix="check the load of this machine")
 
     def _received(self, path: str, seconds: float) -> Any:
         """The next message, or None when none came in time."""
@@ -173,9 +207,10 @@ class Process:
                 return receive(self._channel)
         except (EOFError, ConnectionError):
             pass
-        except (OSError, MemoryError) as error:
-            raise system_fault(error, "the reference's answer cannot be received") from error
         except Exception as error:  # whatever unpickling the author's own objects raises
+            if isinstance(error, OSError) or is_system_error(error):
+                what = "the reference's answer cannot be received"
+                raise system_fault(error, what) from error
             what = f"the reference returned something that cannot be passed on: {error}"
             return Raised(what.splitlines()[0])
         raise self._ended(path)
@@ -202,6 +237,14 @@ class Process:
         text = os.pread(self._trace, _TRACE_BYTES, 0).decode(errors="replace")
         name = path.encode("ascii", "backslashreplace").decode()
         return next((int(line) for file, line in _FRAME.findall(text) if file == name), None)
+
+
+def _usage(pid: int) -> tuple[str, float]:
+    """Return the state of a process, as /proc/PID/stat names it, and its processor time."""
+    with suppress(OSError):  # it ended
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[0], sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return "", 0.0
 
 
 def _is_single_threaded() -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -219,22 +220,27 @@ def _problem(sandbox: Sandbox) -> str:
     inner = [python_executable(), "-I", "-S", "-c", _DROP_ROOT if sandbox.drops_root else "pass"]
     command = sandbox.command(inner, python_folders(), 1 << 20)
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command,
             env=sandbox_environment(),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PROBE_SECONDS,
-            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        return f"no answer in {PROBE_SECONDS:g} s"
     except OSError as error:
         return error.strerror or str(error)
-    if done.returncode == 0:
+    with process:
+        try:
+            _, errors = process.communicate(timeout=PROBE_SECONDS)
+        except subprocess.TimeoutExpired:
+            # Its whole group: a bubblewrap that waits for its other half does not end with it.
+            os.killpg(process.pid, signal.SIGKILL)
+            return f"no answer in {PROBE_SECONDS:g} s"
+    if process.returncode == 0:
         return ""
-    lines = done.stderr.decode(errors="replace").strip().splitlines()
-    return lines[-1].removeprefix("bwrap: ") if lines else f"it ended with {done.returncode}"
+    lines = errors.decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("bwrap: ") if lines else f"it ended with {process.returncode}"
 
 
 def _tmpfs(folder: str, size: int) -> list[str]:

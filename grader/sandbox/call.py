@@ -64,6 +64,9 @@ __all__ = [
     "sandbox_problem",
 ]
 
+START_SECONDS = 60.0
+"""Time for a child to start: one that could not set up its sandbox may wait for ever."""
+
 _STDERR_BYTES = 64 << 10
 _BUSY_SHARE = 0.5  # of the wall time, as processor time, that makes its end the child's own
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
@@ -150,7 +153,11 @@ def _run(
     """Run one job and return its reply; the exceptions are those of `run_sandboxed`."""
     limits = job.limits
     with _started(job, request, arrays, sandbox) as child:
-        if not wait_for_exit(child.process, limits.wall):
+        start = min(limits.wall, START_SECONDS)
+        ended = wait_for_exit(child.process, start)
+        if not ended and not read_usage(child.reply).began:
+            raise SandboxFailure("timeout", f"it did not start in {start:g} s")
+        if not ended and not wait_for_exit(child.process, limits.wall - start):
             # A child that used little processor time was stopped, or waited for a core.
             busy = read_usage(child.reply).cpu >= min(limits.cpu, limits.wall * _BUSY_SHARE)
             detail = f"it ran for more than {limits.wall:g} s"

@@ -25,6 +25,9 @@ from grader.faults import Fault, StudentFault
 from grader.sandbox.message import MessageTooLarge, read_message, write_message
 
 OPEN_FILES = 256
+STACK_BYTES = 8 << 20
+"""The least stack of a child: Linux's default."""
+
 USAGE_BYTES = 256
 """Bytes after the reply in its memory, where the child records what it has used (`Usage`)."""
 
@@ -69,6 +72,12 @@ def set_limits(limits: dict[str, int]) -> list[str]:
         grace = 1 if name == "cpu" else 0  # SIGXCPU, which names the reason, precedes SIGKILL
         if not _set_limit(_LIMITS[name], value, value + grace):
             reduced.append(name)
+    for name, kind, needed in (
+        ("stack", resource.RLIMIT_STACK, STACK_BYTES),
+        ("memory", resource.RLIMIT_DATA, limits.get("memory", 0)),
+    ):
+        if needed and not _allow(kind, needed):
+            reduced.append(name)
     _set_limit(resource.RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     return reduced
@@ -85,6 +94,16 @@ def _set_limit(kind: int, soft: int, hard: int) -> bool:
         resource.setrlimit(kind, (soft, hard))
         return False
     return True
+
+
+def _allow(kind: int, needed: int) -> bool:
+    """Raise a soft limit that is smaller than needed; False when the hard limit is smaller too."""
+    soft, hard = resource.getrlimit(kind)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return True
+    enough = hard == resource.RLIM_INFINITY or hard >= needed
+    resource.setrlimit(kind, (needed if enough else hard, hard))
+    return enough
 
 
 class Usage:

@@ -32,6 +32,9 @@ _FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
 )
 _CPU_SHARE = 0.8
 _MEMORY_SHARE = 0.5
+_OWN_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
+"""Signals that code causes by what it does. SIGBUS is a page that could not be read."""
+
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "out of memory", "Cannot allocate memory")
 
 
@@ -41,25 +44,6 @@ class Reply:
 
     value: Any
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-
-
-class SandboxFailure(Exception):
-    """The child ended without a reply.
-
-    Attributes:
-        reason: One of five reasons.
-        detail: How it ended, in a few words without a capital letter.
-        caused_by_child: Whether the child is known to have reached a limit that it was really
-            given. Every other death is a system error: no memory, a kill, a lost reply.
-    """
-
-    def __init__(
-        self, reason: FailureReason, detail: str, *, caused_by_child: bool = False
-    ) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason: FailureReason = reason
-        self.detail = detail
-        self.caused_by_child = caused_by_child
 
 
 @dataclass(frozen=True)
@@ -78,6 +62,11 @@ class Usage:
     requested: int = 0
     reduced: frozenset[str] = frozenset()
 
+    @property
+    def began(self) -> bool:
+        """Whether the child began its step."""
+        return self.peak > 0
+
     def reached_cpu(self, seconds: float) -> bool:
         """Return whether the child used that much processor time; samples lag a little."""
         return self.cpu >= _CPU_SHARE * seconds
@@ -91,6 +80,35 @@ class Usage:
         if not limit or "memory" in self.reduced:
             return False
         return self.peak + self.requested > limit or self.peak >= _MEMORY_SHARE * limit
+
+
+class SandboxFailure(Exception):
+    """The child ended without a reply.
+
+    Attributes:
+        reason: One of five reasons.
+        detail: How it ended, in a few words without a capital letter.
+        caused_by_child: Whether the child is known to have reached a limit that it was really
+            given. Every other death is a system error: no memory, a kill, a lost reply.
+        signal: The signal that its own code caused, such as SIGSEGV; 0 when it ended otherwise.
+        usage: What it had used, where it crashed.
+    """
+
+    def __init__(
+        self,
+        reason: FailureReason,
+        detail: str,
+        *,
+        caused_by_child: bool = False,
+        signal: int = 0,
+        usage: Usage = Usage(),
+    ) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason: FailureReason = reason
+        self.detail = detail
+        self.caused_by_child = caused_by_child
+        self.signal = signal
+        self.usage = usage
 
 
 def read_usage(fd: int) -> Usage:
@@ -162,14 +180,16 @@ def exit_failure(
         what = "the system killed it, most likely because memory ran out"
         return SandboxFailure("memory", what)
     if number == signal.SIGXFSZ:
-        proven = bool(usage.peak) and "output" not in usage.reduced
+        proven = usage.began and "output" not in usage.reduced
         detail = "it wrote more than its limit to disk"
         return SandboxFailure("output", detail, caused_by_child=proven)
     if number and usage.reached_memory(memory):  # native code that does not check an allocation
         detail = f"signal {signal.Signals(number).name} ended it at its limit of memory"
         return SandboxFailure("memory", detail, caused_by_child=True)
     if number in set(signal.Signals):
-        return SandboxFailure("crash", f"signal {signal.Signals(number).name} ended it")
+        own = number if number in _OWN_SIGNALS and usage.began else 0
+        detail = f"signal {signal.Signals(number).name} ended it"
+        return SandboxFailure("crash", detail, signal=own, usage=usage)
     last = text.splitlines()[-1] if text else f"it ended with status {status}"
     return SandboxFailure("crash", last)
 

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import stat
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,23 @@ class Submission:
     def text(self) -> str:
         """The source text, without a byte order mark."""
         return self.data.decode("utf-8-sig")
+
+
+def printable_name(name: str) -> str:
+    """Return a file name as one line of text in composed Unicode.
+
+    Composed, so that a name from macOS is the same student. Bytes that are not UTF-8 and characters
+    that begin a new line are escaped: a name could otherwise forge a line of the report.
+    """
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(map(_escaped, unicodedata.normalize("NFC", text)))
+
+
+def not_a_file(where: str, what: str, fix: str = "submit the .cu file itself") -> StudentFault:
+    """Return the fault for something submitted that is not a text file."""
+    name = where.rpartition("/")[2]
+    finding = Finding("compile-error", "error", what, file=name, line=0, hint=fix)
+    return StudentFault(what, where=where, fix=fix, findings=(finding,))
 
 
 def read_submission(path: Path) -> Submission:
@@ -128,3 +146,8 @@ def _refused(name: str, line: int, what: str, fix: str) -> StudentFault:
     finding = Finding("compile-error", "error", what, file=name, line=line, hint=fix)
     where = f"{name}:{line}" if line else name
     return StudentFault(what, where=where, fix=fix, findings=(finding,))
+
+
+def _escaped(character: str) -> str:
+    breaks_line = unicodedata.category(character) in ("Cc", "Zl", "Zp")
+    return character.encode("unicode_escape").decode() if breaks_line else character

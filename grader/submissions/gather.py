@@ -17,7 +17,7 @@ from types import ModuleType
 from grader.faults import Fault, LabFault, pluralize
 from grader.labs.quiz import ANSWERS_FILE, MAX_SHEET_BYTES
 from grader.submissions import layouts
-from grader.submissions.files import MAX_BYTES
+from grader.submissions.files import MAX_BYTES, not_a_file
 from grader.submissions.listing import (
     UNREADABLE,
     ListedFile,
@@ -25,7 +25,6 @@ from grader.submissions.listing import (
     is_archive,
     list_archive,
     list_folder,
-    not_a_file,
 )
 
 SOURCE_SUFFIX = ".cu"
@@ -113,14 +112,16 @@ def find_submissions(path: Path, lab: str) -> SubmissionSet:
 
 def choose_submission(
     student: str, files: Sequence[ListedFile], lab: str, *, received: datetime | None = None,
-    full_name: str = "", email: str = "", late: bool = False,
+    full_name: str = "", email: str = "", late: bool = False, listing: Listing | None = None,
 ) -> StudentSubmission:  # fmt: skip
     """Choose the submission among one student's own files.
 
     The source is the only .cu file, or the one named after the lab; otherwise the submission has a
-    problem. The answers are those in the folder of the source, or the only ones.
+    problem. The answers are those in the folder of the source, or the only ones. In a `listing`
+    whose folders have the students' names, two folders may look the same: neither is chosen.
     """
     file, problem = _choose_source(student, files, lab)
+    problem = (listing.same_name_problem(student) if listing else None) or problem
     sheets = [f for f in files if f.name == ANSWERS_FILE]
     near = [f for f in sheets if file is not None and f.parts[:-1] == file.parts[:-1]]
     sheet = (near or sheets)[0] if near or len(sheets) == 1 else None

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import os
 import stat
-import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from grader.faults import Fault, LabFault, MachineFault, StudentFault, file_fault
-from grader.launch import Finding
+from grader.faults import Fault, LabFault, MachineFault, file_fault
+from grader.submissions.files import not_a_file, printable_name
 
 Read = Callable[[int], bytes]
 """Return at most so many bytes from the start of a file. Raises Fault."""
@@ -103,11 +102,14 @@ class Listing:
         files: All files.
         folders: The paths of all folders, empty ones too.
         notes: What was left out and why, one line each.
+        spellings: The real names of files and folders that have the same printable path: names in
+            composed and in decomposed Unicode, for example.
     """
 
     files: tuple[ListedFile, ...]
     folders: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()
+    spellings: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def below(self, folder: tuple[str, ...]) -> Listing:
         """Return the content of a folder with paths relative to it; the notes stay."""
@@ -116,29 +118,22 @@ class Listing:
             tuple(f.below(depth) for f in self.files if f.parts[:depth] == folder),
             tuple(f[depth:] for f in self.folders if len(f) > depth and f[:depth] == folder),
             self.notes,
+            {f[depth:]: own for f, own in self.spellings.items() if f[:depth] == folder},
         )
 
-
-def printable_name(name: str) -> str:
-    """Return a file name as one line of text in composed Unicode.
-
-    Composed, so that a name from macOS is the same student. Bytes that are not UTF-8 and characters
-    that begin a new line are escaped: a name could otherwise forge a line of the report.
-    """
-    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(map(_escaped, unicodedata.normalize("NFC", text)))
+    def same_name_problem(self, *path: str) -> Fault | None:
+        """Return the fault for several files or folders of this path; only one can be meant."""
+        names = self.spellings.get(path, ())
+        if not names:
+            return None
+        what = f"{len(names)} names look the same, `{path[-1]}`: {', '.join(names)}"
+        fix = "remove or rename all but one of them and run the same command again"
+        return LabFault(what, where="/".join(path), fix=fix)
 
 
 def is_clutter(parts: tuple[str, ...]) -> bool:
     """Return whether operating systems or editors create files of this path."""
     return any(p.startswith(".") or p in ("__MACOSX", "__pycache__", "Thumbs.db") for p in parts)
-
-
-def not_a_file(where: str, what: str, fix: str = "submit the .cu file itself") -> StudentFault:
-    """Return the fault for something submitted that is not a text file."""
-    name = where.rpartition("/")[2]
-    finding = Finding("compile-error", "error", what, file=name, line=0, hint=fix)
-    return StudentFault(what, where=where, fix=fix, findings=(finding,))
 
 
 def is_archive(path: Path) -> bool:
@@ -157,6 +152,7 @@ def list_archive(path: Path) -> Listing:
     files: list[ListedFile] = []
     folders: set[tuple[str, ...]] = set()
     notes: list[str] = []
+    spelled = _Spellings()
     infos = archive.infolist()
     counts = Counter(info.filename for info in infos)
     for info in infos:
@@ -166,14 +162,14 @@ def list_archive(path: Path) -> Listing:
             continue
         if is_clutter(parts) or not parts:
             continue
+        spelled.add(_name_parts(info.filename))
         folders.update(parts[:depth] for depth in range(1, len(parts)))
         if info.is_dir():
             folders.add(parts)
         else:
             files.append(_archive_file(archive, info, parts, counts[info.filename]))
-    return Listing(
-        tuple(sorted(files, key=lambda f: f.parts)), tuple(sorted(folders)), tuple(notes)
-    )
+    files.sort(key=lambda f: f.parts)
+    return Listing(tuple(files), tuple(sorted(folders)), tuple(notes), spelled.ambiguous())
 
 
 def list_folder(root: Path) -> Listing:
@@ -187,6 +183,7 @@ def list_folder(root: Path) -> Listing:
     files: list[ListedFile] = []
     folders: list[tuple[str, ...]] = []
     notes: list[str] = []
+    spelled = _Spellings()
     waiting: list[tuple[str, ...]] = [()]
     while waiting:
         parts = waiting.pop()
@@ -199,6 +196,7 @@ def list_folder(root: Path) -> Listing:
             path = (*parts, name)
             if is_clutter((name,)):
                 continue
+            spelled.add(path)
             if not stat.S_ISDIR(info.st_mode):
                 files.append(_folder_file(root, path, info))
             elif len(path) > MAX_DEPTH:
@@ -208,14 +206,25 @@ def list_folder(root: Path) -> Listing:
             else:
                 folders.append(tuple(map(printable_name, path)))
                 waiting.append(path)
-    return Listing(
-        tuple(sorted(files, key=lambda f: f.parts)), tuple(sorted(folders)), tuple(notes)
-    )
+    files.sort(key=lambda f: f.parts)
+    return Listing(tuple(files), tuple(sorted(folders)), tuple(notes), spelled.ambiguous())
 
 
-def _escaped(character: str) -> str:
-    breaks_line = unicodedata.category(character) in ("Cc", "Zl", "Zp")
-    return character.encode("unicode_escape").decode() if breaks_line else character
+class _Spellings:
+    """The real names of everything that was listed, by printable path."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, ...], dict[str, None]] = {}
+
+    def add(self, path: tuple[str, ...]) -> None:
+        """Add a path and the folders above it."""
+        shown = tuple(map(printable_name, path))
+        for depth, name in enumerate(path, start=1):
+            self._names.setdefault(shown[:depth], {})[ascii(name)] = None
+
+    def ambiguous(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """Return the paths that have several names."""
+        return {path: tuple(names) for path, names in self._names.items() if len(names) > 1}
 
 
 def _open_archive(path: Path) -> zipfile.ZipFile:
@@ -248,7 +257,7 @@ def _directory_size(path: Path) -> int:
 def _split_name(name: str) -> tuple[tuple[str, ...], str]:
     """Return the parts of a name in a zip, and why the file is left out, if so."""
     plain = name.replace("\\", "/")
-    parts = tuple(part for part in plain.split("/") if part not in ("", "."))
+    parts = _name_parts(name)
     if plain.startswith("/") or plain[1:2] == ":":
         return (), "its name is absolute"
     if ".." in parts:
@@ -256,6 +265,10 @@ def _split_name(name: str) -> tuple[tuple[str, ...], str]:
     if len(parts) > MAX_DEPTH:
         return (), f"it is more than {MAX_DEPTH} folders deep"
     return tuple(map(printable_name, parts)), ""
+
+
+def _name_parts(name: str) -> tuple[str, ...]:
+    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
 
 
 def _archive_file(

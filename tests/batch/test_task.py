@@ -13,8 +13,7 @@ from grader.faults import LabFault, MachineFault
 from grader.grading import cases
 from grader.labs.reading import load_lab
 from grader.sandbox import call as box
-from grader.submissions.files import MAX_BYTES
-from grader.submissions.listing import not_a_file
+from grader.submissions.files import MAX_BYTES, not_a_file
 from tests.command import ROOT
 
 LAB = load_lab("vector-add")

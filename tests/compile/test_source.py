@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -207,3 +209,51 @@ def test_a_missing_compiler_is_a_machine_fault(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(MachineFault, match="not installed") as caught:
         compile_source(KERNEL, "k.cu", cache=None)
     assert "pip install" in caught.value.fix
+
+
+CRASH = "tests.sandbox.sandboxed_steps:crash_on_request"
+REFUSE = "tests.sandbox.sandboxed_steps:crash"
+
+
+@pytest.mark.parametrize(
+    ("signals", "control", "machine"),
+    [
+        ((11, 11), module._CONTROL, False),
+        ((6, 6), module._CONTROL, False),
+        ((11, 11), REFUSE, True),  # another file crashes it too
+        ((9, 9), module._CONTROL, True),
+        ((7, 7), module._CONTROL, True),  # SIGBUS: a page could not be read
+    ],
+)
+def test_a_crash_of_the_compiler_is_the_texts_only_when_others_compile(
+    signals: tuple[int, ...], control: str, machine: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_STEP", CRASH)
+    monkeypatch.setattr(module, "_CONTROL", control)
+    text = f"// signal {signals[0]}\n".encode() + KERNEL
+    with pytest.raises(MachineFault if machine else StudentFault) as caught:
+        compile_source(text, "lab.cu", cache=None)
+    assert ("crashes on this file" in caught.value.what) != machine
+
+
+def test_a_crash_that_does_not_happen_again_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = iter([CRASH, module._STEP])
+    run = module.run_sandboxed
+    monkeypatch.setattr(
+        module, "run_sandboxed", lambda step, request, **more: run(next(steps), request, **more)
+    )
+    text = b"// signal 11\n" + KERNEL
+    assert compile_source(text, "lab.cu", cache=None).kernel("k") is not None
+
+
+def test_a_crash_under_a_limit_of_the_machine_is_never_the_texts() -> None:
+    text = b"// signal 11\n" + KERNEL
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))\n"
+        "from grader.compile import source as module; from grader.faults import MachineFault\n"
+        f"module._STEP = {CRASH!r}\n"
+        f"try: module.compile_source({text!r}, 'a.cu', cache=None)\n"
+        "except MachineFault: print('machine')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "machine\n", done.stderr

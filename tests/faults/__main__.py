@@ -3,75 +3,42 @@
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 import tempfile
 import threading
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.faults.injection import (
-    CALLS,
-    COMMANDS,
-    SIGNALED,
-    SIGNALS,
-    SUBMISSIONS,
-    Injection,
-    Result,
-    Workplace,
-    strace_problem,
-)
-
-WHENS = (1, 2, 3, 4, 5, 7, 9, 12, 16, 22, 30, 45, 70, 110, 180, 300)
-
-
-def injections(count: int, seed: int) -> Iterator[Injection]:
-    """Yield faults: every call with every error before any pair comes again, in random order."""
-    choose = random.Random(seed)
-    pairs = [(call, fault) for call, faults in CALLS.items() for fault in faults]
-    pairs += [(call, number) for call in SIGNALED for number in SIGNALS]
-    made: set[Injection] = set()
-    while len(made) < count:
-        for call, fault in choose.sample(pairs, len(pairs)):
-            command, submission = choose.choice(COMMANDS), choose.choice(list(SUBMISSIONS))
-            one = Injection(command, submission, call, fault, choose.choice(WHENS))
-            if one not in made and len(made) < count:
-                made.add(one)
-                yield one
-
-
-def table(results: Sequence[Result]) -> str:
-    """Return the number of runs by call and fault, and how they ended."""
-    rows: dict[tuple[str, str], Counter[str]] = {}
-    for result in results:
-        row = rows.setdefault((result.injection.call, result.injection.fault), Counter())
-        row["runs"] += 1
-        row["violation" if result.violations else result.outcome] += 1
-    columns = ("runs", "same", "error", "killed", "violation")
-    lines = [f"{'call':14} {'fault':8} " + " ".join(f"{c:>9}" for c in columns)]
-    for (call, fault), row in sorted(rows.items()):
-        lines.append(f"{call:14} {fault:8} " + " ".join(f"{row[c]:9}" for c in columns))
-    total = sum(rows.values(), Counter())
-    lines.append(f"{'all':14} {'':8} " + " ".join(f"{total[c]:9}" for c in columns))
-    return "\n".join(lines)
+from tests.faults.injection import Injection, Result, injections, table
+from tests.faults.tracing import strace_problem
+from tests.faults.workplace import Workplace
 
 
 def run(count: int, seed: int, jobs: int, folder: Path) -> list[Result]:
     """Run so many injections; print each violation when it is found."""
-    place, lock = Workplace(folder), threading.Lock()
+    folder.chmod(0o755)  # sandboxed steps run as another user
+    place, lock = Workplace(folder / "course"), threading.Lock()
+    done: list[Result] = []
 
     def one(numbered: tuple[int, Injection]) -> Result:
         number, injection = numbered
         result = place.run(injection, f"run-{number}")
         with lock:
+            done.append(result)
             for violation in result.violations:
                 print(f"{injection}\n  {violation}\n  {result.text.strip()[-3000:]}", flush=True)
+            if len(done) % 50 == 0:
+                wrong = sum(bool(each.violations) for each in done)
+                print(f"{len(done)} of {count}: {wrong} with violations", file=sys.stderr)
         return result
 
-    with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(one, enumerate(injections(count, seed))))
+    try:
+        print("counting the calls of each process", file=sys.stderr)
+        chosen = list(injections(count, seed, place.counts(), place.submissions))
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(one, enumerate(chosen)))
+    finally:
+        place.close()
 
 
 def main() -> int:

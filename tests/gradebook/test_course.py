@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import unicodedata
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -97,6 +98,17 @@ def test_a_name_of_two_students_matches_none(tmp_path: Path) -> None:
     assert made.student("Ada") is None
     assert made.student("") is None
     assert made.student("2") is not None
+    assert [one.id for one in made.matches("ada")] == ["1", "2"]
+    with pytest.raises(LabFault, match=r"matches 2 students: 1 \(Ada\), 2 \(Ada\)"):
+        made.student_id("Ada")
+    assert (made.student_id("Ada", known=["Ada"]), made.student_id("Bob")) == ("Ada", "Bob")
+
+
+def test_the_form_of_unicode_does_not_matter(tmp_path: Path) -> None:
+    course(tmp_path)
+    (tmp_path / "roster.csv").write_text(unicodedata.normalize("NFD", "id,name\nzoë,Zoë Ünal\n"))
+    made = read_course(tmp_path)
+    assert made.student("zoë") == made.student("Zoë Ünal") == made.students[0]
 
 
 @pytest.mark.parametrize(

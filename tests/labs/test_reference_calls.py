@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from grader.faults import LabFault
+from grader.faults import LabFault, MachineFault
 from grader.labs.model import Expected
 from grader.labs.reference import load_reference
 from grader.labs.reference_process import Pool
@@ -132,3 +133,37 @@ def test_a_process_whose_caller_was_interrupted_is_not_used_again() -> None:
     with pool.acquire() as second:
         assert second.is_alive
     second.end()
+
+
+def test_a_stopped_process_loses_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.labs.reference.SECONDS", 1.0)
+    path = write_reference(tmp_path, "__import__('time').sleep(0.3); return inputs")
+    with load_reference(path) as reference:
+        pid = reference.process._pid
+        continued = threading.Timer(3.0, os.kill, (pid, signal.SIGCONT))
+        threading.Timer(0.1, os.kill, (pid, signal.SIGSTOP)).start()
+        continued.start()
+        assert reference.call("expected", {}, 7) == 7
+        continued.join()
+
+
+def test_a_process_that_stays_stopped_is_a_system_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.labs.reference.SECONDS", 0.5)
+    stop = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP); return inputs"
+    path = write_reference(tmp_path, stop)
+    with (
+        pytest.raises(MachineFault, match=r"could run for 0\.\d s only in 5 s"),
+        load_reference(path) as reference,
+    ):
+        reference.call("expected", {}, 7)
+
+
+def test_a_sleeping_reference_is_the_labs_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.labs.reference.SECONDS", 0.6)
+    path = write_reference(tmp_path, "__import__('time').sleep(60)")
+    with pytest.raises(LabFault, match="still running"), load_reference(path) as reference:
+        reference.call("expected", {}, 7)

@@ -218,3 +218,18 @@ def hoard(request: Any, arrays: dict[str, Any]) -> Step:
             os.write(writing, held[-1:])
             time.sleep(60)
     return sum(len(os.read(reading, 1)) for _ in range(request["processes"])), {}
+
+
+def crash_on_request(request: Any, arrays: dict[str, Any]) -> Step:
+    """Die as a compiler would that a source `// signal N` crashes."""
+    number = int(request["source"].split()[2])
+    signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
+    os.kill(os.getpid(), number)
+    time.sleep(60)
+    return None, {}
+
+
+def crash(request: Any, arrays: dict[str, Any]) -> Step:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(60)
+    return None, {}

@@ -218,6 +218,27 @@ def test_decomposed_name_is_the_same_student(tmp_path: Path) -> None:
     assert one.student == "Zoë"
 
 
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+@pytest.mark.parametrize("layout", ["{}.cu", "{}/lab.cu", "cohort/{}.cu"])
+def test_two_spellings_of_one_name_are_both_named(kind: str, layout: str, tmp_path: Path) -> None:
+    spellings = [unicodedata.normalize(form, "zoë") for form in ("NFC", "NFD")]
+    files = {layout.format(name): kernel(number) for number, name in enumerate(spellings)}
+    place = made(kind, tmp_path, {**files, layout.format("bob"): kernel(7)})
+    bob, zoe = find_submissions(place, "lab").submissions
+    assert bob.read() == kernel(7)
+    assert zoe.student == "zoë"
+    with pytest.raises(LabFault, match=r"2 names look the same") as caught:
+        zoe.read()
+    assert "zo\\xeb" in caught.value.what and "zoe\\u0308" in caught.value.what
+
+
+def test_an_escaped_name_and_a_name_with_that_escape_are_both_named(tmp_path: Path) -> None:
+    place = made("folder", tmp_path, {"a\n.cu": kernel(1), "a\\n.cu": kernel(2)})
+    (one,) = find_submissions(place, "lab").submissions
+    with pytest.raises(LabFault, match="2 names look the same"):
+        one.read()
+
+
 def test_bytes_that_are_not_utf8_are_escaped(tmp_path: Path) -> None:
     folder(tmp_path / "class", {"ok.cu": B})
     (tmp_path / "class" / "caf\udce9.cu").write_bytes(A)

@@ -38,8 +38,9 @@ def arrange(listing: Listing, lab: str) -> LayoutResult:
         student = name[: -len(SOURCE_SUFFIX)] or name
         sheet = f"{student}.{ANSWERS_FILE}"
         used |= {name, sheet}
+        problem = listing.same_name_problem(name) or listing.same_name_problem(sheet)
         submissions[name] = StudentSubmission(
-            student, name, file, top.get(sheet), problem=file.problem
+            student, name, file, top.get(sheet), problem=problem or file.problem
         )
     notes = [f"{name}: left out, it is not a .cu file" for name in top if name not in used]
     students = {one.student: name for name, one in submissions.items()}
@@ -49,7 +50,7 @@ def arrange(listing: Listing, lab: str) -> LayoutResult:
         elif folder in students:
             submissions[students[folder]] = _ambiguous(folder, students[folder])
         else:
-            submissions[folder] = choose_submission(folder, files, lab)
+            submissions[folder] = choose_submission(folder, files, lab, listing=listing)
             notes.append(f"{folder}/: taken as a student's, like the files next to it")
     return LayoutResult(tuple(submissions.values()), tuple(notes))
 

@@ -17,7 +17,8 @@ def fits(listing: Listing) -> bool:
 def arrange(listing: Listing, lab: str) -> LayoutResult:
     """Return one submission per folder; the student has the folder's name."""
     submissions = tuple(
-        choose_submission(name, files, lab) for name, files in files_by_folder(listing).items()
+        choose_submission(name, files, lab, listing=listing)
+        for name, files in files_by_folder(listing).items()
     )
     stray = [m for m in listing.files if len(m.parts) == 1]
     return LayoutResult(

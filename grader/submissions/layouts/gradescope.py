@@ -14,13 +14,14 @@ from typing import Any
 import yaml
 
 from grader.faults import LabFault
+from grader.submissions.files import printable_name
 from grader.submissions.gather import (
     LayoutResult,
     StudentSubmission,
     choose_submission,
     files_by_folder,
 )
-from grader.submissions.listing import Listing, printable_name
+from grader.submissions.listing import Listing
 
 RANK = 1
 OF_A_SITE = True
