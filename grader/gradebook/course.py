@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 import stat
-import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -33,7 +32,7 @@ from grader.gradebook.policy import (
     later_moment,
     read_span,
 )
-from grader.gradebook.roster import Student, read_roster
+from grader.gradebook.roster import Student, match_students, read_roster
 from grader.grading.record import HiddenFeedback
 from grader.labs.files import Document, read_document
 from grader.labs.schema import Label, Strict
@@ -267,20 +266,8 @@ class Course:
         return matches[0] if len(matches) == 1 else None
 
     def matches(self, word: str) -> tuple[Student, ...]:
-        """Return the students with that ID; else with that SIS ID, login or e-mail; else name.
-
-        Letter case and the form of Unicode do not matter; `Last, First` is the same name as
-        `First Last`.
-        """
-        wanted = _comparable(word)
-        if not wanted:
-            return ()
-        for keys in (lambda s: (s.id,), lambda s: s.identifiers):
-            found = tuple(s for s in self.students if wanted in map(_comparable, keys(s)))
-            if found:
-                return found
-        name = _spoken_name(word)
-        return tuple(s for s in self.students if name and _spoken_name(s.name) == name)
+        """Return the students whom a word names, as `match_students` finds them."""
+        return match_students(self.students, word)
 
     def student_id(self, word: str, known: Collection[str] = ()) -> str:
         """Return the ID of the student whom a word on the command line names.
@@ -334,16 +321,6 @@ def secret_file(folder: Path, model: CourseModel | None = None) -> Path:
     """Return the path of a course's secret file. Raises LabFault."""
     model = model or read_document(folder / COURSE_FILE, CourseModel).model
     return folder / model.secret
-
-
-def _comparable(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()
-
-
-def _spoken_name(name: str) -> str:
-    """Return a name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
-    last, _, first = _comparable(name).partition(",")
-    return " ".join(f"{first} {last}".split())
 
 
 def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:

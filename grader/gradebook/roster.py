@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import stat
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -86,6 +87,33 @@ def read_roster(path: Path) -> tuple[Student, ...]:
             raise LabFault(what, where=f"{path}:{at}", fix="Remove one of the lines.")
         students[student.id] = student
     return tuple(students.values())
+
+
+def match_students(students: Sequence[Student], word: str) -> tuple[Student, ...]:
+    """Return the students with that ID; else with that SIS ID, login or e-mail; else name.
+
+    Letter case and the form of Unicode do not matter; `Last, First` is the same name as
+    `First Last`.
+    """
+    wanted = _comparable(word)
+    if not wanted:
+        return ()
+    for keys in (lambda s: (s.id,), lambda s: s.identifiers):
+        found = tuple(s for s in students if wanted in map(_comparable, keys(s)))
+        if found:
+            return found
+    name = _spoken_name(word)
+    return tuple(s for s in students if name and _spoken_name(s.name) == name)
+
+
+def _comparable(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _spoken_name(name: str) -> str:
+    """Return a name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
+    last, _, first = _comparable(name).partition(",")
+    return " ".join(f"{first} {last}".split())
 
 
 def _text(path: Path) -> str:

@@ -64,7 +64,7 @@ __all__ = [
     "sandbox_problem",
 ]
 
-START_SECONDS = 60.0
+START_SECONDS = 30.0
 """Time for a child to start: one that could not set up its sandbox may wait for ever."""
 
 _STDERR_BYTES = 64 << 10
