@@ -1,9 +1,17 @@
-"""The entry point of `grader` and `python -m grader`."""
+"""The entry point of `grader` and `python -m grader`.
+
+The command runs in a forked process, and this one waits for it. Native code of libraries may crash,
+or end the process with any exit code, when memory runs out; the system may kill it for the same
+reason. The exit code would then say nothing, or that a check fails. Here it becomes a system error.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
+import select
+import signal
 import sys
 from contextlib import suppress
 
@@ -17,6 +25,13 @@ of times while modules are imported, where next to nothing is garbage."""
 GRADING = (("check",), ("batch",), ("explain",), ("replay",), ("labs", "check"))
 """The commands that call a lab's reference."""
 
+_CHECK_MEMORY = "check the free memory of this machine and its limits (ulimit -a)"
+_REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_WATCHED = (*_REQUESTS, signal.SIGCHLD)
+_FORWARD_SECONDS = 0.2
+"""A terminal or a shell often sends a signal to both processes: it is forwarded only when the
+command still runs after this time."""
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
@@ -24,9 +39,76 @@ def main() -> None:
     # NumPy reads this once, when it is imported. With one thread, sums of the references are the
     # same on every machine, and no thread of NumPy competes with those of the simulator.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    code = _run(sys.argv[1:])
+    try:
+        code = _run_watched(sys.argv[1:])
+    except (ImportError, OSError, MemoryError) as error:
+        code = _cannot_start(error)
     gc.freeze()  # the interpreter's end would search all objects for garbage, for 0.1 s
     sys.exit(code)
+
+
+def _run_watched(words: list[str]) -> int:
+    """Run the command in a forked process; return its exit code, in both processes."""
+    from grader.cli.terminal import open_standard_streams
+
+    open_standard_streams()
+    report, reported = os.pipe()
+    lifeline, kept = os.pipe()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    pid = os.fork()
+    if pid:
+        os.close(reported)
+        os.close(lifeline)
+        return _wait(pid, report)
+    os.close(report)
+    os.close(kept)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    _end_with(lifeline)
+    code = _run(words)
+    with suppress(OSError):  # the watching process has ended
+        os.write(reported, b"%d" % code)
+    return code
+
+
+def _end_with(lifeline: int) -> None:
+    """Have the kernel end this process, with SIGIO, when the pipe's other end is closed."""
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_RDONLY | os.O_ASYNC)
+    poll = select.poll()
+    poll.register(lifeline, select.POLLHUP)
+    if poll.poll(0):
+        os._exit(MACHINE)
+
+
+def _wait(pid: int, report: int) -> int:
+    """Return the exit code that the command reports before it ends, or MACHINE if it does not."""
+    requests: list[int] = []
+    while True:
+        if requests:
+            info = signal.sigtimedwait(_WATCHED, _FORWARD_SECONDS)
+        else:
+            info = signal.sigwaitinfo(_WATCHED)
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            break
+        if info is None:
+            for number in requests:
+                os.kill(pid, number)
+            requests.clear()
+        elif info.si_signo in _REQUESTS and info.si_code <= 0:  # sent by a process
+            requests.append(info.si_signo)
+    os.set_blocking(report, False)
+    with suppress(BlockingIOError, ValueError):
+        return int(os.read(report, 8))
+    code = os.waitstatus_to_exitcode(status)
+    if -code in _REQUESTS:  # end in the same way
+        signal.signal(-code, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])
+        os.kill(os.getpid(), -code)
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"a library, with code {code}"
+    _say(f"grader was ended by {how}: most likely no memory was left", _CHECK_MEMORY)
+    return MACHINE
 
 
 def _run(words: list[str]) -> int:
@@ -38,13 +120,7 @@ def _run(words: list[str]) -> int:
             prepare_process()
         from grader.cli.app import run
     except (ImportError, OSError, MemoryError) as error:
-        if isinstance(error, ModuleNotFoundError):  # an incomplete installation
-            raise
-        what = f"grader cannot start: {type(error).__name__}: {error}\n".encode(errors="replace")
-        fix = b"  check the free memory of this machine and its limits (ulimit -a)\n"
-        with suppress(OSError):
-            os.write(2, what + fix)
-        return MACHINE
+        return _cannot_start(error)
     return run(words)
 
 
@@ -52,6 +128,18 @@ def _grades(words: list[str]) -> bool:
     """Whether these words of the command line call a lab's reference, as far as can be told."""
     known = any(tuple(words[: len(command)]) == command for command in GRADING)
     return known and not {"-h", "--help"} & set(words)
+
+
+def _cannot_start(error: Exception) -> int:
+    incomplete = isinstance(error, ModuleNotFoundError)
+    fix = "install grader again, with what it needs" if incomplete else _CHECK_MEMORY
+    _say(f"grader cannot start: {type(error).__name__}: {error}", fix)
+    return MACHINE
+
+
+def _say(what: str, fix: str) -> None:
+    with suppress(OSError):
+        os.write(2, f"{what}\n  {fix}\n".encode(errors="replace"))
 
 
 if __name__ == "__main__":
