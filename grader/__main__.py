@@ -119,7 +119,9 @@ def _run(words: list[str]) -> int:
 
             prepare_process()
         from grader.cli.app import run
-    except (ImportError, OSError, MemoryError) as error:
+    except Exception as error:  # without memory, the interpreter's own compiler raises anything
+        if "--debug" in words:
+            raise
         return _cannot_start(error)
     return run(words)
 

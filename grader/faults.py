@@ -94,6 +94,7 @@ def system_fault(error: BaseException, what: str) -> MachineFault:
 _SYSTEM_ERRORS = frozenset(
     (errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
     + (errno.EAGAIN, errno.EIO, errno.EINTR, errno.EPERM, errno.EFBIG, errno.ESTALE, errno.ENOLCK)
+    + (errno.EPIPE, errno.ECONNRESET)
 )
 """Errors of the operating system that no file's content or name explains. A file that the user may
 not read gives EACCES, not EPERM."""

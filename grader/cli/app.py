@@ -19,7 +19,7 @@ from grader.cli.labs import labs
 from grader.cli.replay import replay
 from grader.cli.run import run as run_kernel
 from grader.cli.similar import similar
-from grader.cli.terminal import flush, open_standard_streams, say, silence
+from grader.cli.terminal import flush, open_standard_streams, report_failure, say
 from grader.faults import Fault, is_system_error, root_fault, system_fault
 
 INTERRUPTED = 130
@@ -82,33 +82,34 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = int(app(words, prog_name="grader", standalone_mode=False) or 0)
         flush()
-    except Exception as error:
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except (Exception, SystemExit) as ended:
+        # SystemExit is click's answer to every broken pipe, also inside a command.
+        error = ended.__context__ if isinstance(ended, SystemExit) else ended
         if debug:
             traceback.print_exc()
         try:
-            return _report_error(error)
+            return _report_error(error or ended)
         except (OSError, MemoryError):  # the message cannot be written either
             return root_fault(error).exit_code if isinstance(error, Fault) else MACHINE
-    except KeyboardInterrupt:
-        code = INTERRUPTED
     if code == INTERRUPTED:
         say("stopped")
     return code
 
 
-def _report_error(error: Exception) -> int:
+def _report_error(error: BaseException) -> int:
     if isinstance(error, UsageError):
         error.message = error.message.removeprefix("Value error, ")  # type: ignore[attr-defined]
         error.show()  # type: ignore[attr-defined]
         return 2
-    if isinstance(error, BrokenPipeError):
-        silence()
-        return MACHINE
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and _is_of_help(error):
         try:
-            flush()  # fails again when it was the help text that could not be written
+            report_failure(error)
         except Fault as fault:
             error = fault
+        else:
+            return 0
     if isinstance(error, Fault):
         cause = root_fault(error)
         say(str(cause))
@@ -126,3 +127,9 @@ def _report_error(error: Exception) -> int:
         " machine."
     )
     return MACHINE
+
+
+def _is_of_help(error: OSError) -> bool:
+    """Return whether click could not write its own text: the help or the version."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_code.co_name == "echo" for frame, _ in frames)

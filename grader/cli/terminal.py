@@ -77,10 +77,18 @@ def flush() -> None:
 def _reported_failure() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:
-        silence()
     except OSError as error:
-        silence()
+        report_failure(error)
+
+
+def report_failure(error: OSError) -> None:
+    """Drop what stdout still holds after an error; the reader of a pipe may have ended.
+
+    Raises:
+        MachineFault: The error is another one.
+    """
+    silence()
+    if not isinstance(error, BrokenPipeError):
         what = f"cannot write to standard output: {error.strerror}"
         raise MachineFault(what, fix="check the free disk space and the redirection") from error
 

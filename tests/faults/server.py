@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def _become(order: dict[str, Any]) -> None:
         os.dup2(source, target)
     os.closerange(3, 64)
     if order["stop_forks"]:
-        os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGSTOP))
+        os.register_at_fork(after_in_child=_stop_forked(os.getpid()))
     sys.argv[:] = ["grader", *order["words"]]
     os.kill(os.getpid(), signal.SIGSTOP)
     from grader.__main__ import main as command
@@ -71,6 +72,16 @@ def _become(order: dict[str, Any]) -> None:
     finally:
         if order["modules"]:
             Path(order["modules"]).write_text(json.dumps(sorted(sys.modules)))
+
+
+def _stop_forked(watcher: int) -> Callable[[], None]:
+    """Return what stops a forked process, unless it is the command that `watcher` starts."""
+
+    def stop() -> None:
+        if os.getppid() != watcher:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    return stop
 
 
 def _left() -> list[str]:

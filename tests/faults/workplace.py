@@ -102,7 +102,7 @@ class Workplace:
         place = self._prepared(f"expected-{command}-{submission}")
         modules = place / "modules"
         with self._server(fresh=True) as server:
-            ended = server.run(self._words(command, submission, place), place, None, str(modules))
+            ended = server.run(self.words(command, submission, place), place, None, str(modules))
         if ended.code not in (0, 1):
             raise AssertionError(f"{command} {submission} ended with {ended.code}: {ended.text}")
         self.expected[command, submission] = (ended.code, _outcome(command, place))
@@ -131,12 +131,12 @@ class Workplace:
                 (place / "calls").mkdir()
                 trace = Trace.counting(process, place / "calls")
                 with self._server(fresh=fresh) as server:
-                    server.run(self._words(command, name, place), place, trace)
+                    server.run(self.words(command, name, place), place, trace)
                 for step, calls in counted_calls(place / "calls").items():
                     counts[command, step, fresh] = dict(calls)
         return counts
 
-    def _words(self, command: str, submission: str, place: Path) -> list[str]:
+    def words(self, command: str, submission: str, place: Path) -> list[str]:
         """Return the command line of grader."""
         result, db = str(place / "result.json"), f"sqlite:///{place / 'grades.db'}"
         course = ["--course", str(self.folder / "course"), "--json", result]
@@ -164,7 +164,7 @@ class Workplace:
         """Run one injection in a folder of that name, which is removed when no rule is broken."""
         warm = "" if one.cold else f"expected-{one.command}-{one.submission}"
         place = self._prepared(name, warm)
-        words = self._words(one.command, one.submission, place)
+        words = self.words(one.command, one.submission, place)
         with self._server(fresh=one.fresh) as server:
             ended = server.run(words, place, Trace.of(one))
             violations = list(self._violations(one, place, ended))
@@ -210,7 +210,7 @@ class Workplace:
 def _outcome(command: str, place: Path) -> dict[str, Any]:
     """Return what a run left: {student: grade} of a check or a batch, or the replay's verdict."""
     if command == "batch":
-        return _stored_grades(place / "grades.db")
+        return stored_grades(place / "grades.db")
     try:
         result = json.loads((place / "result.json").read_text())
     except FileNotFoundError:
@@ -229,7 +229,8 @@ def grade_summary(grade: Any) -> dict[str, Any]:
     return {"status": grade["status"], "score": grade["score"], "checks": checks}
 
 
-def _stored_grades(db: Path) -> dict[str, Any]:
+def stored_grades(db: Path) -> dict[str, Any]:
+    """Return the grades in a gradebook by student; a damaged one has a grade that says so."""
     from grader.gradebook.book import open_gradebook
 
     if not db.exists():

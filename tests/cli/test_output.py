@@ -1,0 +1,110 @@
+"""Standard output that is full, closed, or a pipe whose reader has ended, for every command."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.command import ROOT
+from tests.faults.workplace import Workplace
+
+LAB, SOURCE = "vector-add", ROOT / "solutions" / "vector-add" / "solution.cu"
+COMMANDS = {
+    "help": "--help",
+    "help of a command": "check --help",
+    "version": "--version",
+    "labs": "labs list",
+    "quiz": f"labs quiz {LAB} --stdout",
+    "skeleton": f"labs skeleton {LAB} --stdout",
+    "formats": "export --format list",
+    "doctor": "doctor",
+    "doctor as JSON": "doctor --json -",
+    "check": "check adds {source} --course {course}",
+    "check as JSON": "check adds {source} --course {course} --json -",
+    "batch": "batch adds {folder} --course {course} --db {db}",
+    "gradebook": "gradebook show adds --db {db}",
+    "gradebook as JSON": "gradebook show adds --db {db} --json -",
+    "audit": "gradebook audit adds --db {db}",
+    "verification": "gradebook audit --verify --db {db}",
+    "export": "export csv adds --db {db}",
+    "similar": "similar adds {folder} --course {course}",
+    "replay": "replay {grade} --source {source} --course {course}",
+}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The command lines, on a class whose gradebook has its grade."""
+    folder = tmp_path_factory.mktemp("output")
+    for one in (folder, folder.parent):
+        one.chmod(0o755)
+    place = Workplace(folder / "course", ("batch",), ("correct",))
+    place.close()
+    made = place.folder / "expected-check-correct"
+    names = {
+        "source": place.folder / "correct" / "ada" / "adds.cu",
+        "folder": place.folder / "correct",
+        "course": place.folder / "course",
+        "db": f"sqlite:///{place.folder / 'expected-batch-correct' / 'grades.db'}",
+        "grade": made / "result.json",
+    }
+    os.environ["HOME"], before = str(made / "home"), os.environ["HOME"]
+    yield {name: line.format(**names) for name, line in COMMANDS.items()}
+    os.environ["HOME"] = before
+
+
+def run(line: str, redirection: str) -> subprocess.CompletedProcess[str]:
+    start = "{ " if "}" in redirection else ""
+    command = f"{start}{shlex.quote(sys.executable)} -m grader {line} {redirection}"
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def clean(said: str) -> bool:
+    return not any(text in said for text in ("Traceback", "grader failed", "Exception ignored"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("redirection", "reason"),
+    [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
+)
+def test_output_that_cannot_be_written_is_a_system_error(
+    words: dict[str, str], command: str, redirection: str, reason: str
+) -> None:
+    done = run(words[command], redirection)
+    assert done.returncode == 3, done.stderr
+    assert f"cannot write to standard output: {reason}" in done.stderr
+    assert clean(done.stderr)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_reader_that_ends_changes_nothing(words: dict[str, str], command: str) -> None:
+    done = run(words[command], "; echo code $? >&2; } | true")
+    assert clean(done.stderr), done.stderr
+    assert done.stderr.endswith("code 0\n")
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "<&- 2>&-"])
+def test_lost_messages_change_nothing(words: dict[str, str], redirection: str) -> None:
+    done = run(words["check"], redirection)
+    assert done.returncode == 0 and "score 100 of 100" in done.stdout
+
+
+def test_nothing_is_opened_in_place_of_a_closed_stream(words: dict[str, str]) -> None:
+    """A gradebook that got the number of standard output would get the report."""
+    assert run(words["batch"], "<&- >&- 2>&-").returncode == 3
+    assert run(words["gradebook"], "").returncode == 0
+    assert run(words["verification"], "").returncode == 0

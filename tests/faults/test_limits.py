@@ -1,0 +1,191 @@
+"""Limits of the machine: no memory, files, processes or disk space costs a point.
+
+Each command ends in the undisturbed grade, or with exit code 3, a message and no other grade; the
+same batch without the limit then gives the undisturbed grade.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.sandbox.user import is_world_readable
+from tests.command import ROOT
+from tests.faults.workplace import Workplace, grade_summary, stored_grades
+
+LIMITS = {
+    "memory for nothing": "ulimit -v 60000",
+    "memory without threads": "ulimit -v 200000",
+    "memory without the compiler": "ulimit -v 700000",
+    "memory without the simulator": "ulimit -v 1500000",
+    "data": "ulimit -d 50000",
+    "more data": "ulimit -d 200000",
+    "200 open files": "ulimit -n 200",
+    "12 open files": "ulimit -n 12",
+    "8 open files": "ulimit -n 8",
+    "files of one block": "ulimit -f 1",
+    "files of 50 kB": "ulimit -f 100",
+    "files of 1 MB": "ulimit -f 2000",
+    "a small stack": "ulimit -s 256",
+    "little processor time": "ulimit -t 1",
+    "no home": "unset HOME",
+    "a home that is missing": "export HOME=/nonexistent/home",
+    "a home without a path": "export HOME=",
+    "no folder for temporary files": "export TMPDIR=/nonexistent",
+}
+WITH_THE_GRADE = (
+    "200 open files", "no home", "a home that is missing", "a home without a path",
+    "no folder for temporary files",
+)  # fmt: skip
+"""Those in which everything can be graded."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workplace]:
+    folder = tmp_path_factory.mktemp("limits")
+    for one in (folder, folder.parent):
+        one.chmod(0o755)
+    made = Workplace(folder / "course", ("check", "batch"), ("correct",))
+    yield made
+    made.close()
+
+
+def run(command: str, place: Path, user: int | None = None) -> subprocess.CompletedProcess[str]:
+    for name in ("home", "tmp"):
+        (place / name).mkdir(parents=True, exist_ok=True)
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=place,
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "HOME": str(place / "home"), "TMPDIR": str(place / "tmp")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        user=user,
+        extra_groups=None if user is None else [],
+    )
+
+
+def grader(place: Workplace, command: str, folder: Path) -> str:
+    words = place.words(command, "correct", folder)
+    return shlex.join([sys.executable, "-m", "grader", *words])
+
+
+def checked(place: Workplace, folder: Path, done: subprocess.CompletedProcess[str]) -> None:
+    """Assert that the grade of a check is the undisturbed one, or that there is none."""
+    said = done.stdout + done.stderr
+    assert "Traceback" not in said and "grader failed" not in said, said
+    assert done.returncode in (0, 3), said
+    assert said.strip()
+    result = folder / "result.json"
+    if done.returncode == 0:
+        assert (
+            grade_summary(json.loads(result.read_text()))
+            == place.expected["check", "correct"][1][""]
+        )
+    elif result.exists():
+        assert json.loads(result.read_text())["status"] == "incomplete"
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_check_under_a_limit(place: Workplace, tmp_path: Path, limit: str) -> None:
+    done = run(f"{LIMITS[limit]}; {grader(place, 'check', tmp_path)}", tmp_path)
+    checked(place, tmp_path, done)
+    if limit in WITH_THE_GRADE:
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_batch_under_a_limit_and_then_without(place: Workplace, tmp_path: Path, limit: str) -> None:
+    command = grader(place, "batch", tmp_path)
+    done = run(f"{LIMITS[limit]}; {command}", tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode in (0, 3), said
+    assert "Traceback" not in said and said.strip()
+    if limit in WITH_THE_GRADE:
+        assert done.returncode == 0, said
+    regraded(place, tmp_path, command)
+
+
+def regraded(place: Workplace, folder: Path, command: str) -> None:
+    """Assert that the gradebook has no other grade, and that the batch can be finished."""
+    database = folder / "grades.db"
+    code, expected = place.expected["batch", "correct"]
+    assert stored_grades(database) in ({}, expected)
+    again = run(command, folder)
+    assert again.returncode == code, again.stderr
+    assert stored_grades(database) == expected
+
+
+def process_problem() -> str:
+    """Return why a limit of processes cannot be tried here: it does not hold for root."""
+    if os.geteuid() or is_world_readable((Path(sys.executable), ROOT)):
+        return ""
+    return "needs an interpreter that a user other than root can run"
+
+
+@pytest.mark.skipif(bool(process_problem()), reason=process_problem() or "the limit holds")
+@pytest.mark.parametrize("processes", [1, 2, 3, 5, 9, 40])
+def test_few_processes(place: Workplace, tmp_path: Path, processes: int) -> None:
+    user = None if os.geteuid() else 61111
+    for name in ("home", "tmp"):
+        (tmp_path / name).mkdir()
+    if user:
+        for one in (tmp_path, tmp_path / "home", tmp_path / "tmp"):
+            os.chown(one, user, user)
+    limit = f"ulimit -u {processes + (0 if user else own_processes())}"
+    command = f"exec bash -c {shlex.quote(limit + '; ' + grader(place, 'check', tmp_path))}"
+    checked(place, tmp_path, run(command, tmp_path, user))
+
+
+def own_processes() -> int:
+    me = os.getuid()
+    tasks = (p for p in Path("/proc").glob("[0-9]*") if p.stat().st_uid == me)
+    return sum(len(list((p / "task").iterdir())) for p in tasks if (p / "task").exists())
+
+
+SMALL_DISK = "mount -t tmpfs -o size={size} none {folder}"
+
+
+@pytest.mark.parametrize("size", ["4k", "64k"])
+def test_full_home_and_temporary_folder(place: Workplace, tmp_path: Path, size: str) -> None:
+    mounts = [SMALL_DISK.format(size=size, folder=tmp_path / name) for name in ("home", "tmp")]
+    done = run(mounted(mounts, grader(place, "check", tmp_path)), tmp_path)
+    checked(place, tmp_path, done)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("size", ["8k", "64k", "100k", "128k", "160k", "200k", "300k", "1m"])
+def test_gradebook_on_a_full_disk(place: Workplace, tmp_path: Path, size: str) -> None:
+    small, kept = tmp_path / "small", tmp_path / "kept"
+    small.mkdir()
+    kept.mkdir()
+    mounts = [SMALL_DISK.format(size=size, folder=small)]
+    batch = grader(place, "batch", small)
+    done = run(mounted(mounts, f"{batch}; code=$?; cp {small}/* {kept}; exit $code"), tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode in (0, 3), said
+    assert "Traceback" not in said and said.strip()
+    regraded(place, kept, grader(place, "batch", kept))
+
+
+def mounted(mounts: list[str], command: str) -> str:
+    """Return a command in a mount namespace of its own."""
+    unshare = "unshare -m" if os.geteuid() == 0 else "unshare -Urm"
+    return f"exec {unshare} sh -c {shlex.quote(' && '.join([*mounts, command]))}"
+
+
+def test_read_only_home(place: Workplace, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    mounts = [SMALL_DISK.format(size="1m,ro", folder=home)]
+    done = run(mounted(mounts, grader(place, "batch", tmp_path)), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert stored_grades(tmp_path / "grades.db") == place.expected["batch", "correct"][1]
