@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import logging
 import os
 import select
 import signal
@@ -113,6 +114,8 @@ def _wait(pid: int, report: int) -> int:
 
 def _run(words: list[str]) -> int:
     try:
+        # hashlib, for one, logs a traceback when one of its libraries cannot be loaded.
+        logging.getLogger().addHandler(logging.NullHandler())
         if _grades(words):
             # Forked while this process is small: later, each page that both use would be copied.
             from grader.labs.reference import prepare_process

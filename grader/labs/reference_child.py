@@ -14,6 +14,7 @@ from __future__ import annotations
 import faulthandler
 import fcntl
 import gc
+import importlib.util
 import mmap
 import os
 import pickle
@@ -23,6 +24,7 @@ import signal
 import socket
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, ModuleType
@@ -263,4 +265,22 @@ def _raised(path: str, error: BaseException) -> Raised:
     lines = [frame.lineno for frame in frames if frame.filename == path]
     text = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
     line = lines[-1] if lines else None
-    return Raised(f"the reference raised {text}", line, is_system_error(error))
+    is_system = is_system_error(error) or _is_failed_import(error, frames[-1:], path)
+    return Raised(f"the reference raised {text}", line, is_system)
+
+
+def _is_failed_import(
+    error: BaseException, innermost: list[traceback.FrameSummary], path: str
+) -> bool:
+    """Return whether a module is there, but could not be read.
+
+    Python reports a folder that it cannot list as a missing module. A library that cannot import a
+    part of itself could not read a file.
+    """
+    if isinstance(error, ModuleNotFoundError):
+        importlib.invalidate_caches()
+        with suppress(ImportError, ValueError):
+            return error.name is not None and importlib.util.find_spec(error.name) is not None
+        return False
+    is_library = any(frame.filename != path for frame in innermost)
+    return isinstance(error, ImportError) and is_library

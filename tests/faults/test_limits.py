@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -125,8 +126,9 @@ def regraded(place: Workplace, folder: Path, command: str) -> None:
 @pytest.mark.parametrize("processes", [1, 2, 3, 5, 9, 40])
 def test_few_processes(place: Workplace, tmp_path: Path, processes: int) -> None:
     """The limit does not hold for root: the calls that it would make fail are injected then."""
-    limit = f"ulimit -u {processes + own_processes()}; "
-    if os.geteuid() == 0:
+    if os.geteuid():
+        limit = f"ulimit -u {processes + own_processes()}; "
+    else:
         calls = "clone,clone3,vfork"
         fault = f"inject={calls}:error=EAGAIN:when={processes}+"
         limit = shlex.join(["strace", "-fqqo", os.devnull, f"-etrace={calls}", f"-e{fault}"]) + " "
@@ -135,9 +137,12 @@ def test_few_processes(place: Workplace, tmp_path: Path, processes: int) -> None
 
 
 def own_processes() -> int:
-    me = os.getuid()
-    tasks = (p for p in Path("/proc").glob("[0-9]*") if p.stat().st_uid == me)
-    return sum(len(list((p / "task").iterdir())) for p in tasks if (p / "task").exists())
+    """Return the number of this user's processes and threads."""
+    count, me = 0, os.getuid()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended
+            count += len(os.listdir(process / "task")) if process.stat().st_uid == me else 0
+    return count
 
 
 SMALL_DISK = "mount -t tmpfs -o size={size} none {folder}"

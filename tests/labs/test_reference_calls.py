@@ -167,3 +167,22 @@ def test_a_sleeping_reference_is_the_labs_fault(
     path = write_reference(tmp_path, "__import__('time').sleep(60)")
     with pytest.raises(LabFault, match="still running"), load_reference(path) as reference:
         reference.call("expected", {}, 7)
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("raise ModuleNotFoundError('No module named numpy', name='numpy')", MachineFault),
+        ("import nosuchmodule", LabFault),
+        ("from numpy import nosuchname", LabFault),
+        ("raise OSError(28, 'No space left on device')", MachineFault),
+        ('raise RuntimeError("can\'t start new thread")', MachineFault),
+        ("raise FileNotFoundError(2, 'No such file')", LabFault),
+    ],
+)
+def test_a_module_that_could_not_be_read_is_a_system_error(
+    tmp_path: Path, statement: str, fault: type[Exception]
+) -> None:
+    path = write_reference(tmp_path, statement)
+    with pytest.raises(fault), load_reference(path) as reference:
+        reference.call("expected", {}, 7)
