@@ -6,6 +6,7 @@ import argparse
 import sys
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,14 +15,20 @@ from tests.faults.tracing import strace_problem
 from tests.faults.workplace import Workplace
 
 
-def run(count: int, seed: int, jobs: int, folder: Path) -> list[Result]:
-    """Run so many injections; print each violation when it is found."""
+def run(count: int, seed: int, jobs: int, folder: Path, seconds: float) -> list[Result]:
+    """Run so many injections, or as many as begin in so many seconds.
+
+    Each violation is printed when it is found.
+    """
     folder.chmod(0o755)  # sandboxed steps run as another user
     place, lock = Workplace(folder / "course"), threading.Lock()
     done: list[Result] = []
+    deadline = time.monotonic() + seconds
 
-    def one(numbered: tuple[int, Injection]) -> Result:
+    def one(numbered: tuple[int, Injection]) -> None:
         number, injection = numbered
+        if time.monotonic() > deadline:
+            return
         result = place.run(injection, f"run-{number}")
         with lock:
             done.append(result)
@@ -30,13 +37,13 @@ def run(count: int, seed: int, jobs: int, folder: Path) -> list[Result]:
             if len(done) % 50 == 0:
                 wrong = sum(bool(each.violations) for each in done)
                 print(f"{len(done)} of {count}: {wrong} with violations", file=sys.stderr)
-        return result
 
     try:
         print("counting the calls of each process", file=sys.stderr)
         chosen = list(injections(count, seed, place.counts(), place.submissions))
         with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(one, enumerate(chosen)))
+            list(pool.map(one, enumerate(chosen)))
+        return done
     finally:
         place.close()
 
@@ -47,12 +54,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="injections")
     parser.add_argument("--seed", type=int, default=1, help="of their order")
     parser.add_argument("--jobs", type=int, default=2, help="injections at a time")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no injection after")
     options = parser.parse_args()
     if problem := strace_problem():
         print(problem, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="warpgrade-faults-") as folder:
-        results = run(options.count, options.seed, options.jobs, Path(folder))
+        results = run(options.count, options.seed, options.jobs, Path(folder), options.seconds)
     print(table(results))
     return int(any(result.violations for result in results))
 

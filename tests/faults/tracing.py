@@ -199,7 +199,7 @@ class _Run:
                 if poll.poll(1000 * (_POLL_SECONDS if watches else SECONDS)):
                     return True
                 self._look_after_stopped()
-            for pid in reversed(_tree(self._pid)):
+            for pid in reversed(tree(self._pid)):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             return False
@@ -212,7 +212,7 @@ class _Run:
     def _look_after_stopped(self) -> None:
         """Trace forked processes that wait for it, and continue those that a fault stopped."""
         assert self._trace is not None
-        for pid in _tree(self._pid):
+        for pid in tree(self._pid):
             if self._trace.process == _FORKED and pid not in self._attached | {self._pid}:
                 if _state(pid) == "T":
                     self.attach(pid)
@@ -261,7 +261,7 @@ def _state(pid: int) -> str:
     return ""
 
 
-def _tree(pid: int) -> list[int]:
+def tree(pid: int) -> list[int]:
     """Return a process and its descendants."""
     tree = [pid]
     for one in tree:

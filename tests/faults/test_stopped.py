@@ -1,0 +1,79 @@
+"""A process that is stopped, as by a suspended machine, never costs a point."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.command import ROOT
+from tests.faults.tracing import tree
+from tests.faults.workplace import Workplace, grade_summary
+
+SECONDS = 4.0
+"""How long a process is stopped: longer than the time limit of a launch, `LIMIT`."""
+
+LIMIT = "0.5"
+STEPS = {"compile": "compile_variants", "simulate": "simulate:run"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workplace]:
+    folder = tmp_path_factory.mktemp("stopped")
+    for one in (folder, folder.parent):
+        one.chmod(0o755)
+    made = Workplace(folder / "course", ("check",))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("submission", ["correct", "incorrect"])
+@pytest.mark.parametrize("step", [*STEPS, "reference", "command"])
+def test_stopped_process(place: Workplace, tmp_path: Path, step: str, submission: str) -> None:
+    words = [*place.words("check", submission, tmp_path), "--limit", LIMIT]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader", *words],
+        env=os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+    )
+    stopped = found(process.pid, step)
+    for pid in stopped:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+    time.sleep(SECONDS)
+    for pid in stopped:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    assert stopped
+    code, expected = place.expected["check", submission]
+    assert process.wait(120) == code
+    assert {"": grade_summary(json.loads((tmp_path / "result.json").read_text()))} == expected
+
+
+def found(pid: int, step: str) -> list[int]:
+    """Wait for the processes of a step in the tree of a process, and return them."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        pids = tree(pid)
+        if step == "command" and len(pids) > 1:
+            return [pids[1]]
+        if step == "reference" and len(pids) > 2:
+            return [pids[2]]
+        if step in STEPS and (steps := [one for one in pids if STEPS[step] in command_line(one)]):
+            return steps
+        time.sleep(0.005)
+    return []
+
+
+def command_line(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    return ""
