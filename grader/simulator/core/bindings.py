@@ -108,10 +108,11 @@ ACCESS = np.dtype(
         ("at", "u8"),
         *(
             (n, "u4")
-            for n in ("block", "thread", "pc", "phase", "space", "buffer", "bytes", "unused")
+            for n in ("block", "thread", "pc", "phase", "space", "buffer", "bytes", "event")
         ),
     ]
 )
+FENCE, WARP_SYNC, BARRIER_ARRIVED, BARRIER_LEFT = range(1, 5)
 REPORTS = 1024
 ENDED, ABORTED, NO_MEMORY, AGAIN = range(4)
 (
@@ -129,7 +130,8 @@ ENDED, ABORTED, NO_MEMORY, AGAIN = range(4)
     WARP_STUCK,
     ASSERTION,
     UNDEFINED,
-) = range(14)
+    LOST_UPDATE,
+) = range(15)
 SHARED_BASE, LOCAL_BASE, PARAM_BASE = 0x020000000000, 0x030000000000, 0x040000000000
 FUNCTION_BASE, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE = 0x050000000000, 0x100000000000, 36, 1 << 35
 
@@ -177,9 +179,10 @@ class CLaunch(ctypes.Structure):
                 "ordered",
                 "may_wait",
                 "exact",
-                "block_fences",
+                "sync",
                 "stops_at_error",
                 "only_stores",
+                "trace_sync",
                 "local_limit",
                 "printed_room",
                 "heap_limit",

@@ -144,6 +144,7 @@ class Limits:
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
         only_stores: whether to record only stores to global memory.
+        trace_sync: whether to record fences and barriers, too.
         blocks: the numbers of the blocks to run; empty for all.
         stop_at_error: whether the first error ends the run.
     """
@@ -154,6 +155,7 @@ class Limits:
     schedule: int = 0
     trace: int = 0
     only_stores: bool = False
+    trace_sync: bool = False
     blocks: tuple[int, ...] = ()
     stop_at_error: bool = False
 
@@ -273,9 +275,10 @@ class Machine:
             ordered=ordered,
             may_wait=image.may_wait,
             exact=image.exact,
-            block_fences=image.block_fences,
+            sync=image.sync,
             stops_at_error=limits.stop_at_error,
             only_stores=limits.only_stores,
+            trace_sync=limits.trace_sync,
             local_limit=LOCAL_LIMIT,
             step_limit=limits.steps,
             time_limit=limits.seconds,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
+from grader.simulator.decode.memory import FENCE_SC, scope_of
 from grader.simulator.decode.operands import Frame, OperandError, Operands
 from grader.simulator.ptx.model import Function, Instruction, Variable, variable
 
@@ -271,5 +272,7 @@ def fence(i: Instruction, known: Known) -> Insn | None:
     """Decode a fence, which watch/order.c orders accesses by; None for any other instruction."""
     name = i.op.split(".")[0]
     if name in ("membar", "fence"):
-        return Insn("fence", flag=int("cta" in i.op.split("."))) if known("fence") else Insn("nop")
+        parts = i.op.split(".")
+        flag = scope_of(parts) | (FENCE_SC if name == "membar" or "sc" in parts else 0)
+        return Insn("fence", flag=flag) if known("fence") else Insn("nop")
     return None

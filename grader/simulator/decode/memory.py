@@ -10,7 +10,9 @@ from grader.simulator.ptx.model import TYPE_BYTES, integer
 
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
-SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED, SCOPE_CTA = 1, 2, 4, 8, 16, 32
+SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED, SCOPE_CTA, DATA_READ, WAITING = (1 << k for k in range(8))
+FENCE_SC = 1
+HAS_FENCES, HAS_BLOCK_SCOPE, HAS_ACQUIRES = 1, 2, 4
 _STRONG = {
     "volatile": VOLATILE,
     "relaxed": RELAXED,
@@ -32,8 +34,11 @@ def space_of(parts: list[str]) -> int:
 
 
 def scope_of(parts: list[str]) -> int:
-    """The flag of an instruction that orders nothing beyond its block; else 0."""
-    return SCOPE_CTA if "cta" in parts else 0
+    """The flag of an instruction that orders nothing beyond its block; else 0.
+
+    A launch without clusters has clusters of one block.
+    """
+    return SCOPE_CTA if {"cta", "cluster"} & set(parts) else 0
 
 
 def _shape(parts: list[str]) -> tuple[str, int]:

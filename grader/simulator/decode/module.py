@@ -102,7 +102,7 @@ class Image:
         smallest: the smallest access in bytes of each state space.
         may_wait: whether blocks may wait for each other.
         exact: whether finer orders than full barriers occur, such as fences and atomics.
-        block_fences: whether the code has fences of scope .cta.
+        sync: what the code orders accesses with: HAS_... of decode/memory.py.
         runtime: the functions of the device runtime that it calls.
         refused: by program counter, the instructions of libraries that are not simulated: a launch
             that executes one ends there.
@@ -121,7 +121,7 @@ class Image:
     smallest: dict[int, int]
     may_wait: bool
     exact: bool
-    block_fences: bool = False
+    sync: int = 0
     runtime: set[str] = field(default_factory=set)
     refused: dict[int, str] = field(default_factory=dict)
     shadowed: list[str] | None = None
@@ -181,6 +181,7 @@ class _Decoder:
         self.functions, self.image, self.number, self.known = functions, image, number, known
         self.has_locals, self.passes = has_locals, passes
         self.shadows: Shadows | None = None
+        self.roles: dict[int, int] = {}
 
     def function(self, f: Function) -> Decoded:
         """Decode the function. Raises NotSimulated or PtxError."""
@@ -216,6 +217,7 @@ class _Decoder:
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         """The basic blocks of the function in the preferred order."""
+        self.roles = {id(f.body[at]): role for at, role in sync.strong_roles(f).items()}
         by_index: dict[int, list[str]] = {}
         for label, at in f.labels.items():
             by_index.setdefault(at, []).append(label)
@@ -301,16 +303,22 @@ class _Decoder:
             insn = call_builtin(i, o, name)
         if insn is not None:
             return completed([insn], i, o, self.known, pc)
-        return decode_instruction(i, o, self.known, pc)
+        insns = decode_instruction(i, o, self.known, pc)
+        if role := self.roles.get(id(i)):
+            insns[0].flag |= role
+        return insns
 
     def note(self, op: str, parts: list[str]) -> None:
         """Enter what the launch must know before it starts: see launch.h's Launch."""
         image = self.image
         if parts[0] in _EXACT or "mbarrier" in parts:
             image.exact = True
-        if parts[0] in ("membar", "fence") and "cta" in parts:
-            image.block_fences = True
+        if parts[0] in ("membar", "fence"):
+            image.sync |= memory.HAS_FENCES
+        if parts[0] in ("membar", "fence", "ld", "st", "atom", "red"):
+            image.sync |= memory.HAS_BLOCK_SCOPE if memory.scope_of(parts) else 0
         if parts[0] in ("ld", "st", "atom", "red"):
+            image.sync |= memory.HAS_ACQUIRES if {"acquire", "acq_rel"} & set(parts) else 0
             space = memory.space_of(parts)
             size = TYPE_BYTES.get(parts[-1], 4)
             for touched in (SHARED, GLOBAL) if space == GENERIC else (space,):
@@ -318,6 +326,8 @@ class _Decoder:
             strong = parts[0] in _ATOMICS or bool(_STRONG & set(parts))
             if strong and space in (GENERIC, GLOBAL):
                 image.may_wait = image.exact = True
+            if strong and "volatile" not in parts:
+                image.exact = True
 
 
 def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:

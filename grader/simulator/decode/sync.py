@@ -1,11 +1,25 @@
-"""Decode atomics and the instructions that the lanes of a warp execute together."""
+"""Decode atomics and the instructions that the lanes of a warp execute together.
+
+`strong_roles` tells what a function uses its strong loads for: to wait, or to get data.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
-from grader.simulator.decode.memory import RELEASE, base_of, scope_of, space_of
+from grader.simulator.decode.memory import (
+    ACQUIRE,
+    DATA_READ,
+    RELEASE,
+    WAITING,
+    base_of,
+    scope_of,
+    space_of,
+)
 from grader.simulator.decode.operands import OperandError, Operands
-from grader.simulator.ptx.model import TYPE_BYTES
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 ATOMICS = ("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
 SHUFFLES = ("up", "down", "bfly", "idx")
@@ -45,6 +59,7 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn
     if kind_code >= 2 and what not in ("add", "exch"):
         raise NotSimulated(op)
     flag = (RELEASE if {"release", "acq_rel"} & set(parts) else 0) | scope_of(parts)
+    flag |= ACQUIRE if {"acquire", "acq_rel"} & set(parts) else 0
     returns = target != "_"
     d = o.register(target, width) if returns else 0
     if returns and o.width(target) != width:
@@ -149,3 +164,93 @@ def op_elect(op: str, operands: list[str], o: Operands, known: Known) -> list[In
     return [
         Insn("elect", target, b=o.source(operands[1], 4), e=o.predicate(p.strip()), flag=int(has))
     ]
+
+
+_STRONG = {"volatile", "relaxed", "acquire", "mmio"}
+_EFFECTS = {"st", "red", "bar", "barrier", "call", "cp"}
+"""What a loop that only waits does not contain."""
+
+
+def strong_roles(f: Function) -> dict[int, int]:
+    """Find what strong loads and atomics are for, and which stores store what such loads read.
+
+    Returns the flags DATA_READ and WAITING of instructions by their index in the body. A load
+    waits when a loop without other effects repeats it until its value allows to leave.
+    """
+    roles: dict[int, int] = {}
+    users: dict[str, list[int]] | None = None
+    for at, i in enumerate(f.body):
+        parts = i.op.split(".")
+        if not (parts[0] == "atom" or (parts[0] == "ld" and _STRONG & set(parts))):
+            continue
+        users = _users(f) if users is None else users
+        values, stores = _reached(f, at, users)
+        if any(f.body[k].guard and f.body[k].guard[0] in values for k in _loop(f, at)):  # type: ignore[index]
+            roles[at] = WAITING
+        elif stores and parts[0] == "ld":
+            roles[at] = DATA_READ
+            roles |= {k: DATA_READ for k in stores}
+    return roles
+
+
+def _users(f: Function) -> dict[str, list[int]]:
+    """The instructions that read each register."""
+    users: dict[str, list[int]] = {}
+    for at, i in enumerate(f.body):
+        for name in sources(i):
+            users.setdefault(name, []).append(at)
+    return users
+
+
+def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[str], set[int]]:
+    """The registers that get their values from a load's, and the stores of such values."""
+    work = targets(f.body[start])
+    values, stores = set(work), set()
+    while work:
+        name = work.pop()
+        for at in users.get(name, ()):
+            i = f.body[at]
+            kind = i.op.split(".")[0]
+            if kind == "st":
+                if name in " ".join(i.operands[1:]).replace(",", " ").strip("{} ").split():
+                    stores.add(at)
+            elif kind not in ("ld", "atom", "red", "call"):
+                new = [t for t in targets(i) if t not in values]
+                values.update(new)
+                work += new
+    return values, {k for k in stores if not {"param", "local"} & set(f.body[k].op.split("."))}
+
+
+def _successors(f: Function, at: int) -> Iterator[int]:
+    i = f.body[at]
+    kind = i.op.split(".")[0]
+    if kind == "bra":
+        yield f.labels.get(i.operands[0], at + 1)
+    if kind == "brx":
+        yield from (f.labels[x] for x in f.tables.get(i.operands[1], ()) if x in f.labels)
+    if i.guard is not None or kind not in ("bra", "brx", "ret", "exit", "trap"):
+        yield at + 1
+
+
+def _loop(f: Function, start: int) -> list[int]:
+    """The shortest way from an instruction back to it; empty if it has effects or does not exist."""
+    before: dict[int, int] = {}
+    work = [start]
+    while work and start not in before:
+        level, work = work, []
+        for at in level:
+            for then in _successors(f, at):
+                if then not in before and then < len(f.body):
+                    before[then] = at
+                    work.append(then)
+    if start not in before:
+        return []
+    way = [before[start]]
+    while way[-1] != start:
+        way.append(before[way[-1]])
+    return [] if any(_has_effect(f.body[k]) for k in way if k != start) else way
+
+
+def _has_effect(i: Instruction) -> bool:
+    parts = i.op.split(".")
+    return parts[0] in _EFFECTS and not {"param", "local"} & set(parts)

@@ -71,8 +71,8 @@
   EVENT(members_exited, w->worker, (Warp *w, u32 pc, u32 lanes), (w, pc, lanes))                   \
   EVENT(outside_mask, w->worker, (Warp *w, u32 pc, u32 lanes, u32 members), (w, pc, lanes, members)) \
   EVENT(warp_stuck, w->worker, (Warp *w), (w))                                                     \
-  /* membar and fence of the active lanes; `block_scope`: .cta. */                                 \
-  EVENT(fence, w->worker, (Warp *w, bool block_scope), (w, block_scope))                           \
+  /* membar and fence of the active lanes; `flag`: SCOPE_CTA, FENCE_SC. */                         \
+  EVENT(fence, w->worker, (Warp *w, u32 flag), (w, flag))                                          \
   /* What ends the launch: enum Kind; a failed assertion and the address of its text. */           \
   EVENT(fault, w->worker, (Warp *w, u32 kind, u32 pc, u32 extra), (w, kind, pc, extra))            \
   EVENT(assertion, w->worker, (Warp *w, const Insn *i, u64 text), (w, i, text))

@@ -56,7 +56,10 @@ struct Insn {
 };
 
 /* In the flag of a load, store or atomic. */
-enum { SIGNED_LOAD = 1, VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16, SCOPE_CTA = 32 };
+enum { SIGNED_LOAD = 1, VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16, SCOPE_CTA = 32,
+       DATA_READ = 64,  /* of a strong load: its value is stored; of a store: it stores such a value */
+       WAITING = 128 }; /* a loop repeats the load until its value allows to leave */
+enum { FENCE_SC = 1 };  /* in the flag of a fence, beside SCOPE_CTA */
 
 enum Terminator { FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL };
 
@@ -106,11 +109,11 @@ typedef struct {
 
 /* Kinds of findings. Findings with the same kind, place and partner are one report with a count. */
 enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK, EARLY_EXIT,
-            LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED };
+            LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED, LOST_UPDATE };
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
        READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
-       BLOCK_SCOPE = 32768 };
+       BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072 };
 
 typedef struct {
   u32 kind, flags, pc, pc2, space, buffer;
@@ -125,11 +128,13 @@ typedef struct {
 } Counter;
 
 /* One lane's access; `at` is its offset in the buffer or window, `phase` the number of barriers
- * that the block completed before it. */
+ * that the block completed before it. With `trace_sync` there are records of synchronization too: a
+ * barrier or bar.warp.sync has one for each thread with the same number in `at`. */
 typedef struct {
   u64 at;
-  u32 block, thread, pc, phase, space, buffer, bytes, unused;
+  u32 block, thread, pc, phase, space, buffer, bytes, event;
 } AccessRecord;
+enum TraceEvent { ACCESS, FENCE, WARP_SYNC, BARRIER_ARRIVED, BARRIER_LEFT };
 
 typedef struct {
   const Insn *insn;
@@ -159,9 +164,10 @@ typedef struct {
   u32 ordered;                  /* one thread, blocks in order */
   u32 may_wait;                 /* blocks may wait for each other: run them in time slices */
   u32 exact;                    /* finer orders than full barriers occur: see watch/order.h */
-  u32 block_fences;             /* the code has fences of scope .cta */
+  u32 sync;                     /* what the code orders accesses with: HAS_... */
   u32 stops_at_error;           /* the first error ends the launch */
   u32 only_stores;              /* the trace has stores to global memory, no other access */
+  u32 trace_sync;               /* the trace has fences and barriers, too */
   u32 local_limit, printed_room;
   u32 heap_limit;               /* bytes of the heap; 0: the kernel does not call malloc */
   u32 allocations;              /* index of the first buffer that malloc made; see heap.c */
@@ -169,6 +175,7 @@ typedef struct {
   u32 nreports, lost, status, printed_bytes;
   u64 steps;
 } Launch;
+enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4 };
 enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN };
 
 int core_run(Launch *launch);

@@ -1,7 +1,6 @@
-/* Orders finer than full barriers: __syncwarp, named barriers, fences with atomics.
- *
- * Vector clocks, kept small: a thread's clock always has its own warp's lanes, the other threads of
- * the block only after a named barrier, and other blocks as positions in the logs of releases. */
+/* Orders finer than full barriers: __syncwarp, named barriers, fences. What each thread knows is kept
+ * small: of its own block what barriers finer than __syncthreads() ordered in the present phase, of other
+ * blocks a clock that threads share as long as it is the same. */
 #include <stdlib.h>
 #include <string.h>
 #include "watch/order.h"
@@ -18,12 +17,6 @@ void *grown(void *p, u32 *room, u32 want, size_t each) {
 
 static bool listens(const Launch *n) { return n->exact; }
 
-static bool make_fences(Fences *f, u32 threads) {
-  f->phase = calloc(threads, sizeof(u32));
-  f->epoch = calloc(threads, sizeof(u32));
-  return f->phase && f->epoch;
-}
-
 static void make(Cta *c) {
   Worker *k = c->worker;
   const Launch *n = k->launch;
@@ -31,202 +24,267 @@ static void make(Cta *c) {
   if (!ledger_of(k)) k->state[order_slot] = calloc(1, sizeof(Ledger));
   if (!o || !ledger_of(k)) { out_of_memory(k); return; }
   o->threads = c->nthreads;
+  o->shape = shape_of(n);
   o->granules = (n->shared_bytes >> n->shared_shift) + 1;
   o->epoch = calloc(o->threads, sizeof(u32));
-  bool fences = make_fences(&o->fence, o->threads) && make_fences(&o->narrow, o->threads);
-  o->lanes = calloc((size_t)o->threads * LANES, sizeof(u32));
-  o->far = calloc(o->threads, sizeof(u32 *));
-  o->acquired = calloc(o->threads, sizeof(Acquired));
+  o->clocks = calloc(o->threads, sizeof(Clocks));
   o->head = calloc(o->granules, sizeof(Head));
-  if (!fences || !o->epoch || !o->lanes || !o->far || !o->acquired || !o->head) out_of_memory(k);
+  if (!o->epoch || !o->clocks || !o->head) out_of_memory(k);
 }
 
-static void reset_far(Order *o) {
-  for (u32 t = 0; o->far && t < o->threads; t++) { free(o->far[t]); o->far[t] = NULL; }
-  for (u32 b = 0; b < MAX_BARRIERS; b++) { free(o->gathered[b]); o->gathered[b] = NULL; }
-  o->any_far = false;
+void drop_view(Shape s, View *v) {
+  drop_clock(s, &v->known);
+  drop_clock(s, &v->fenced);
+  drop_clock(s, &v->seen);
 }
 
-static void reset_acquired(Order *o) {
-  for (u32 t = 0; o->acquired && t < o->threads; t++) { free(o->acquired[t].position); o->acquired[t] = (Acquired){0}; }
-  o->any_acquired = false;
+void join_view(Worker *k, Shape s, View *to, const View *from) {
+  join_clock(k, s, &to->known, from->known);
+  join_clock(k, s, &to->fenced, from->fenced);
+  join_clock(k, s, &to->seen, from->seen);
+}
+
+static void drop_far(Shape s, Clocks *t) {
+  drop_clock(s, &t->far);
+  for (u32 x = 0; x < SCOPES; x++) {
+    drop_clock(s, &t->fenced[x]);
+    drop_clock(s, &t->seen[x]);
+  }
+}
+
+static void drop_gathered(Shape s, Gathered *g) {
+  drop_members(s, &g->near);
+  drop_clock(s, &g->far);
+  for (u32 x = 0; x < SCOPES; x++) {
+    drop_clock(s, &g->fenced[x]);
+    drop_clock(s, &g->seen[x]);
+  }
+  g->any = false;
+}
+
+static void forget_thread(Order *o, Clocks *t) {
+  Shape s = o->shape;
+  drop_members(s, &t->near);
+  drop_far(s, t);
+  drop_view(s, &t->ticket);
+  for (u32 x = 0; x < SCOPES; x++) {
+    drop_view(s, &t->fence[x]);
+    drop_view(s, &t->read[x]);
+    for (u32 v = 0; v < t->visits; v++) {
+      drop_view(s, &t->visited[v].released[x]);
+      drop_view(s, &t->visited[v].read[x]);
+    }
+  }
+  free(t->visited);
+  t->visited = NULL;
+  t->visits = 0;
+}
+
+static void forget_all(Order *o) {
+  for (u32 t = 0; o->clocks && t < o->threads; t++) forget_thread(o, &o->clocks[t]);
+  for (u32 b = 0; b < MAX_BARRIERS; b++) drop_gathered(o->shape, &o->gathered[b]);
+  o->far = false;
 }
 
 static void discard(Cta *c) {
   Order *o = order_of(c);
   if (!o) return;
-  reset_far(o);
-  reset_acquired(o);
-  free(o->common.position); free(o->epoch); free(o->fence.phase); free(o->fence.epoch);
-  free(o->narrow.phase); free(o->narrow.epoch); free(o->lanes); free(o->far); free(o->acquired); free(o->head); free(o);
+  forget_all(o);
+  free(o->epoch); free(o->clocks); free(o->head); free(o);
 }
 
 static void discard_ledger(Worker *k) {
-  Ledger *g = ledger_of(k);
-  if (!g) return;
-  for (u32 j = 0; j < g->chains; j++) {
-    for (u32 m = 0; m < g->chain[j].n; m++) free(g->chain[j].mark[m].each);
-    free(g->chain[j].mark);
-  }
-  for (u32 j = 0; j < g->logs; j++) free(g->log[j].refs.position);
-  free(g->chain); free(g->by_chain); free(g->log); free(g->by_key); free(g->node); free(g);
+  if (ledger_of(k)) discard_values(k);
+  free(ledger_of(k));
 }
 
-static void reset_clocks(Order *o, u32 phase) {
-  o->phase = phase;
-  for (u32 t = 0; t < o->threads; t++) o->epoch[t] = 1;
-  memset(o->lanes, 0, (size_t)o->threads * LANES * sizeof(u32));
-  if (o->any_far) reset_far(o);
+static void free_nodes(Ledger *g, u32 *list) {
+  while (*list) {
+    u32 at = *list;
+    *list = g->node[at - 1].next;
+    g->node[at - 1].next = g->node_free;
+    g->node_free = at;
+  }
 }
 
 static void start_block(Cta *c) {
   Order *o = order_of(c);
-  reset_clocks(o, phase_of(c));
-  memset(o->fence.phase, 0, o->threads * sizeof(u32));
-  memset(o->narrow.phase, 0, o->threads * sizeof(u32));
-  reset_acquired(o);
-  o->common.n = 0;
-  o->fence.any = o->narrow.any = false;
+  forget_all(o);
+  for (u32 t = 0; t < o->threads; t++) o->epoch[t] = 1;
+  for (u32 g = 0; g < o->granules; g++) {
+    forget(c->worker, &o->head[g]);
+    free_nodes(ledger_of(c->worker), &o->head[g].writers);
+    free_nodes(ledger_of(c->worker), &o->head[g].readers);
+  }
   memset(o->head, 0, o->granules * sizeof(Head));
 }
 
-void acquire(Worker *k, Acquired *to, Position s) {
-  for (u32 j = 0; j < to->n; j++)
-    if (to->position[j].log == s.log) {
-      if (to->position[j].upto < s.upto) to->position[j].upto = s.upto;
-      return;
-    }
-  Position *p = grown(to->position, &to->room, to->n + 1, sizeof(Position));
-  if (!p) { out_of_memory(k); return; }
-  to->position = p;
-  to->position[to->n++] = s;
-}
-void acquire_all(Worker *k, Acquired *to, const Acquired *from) {
-  for (u32 j = 0; j < from->n && !k->stop; j++) acquire(k, to, from->position[j]);
+static void gather_far(Worker *k, Order *o, Gathered *g, const Clocks *t) {
+  join_clock(k, o->shape, &g->far, t->far);
+  for (u32 x = 0; x < SCOPES; x++) {
+    join_clock(k, o->shape, &g->fenced[x], t->fenced[x]);
+    join_clock(k, o->shape, &g->seen[x], t->seen[x]);
+  }
 }
 
-static u32 known_epoch(const Order *o, u32 thread, u32 other) {
-  u32 e = thread / LANES == other / LANES ? o->lanes[thread * LANES + other % LANES] : 0;
-  if (o->far[thread] && o->far[thread][other] > e) e = o->far[thread][other];
-  return e;
+static void give_far(Order *o, const Gathered *g, Clocks *t) {
+  drop_far(o->shape, t);
+  t->far = shared_clock(g->far);
+  for (u32 x = 0; x < SCOPES; x++) {
+    t->fenced[x] = shared_clock(g->fenced[x]);
+    t->seen[x] = shared_clock(g->seen[x]);
+  }
 }
 
-/* bar.warp.sync: the clocks of the lanes are joined. */
-static void sync_warp(Warp *w, u32 mask) {
+/* What thread t did and knows is among what the barrier orders; its next accesses are not. */
+static void gather(Warp *w, Gathered *g, u32 t) {
   Order *o = order_of(w->cta);
-  u32 joined[LANES] = {0}, *far = NULL;
-  Acquired *joint = NULL;
-  for (u32 m = mask; m; m &= m - 1) {
-    u32 t = w->base + (u32)__builtin_ctz(m), *own = &o->lanes[t * LANES];
-    for (u32 l = 0; l < LANES; l++) joined[l] = own[l] > joined[l] ? own[l] : joined[l];
-    joined[t % LANES] = o->epoch[t];
-    if (o->far[t] && !far) far = o->far[t];
-    if (o->acquired[t].n && !joint) joint = &o->acquired[t];
-  }
-  for (u32 m = mask; far && m; m &= m - 1) {
-    const u32 *from = o->far[w->base + (u32)__builtin_ctz(m)];
-    for (u32 u = 0; from && u < o->threads; u++) far[u] = from[u] > far[u] ? from[u] : far[u];
-  }
-  for (u32 m = mask; joint && m; m &= m - 1)
-    acquire_all(w->worker, joint, &o->acquired[w->base + (u32)__builtin_ctz(m)]);
-  for (u32 m = mask; m; m &= m - 1) {
-    u32 t = w->base + (u32)__builtin_ctz(m);
-    memcpy(&o->lanes[t * LANES], joined, sizeof joined);
-    o->epoch[t]++;
-    if (far && !o->far[t]) o->far[t] = calloc(o->threads, sizeof(u32));
-    if (far && !o->far[t]) { out_of_memory(w->worker); return; }
-    if (far && o->far[t] != far) memcpy(o->far[t], far, o->threads * sizeof(u32));
-    if (joint && joint != &o->acquired[t]) acquire_all(w->worker, &o->acquired[t], joint);
-  }
+  g->any = true;
+  join_members(w->worker, o->shape, &g->near, o->clocks[t].near);
+  raise_epoch(w->worker, o->shape, &g->near, phase_of(w->cta), t, o->epoch[t]);
+  if (o->far) gather_far(w->worker, o, g, &o->clocks[t]);
+  o->epoch[t]++;
 }
 
-static void gather(Worker *k, Order *o, u32 id, u32 t) {
-  u32 *to = o->gathered[id];
-  if (!to) to = o->gathered[id] = calloc(o->threads, sizeof(u32));
-  if (!to) { out_of_memory(k); return; }
-  for (u32 l = 0; l < LANES && t / LANES * LANES + l < o->threads; l++) {
-    u32 u = t / LANES * LANES + l, e = o->lanes[t * LANES + l];
-    to[u] = e > to[u] ? e : to[u];
-  }
-  for (u32 u = 0; o->far[t] && u < o->threads; u++) to[u] = o->far[t][u] > to[u] ? o->far[t][u] : to[u];
-  if (o->epoch[t] > to[t]) to[t] = o->epoch[t];
-  o->any_far = true;
+static void give(Warp *w, const Gathered *g, u32 t) {
+  Order *o = order_of(w->cta);
+  drop_members(o->shape, &o->clocks[t].near);
+  o->clocks[t].near = shared_clock(g->near);
+  if (o->far) give_far(o, g, &o->clocks[t]);
+}
+
+static void sync_warp(Warp *w, u32 mask) {
+  Gathered g = {0};
+  for (u32 m = mask; m; m &= m - 1) gather(w, &g, w->base + first_lane(m));
+  for (u32 m = mask; m; m &= m - 1) give(w, &g, w->base + first_lane(m));
+  drop_gathered(order_of(w->cta)->shape, &g);
 }
 
 /* bar.arrive releases what came before it and acquires nothing. */
 static void arrive_at_barrier(Warp *w, u32 id, u32 mask) {
-  Order *o = order_of(w->cta);
-  for (; mask; mask &= mask - 1) {
-    u32 t = w->base + (u32)__builtin_ctz(mask);
-    gather(w->worker, o, id, t);
-    o->epoch[t]++;
-  }
+  for (; mask; mask &= mask - 1) gather(w, &order_of(w->cta)->gathered[id], w->base + first_lane(mask));
 }
 
-static void each_waiting(Cta *c, u32 id, void (*f)(Worker *, Order *, u32, u32)) {
+static void each_waiting(Cta *c, u32 id, void (*f)(Warp *, Gathered *, u32)) {
   for (u32 x = 0; x < c->warps; x++)
     for (u32 n = 0; n < c->warp[x].waits; n++) {
       const Wait *t = &c->warp[x].wait[n];
       if (t->membership || t->id != id) continue;
       for (u32 m = t->mask; m; m &= m - 1)
-        f(c->warp[x].worker, order_of(c), id, c->warp[x].base + (u32)__builtin_ctz(m));
+        f(&c->warp[x], &order_of(c)->gathered[id], c->warp[x].base + first_lane(m));
     }
 }
-static void join_gathered(Worker *k, Order *o, u32 id, u32 t) {
-  if (!o->far[t]) o->far[t] = calloc(o->threads, sizeof(u32));
-  if (!o->far[t] || !o->gathered[id]) { out_of_memory(k); return; }
-  for (u32 u = 0; u < o->threads; u++)
-    if (o->gathered[id][u] > o->far[t][u]) o->far[t][u] = o->gathered[id][u];
-  o->epoch[t]++;
+static void take(Warp *w, Gathered *g, u32 t) { give(w, g, t); }
+
+/* Makes what is before another point of the causality order known to a thread. */
+void learn(Warp *w, u32 thread, const View *v) {
+  Order *o = order_of(w->cta);
+  Clocks *t = &o->clocks[thread];
+  Worker *k = w->worker;
+  if (!v->known && !v->fenced && !v->seen) return;
+  o->far = true;
+  join_clock(k, o->shape, &t->far, v->known);
+  join_clock(k, o->shape, &t->fenced[DEVICE], v->fenced);
+  join_clock(k, o->shape, &t->seen[DEVICE], v->seen);
+  const Members *own = v->known ? members_of(o->shape, v->known, w->cta->number) : NULL;
+  if (own && own->phase == phase_of(w->cta)) join_members(k, o->shape, &t->near, (Members *)own);
 }
 
-/* A full barrier has started a new phase, and the clocks begin again. */
+/* A full barrier has started a new phase, and the epochs begin again. */
+static void complete_full(Cta *c) {
+  Order *o = order_of(c);
+  Gathered g = {0};
+  for (u32 t = 0; o->far && t < o->threads; t++) {
+    learn(&c->warp[t / LANES], t, &o->clocks[t].ticket);
+    drop_view(o->shape, &o->clocks[t].ticket);
+    gather_far(c->worker, o, &g, &o->clocks[t]);
+  }
+  for (u32 t = 0; t < o->threads; t++) {
+    drop_members(o->shape, &o->clocks[t].near);
+    if (o->far) give_far(o, &g, &o->clocks[t]);
+    o->epoch[t] = 1;
+  }
+  drop_gathered(o->shape, &g);
+}
+
 static void complete_barrier(Cta *c, u32 id, bool full) {
   Order *o = order_of(c);
-  Worker *k = c->worker;
   if (full) {
-    for (u32 t = 0; o->any_acquired && t < o->threads; t++) acquire_all(k, &o->common, &o->acquired[t]);
-    if (o->any_acquired) reset_acquired(o);
-    reset_clocks(o, phase_of(c));
-    return;
+    complete_full(c);
+  } else {
+    each_waiting(c, id, gather);
+    each_waiting(c, id, take);
   }
-  each_waiting(c, id, gather);
-  each_waiting(c, id, join_gathered);
-  free(o->gathered[id]);
-  o->gathered[id] = NULL;
+  drop_gathered(o->shape, &o->gathered[id]);
 }
 
-static void set_fence(Fences *f, u32 thread, u32 phase, u32 epoch) {
-  f->phase[thread] = phase;
-  f->epoch[thread] = epoch;
-}
-
-/* What the thread did before is released by its next atomic; to its own block alone when the scope of
- * the fence is .cta. */
-static void set_fences(Warp *w, bool block_scope) {
+/* What is before a thread's next release, its own accesses included. */
+View release_now(Warp *w, u32 thread) {
   Order *o = order_of(w->cta);
-  *(block_scope ? &o->narrow.any : &o->fence.any) = true;
-  for (u32 m = w->mask; m; m &= m - 1) {
-    u32 t = w->base + (u32)__builtin_ctz(m), epoch = o->epoch[t]++;
-    set_fence(&o->narrow, t, phase_of(w->cta), epoch);
-    if (!block_scope) set_fence(&o->fence, t, phase_of(w->cta), epoch);
+  const Clocks *t = &o->clocks[thread];
+  Members *own = shared_clock(t->near);
+  raise_epoch(w->worker, o->shape, &own, phase_of(w->cta), thread, o->epoch[thread]);
+  View v = {.known = clock_with(w->worker, o->shape, t->far, w->cta->number, own),
+            .fenced = shared_clock(t->fenced[DEVICE]), .seen = shared_clock(t->seen[DEVICE])};
+  drop_members(o->shape, &own);
+  return v;
+}
+
+/* What the thread's strong reads observed is acquired; what fences of other threads fenced, too, when
+ * both fences are sequentially consistent: fence-SC order cannot contradict what was read. */
+static void acquire_at_fence(Warp *w, u32 thread, u32 scope, bool sc) {
+  Order *o = order_of(w->cta);
+  Clocks *t = &o->clocks[thread];
+  for (u32 x = scope; x < SCOPES; x++) {
+    learn(w, thread, &t->read[x]);
+    drop_view(o->shape, &t->read[x]);
+    if (!sc || !t->seen[x]) continue;
+    View v = {.known = t->seen[x]};
+    t->seen[x] = NULL;
+    learn(w, thread, &v);
+    drop_view(o->shape, &v);
   }
+}
+
+static void set_clock(Shape s, Clock **to, Clock *from) {
+  from = shared_clock(from);
+  drop_clock(s, to);
+  *to = from;
+}
+
+static void fence_thread(Warp *w, u32 thread, u32 scope, bool sc) {
+  Order *o = order_of(w->cta);
+  Shape s = o->shape;
+  Clocks *t = &o->clocks[thread];
+  acquire_at_fence(w, thread, scope, sc);
+  View v = release_now(w, thread);
+  o->epoch[thread]++;
+  for (u32 x = scope; x <= first_scope(w); x++) {
+    if (sc) set_clock(s, &t->fenced[x], v.known);
+    set_clock(s, &t->fence[x].known, v.known);
+    set_clock(s, &t->fence[x].fenced, t->fenced[DEVICE]);
+    set_clock(s, &t->fence[x].seen, v.seen);
+  }
+  drop_view(s, &v);
+  o->far = true;
+}
+
+static void fence(Warp *w, u32 flag) {
+  u32 scope = flag & SCOPE_CTA ? BLOCK : DEVICE;
+  for (u32 m = w->mask; m; m &= m - 1) fence_thread(w, thread_of(w, first_lane(m)), scope, flag & FENCE_SC);
 }
 
 /* Whether an access of thread `other` of `block` is ordered before the present one of `thread`. */
 bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 epoch) {
   const Cta *c = w->cta;
   const Order *o = order_of(c);
-  const Ledger *g = ledger_of(w->worker);
-  if (block == c->number) {
-    if (phase < phase_of(c) || other == thread || known_epoch(o, thread, other) >= epoch) return true;
-  }
-  if (!g->released) return false;
-  return covered(g, &o->common, block, phase, other, epoch) ||
-         covered(g, &o->acquired[thread], block, phase, other, epoch);
+  if (block == c->number &&
+      (phase < phase_of(c) || other == thread || epoch_in(o->clocks[thread].near, other) >= epoch))
+    return true;
+  return o->far && knows(o->shape, o->clocks[thread].far, block, phase, other, epoch);
 }
 
 const Watcher order_watcher = {
     .listens = listens, .block_created = make, .block_started = start_block, .block_destroyed = discard,
     .worker_ended = discard_ledger, .warp_synced = sync_warp, .barrier_arrived = arrive_at_barrier,
-    .barrier_completed = complete_barrier, .fence = set_fences};
+    .barrier_completed = complete_barrier, .fence = fence};

@@ -1,96 +1,107 @@
 /* Happens-before finer than full barriers, of a launch that is `exact`: vector clocks.
  *
- * An epoch is a thread's count of its own releases. The clock of thread t has, for thread u, the newest
- * epoch of u that is ordered before t. Full barriers need no entry: they start a new phase, and
- * everything in earlier phases is ordered before every thread of the block. order.c keeps the clocks,
- * release.c the releases that fences and atomics make, races_ordered.c checks accesses with them. */
+ * An epoch is a thread's count of its own releases. Full barriers start a new phase: everything in
+ * earlier phases is ordered before every thread of the block. order.c keeps what each thread knows, by
+ * barriers, __syncwarp() and fences; release.c what the values in memory carry from thread to thread;
+ * races_ordered.c checks accesses with both. The words are those of the PTX manual's memory consistency
+ * model. */
 #ifndef WATCH_ORDER_H
 #define WATCH_ORDER_H
 #include "machine/memory.h"
+#include "watch/clocks.h"
 #include "watch/findings.h"
 #include "watch/shadow.h"
 
-/* A release that other threads may acquire, and what of the block it covers. */
-typedef struct {
-  u32 block, thread, phase, epoch;   /* all of earlier phases; the thread's own up to epoch */
-  u32 made;                          /* in which phase */
-} Event;
+/* A fence orders its thread before others of the launch, or of its block alone. */
+enum Scope { DEVICE, BLOCK, SCOPES };
 
-/* What the first `at` releases of a log cover together: phase << 32 | epoch. `each`, of marks for
- * a whole block: NULL, or what each thread had fenced in earlier phases. */
-typedef struct { u64 upto; u64 *each; u32 at; } Mark;
+/* A point of the causality order: what is ordered before it (`known`), what was before any fence.sc that
+ * is before it (`fenced`), and what fences made known to the writers of values that were read before it
+ * (`seen`): the next fence.sc synchronizes with those fences. */
+typedef struct { Clock *known, *fenced, *seen; } View;
 
-/* The marks of one thread of a block in a log, or of ALL_THREADS; each covers no less than the one
- * before, so that the last one among the acquired releases covers what all of them do. */
-typedef struct { u32 log, block, thread, n, room; Mark *mark; } Chain;
-#define ALL_THREADS 0xFFFFFFFFu
-
-/* The first `upto` releases of a log are acquired. */
-typedef struct { u32 log, upto; } Position;
-typedef struct { Position *position; u32 n, room; } Acquired;
+/* What a thread released at a place, and what it read there. */
+typedef struct { u64 key; View released[SCOPES], read[SCOPES]; } Visited;
 
 typedef struct {
-  u64 key;                           /* where: block or buffer, and offset */
-  u32 events;                        /* how many releases */
-  Event last;
-  Acquired refs;                    /* what its releasers had acquired */
-} Log;
+  Members *near;                     /* known of the own block's present phase */
+  Clock *far;                        /* known of other blocks */
+  Clock *fenced[SCOPES], *seen[SCOPES];
+  View fence[SCOPES];                /* at the last fence: what strong writes release from then on */
+  View read[SCOPES];                 /* what the next fence acquires */
+  View ticket;                       /* what the next full barrier acquires: see TICKET */
+  Visited *visited; u32 visits;
+} Clocks;
 
-/* All releases of a launch; launches that need them run on one thread. */
+/* The joined clocks of a named barrier's arrivals. */
+typedef struct { bool any; Members *near; Clock *far, *fenced[SCOPES], *seen[SCOPES]; } Gathered;
+
+typedef struct Order {
+  u32 threads;
+  Shape shape;
+  u32 *epoch;                        /* [threads] */
+  Clocks *clocks;                    /* [threads] */
+  Gathered gathered[MAX_BARRIERS];
+  struct Head *head;                 /* [shared granules] */
+  u32 granules;
+  bool far;                          /* whether a thread knows more than `near` */
+} Order;
+
+/* What the value of a place carries: by the releases of any block, and by those of scope .cta of the
+ * blocks in `own`, to the block itself. */
+typedef struct { View released; Clock *fenced; } Load;
+typedef struct { u32 block; Load load; } Own;
+typedef struct {
+  u32 refs, next;                    /* granules with this value; in the list of free ones */
+  u32 block, size, offset;           /* of the write */
+  bool narrow;
+  Load load;
+  Own *own; u32 owns;
+} Carried;
+
+/* Of a launch that needs them; it runs on one thread. */
 typedef struct Ledger {
-  bool released;                     /* anything yet */
-  Log *log; u32 logs, log_room;
-  u32 *by_key, by_key_room;          /* hash of key -> log number + 1 */
-  Chain *chain; u32 chains, chain_room;
-  u32 *by_chain, by_chain_room;      /* hash of log, block, thread -> chain number + 1 */
+  Carried *carried; u32 values, value_room, value_free;
   struct Node *node; u32 nodes, node_room, node_free;
-  bool failed;
 } Ledger;
 
-/* One or several lanes of a warp that accessed a granule in one epoch. */
+/* Lanes of a warp that accessed a granule in one epoch. */
 typedef struct Node {
   u32 block, phase, warp, lanes, epoch, pc, next;
   u32 access, serial;                /* enum Access; the step that executed the instruction */
-  u32 narrow;                        /* of the block's scope */
+  u32 version;                       /* the value that it wrote or read: see Head */
+  u32 at;                            /* offset of the element */
+  u16 size; u8 flag;                 /* bytes of the element; Insn.flag */
 } Node;
 
 /* A granule's accesses: those of the present phase and, in global memory, of other blocks. `crowd`: read
- * by several blocks, whose reads are not kept. */
-typedef struct { u32 phase, writers, readers, crowd; } Head;
+ * by several blocks, whose reads are not kept. Writes are numbered by `version`; those from `chain` on are
+ * read-modify-writes of which each observed the one before. */
+typedef struct Head { u32 phase, writers, readers, crowd, carried, version, chain, unused; } Head;
+_Static_assert(sizeof(Head) == sizeof(Cell), "the heads of global memory are in its cells");
 
-/* The last fence of each thread (phase 0: none), and whether there was any. */
-typedef struct { u32 *phase, *epoch; bool any; } Fences;
-
-typedef struct Order {
-  u32 threads, phase;                /* phase: of the clocks */
-  u32 *epoch;                        /* [threads] */
-  Fences fence, narrow;              /* of wider scope than .cta; of any scope */
-  u32 *lanes;                        /* [threads][32]: clock of the own warp's lanes */
-  u32 **far;                         /* [threads]: NULL, or [threads]: clock of all threads */
-  u32 *gathered[MAX_BARRIERS];       /* joined clocks of a named barrier's arrivals, or NULL */
-  Acquired *acquired, common;        /* by each thread; by the whole block */
-  Head *head;                        /* [shared granules] */
-  u32 granules;
-  bool any_far, any_acquired;
-} Order;
-
-/* READS and WRITES are plain; UPDATES (atomic or strong writes) and PEEKS (strong reads) do not race with
- * each other. */
-enum Access { READS, WRITES, UPDATES, PEEKS };
+/* READS and WRITES are plain; UPDATES (read-modify-writes), STORES and PEEKS (reads) are strong. */
+enum Access { READS, WRITES, UPDATES, STORES, PEEKS };
 
 static inline Order *order_of(const Cta *c) { return c->state[order_slot]; }
 static inline Ledger *ledger_of(const Worker *k) { return k->state[order_slot]; }
+static inline u32 first_scope(const Warp *w) { return w->launch->sync & HAS_BLOCK_SCOPE ? BLOCK : DEVICE; }
 
 /* order.c */
 void *grown(void *p, u32 *room, u32 want, size_t each);
-void acquire(Worker *k, Acquired *to, Position s);
-void acquire_all(Worker *k, Acquired *to, const Acquired *from);
+void join_view(Worker *k, Shape s, View *to, const View *from);
+void drop_view(Shape s, View *v);
+void learn(Warp *w, u32 thread, const View *v);
+View release_now(Warp *w, u32 thread);
 bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 epoch);
 
-/* release.c */
-bool covered(const Ledger *g, const Acquired *acquired, u32 block, u32 phase, u32 other, u32 epoch);
-void release_at(Warp *w, u32 lane, u64 key, bool itself);
-void acquire_at(Warp *w, u32 lane, u64 key);
-u64 sync_key(const Warp *w, const Buffer *b, u32 offset);
+/* release.c. TICKET, beside the bits of Insn.flag: an atomic that draws a ticket. CUDA's own example of a
+ * last block that reads what all have written draws one, and has a full barrier but no fence after it. */
+enum { TICKET = 1 << 16 };
+typedef struct { Buffer *buffer; Head *head; u32 granules, offset, size; } Place;
+void observe(Warp *w, u32 lane, const Place *p, u32 flag);
+void carry(Warp *w, u32 lane, const Place *p, u32 flag, bool updates);
+void forget(Worker *k, Head *h);
+void discard_values(Worker *k);
 
 #endif

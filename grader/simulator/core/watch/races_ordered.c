@@ -1,27 +1,48 @@
 /* Data races and uninitialized reads where finer orders than full barriers occur: every granule keeps
- * the accesses that a later one may conflict with, and order.c decides what is ordered. */
+ * the accesses that a later one may conflict with, and order.c decides what is ordered.
+ *
+ * Two conflicting accesses race unless they are morally strong, or one precedes the other in causality
+ * order: by what the threads know of each other, or because a strong read that is before the later access
+ * observed the earlier write. */
 #include <stdlib.h>
+#include <string.h>
 #include "watch/order.h"
 
-enum { CROWD = 64, MAX_NODES = 8 << 20 };
+enum { CROWD = 64, FEW_READERS = 4, MAX_NODES = 8 << 20 };
 
-/* One lane's access to one granule. `reads`: it may read an uninitialized value. */
+/* One lane's access to one granule of an element. `reads`: it may read an uninitialized value;
+ * `fails`: a compare-and-swap that writes nothing. */
 typedef struct {
   Warp *w; const Insn *i; Buffer *buffer; Head *head;
   u32 lane, thread, offset, granule, access;
-  bool reads, race_reported, uninit_reported;
+  u32 at, size;
+  bool reads, fails, race_reported, uninit_reported, loss_reported;
 } Visit;
 
 enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED };
 
-static bool both_strong(u32 a, u32 b) {
-  return (a == UPDATES || a == PEEKS) && (b == UPDATES || b == PEEKS);
+static bool is_read(u32 access) { return access == READS || access == PEEKS; }
+static bool modifies(u32 access) { return !is_read(access); }
+static bool strong(u32 access) { return access >= UPDATES; }
+
+static bool same_scope(const Visit *v, const Node *n) {
+  return n->block == v->w->cta->number || !((n->flag | v->i->flag) & SCOPE_CTA);
+}
+static bool morally_strong(const Visit *v, const Node *n) {
+  return strong(n->access) && strong(v->access) && same_scope(v, n) && n->at == v->at && n->size == v->size;
+}
+
+/* A volatile read whose value is used as data, and a volatile store: no race in PTX, but nothing makes
+ * the read wait for the store. */
+static bool unwaited(const Visit *v, const Node *n) {
+  u32 both = v->i->flag & n->flag;
+  if (!(both & VOLATILE)) return false;
+  return (v->access == PEEKS && v->i->flag & DATA_READ && n->access == STORES) ||
+         (n->access == PEEKS && n->flag & DATA_READ && v->access == STORES);
 }
 static bool conflict(const Visit *v, const Node *n) {
-  u32 a = n->access, b = v->access;
-  bool both_read = (a == READS || a == PEEKS) && (b == READS || b == PEEKS);
-  bool apart = n->block != v->w->cta->number && (n->narrow || v->i->flag & SCOPE_CTA);
-  return !both_read && (apart || !both_strong(a, b));
+  if (is_read(n->access) && is_read(v->access)) return false;
+  return !morally_strong(v, n) || unwaited(v, n);
 }
 
 static u32 new_node(Worker *k, Node n) {
@@ -54,87 +75,220 @@ static void free_list(Ledger *g, u32 *list) {
   while (*list) free_node(g, list);
 }
 
-static void report_race(Visit *v, const Node *n, u32 other) {
-  Warp *w = v->w;
-  u32 flags = v->access == WRITES || v->access == UPDATES ? STORE : 0;
+static u32 flags_of(const Visit *v, const Node *n, u32 other) {
+  bool here = n->block == v->w->cta->number, both = strong(n->access) && strong(v->access);
+  u32 flags = modifies(v->access) ? STORE : 0;
   flags |= v->access == UPDATES ? ATOMIC : 0;
-  flags |= n->access == WRITES || n->access == UPDATES ? OTHER_STORE : 0;
+  flags |= modifies(n->access) ? OTHER_STORE : 0;
   flags |= n->access == UPDATES ? OTHER_ATOMIC : 0;
-  bool here = n->block == w->cta->number;
-  flags |= !here && both_strong(n->access, v->access) ? BLOCK_SCOPE : 0;
-  flags |= !here ? ACROSS_BLOCKS : other / LANES == v->thread / LANES ? WITHIN_WARP : 0;
-  u8 *data = v->buffer ? v->buffer->data : w->cta->shared;
-  if (here && n->warp == w->index && n->serial == (u32)w->steps && n->pc == v->i->pc) {
-    flags |= SAME_INSTRUCTION;
-    if (v->access == WRITES && lanes_store_same(w, v->i, v->lane, other % LANES)) flags |= SAME_VALUE;
-  } else if (v->access == WRITES && flags & OTHER_STORE && stores_same(w, v->i, v->lane, data + v->offset)) {
-    flags |= SAME_VALUE;
-  }
-  report(w->worker, (Report){.kind = RACE, .flags = flags, .pc = v->i->pc, .pc2 = n->pc, .count = 1,
+  flags |= both && !same_scope(v, n) ? BLOCK_SCOPE : 0;
+  flags |= both && same_scope(v, n) && !morally_strong(v, n) ? MIXED_SIZE : 0;
+  flags |= both && morally_strong(v, n) ? UNWAITED : 0;
+  return flags | (!here ? ACROSS_BLOCKS : other / LANES == v->thread / LANES ? WITHIN_WARP : 0);
+}
+
+static void report_pair(Visit *v, const Node *n, u32 other, u32 kind, u32 flags) {
+  const Warp *w = v->w;
+  report(w->worker, (Report){.kind = kind, .flags = flags, .pc = v->i->pc, .pc2 = n->pc, .count = 1,
                              .space = v->buffer ? GLOBAL : SHARED, .address = v->offset,
                              .buffer = v->buffer ? (u32)(v->buffer - w->launch->buffer) : 0,
                              .block = w->cta->number, .block2 = n->block, .thread = v->thread,
                              .thread2 = other, .size = (u32)v->i->size * v->i->count});
 }
 
-/* The first lane of a node that is not ordered before this access; LANES when all are. */
-static u32 unordered(Visit *v, const Node *n) {
+static void report_race(Visit *v, const Node *n, u32 other) {
   Warp *w = v->w;
-  if (n->block == w->cta->number && n->phase < phase_of(w->cta)) return LANES;
-  for (u32 m = n->lanes; m; m &= m - 1) {
-    u32 other = n->warp * LANES + (u32)__builtin_ctz(m);
-    if (n->block == w->cta->number && other == v->thread) continue;
-    if (!ordered_before(w, v->thread, n->block, n->phase, other, n->epoch)) return other % LANES;
+  u32 flags = flags_of(v, n, other);
+  u8 *data = v->buffer ? v->buffer->data : w->cta->shared;
+  if (n->block == w->cta->number && n->warp == w->index && n->serial == (u32)w->steps && n->pc == v->i->pc) {
+    flags |= SAME_INSTRUCTION;
+    if (v->access == WRITES && lanes_store_same(w, v->i, v->lane, other % LANES)) flags |= SAME_VALUE;
+  } else if (v->access == WRITES && flags & OTHER_STORE && stores_same(w, v->i, v->lane, data + v->offset)) {
+    flags |= SAME_VALUE;
   }
+  report_pair(v, n, other, RACE, flags);
+}
+
+static bool own(const Visit *v, const Node *n, u32 lane) {
+  return n->block == v->w->cta->number && n->warp * LANES + lane == v->thread;
+}
+
+/* Whether a lane's access precedes this one by what the threads know of each other. */
+static bool before(const Visit *v, const Node *n, u32 lane) {
+  return own(v, n, lane) || ordered_before(v->w, v->thread, n->block, n->phase, n->warp * LANES + lane, n->epoch);
+}
+static bool any_before(const Visit *v, const Node *n) {
+  for (u32 m = n->lanes; m; m &= m - 1)
+    if (before(v, n, first_lane(m))) return true;
+  return false;
+}
+
+/* Whether a strong read that precedes this access observed the write: itself, or a read-modify-write that
+ * observed it through those between. */
+static bool observed(const Visit *v, const Node *n) {
+  const Ledger *g = ledger_of(v->w->worker);
+  bool chained = n->version >= v->head->chain;
+  if (n->access != UPDATES && n->access != STORES) return false;
+  for (u32 at = v->head->readers; at; at = g->node[at - 1].next) {
+    const Node *z = &g->node[at - 1];
+    bool saw = z->access == PEEKS && (z->version == n->version || (chained && z->version > n->version));
+    if (saw && any_before(v, z)) return true;
+  }
+  for (u32 at = chained ? v->head->writers : 0; at; at = g->node[at - 1].next) {
+    const Node *z = &g->node[at - 1];
+    if (z->access == UPDATES && z->version > n->version && any_before(v, z)) return true;
+  }
+  return false;
+}
+
+/* The first lane of a node that does not precede this access; LANES when all do. */
+static u32 unordered(const Visit *v, const Node *n) {
+  if (n->block == v->w->cta->number && n->phase < phase_of(v->w->cta)) return LANES;
+  for (u32 m = n->lanes; m; m &= m - 1)
+    if (!before(v, n, first_lane(m))) return observed(v, n) ? LANES : first_lane(m);
   return LANES;
 }
 
-/* Checks a list, and drops from it the accesses that this one supersedes: those ordered before it that
- * conflict with nothing but what this one conflicts with too. */
-static u32 against(Visit *v, u32 *list) {
+static bool version_is_kept(const Visit *v, u32 version) {
+  const Ledger *g = ledger_of(v->w->worker);
+  for (u32 at = v->head->writers; at; at = g->node[at - 1].next)
+    if (g->node[at - 1].version == version) return true;
+  return false;
+}
+
+/* Whether what conflicts with an access that precedes this one conflicts with this one too. */
+static bool covers(const Visit *v, const Node *n, u32 version) {
+  if (v->access == WRITES) return true;
+  if (v->access != n->access || v->fails) return false;
+  if (!strong(v->access)) return true;
+  u32 kept = SCOPE_CTA | (v->access == PEEKS ? DATA_READ : 0);
+  if ((n->flag ^ v->i->flag) & kept || n->at != v->at || n->size != v->size) return false;
+  return v->access != PEEKS || n->version == version || !n->version || !version_is_kept(v, n->version);
+}
+
+/* Checks a list, and drops from it the accesses that this one covers. */
+static u32 against(Visit *v, u32 *list, u32 version) {
   Ledger *g = ledger_of(v->w->worker);
   u32 length = 0;
   for (u32 *link = list; *link;) {
     Node *n = &g->node[*link - 1];
-    bool matters = conflict(v, n), covers = v->access == WRITES || v->access == n->access;
-    u32 lane = matters || covers ? unordered(v, n) : 0;
+    bool matters = conflict(v, n), covered = covers(v, n, version);
+    if (covered && n->warp == v->w->index && n->block == v->w->cta->number) n->lanes &= ~(1u << v->lane);
+    u32 lane = matters || covered ? unordered(v, n) : 0;
     if (matters && lane < LANES && !v->race_reported) {
       v->race_reported = true;
       report_race(v, n, n->warp * LANES + lane);
     }
-    if (covers && lane == LANES) { free_node(g, link); continue; }
+    if (covered && lane == LANES) { free_node(g, link); continue; }
     link = &n->next;
     length++;
   }
   return length;
 }
 
-static void add(Visit *v, u32 *list) {
+static void drop_oldest(Ledger *g, u32 *list) {
+  u32 *link = list;
+  while (*link && g->node[*link - 1].next) link = &g->node[*link - 1].next;
+  if (*link) free_node(g, link);
+}
+
+/* Lanes whose accesses cannot be told apart share a node; a strong write has one of its own. */
+static void add(Visit *v, u32 *list, u32 access, u32 version) {
   Warp *w = v->w;
   Ledger *g = ledger_of(w->worker);
   u32 epoch = order_of(w->cta)->epoch[v->thread];
-  for (u32 at = *list; at; at = g->node[at - 1].next) {
+  for (u32 at = access == UPDATES || access == STORES ? 0 : *list; at; at = g->node[at - 1].next) {
     Node *n = &g->node[at - 1];
     if (n->block == w->cta->number && n->warp == w->index && n->phase == phase_of(w->cta) &&
-        n->epoch == epoch && n->access == v->access && n->pc == v->i->pc) {
+        n->epoch == epoch && n->access == access && n->pc == v->i->pc && n->at == v->at &&
+        (access != PEEKS || n->version == version)) {
       n->lanes |= 1u << v->lane;
       n->serial = (u32)w->steps;
+      n->version = version;
       return;
     }
   }
   u32 made = new_node(w->worker, (Node){.block = w->cta->number, .phase = phase_of(w->cta), .warp = w->index,
                                         .lanes = 1u << v->lane, .epoch = epoch, .pc = v->i->pc,
-                                        .next = *list, .access = v->access, .serial = (u32)w->steps,
-                                        .narrow = (v->i->flag & SCOPE_CTA) != 0});
+                                        .next = *list, .access = access, .serial = (u32)w->steps,
+                                        .version = version, .at = v->at, .size = (u16)v->size,
+                                        .flag = v->i->flag});
   if (made) *list = made;
 }
 
+/* The strong write of the present value, when this access observes it. */
+static u32 *observes(const Visit *v) {
+  Ledger *g = ledger_of(v->w->worker);
+  for (u32 *link = &v->head->writers; *link; link = &g->node[*link - 1].next) {
+    const Node *n = &g->node[*link - 1];
+    if (n->version == v->head->version && n->access != WRITES)
+      return morally_strong(v, n) || any_before(v, n) ? link : NULL;
+  }
+  return NULL;
+}
+
+/* A read-modify-write takes the place of the one that it observed: whatever is ordered after it is
+ * ordered after that one. Where scopes differ, both are kept. */
+static bool takes_place(const Visit *v, const Node *n) {
+  bool alike = !((n->flag ^ v->i->flag) & SCOPE_CTA) && n->at == v->at && n->size == v->size;
+  bool near = n->block == v->w->cta->number || !(v->w->launch->sync & HAS_BLOCK_SCOPE);
+  return n->access == UPDATES && alike && near;
+}
+
+static void write_value(Visit *v) {
+  Head *h = v->head;
+  Ledger *g = ledger_of(v->w->worker);
+  u32 *last = v->access == UPDATES ? observes(v) : NULL;
+  bool chained = last != NULL;
+  if (last && takes_place(v, &g->node[*last - 1])) free_node(g, last);
+  h->version++;
+  if (!chained) h->chain = v->access == WRITES ? h->version + 1 : h->version;
+  if (v->access == WRITES) forget(v->w->worker, h);
+  add(v, &h->writers, v->access, h->version);
+}
+
+/* A strong store of a thread that read the place before: other threads' writes that the read did not
+ * observe are lost. */
+static void check_loss(Visit *v) {
+  Ledger *g = ledger_of(v->w->worker);
+  const Node *read = NULL;
+  if (v->loss_reported || v->race_reported) return;
+  for (u32 at = v->head->readers; at && !read; at = g->node[at - 1].next) {
+    const Node *n = &g->node[at - 1];
+    if (n->access == PEEKS && n->block == v->w->cta->number && n->warp == v->w->index &&
+        n->lanes >> v->lane & 1 && n->at == v->at && n->size == v->size) read = n;
+  }
+  if (!read || read->flag & WAITING) return;
+  const u8 *data = v->buffer ? v->buffer->data : v->w->cta->shared;
+  bool depends = v->i->flag & DATA_READ, differs = !stores_same(v->w, v->i, v->lane, data + v->offset);
+  for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
+    const Node *n = &g->node[at - 1];
+    u32 lane = first_lane(n->lanes);
+    if (own(v, n, lane)) continue;
+    bool between = n->version > read->version && differs;
+    if (!between && !(depends && (n->version > read->version || unordered(v, n) < LANES))) continue;
+    v->loss_reported = true;
+    u32 other = n->warp * LANES + lane;
+    report_pair(v, n, other, LOST_UPDATE, flags_of(v, n, other) & ~(UNWAITED | MIXED_SIZE | BLOCK_SCOPE));
+    return;
+  }
+}
+
 static void visit(Visit *v) {
-  bool modifies = v->access == WRITES || v->access == UPDATES;
-  against(v, &v->head->writers);
-  u32 readers = modifies || v->head->readers ? against(v, &v->head->readers) : 0;
-  if (modifies) add(v, &v->head->writers);
-  else if (readers < CROWD) add(v, &v->head->readers);
+  Ledger *g = ledger_of(v->w->worker);
+  Head *h = v->head;
+  u32 version = v->access == PEEKS && observes(v) ? h->version : 0;
+  if (v->access == STORES) check_loss(v);
+  u32 writers = against(v, &h->writers, version);
+  u32 readers = modifies(v->access) || h->readers ? against(v, &h->readers, version) : 0;
+  if (modifies(v->access) && !v->fails) {
+    if (writers >= CROWD) drop_oldest(g, &h->writers);
+    write_value(v);
+    return;
+  }
+  if (readers >= CROWD && v->access == READS) return;
+  if (readers >= CROWD) drop_oldest(g, &h->readers);
+  add(v, &h->readers, v->fails ? PEEKS : v->access, v->fails && observes(v) ? h->version : version);
 }
 
 static void report_uninit(Visit *v) {
@@ -152,7 +306,7 @@ static bool check_shared_state(Visit *v) {
   if (*stamp == GAP) {
     u64 base = v->i->space == SHARED ? 0 : SHARED_BASE;
     report_invalid(v->w, v->i, v->lane, base + v->offset, (u32)v->i->size * v->i->count,
-                   v->access == READS || v->access == PEEKS ? 0 : STORE);
+                   is_read(v->access) ? 0 : STORE);
     return false;
   }
   if (*stamp == 0 && v->reads && !v->uninit_reported) {
@@ -160,7 +314,7 @@ static bool check_shared_state(Visit *v) {
     if (v->access != UPDATES) log_uninit(c, v->granule, v->thread, v->i->pc);
     report_uninit(v);
   }
-  if (v->access == WRITES || v->access == UPDATES) *stamp = phase_of(c) | v->thread;
+  if (modifies(v->access)) *stamp = phase_of(c) | v->thread;
   return true;
 }
 
@@ -180,23 +334,29 @@ static void shared_lane(Visit *v, u32 bytes) {
   }
 }
 
+static bool has_few_readers(const Visit *v) {
+  const Ledger *g = ledger_of(v->w->worker);
+  u32 n = 0;
+  for (u32 at = v->head->readers; at && n < FEW_READERS; at = g->node[at - 1].next) n++;
+  return n < FEW_READERS;
+}
+
 /* Readers of several blocks and no writer: a crowd, whose reads are not kept. True: nothing to check. */
 static bool crowded(Visit *v, u32 *hot) {
   Head *h = v->head;
   bool reads = v->access == READS;
   if (reads && h->readers && !h->writers && *hot == HOT_INIT &&
-      ledger_of(v->w->worker)->node[h->readers - 1].block != v->w->cta->number) {
+      ledger_of(v->w->worker)->node[h->readers - 1].block != v->w->cta->number && !has_few_readers(v)) {
     h->crowd = 1;
     *hot = HOT_SHARED_INPUT;
     return true;
   }
   if (!reads && h->crowd && v->access != PEEKS) {
-    const Order *o = order_of(v->w->cta);
     const Node *n = &ledger_of(v->w->worker)->node[h->readers - 1];
-    bool acquired = o->common.n || o->acquired[v->thread].n;
+    bool acquired = order_of(v->w->cta)->clocks[v->thread].far;
     if (!acquired && !v->race_reported && h->readers) {
       v->race_reported = true;
-      report_race(v, n, n->warp * LANES + (u32)__builtin_ctz(n->lanes));
+      report_race(v, n, n->warp * LANES + first_lane(n->lanes));
     }
     h->crowd = 0;
   }
@@ -207,7 +367,7 @@ static void global_lane(Visit *v, u32 bytes) {
   Buffer *b = v->buffer;
   u32 shift = v->w->launch->global_shift;
   for (u32 g = v->offset >> shift; g <= (v->offset + bytes - 1) >> shift; g++) {
-    if (b->hot[g] == HOT_SHARED_INPUT && (v->access == READS || v->access == PEEKS)) continue;
+    if (b->hot[g] == HOT_SHARED_INPUT && is_read(v->access)) continue;
     v->granule = g;
     v->head = (Head *)&b->cell[g];
     if (b->hot[g] == HOT_UNINIT && v->reads && !v->uninit_reported) {
@@ -216,7 +376,7 @@ static void global_lane(Visit *v, u32 bytes) {
     }
     if (crowded(v, &b->hot[g])) continue;
     visit(v);
-    if (v->access == WRITES || v->access == UPDATES) b->hot[g] = HOT_TOUCHED;
+    if (modifies(v->access)) b->hot[g] = HOT_TOUCHED;
   }
 }
 
@@ -225,54 +385,90 @@ static void check_lane(Visit *v, u32 bytes) {
   else shared_lane(v, bytes);
 }
 
-/* An access of every active lane to global memory, or to shared memory when `b` is NULL. */
+/* A plain access of every active lane to global memory, or to shared memory when `b` is NULL. */
 static void check(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, enum Access access) {
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
     u32 l = first_lane(m);
     Visit v = {.w = w, .i = i, .buffer = b, .lane = l, .thread = thread_of(w, l), .offset = offset[l],
-               .access = access, .reads = access != WRITES};
+               .at = offset[l], .size = bytes, .access = access, .reads = access != WRITES};
     check_lane(&v, bytes);
   }
 }
 
-/* A strong or atomic access: it acquires what was released there, and releases what was fenced. */
-static void check_strong(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, Visit each,
-                         bool releases) {
+static Place place_of(Warp *w, Buffer *b, u32 offset, u32 bytes) {
+  u32 shift = b ? w->launch->global_shift : w->launch->shared_shift, first = offset >> shift;
+  return (Place){.buffer = b, .head = b ? (Head *)&b->cell[first] : &order_of(w->cta)->head[first],
+                 .granules = ((offset + bytes - 1) >> shift) - first + 1, .offset = offset, .size = bytes};
+}
+
+/* A strong access to one element by one lane. It acquires what the value there carries; a write carries
+ * what the thread has released. */
+static void check_strong(Visit v, u32 flag) {
+  Warp *w = v.w;
+  const Place p = place_of(w, v.buffer, v.at, v.size);
+  if (v.access != STORES) observe(w, v.lane, &p, flag);
+  check_lane(&v, v.size);
+  if (modifies(v.access) && !v.fails) carry(w, v.lane, &p, flag, v.access == UPDATES);
+}
+
+/* Each element of a vector is an access of its own. */
+static void check_elements(Warp *w, const Insn *i, Buffer *b, const u32 *offset, enum Access access) {
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
     u32 l = first_lane(m);
-    u64 key = sync_key(w, b, offset[l]);
-    Visit v = {.w = w, .i = i, .buffer = b, .lane = l, .thread = thread_of(w, l), .offset = offset[l],
-               .access = each.access, .reads = each.reads};
-    acquire_at(w, l, key);
-    check_lane(&v, bytes);
-    if (v.access == UPDATES) release_at(w, l, key, releases);
+    Visit v = {.w = w, .i = i, .buffer = b, .lane = l, .thread = thread_of(w, l), .size = i->size,
+               .access = access, .reads = access != STORES};
+    for (u32 e = 0; e < i->count; e++) {
+      v.at = v.offset = offset[l] + e * i->size;
+      check_strong(v, i->flag);
+    }
   }
 }
 
 static bool has_races(const Region *r) { return r->space == SHARED || r->space == GLOBAL; }
 
-/* Volatile shared accesses order nothing (the old warp reductions) and count as plain ones, unless
- * the code has fences of scope .cta: then they may be the flags that these fences guard. */
+/* Volatile accesses to shared memory count as plain ones in code without fences, which cannot use them as
+ * flags: it is the old warp reduction. */
 static bool is_strong(const Warp *w, const Insn *i, const Region *r) {
-  u32 orders = r->space == GLOBAL || w->launch->block_fences ? STRONG : STRONG & ~VOLATILE;
-  return i->flag & orders;
+  bool flags = r->space == GLOBAL || w->launch->sync & HAS_FENCES;
+  return i->flag & (flags ? STRONG : STRONG & ~VOLATILE);
 }
 
 static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r)) return;
-  if (!is_strong(w, i, r)) check(w, i, r->buffer, offset, bytes, READS);
-  else check_strong(w, i, r->buffer, offset, bytes, (Visit){.access = PEEKS, .reads = true}, false);
+  if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, PEEKS);
+  else check(w, i, r->buffer, offset, bytes, READS);
 }
 
 static void write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r)) return;
-  if (!is_strong(w, i, r)) check(w, i, r->buffer, offset, bytes, WRITES);
-  else check_strong(w, i, r->buffer, offset, bytes, (Visit){.access = UPDATES}, i->flag & RELEASE);
+  if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, STORES);
+  else check(w, i, r->buffer, offset, bytes, WRITES);
+}
+
+/* The lanes whose compare-and-swap finds another value and writes nothing; lanes go one after the other. */
+static u32 failing_lanes(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
+  u32 failing = 0;
+  if (!is_compare_and_swap(i)) return 0;
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    u64 old = 0;
+    memcpy(&old, r->data + offset[l], i->size);
+    for (u32 e = w->mask & ~failing & ((1u << l) - 1); e; e &= e - 1)
+      if (offset[first_lane(e)] == offset[l]) old = register_lane(w, i->c, i->width, first_lane(e));
+    if (memcmp(&old, &(u64){register_lane(w, i->b, i->width, l)}, i->size)) failing |= 1u << l;
+  }
+  return failing;
 }
 
 static void update(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r)) return;
-  check_strong(w, i, r->buffer, offset, bytes, (Visit){.access = UPDATES, .reads = true}, i->flag & RELEASE);
+  u32 failing = failing_lanes(w, i, r, offset), ticket = draws_ticket(i) ? TICKET : 0;
+  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    u32 l = first_lane(m);
+    check_strong((Visit){.w = w, .i = i, .buffer = r->buffer, .lane = l, .thread = thread_of(w, l),
+                         .offset = offset[l], .at = offset[l], .size = bytes, .access = UPDATES,
+                         .reads = true, .fails = failing >> l & 1}, i->flag | ticket);
+  }
 }
 
 static void read_copy(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
@@ -285,16 +481,26 @@ static void write_copy(Warp *w, const Insn *i, const u32 *offset) {
 
 /* An arrival at an mbarrier releases, a wait that succeeds acquires. */
 enum { MBARRIER_BYTES = 8 };
+static void each_mbarrier(Warp *w, const Insn *i, const u32 *offset, enum Access access, u32 flag) {
+  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    u32 l = first_lane(m);
+    check_strong((Visit){.w = w, .i = i, .lane = l, .thread = thread_of(w, l), .offset = offset[l],
+                         .at = offset[l], .size = MBARRIER_BYTES, .access = access, .reads = true}, flag);
+  }
+}
 static void set_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
   check(w, i, NULL, offset, MBARRIER_BYTES, WRITES);
 }
 static void arrive_at_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
-  check_strong(w, i, NULL, offset, MBARRIER_BYTES, (Visit){.access = UPDATES, .reads = true}, true);
+  each_mbarrier(w, i, offset, UPDATES, RELEASE);
 }
 static void test_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
-  check(w, i, NULL, offset, MBARRIER_BYTES, PEEKS);
+  each_mbarrier(w, i, offset, PEEKS, RELAXED);
 }
-static void pass_mbarrier(Warp *w, u32 lane, u32 offset) { acquire_at(w, lane, sync_key(w, NULL, offset)); }
+static void pass_mbarrier(Warp *w, u32 lane, u32 offset) {
+  const Place p = place_of(w, NULL, offset, MBARRIER_BYTES);
+  observe(w, lane, &p, ACQUIRE);
+}
 
 static bool listens(const Launch *n) { return n->exact; }
 

@@ -1,201 +1,196 @@
-/* Releases and acquires: a fence and an atomic, or a release, order what came before them before the
- * threads that read the value.
+/* What the values in memory carry from the threads that write them to the threads that read them.
  *
- * Each place in memory with releases has a log. A reader has acquired as many of its releases as came
- * before the read; chains of marks hold what these cover, found by binary search, so that a loop of
- * atomics costs the same in every iteration. */
+ * A strong write carries what its thread released at the place: by a release at the place itself, or by
+ * a fence before the write. A read-modify-write passes on what the value before it carried; a store of
+ * another thread ends it. A strong read that observes the write acquires this at once when it is an
+ * acquire, else at the thread's next fence. Both sides need a scope that includes the other. */
 #include <stdlib.h>
 #include <string.h>
 #include "watch/order.h"
 
-u64 sync_key(const Warp *w, const Buffer *b, u32 offset) {
-  u64 where = b ? (u64)(b - w->launch->buffer) : 1ull << 23 | w->cta->number;
-  return where << 32 | offset;
+enum { MOST_VISITED = 64 };
+
+static Shape shape(const Warp *w) { return order_of(w->cta)->shape; }
+
+static bool empty(const View *v) { return !v->known && !v->fenced && !v->seen; }
+
+static u64 key_of(const Warp *w, const Place *p) {
+  u64 where = p->buffer ? (u64)(p->buffer - w->launch->buffer) + 1 : 0;
+  return where << 32 | p->offset;
 }
 
-static u32 slot(u64 key, u32 room) { return (u32)((key * 0x9E3779B97F4A7C15ull) >> 32) % room; }
-
-/* The log of a place: its number + 1, or 0; made when `make`. */
-static u32 log_at(Worker *k, u64 key, bool make) {
-  Ledger *g = ledger_of(k);
-  if (!g->by_key_room) {
-    if (!make) return 0;
-    g->by_key = calloc(g->by_key_room = 4096, sizeof(u32));
-    if (!g->by_key) { out_of_memory(k); g->by_key_room = 0; return 0; }
-  }
-  u32 at = slot(key, g->by_key_room);
-  for (; g->by_key[at]; at = (at + 1) % g->by_key_room)
-    if (g->log[g->by_key[at] - 1].key == key) return g->by_key[at];
-  if (!make) return 0;
-  Log *p = grown(g->log, &g->log_room, g->logs + 1, sizeof(Log));
-  if (!p || g->logs + 1 >= g->by_key_room / 2) {
-    u32 room = g->by_key_room * 2, *bigger = p ? calloc(room, sizeof(u32)) : NULL;
-    if (p) g->log = p;
-    if (!bigger) { out_of_memory(k); return 0; }
-    for (u32 j = 0; j < g->logs; j++) {
-      u32 b = slot(g->log[j].key, room);
-      while (bigger[b]) b = (b + 1) % room;
-      bigger[b] = j + 1;
-    }
-    free(g->by_key);
-    g->by_key = bigger;
-    g->by_key_room = room;
-    return log_at(k, key, true);
-  }
-  g->log = p;
-  g->log[g->logs++] = (Log){.key = key};
-  g->by_key[at] = g->logs;
-  return g->logs;
+/* What a thread did at a place; NULL when there is nothing, unless `make`. */
+static Visited *visited(Warp *w, u32 thread, u64 key, bool make) {
+  Clocks *t = &order_of(w->cta)->clocks[thread];
+  for (u32 v = 0; v < t->visits; v++)
+    if (t->visited[v].key == key) return &t->visited[v];
+  if (!make || t->visits == MOST_VISITED) return NULL;
+  if (!t->visited) t->visited = calloc(MOST_VISITED, sizeof(Visited));
+  if (!t->visited) { out_of_memory(w->worker); return NULL; }
+  t->visited[t->visits].key = key;
+  return &t->visited[t->visits++];
 }
 
-static bool same_chain(const Chain *a, const Chain *b) {
-  return a->log == b->log && a->block == b->block && a->thread == b->thread;
+static bool in_scope(const Carried *c, const Warp *w, u32 flag) {
+  return c->block == w->cta->number || !(c->narrow || flag & SCOPE_CTA);
 }
 
-/* Where a chain's number is in the hash, or would be. */
-static u32 chain_slot(const u32 *by_chain, u32 room, const Chain *chain, const Chain *of) {
-  u64 key = (((u64)of->log << 32 | of->block) * 0xC2B2AE3D27D4EB4Full) ^ of->thread;
-  u32 at = slot(key, room);
-  while (by_chain[at] && !same_chain(&chain[by_chain[at] - 1], of)) at = (at + 1) % room;
-  return at;
+/* The value of a place, when one write wrote all of it that is strong towards this access; 0: none. */
+static u32 value_at(const Warp *w, const Place *p, u32 flag) {
+  u32 number = p->head[0].carried;
+  if (!number) return 0;
+  const Carried *c = &ledger_of(w->worker)->carried[number - 1];
+  bool whole = c->offset == p->offset && c->size == p->size && in_scope(c, w, flag);
+  for (u32 g = 1; g < p->granules; g++) whole &= p->head[g].carried == number;
+  return whole ? number : 0;
 }
 
-static bool more_chains(Worker *k, Ledger *g) {
-  Chain *p = grown(g->chain, &g->chain_room, g->chains + 1, sizeof(Chain));
-  if (p) g->chain = p;
-  if (p && g->chains + 1 < g->by_chain_room / 2) return true;
-  u32 room = g->by_chain_room ? 2 * g->by_chain_room : 4096, *bigger = p ? calloc(room, sizeof(u32)) : NULL;
-  if (!bigger) { out_of_memory(k); return false; }
-  for (u32 j = 0; j < g->chains; j++) bigger[chain_slot(bigger, room, g->chain, &g->chain[j])] = j + 1;
-  free(g->by_chain);
-  g->by_chain = bigger;
-  g->by_chain_room = room;
-  return true;
+static const Load *own_load(const Carried *c, u32 block) {
+  for (u32 x = 0; x < c->owns; x++)
+    if (c->own[x].block == block) return &c->own[x].load;
+  return NULL;
 }
 
-/* Adds a release to a chain, unless it covers no more than the chain does; owns `each`. */
-static void mark(Worker *k, Chain of, u64 upto, u32 at, u64 *each) {
-  Ledger *g = ledger_of(k);
-  u32 threads = k->launch->dim[0] * k->launch->dim[1] * k->launch->dim[2];
-  if (!more_chains(k, g)) { free(each); return; }
-  u32 *number = &g->by_chain[chain_slot(g->by_chain, g->by_chain_room, g->chain, &of)];
-  if (!*number) {
-    g->chain[g->chains++] = of;
-    *number = g->chains;
-  }
-  Chain *chain = &g->chain[*number - 1];
-  const Mark *last = chain->n ? &chain->mark[chain->n - 1] : NULL;
-  bool adds = !last || upto > last->upto || (each && !last->each);
-  for (u32 t = 0; each && last && last->each && t < threads; t++) {
-    adds |= each[t] > last->each[t];
-    each[t] = each[t] > last->each[t] ? each[t] : last->each[t];
-  }
-  if (!adds) { free(each); return; }
-  if (!each && last && last->each) {
-    each = malloc(threads * sizeof(u64));
-    if (!each) { out_of_memory(k); return; }
-    memcpy(each, last->each, threads * sizeof(u64));
-  }
-  Mark *p = grown(chain->mark, &chain->room, chain->n + 1, sizeof(Mark));
-  if (!p) { free(each); out_of_memory(k); return; }
-  chain->mark = p;
-  chain->mark[chain->n] = (Mark){.upto = upto, .each = each, .at = at};
-  if (chain->n && p[chain->n - 1].upto > upto) p[chain->n].upto = p[chain->n - 1].upto;
-  chain->n++;
-}
-
-/* What each thread fenced in earlier phases, which a barrier ordered before the releasing thread. */
-static u64 *fenced_by_all(const Cta *c, const Fences *f, u32 thread, u32 phase, u32 epoch) {
-  u32 threads = order_of(c)->threads;
-  u64 *each = malloc(threads * sizeof(u64));
-  for (u32 u = 0; each && u < threads; u++) {
-    u64 own = (u64)phase << 32;
-    u64 theirs = f->phase[u] < phase_of(c) ? (u64)f->phase[u] << 32 | f->epoch[u] : 0;
-    each[u] = own > theirs ? own : theirs;
-  }
-  if (each && ((u64)phase << 32 | epoch) > each[thread]) each[thread] = (u64)phase << 32 | epoch;
-  return each;
-}
-
-/* Adds to a place's log that what the thread did up to `epoch` of `phase` is released there. */
-static void publish(Warp *w, u32 t, u64 key, const Fences *f, u32 phase, u32 epoch) {
-  Cta *c = w->cta;
-  Order *o = order_of(c);
-  Worker *k = w->worker;
-  u32 number = log_at(k, key, true);
-  if (!number) return;
-  Log *l = &ledger_of(k)->log[number - 1];
-  acquire_all(k, &l->refs, &o->acquired[t]);
-  acquire_all(k, &l->refs, &o->common);
-  const Event e = {.block = c->number, .thread = t, .phase = phase, .epoch = epoch, .made = phase_of(c)};
-  if (l->events && !memcmp(&l->last, &e, sizeof e)) return; /* a thread that spins repeats it */
-  l->last = e;
-  l->events++;
-  ledger_of(k)->released = true;
-  u64 own = (u64)phase << 32 | epoch, *each = phase < phase_of(c) ? fenced_by_all(c, f, t, phase, epoch) : NULL;
-  mark(k, (Chain){.log = number - 1, .block = c->number, .thread = t}, own, l->events, NULL);
-  mark(k, (Chain){.log = number - 1, .block = c->number, .thread = ALL_THREADS}, (u64)phase << 32, l->events,
-       each);
-}
-
-/* The key of a block's own releases at a place, by fences of scope .cta. */
-static u64 own_key(const Cta *c, u64 key) { return key ^ (c->number + 1ull) * 0xD6E8FEB86659FD93ull; }
-
-/* An atomic or strong write releases what its thread did before its last fence; with `itself`, before
- * the write. */
-void release_at(Warp *w, u32 lane, u64 key, bool itself) {
-  const Cta *c = w->cta;
-  Order *o = order_of(c);
-  u32 t = thread_of(w, lane);
-  if (itself) {
-    publish(w, t, key, &o->fence, phase_of(c), o->epoch[t]++);
-    return;
-  }
-  if (o->fence.any) publish(w, t, key, &o->fence, o->fence.phase[t], o->fence.epoch[t]);
-  if (o->narrow.any) publish(w, t, own_key(c, key), &o->narrow, o->narrow.phase[t], o->narrow.epoch[t]);
-}
-
-static void acquire_from(Warp *w, u32 lane, u64 key) {
-  Worker *k = w->worker;
+static void observe_load(Warp *w, u32 thread, u64 key, const Load *l, u32 scope, bool acquires, u32 flag) {
   Order *o = order_of(w->cta);
-  u32 number = ledger_of(k)->logs ? log_at(k, key, false) : 0;
+  Clocks *t = &o->clocks[thread];
+  Worker *k = w->worker;
+  if (l->fenced) o->far = true;
+  join_clock(k, o->shape, &t->seen[scope], l->fenced);
+  if (flag & TICKET) join_clock(k, o->shape, &t->ticket.known, l->fenced);
+  if (empty(&l->released)) return;
+  o->far = true;
+  if (acquires) learn(w, thread, &l->released);
+  if (flag & TICKET) join_view(k, o->shape, &t->ticket, &l->released);
+  join_view(k, o->shape, &t->read[scope], &l->released);
+  if (acquires || !(w->launch->sync & HAS_ACQUIRES)) return;
+  Visited *v = visited(w, thread, key, true);
+  if (v) join_view(k, o->shape, &v->read[scope], &l->released);
+}
+
+/* A strong read of a place. */
+void observe(Warp *w, u32 lane, const Place *p, u32 flag) {
+  u32 thread = thread_of(w, lane), number = value_at(w, p, flag);
+  bool acquires = flag & ACQUIRE;
+  u64 key = key_of(w, p);
+  u32 scope = flag & SCOPE_CTA ? BLOCK : DEVICE;
+  if (number) {
+    const Carried *c = &ledger_of(w->worker)->carried[number - 1];
+    const Load *own = own_load(c, w->cta->number);
+    observe_load(w, thread, key, &c->load, DEVICE, acquires && scope == DEVICE, flag);
+    if (own) observe_load(w, thread, key, own, BLOCK, acquires, flag);
+  }
+  Visited *v = acquires ? visited(w, thread, key, false) : NULL;
+  for (u32 x = scope; v && x < SCOPES; x++) learn(w, thread, &v->read[x]);
+}
+
+void forget(Worker *k, Head *h) {
+  Ledger *g = ledger_of(k);
+  if (!h->carried) return;
+  Carried *c = &g->carried[h->carried - 1];
+  if (!--c->refs) {
+    Shape s = shape_of(k->launch);
+    drop_view(s, &c->load.released);
+    drop_clock(s, &c->load.fenced);
+    for (u32 x = 0; x < c->owns; x++) {
+      drop_view(s, &c->own[x].load.released);
+      drop_clock(s, &c->own[x].load.fenced);
+    }
+    free(c->own);
+    *c = (Carried){.next = g->value_free};
+    g->value_free = h->carried;
+  }
+  h->carried = 0;
+}
+
+void discard_values(Worker *k) {
+  Ledger *g = ledger_of(k);
+  for (u32 v = 0; v < g->values; v++) {
+    Head h = {.carried = v + 1};
+    if (!g->carried[v].refs) continue;
+    g->carried[v].refs = 1;
+    forget(k, &h);
+  }
+  free(g->carried);
+  free(g->node);
+}
+
+static u32 new_value(Worker *k) {
+  Ledger *g = ledger_of(k);
+  u32 number = g->value_free;
+  if (number) {
+    g->value_free = g->carried[number - 1].next;
+  } else {
+    Carried *p = grown(g->carried, &g->value_room, g->values + 1, sizeof(Carried));
+    if (!p) { out_of_memory(k); return 0; }
+    g->carried = p;
+    number = ++g->values;
+  }
+  g->carried[number - 1] = (Carried){0};
+  return number;
+}
+
+static void add(Worker *k, Shape s, Load *to, const View *released, Clock *fenced) {
+  join_view(k, s, &to->released, released);
+  join_clock(k, s, &to->fenced, fenced);
+}
+
+static Load *load_of_block(Worker *k, Carried *c, u32 block) {
+  for (u32 x = 0; x < c->owns; x++)
+    if (c->own[x].block == block) return &c->own[x].load;
+  Own *more = realloc(c->own, (c->owns + 1) * sizeof(Own));
+  if (!more) { out_of_memory(k); return NULL; }
+  c->own = more;
+  more[c->owns] = (Own){.block = block};
+  return &more[c->owns++].load;
+}
+
+/* Adds what the thread releases with this write to what the value carries. */
+static void add_own(Warp *w, u32 thread, u64 key, Carried *c) {
+  Clocks *t = &order_of(w->cta)->clocks[thread];
+  const Visited *v = visited(w, thread, key, false);
+  for (u32 x = DEVICE; x <= first_scope(w); x++) {
+    Load *to = x == DEVICE ? &c->load : load_of_block(w->worker, c, w->cta->number);
+    if (!to) return;
+    add(w->worker, shape(w), to, &t->fence[x], t->fenced[x]);
+    if (v) add(w->worker, shape(w), to, &v->released[x], NULL);
+  }
+}
+
+/* Notes a release at a place, whose later strong writes by this thread carry it too. */
+static void note_release(Warp *w, u32 thread, u64 key, u32 flag) {
+  View now = release_now(w, thread);
+  order_of(w->cta)->epoch[thread]++;
+  Visited *v = visited(w, thread, key, true);
+  for (u32 x = flag & SCOPE_CTA ? BLOCK : DEVICE; v && x <= first_scope(w); x++)
+    join_view(w->worker, shape(w), &v->released[x], &now);
+  drop_view(shape(w), &now);
+}
+
+static bool carries_nothing(Warp *w, u32 thread) {
+  const Clocks *t = &order_of(w->cta)->clocks[thread];
+  bool none = !t->visits;
+  for (u32 x = 0; x < SCOPES; x++) none &= empty(&t->fence[x]) && !t->fenced[x];
+  return none;
+}
+
+/* A strong write to a place; `updates`: a read-modify-write. */
+void carry(Warp *w, u32 lane, const Place *p, u32 flag, bool updates) {
+  Worker *k = w->worker;
+  u32 thread = thread_of(w, lane);
+  u64 key = key_of(w, p);
+  if (flag & RELEASE) note_release(w, thread, key, flag);
+  u32 old = updates ? value_at(w, p, flag) : 0, number = old;
+  if (!old) {
+    for (u32 g = 0; g < p->granules; g++) forget(k, &p->head[g]);
+    if (carries_nothing(w, thread)) return;
+    number = new_value(k);
+  }
   if (!number) return;
-  const Log *l = &ledger_of(k)->log[number - 1];
-  Acquired *acquired = &o->acquired[thread_of(w, lane)];
-  o->any_acquired = true;
-  acquire_all(k, acquired, &l->refs);
-  acquire(k, acquired, (Position){number - 1, l->events});
-}
-
-void acquire_at(Warp *w, u32 lane, u64 key) {
-  acquire_from(w, lane, key);
-  if (order_of(w->cta)->narrow.any) acquire_from(w, lane, own_key(w->cta, key));
-}
-
-/* The last mark among the first `upto` releases of a log. */
-static const Mark *mark_at(const Ledger *g, Chain of, u32 upto) {
-  u32 number = g->by_chain_room ? g->by_chain[chain_slot(g->by_chain, g->by_chain_room, g->chain, &of)] : 0;
-  if (!number) return NULL;
-  const Chain *chain = &g->chain[number - 1];
-  u32 low = 0, high = chain->n;
-  while (low < high) {
-    u32 middle = low + (high - low) / 2;
-    if (chain->mark[middle].at <= upto) low = middle + 1;
-    else high = middle;
-  }
-  return low ? &chain->mark[low - 1] : NULL;
-}
-
-bool covered(const Ledger *g, const Acquired *acquired, u32 block, u32 phase, u32 other, u32 epoch) {
-  u64 wanted = (u64)phase << 32 | epoch;
-  for (u32 j = 0; j < acquired->n; j++) {
-    Chain of = {.log = acquired->position[j].log, .block = block, .thread = ALL_THREADS};
-    const Mark *all = mark_at(g, of, acquired->position[j].upto);
-    if (!all) continue;
-    if (all->upto > wanted || (all->each && all->each[other] >= wanted)) return true;
-    of.thread = other;
-    const Mark *own = mark_at(g, of, acquired->position[j].upto);
-    if (own && own->upto >= wanted) return true;
-  }
-  return false;
+  Carried *c = &ledger_of(k)->carried[number - 1];
+  c->refs = p->granules;
+  c->block = w->cta->number; c->offset = p->offset; c->size = p->size;
+  c->narrow = flag & SCOPE_CTA;
+  for (u32 g = 0; g < p->granules; g++) p->head[g].carried = number;
+  add_own(w, thread, key, c);
 }

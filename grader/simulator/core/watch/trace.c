@@ -1,26 +1,59 @@
 /* The trace: one record for each lane's access, of a small launch, which runs on one thread. With
- * only_stores, those to global memory alone; then reads need not be announced to it. */
+ * only_stores, those to global memory alone; then reads need not be announced to it. With trace_sync,
+ * also what orders the accesses: tests/model computes from it which of them race. */
 #include "machine/memory.h"
 #include "watch/watchers.h"
 
-static void add_records(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+static void add_record(Warp *w, AccessRecord r) {
   Launch *n = (Launch *)w->launch;
-  if (n->only_stores && r->space != GLOBAL) return;
+  n->traced++;
+  if (n->traced > n->trace_room) return;
+  r.block = w->cta->number;
+  r.phase = (u32)w->cta->barriers;
+  n->trace[n->traced - 1] = r;
+}
+
+static void add_records(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (w->launch->only_stores && r->space != GLOBAL) return;
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m);
-    n->traced++;
-    if (n->traced > n->trace_room) continue;
-    n->trace[n->traced - 1] = (AccessRecord){
-        .at = offset[l], .block = w->cta->number, .thread = thread_of(w, l), .pc = i->pc,
-        .phase = (u32)w->cta->barriers, .space = r->space,
-        .buffer = r->buffer ? (u32)(r->buffer - n->buffer) : 0, .bytes = bytes};
+    add_record(w, (AccessRecord){.at = offset[l], .thread = thread_of(w, l), .pc = i->pc, .space = r->space,
+                                 .buffer = r->buffer ? (u32)(r->buffer - w->launch->buffer) : 0,
+                                 .bytes = bytes});
   }
+}
+
+static void add_events(Warp *w, u32 mask, u32 event, u64 at, u32 detail) {
+  for (u32 m = mask; m; m &= m - 1)
+    add_record(w, (AccessRecord){.at = at, .thread = thread_of(w, first_lane(m)), .event = event,
+                                 .bytes = detail});
+}
+
+static void add_fence(Warp *w, u32 flag) { add_events(w, w->mask, FENCE, 0, flag); }
+static void add_warp_sync(Warp *w, u32 mask) { add_events(w, mask, WARP_SYNC, w->launch->traced, 0); }
+static void add_arrival(Warp *w, u32 id, u32 mask) { add_events(w, mask, BARRIER_ARRIVED, id, 0); }
+
+/* All threads that wait at the barrier arrive and leave. */
+static void add_barrier(Cta *c, u32 id, bool full) {
+  (void)full;
+  u64 number = c->worker->launch->traced;
+  for (u32 pass = 0; pass < 2; pass++)
+    for (u32 x = 0; x < c->warps; x++)
+      for (u32 n = 0; n < c->warp[x].waits; n++) {
+        const Wait *t = &c->warp[x].wait[n];
+        if (t->membership || t->id != id) continue;
+        add_events(&c->warp[x], t->mask, pass ? BARRIER_LEFT : BARRIER_ARRIVED, id, (u32)number);
+      }
 }
 
 static bool listens_to_reads(const Launch *n) { return n->trace && !n->only_stores; }
 static bool listens_to_writes(const Launch *n) { return n->trace; }
+static bool listens_to_sync(const Launch *n) { return n->trace && n->trace_sync; }
 
 const Watcher trace_reads_watcher = {.listens = listens_to_reads, .read = add_records,
                                       .request = add_records};
 const Watcher trace_writes_watcher = {
     .listens = listens_to_writes, .write = add_records, .atomic = add_records};
+const Watcher trace_sync_watcher = {
+    .listens = listens_to_sync, .fence = add_fence, .warp_synced = add_warp_sync,
+    .barrier_arrived = add_arrival, .barrier_completed = add_barrier};

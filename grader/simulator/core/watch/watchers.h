@@ -19,6 +19,7 @@
   WATCHER(races_ordered)                                                           \
   WATCHER(trace_reads)                                                             \
   WATCHER(trace_writes)                                                            \
+  WATCHER(trace_sync)                                                              \
   WATCHER(counters)
 
 #define WATCHER(NAME) NAME##_slot,

@@ -70,5 +70,13 @@ void ptx_atom(Warp *w, const Insn *i) {
   if (w->mask != whole) set_mask(w, whole);
 }
 
-/* flag: the scope is .cta. */
+bool is_compare_and_swap(const Insn *i) { return i->exec == ptx_atom && (i->e & 255) == CAS; }
+
+/* Its old value tells the thread how many came before; a loop that repeats it waits instead. */
+bool draws_ticket(const Insn *i) {
+  u32 op = i->e & 255;
+  return i->e >> 16 && (op == ADD || op == INC || op == DEC) && !(i->flag & WAITING);
+}
+
+/* flag: SCOPE_CTA, FENCE_SC. */
 void ptx_fence(Warp *w, const Insn *i) { announce_fence(w, i->flag); }

@@ -1,0 +1,178 @@
+/* Clocks with shared parts: see clocks.h. Launches that need clocks run on one thread, so references
+ * are counted without atomics. */
+#include <stdlib.h>
+#include <string.h>
+#include "watch/clocks.h"
+
+enum { BITS = 5, FANOUT = 1 << BITS };
+typedef struct { u32 refs; void *child[FANOUT]; } Tree;
+
+Shape shape_of(const Launch *n) {
+  Shape s = {.warps = (n->dim[0] * n->dim[1] * n->dim[2] + LANES - 1) / LANES};
+  u64 blocks = (u64)n->grid[0] * n->grid[1] * n->grid[2];
+  while (blocks > 1) { s.levels++; blocks = (blocks + FANOUT - 1) >> BITS; }
+  return s;
+}
+
+void *shared_clock(void *node) {
+  if (node) ++*(u32 *)node;
+  return node;
+}
+
+static bool last_reference(void *node) { return node && !--*(u32 *)node; }
+
+static void drop_lanes(Lanes *l) {
+  if (last_reference(l)) free(l);
+}
+
+void drop_members(Shape s, Members **m) {
+  if (last_reference(*m)) {
+    for (u32 w = 0; w < s.warps; w++) drop_lanes((*m)->warp[w]);
+    free(*m);
+  }
+  *m = NULL;
+}
+
+static void drop_node(Shape s, u32 level, void *node) {
+  if (!level) {
+    Members *m = node;
+    drop_members(s, &m);
+  } else if (last_reference(node)) {
+    for (u32 c = 0; c < FANOUT; c++) drop_node(s, level - 1, ((Tree *)node)->child[c]);
+    free(node);
+  }
+}
+
+void drop_clock(Shape s, Clock **clock) {
+  drop_node(s, s.levels, *clock);
+  *clock = NULL;
+}
+
+static void *made(Worker *k, size_t bytes) {
+  u32 *p = calloc(1, bytes);
+  if (!p) { out_of_memory(k); return NULL; }
+  *p = 1;
+  return p;
+}
+
+static size_t bytes_of_members(Shape s) { return offsetof(Members, warp) + s.warps * sizeof(Lanes *); }
+
+static Members *new_members(Worker *k, Shape s, u32 phase) {
+  Members *m = made(k, bytes_of_members(s));
+  if (m) m->phase = phase;
+  return m;
+}
+
+static Lanes *joined_lanes(Worker *k, Lanes *a, Lanes *b) {
+  if (!b || a == b) return shared_clock(a);
+  if (!a) return shared_clock(b);
+  u32 below = 0, above = 0, most[LANES];
+  for (u32 l = 0; l < LANES; l++) {
+    below |= a->epoch[l] < b->epoch[l];
+    above |= a->epoch[l] > b->epoch[l];
+    most[l] = a->epoch[l] > b->epoch[l] ? a->epoch[l] : b->epoch[l];
+  }
+  if (!below) return shared_clock(a);
+  if (!above) return shared_clock(b);
+  Lanes *both = made(k, sizeof *both);
+  if (both) memcpy(both->epoch, most, sizeof most);
+  return both;
+}
+
+/* A later phase knows all that an earlier one does. */
+static Members *joined_members(Worker *k, Shape s, Members *a, Members *b) {
+  if (!b || a == b || (a && a->phase > b->phase)) return shared_clock(a);
+  if (!a || a->phase < b->phase) return shared_clock(b);
+  Members *both = new_members(k, s, a->phase);
+  bool is_a = true, is_b = true;
+  for (u32 w = 0; both && w < s.warps; w++) {
+    both->warp[w] = joined_lanes(k, a->warp[w], b->warp[w]);
+    is_a &= both->warp[w] == a->warp[w];
+    is_b &= both->warp[w] == b->warp[w];
+  }
+  if (both && !is_a && !is_b) return both;
+  if (both) drop_members(s, &both);
+  return shared_clock(is_a ? a : b);
+}
+
+void join_members(Worker *k, Shape s, Members **to, Members *from) {
+  if (!from || *to == from) return;
+  Members *both = joined_members(k, s, *to, from);
+  drop_members(s, to);
+  *to = both;
+}
+
+static void *joined(Worker *k, Shape s, u32 level, void *a, void *b) {
+  if (!b || a == b) return shared_clock(a);
+  if (!a) return shared_clock(b);
+  if (!level) return joined_members(k, s, a, b);
+  Tree *x = a, *y = b, *both = made(k, sizeof *both);
+  bool is_a = true, is_b = true;
+  for (u32 c = 0; both && c < FANOUT; c++) {
+    both->child[c] = joined(k, s, level - 1, x->child[c], y->child[c]);
+    is_a &= both->child[c] == x->child[c];
+    is_b &= both->child[c] == y->child[c];
+  }
+  if (both && !is_a && !is_b) return both;
+  if (both) drop_node(s, level, both);
+  return shared_clock(is_a ? a : b);
+}
+
+void join_clock(Worker *k, Shape s, Clock **to, Clock *from) {
+  if (!from || *to == from) return;
+  Clock *both = joined(k, s, s.levels, *to, from);
+  drop_clock(s, to);
+  *to = both;
+}
+
+static Members *own_members(Worker *k, Shape s, Members *m) {
+  if (m->refs == 1) return m;
+  Members *copy = new_members(k, s, m->phase);
+  for (u32 w = 0; copy && w < s.warps; w++) copy->warp[w] = shared_clock(m->warp[w]);
+  if (copy) m->refs--;
+  return copy;
+}
+
+/* Makes `thread` known up to `epoch` of `phase`, to the one owner of *m. */
+void raise_epoch(Worker *k, Shape s, Members **m, u32 phase, u32 thread, u32 epoch) {
+  if (*m && (*m)->phase != phase) drop_members(s, m);
+  if (epoch_in(*m, thread) >= epoch) return;
+  Members *mine = *m ? own_members(k, s, *m) : new_members(k, s, phase);
+  if (!mine) return;
+  *m = mine;
+  Lanes **place = &mine->warp[thread / LANES], *old = *place;
+  if (!old || old->refs > 1) {
+    Lanes *copy = made(k, sizeof *copy);
+    if (!copy) return;
+    if (old) {
+      memcpy(copy->epoch, old->epoch, sizeof copy->epoch);
+      old->refs--;
+    }
+    *place = copy;
+  }
+  (*place)->epoch[thread % LANES] = epoch;
+}
+
+const Members *members_of(Shape s, const Clock *clock, u32 block) {
+  const void *at = clock;
+  for (u32 level = s.levels; at && level; level--)
+    at = ((const Tree *)at)->child[block >> BITS * (level - 1) & (FANOUT - 1)];
+  return at;
+}
+
+static void *with(Worker *k, u32 level, const void *node, u32 block, Members *m) {
+  if (!level) return shared_clock(m);
+  Tree *copy = made(k, sizeof *copy);
+  if (!copy) return NULL;
+  const Tree *old = node;
+  u32 here = block >> BITS * (level - 1) & (FANOUT - 1);
+  for (u32 c = 0; old && c < FANOUT; c++)
+    if (c != here) copy->child[c] = shared_clock(old->child[c]);
+  copy->child[here] = with(k, level - 1, old ? old->child[here] : NULL, block, m);
+  return copy;
+}
+
+/* The clock with `m` as what is known of `block`. */
+Clock *clock_with(Worker *k, Shape s, Clock *clock, u32 block, Members *m) {
+  return with(k, s.levels, clock, block, m);
+}
