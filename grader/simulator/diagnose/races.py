@@ -32,7 +32,7 @@ SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 1
 MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (
     1 << k for k in range(5, 12)
 )
-HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE = 1 << 12, 1 << 13, 1 << 14, 1 << 15
+HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE, MIXED_SIZE, UNWAITED = (1 << k for k in range(12, 18))
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
 """A race with none of these flags is between two warps of a block and about different values."""
 

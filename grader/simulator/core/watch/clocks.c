@@ -83,15 +83,19 @@ static Lanes *joined_lanes(Worker *k, Lanes *a, Lanes *b) {
 static Members *joined_members(Worker *k, Shape s, Members *a, Members *b) {
   if (!b || a == b || (a && a->phase > b->phase)) return shared_clock(a);
   if (!a || a->phase < b->phase) return shared_clock(b);
-  Members *both = new_members(k, s, a->phase);
+  Lanes *lanes[MAX_WARPS];
   bool is_a = true, is_b = true;
-  for (u32 w = 0; both && w < s.warps; w++) {
-    both->warp[w] = joined_lanes(k, a->warp[w], b->warp[w]);
-    is_a &= both->warp[w] == a->warp[w];
-    is_b &= both->warp[w] == b->warp[w];
+  for (u32 w = 0; w < s.warps; w++) {
+    lanes[w] = joined_lanes(k, a->warp[w], b->warp[w]);
+    is_a &= lanes[w] == a->warp[w];
+    is_b &= lanes[w] == b->warp[w];
   }
-  if (both && !is_a && !is_b) return both;
-  if (both) drop_members(s, &both);
+  Members *both = is_a || is_b ? NULL : new_members(k, s, a->phase);
+  if (both) {
+    memcpy(both->warp, lanes, s.warps * sizeof *lanes);
+    return both;
+  }
+  for (u32 w = 0; w < s.warps; w++) drop_lanes(lanes[w]);
   return shared_clock(is_a ? a : b);
 }
 
@@ -106,15 +110,20 @@ static void *joined(Worker *k, Shape s, u32 level, void *a, void *b) {
   if (!b || a == b) return shared_clock(a);
   if (!a) return shared_clock(b);
   if (!level) return joined_members(k, s, a, b);
-  Tree *x = a, *y = b, *both = made(k, sizeof *both);
+  Tree *x = a, *y = b;
+  void *child[FANOUT];
   bool is_a = true, is_b = true;
-  for (u32 c = 0; both && c < FANOUT; c++) {
-    both->child[c] = joined(k, s, level - 1, x->child[c], y->child[c]);
-    is_a &= both->child[c] == x->child[c];
-    is_b &= both->child[c] == y->child[c];
+  for (u32 c = 0; c < FANOUT; c++) {
+    child[c] = joined(k, s, level - 1, x->child[c], y->child[c]);
+    is_a &= child[c] == x->child[c];
+    is_b &= child[c] == y->child[c];
   }
-  if (both && !is_a && !is_b) return both;
-  if (both) drop_node(s, level, both);
+  Tree *both = is_a || is_b ? NULL : made(k, sizeof *both);
+  if (both) {
+    memcpy(both->child, child, sizeof child);
+    return both;
+  }
+  for (u32 c = 0; c < FANOUT; c++) drop_node(s, level - 1, child[c]);
   return shared_clock(is_a ? a : b);
 }
 

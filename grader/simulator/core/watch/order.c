@@ -78,6 +78,7 @@ static void forget_thread(Order *o, Clocks *t) {
   free(t->visited);
   t->visited = NULL;
   t->visits = 0;
+  t->observed = 0;
 }
 
 static void forget_all(Order *o) {

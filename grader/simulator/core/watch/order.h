@@ -31,6 +31,7 @@ typedef struct {
   View read[SCOPES];                 /* what the next fence acquires */
   View ticket;                       /* what the next full barrier acquires: see TICKET */
   Visited *visited; u32 visits;
+  u64 observed;                      /* Carried.change of what it observed last */
 } Clocks;
 
 /* The joined clocks of a named barrier's arrivals. */
@@ -54,6 +55,7 @@ typedef struct { u32 block; Load load; } Own;
 typedef struct {
   u32 refs, next;                    /* granules with this value; in the list of free ones */
   u32 block, size, offset;           /* of the write */
+  u64 change;                        /* a number of its own for each write */
   bool narrow;
   Load load;
   Own *own; u32 owns;
@@ -62,6 +64,7 @@ typedef struct {
 /* Of a launch that needs them; it runs on one thread. */
 typedef struct Ledger {
   Carried *carried; u32 values, value_room, value_free;
+  u64 changes;
   struct Node *node; u32 nodes, node_room, node_free;
 } Ledger;
 
@@ -72,6 +75,7 @@ typedef struct Node {
   u32 version;                       /* the value that it wrote or read: see Head */
   u32 at;                            /* offset of the element */
   u16 size; u8 flag;                 /* bytes of the element; Insn.flag */
+  bool covered, gone;                /* the present access covers some lanes; all */
 } Node;
 
 /* A granule's accesses: those of the present phase and, in global memory, of other blocks. `crowd`: read

@@ -166,24 +166,34 @@ static bool covers(const Visit *v, const Node *n, u32 version) {
   return v->access != PEEKS || n->version == version || !n->version || !version_is_kept(v, n->version);
 }
 
-/* Checks a list, and drops from it the accesses that this one covers. */
-static u32 against(Visit *v, u32 *list, u32 version) {
+/* Drops from a list what the access covers; what is left. */
+static u32 drop_covered(Visit *v, u32 *list) {
   Ledger *g = ledger_of(v->w->worker);
   u32 length = 0;
   for (u32 *link = list; *link;) {
     Node *n = &g->node[*link - 1];
-    bool matters = conflict(v, n), covered = covers(v, n, version);
-    if (covered && n->warp == v->w->index && n->block == v->w->cta->number) n->lanes &= ~(1u << v->lane);
-    u32 lane = matters || covered ? unordered(v, n) : 0;
-    if (matters && lane < LANES && !v->race_reported) {
-      v->race_reported = true;
-      report_race(v, n, n->warp * LANES + lane);
-    }
-    if (covered && lane == LANES) { free_node(g, link); continue; }
+    if (n->covered && n->warp == v->w->index && n->block == v->w->cta->number) n->lanes &= ~(1u << v->lane);
+    if (n->gone || !n->lanes) { free_node(g, link); continue; }
     link = &n->next;
     length++;
   }
   return length;
+}
+
+/* Checks a list, and drops from it the accesses that this one covers. */
+static u32 against(Visit *v, u32 *list, u32 version) {
+  Ledger *g = ledger_of(v->w->worker);
+  for (u32 at = *list; at; at = g->node[at - 1].next) {
+    Node *n = &g->node[at - 1];
+    bool matters = conflict(v, n);
+    n->covered = covers(v, n, version);
+    u32 lane = matters || n->covered ? unordered(v, n) : 0;
+    n->gone = n->covered && lane == LANES;
+    if (!matters || lane == LANES || v->race_reported) continue;
+    v->race_reported = true;
+    report_race(v, n, n->warp * LANES + lane);
+  }
+  return drop_covered(v, list);
 }
 
 static void drop_oldest(Ledger *g, u32 *list) {

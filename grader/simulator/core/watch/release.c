@@ -16,7 +16,7 @@ static bool empty(const View *v) { return !v->known && !v->fenced && !v->seen; }
 
 static u64 key_of(const Warp *w, const Place *p) {
   u64 where = p->buffer ? (u64)(p->buffer - w->launch->buffer) + 1 : 0;
-  return where << 32 | p->offset;
+  return where << 40 | (u64)p->size << 32 | p->offset;
 }
 
 /* What a thread did at a place; NULL when there is nothing, unless `make`. */
@@ -74,8 +74,10 @@ void observe(Warp *w, u32 lane, const Place *p, u32 flag) {
   bool acquires = flag & ACQUIRE;
   u64 key = key_of(w, p);
   u32 scope = flag & SCOPE_CTA ? BLOCK : DEVICE;
-  if (number) {
-    const Carried *c = &ledger_of(w->worker)->carried[number - 1];
+  const Carried *c = number ? &ledger_of(w->worker)->carried[number - 1] : NULL;
+  u64 *observed = &order_of(w->cta)->clocks[thread].observed;
+  if (c && (acquires || flag & TICKET || *observed != c->change)) { /* else a thread that spins repeats it */
+    *observed = c->change;
     const Load *own = own_load(c, w->cta->number);
     observe_load(w, thread, key, &c->load, DEVICE, acquires && scope == DEVICE, flag);
     if (own) observe_load(w, thread, key, own, BLOCK, acquires, flag);
@@ -191,6 +193,7 @@ void carry(Warp *w, u32 lane, const Place *p, u32 flag, bool updates) {
   c->refs = p->granules;
   c->block = w->cta->number; c->offset = p->offset; c->size = p->size;
   c->narrow = flag & SCOPE_CTA;
+  c->change = ++ledger_of(k)->changes;
   for (u32 g = 0; g < p->granules; g++) p->head[g].carried = number;
   add_own(w, thread, key, c);
 }

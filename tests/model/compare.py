@@ -1,0 +1,108 @@
+"""Run a generated kernel, and compare the core's verdict with the specification's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decode.memory import FENCE_SC, SCOPE_CTA, SHARED
+from grader.simulator.decode.module import decode
+from grader.simulator.diagnose.races import UNWAITED
+from grader.simulator.ptx.parser import parse
+from tests.model.kernels import Kernel, generate
+from tests.model.specification import Execution, Kind, Operation
+
+STRONG = {"volatile", "relaxed", "acquire", "release", "acq_rel"}
+EVENTS = {c.WARP_SYNC: Kind.WARP_SYNC, c.BARRIER_ARRIVED: Kind.ARRIVE, c.BARRIER_LEFT: Kind.LEAVE}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the core and the specification say of a kernel."""
+
+    kernel: Kernel
+    core: bool
+    races: list[tuple[Operation, Operation]]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both call it racy, or both not."""
+        return self.core == bool(self.races)
+
+    def __str__(self) -> str:
+        said = f"core: {'racy' if self.core else 'no race'}"
+        pairs = "; ".join(f"{a.thread} {a.text} with {b.thread} {b.text}" for a, b in self.races)
+        return f"seed {self.kernel.seed}: {said}; specification: {pairs or 'no race'}"
+
+
+def compare(seed: int) -> Comparison:
+    """Compare the verdicts on the kernel of a seed. Raises AssertionError if it does not end."""
+    kernel = generate(seed)
+    module = parse(kernel.ptx)
+    machine = Machine(module, decode(module, "k", c.core().known))
+    machine.image.exact = True
+    limits = Limits(100_000, 5.0, schedule=kernel.schedule, trace=1 << 15, trace_sync=True)
+    raw = machine.run(kernel.launch, limits, count=False)
+    assert raw.ended and raw.traced <= 1 << 15, f"seed {seed} did not end"
+    racy = any(r["kind"] == c.RACE and not int(r["flags"]) & UNWAITED for r in raw.reports)
+    return Comparison(kernel, racy, Execution(operations(machine, raw)).races())
+
+
+def operations(machine: Machine, raw: Raw) -> list[Operation]:
+    """The operations of a run, from its trace."""
+    assert raw.accesses is not None
+    acting = {(int(r["block"]), int(r["thread"])) for r in raw.accesses if int(r["event"]) <= c.FENCE}
+    out: list[Operation] = []
+    uses: dict[tuple[int, int], int] = {}
+    leaving = False
+    for row in raw.accesses:
+        thread = (int(row["block"]), int(row["thread"]))
+        event = int(row["event"])
+        if thread not in acting and thread[1] % 32:
+            continue  # it waits as the first thread of its warp does
+        if event == c.FENCE:
+            flag = int(row["bytes"])
+            narrow, sc = bool(flag & SCOPE_CTA), bool(flag & FENCE_SC)
+            out.append(Operation(Kind.FENCE, thread, strong=True, narrow=narrow, sc=sc, text="fence"))
+        elif event == c.WARP_SYNC:
+            out.append(Operation(Kind.WARP_SYNC, thread, group=("warp", *thread[:1], int(row["at"]))))
+        elif event:
+            barrier = (thread[0], int(row["at"]))
+            if leaving and event == c.BARRIER_ARRIVED:
+                uses[last] = uses.get(last, 0) + 1
+            leaving, last = event == c.BARRIER_LEFT, barrier
+            full = leaving and int(row["at"]) == 0
+            group = ("barrier", *barrier, uses.get(barrier, 0))
+            out.append(Operation(EVENTS[event], thread, group=group, sc=full))
+        else:
+            out.append(_access(machine, row, thread))
+        if leaving and event != c.BARRIER_LEFT:
+            uses[last] = uses.get(last, 0) + 1
+            leaving = False
+    return out
+
+
+def _access(machine: Machine, row: object, thread: tuple[int, int]) -> Operation:
+    """A memory operation of the trace."""
+    text = machine.image.ops[int(row["pc"])]  # type: ignore[index]
+    parts = text.split(".")
+    shared = int(row["space"]) == SHARED  # type: ignore[index]
+    memory = ("shared", thread[0]) if shared else ("global", int(row["buffer"]))  # type: ignore[index]
+    kind = {"ld": Kind.READ, "st": Kind.WRITE}.get(parts[0], Kind.UPDATE)
+    atomic = kind is Kind.UPDATE
+    fences = any(op.startswith(("fence", "membar")) for op in machine.image.ops)
+    weak = shared and "volatile" in parts and not fences
+    return Operation(
+        kind,
+        thread,
+        memory,
+        int(row["at"]),  # type: ignore[index]
+        int(row["bytes"]),  # type: ignore[index]
+        strong=(atomic or bool(STRONG & set(parts))) and not weak,
+        narrow="cta" in parts,
+        acquires=bool({"acquire", "acq_rel"} & set(parts)),
+        releases=bool({"release", "acq_rel"} & set(parts)),
+        ticket=parts[0] == "atom" and "add" in parts,
+        text=text,
+    )

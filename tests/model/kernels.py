@@ -1,0 +1,216 @@
+"""Small concurrent kernels in PTX: a few threads, each with a few operations on a few places.
+
+All threads execute the same steps. In a step one of the acting threads performs its operation, or
+all threads of a block wait at a barrier. Half of the operations are taken from patterns that
+programs use (a flag, a lock, a ticket), of which each part may be missing or changed.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from grader.launch import Array, Launch
+
+WORDS = 8
+"""The words of the array in global memory, and of the one in shared memory."""
+
+ORDERS = {
+    "ld": ("", "", "volatile", "relaxed", "acquire"),
+    "st": ("", "", "volatile", "relaxed", "release"),
+    "atom": ("", "relaxed", "acquire", "release", "acq_rel"),
+    "red": ("", "relaxed", "release"),
+}
+FENCES = ("membar.cta", "membar.gl", "membar.sys") + tuple(
+    f"fence.{order}.{scope}" for order in ("sc", "acq_rel") for scope in ("cta", "gpu", "sys")
+)
+
+
+@dataclass
+class Kernel:
+    """A kernel's launch and its steps; an actor is (block, thread)."""
+
+    seed: int
+    blocks: int
+    threads: int
+    schedule: int
+    steps: list[str] = field(default_factory=list)
+
+    @property
+    def ptx(self) -> str:
+        """The module."""
+        body = "\n".join(self.steps)
+        return HEAD + body + "\nret;\n}\n"
+
+    @property
+    def launch(self) -> Launch:
+        """The launch."""
+        x = Array("x", (WORDS,), "uint32", np.zeros(WORDS, np.uint32), True)
+        return Launch("k", (self.blocks, 1, 1), (self.threads, 1, 1), (x,))
+
+
+HEAD = f"""\
+.version 8.5
+.target sm_90
+.address_size 64
+.shared .align 8 .b8 s[{4 * WORDS}];
+.visible .entry k(.param .u64 x)
+{{
+.reg .pred %p<4>;
+.reg .b16 %h<4>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+ld.param.u64 %rd1, [x];
+cvta.to.global.u64 %rd1, %rd1;
+mov.u64 %rd2, s;
+cvta.shared.u64 %rd3, %rd2;
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %tid.x;
+shl.b32 %r3, %r1, 10;
+add.u32 %r3, %r3, %r2;
+mov.u32 %r4, 1;
+mov.u64 %rd4, 1;
+shr.u32 %r7, %r2, 5;
+"""
+
+
+class Generator:
+    """Makes one kernel from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = r = random.Random(seed)
+        self.kernel = Kernel(seed, r.choice((1, 2, 2, 3)), r.choice((2, 2, 64)), r.randrange(4))
+        self.labels = self.arrivals = 0
+        warps = [0, 1] if self.kernel.threads == 2 else [0, 1, 32, 33]
+        every = [(b, t) for b in range(self.kernel.blocks) for t in warps]
+        self.actors = r.sample(every, min(len(every), r.randrange(2, 5)))
+        self.narrow = r.random() < 0.35
+        self.shared = r.random() < 0.3
+
+    def make(self) -> Kernel:
+        """Make the kernel."""
+        plans = [self.plan(k) for k in range(len(self.actors))]
+        left = [k for k, plan in enumerate(plans) for _ in plan]
+        self.random.shuffle(left)
+        for k in left:
+            self.step(plans[k].pop(0), self.actors[k])
+        return self.kernel
+
+    def plan(self, actor: int) -> list[str]:
+        """The operations of one thread, in order."""
+        r = self.random
+        if r.random() < 0.25:
+            return [self.operation() for _ in range(r.randrange(2, 6))]
+        data, flag = self.place(0), self.place(1)
+        order = r.choice(("fence", "fence", "order", "none"))
+        write, read = r.choice(("st", "atom", "red")), r.choice(("ld", "ld", "atom"))
+        publish = [
+            self.access("st", data, ""),
+            self.fence(),
+            self.access(write, flag, "release" if order == "order" else "relaxed"),
+        ]
+        consume = [
+            self.access(read, flag, "acquire" if order == "order" else "relaxed"),
+            self.fence(),
+            self.access(r.choice(("ld", "st")), data, ""),
+        ]
+        parts = publish if actor % 2 == 0 else consume
+        parts = parts if r.random() < 0.85 else consume + publish
+        if order != "fence":
+            parts = [p for p in parts if not p.startswith(("fence", "membar"))]
+        parts = [p for p in parts if r.random() < 0.96]
+        for _ in range(r.choice((0, 0, 1, 2))):
+            parts.insert(r.randrange(len(parts) + 1), self.barrier() if r.random() < 0.6 else self.operation())
+        return parts
+
+    def place(self, number: int) -> str:
+        """An operand: one of few places in global or shared memory."""
+        base = "%rd3" if self.shared and self.random.random() < 0.7 else "%rd1"
+        return f"[{base}+{8 * number}]"
+
+    def scope(self) -> str:
+        return self.random.choice(("cta", "gpu")) if self.narrow else self.random.choice(("gpu", "sys"))
+
+    def fence(self) -> str:
+        wide = [f for f in FENCES if not f.endswith("cta")]
+        return self.random.choice(FENCES if self.narrow else wide) + ";"
+
+    def access(self, what: str, where: str, order: str) -> str:
+        """An access to a word; sometimes to two, or to another one."""
+        r = self.random
+        size = r.choice((32,) * 12 + (64,))
+        if size == 32 and r.random() < 0.04:
+            base, _, offset = where.strip("[]").partition("+")
+            where = f"[{base}+{int(offset) + 4}]"
+        scope = f".{self.scope()}" if order and order != "volatile" else ""
+        if what in ("atom", "red") and not order and self.narrow and r.random() < 0.5:
+            scope = ".cta"
+        if what == "st" and order == "acquire" or what == "ld" and order == "release":
+            order = "relaxed"
+        if what == "red" and order in ("acquire", "acq_rel"):
+            order = "relaxed"
+        value, old = ("%r4", "%r5") if size == 32 else ("%rd4", "%rd5")
+        name = f"{what}{'.' + order if order else ''}{scope}"
+        if what == "ld":
+            return f"{name}.b{size} {old}, {where};"
+        if what == "st":
+            return f"{name}.b{size} {where}, {value};"
+        if what == "red":
+            return f"{name}.add.u{size} {where}, {value};"
+        op = r.choice((f"add.u{size}", f"exch.b{size}"))
+        return f"{name}.{op} {old}, {where}, {value};"
+
+    def operation(self) -> str:
+        """Any operation."""
+        r = self.random
+        if r.random() < 0.2:
+            return self.fence()
+        if r.random() < 0.15:
+            return self.barrier()
+        what = r.choice(("ld", "st", "atom", "red", "ld", "st"))
+        return self.access(what, self.place(r.randrange(3)), r.choice(ORDERS[what]))
+
+    def barrier(self) -> str:
+        """A barrier of the block, of the warp, or of two warps of which one only arrives."""
+        kinds = ["block", "warp"] if self.kernel.threads == 2 else ["block", "warp", "named", "arrive"]
+        return self.random.choice(kinds)
+
+    def step(self, what: str, actor: tuple[int, int]) -> None:
+        """Append the operation of one actor, or a barrier of its block."""
+        self.labels += 1
+        label, (block, thread) = f"$L{self.labels}", actor
+        if what in ("block", "warp", "named", "arrive"):
+            lines = [f"setp.ne.u32 %p1, %r1, {block};", f"@%p1 bra {label};", *self.wait(what, thread)]
+        else:
+            lines = [
+                f"setp.ne.u32 %p1, %r3, {block << 10 | thread};",
+                f"@%p1 bra {label};",
+                what,
+            ]
+        self.kernel.steps += [*lines, f"{label}:"]
+
+    def wait(self, what: str, thread: int) -> list[str]:
+        if what == "block":
+            return ["bar.sync 0;"]
+        if what == "warp":
+            return ["bar.warp.sync 0xffffffff;"] if self.kernel.threads > 2 else ["bar.warp.sync 3;"]
+        if what == "named":
+            return ["bar.sync 1, 64;"]
+        other = f"$A{self.labels}"
+        self.arrivals += 1
+        barrier = 2 + self.arrivals % 13  # no barrier is used again before it is complete
+        return [
+            f"setp.ne.u32 %p2, %r7, {thread >> 5};",
+            f"@%p2 bra {other};",
+            f"bar.arrive {barrier}, 64;",
+            f"bra.uni $L{self.labels};",
+            f"{other}:",
+            f"bar.sync {barrier}, 64;",
+        ]
+
+
+def generate(seed: int) -> Kernel:
+    """The kernel of a seed."""
+    return Generator(seed).make()

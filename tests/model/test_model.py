@@ -1,0 +1,90 @@
+"""The core agrees with the specification, and the specification with the manual's examples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.model.compare import compare
+from tests.model.specification import Execution, Kind, Operation
+
+T, U = (0, 0), (1, 0)
+"""Threads of two blocks."""
+
+DATA = Operation(Kind.WRITE, T, "x", 0, 4)
+FLAG = Operation(Kind.WRITE, T, "f", 0, 4, strong=True)
+FENCE = Operation(Kind.FENCE, T, strong=True)
+SEE = Operation(Kind.READ, U, "f", 0, 4, strong=True)
+USE = Operation(Kind.READ, U, "x", 0, 4)
+ADD = Operation(Kind.UPDATE, T, "f", 0, 4, strong=True)
+
+
+def racy(*operations: Operation) -> bool:
+    return bool(Execution(operations).races())
+
+
+def test_core_agrees_with_the_specification() -> None:
+    """The kernels of 400 seeds; `python -m tests.model --count 10000` compares more."""
+    results = [compare(seed) for seed in range(50_000, 50_400)]
+    assert [str(r) for r in results if not r.agrees] == []
+    assert 50 < sum(not r.races for r in results) < 350
+
+
+def test_message_passes_with_a_fence_on_both_sides() -> None:
+    fence = replace(FENCE, thread=U)
+    assert not racy(DATA, FENCE, FLAG, SEE, fence, USE)
+    assert racy(DATA, FLAG, SEE, fence, USE)
+    assert racy(DATA, FENCE, FLAG, SEE, USE)
+    assert racy(DATA, FENCE, FLAG, fence, SEE, USE)
+
+
+def test_message_passes_with_release_and_acquire() -> None:
+    release, acquire = replace(FLAG, releases=True), replace(SEE, acquires=True)
+    assert not racy(DATA, release, acquire, USE)
+    assert racy(DATA, release, SEE, USE)
+    assert racy(DATA, FLAG, acquire, USE)
+    assert racy(DATA, acquire, release, USE)
+
+
+@pytest.mark.parametrize("where", ["release", "acquire"])
+def test_scope_of_the_block_orders_nothing_between_blocks(where: str) -> None:
+    release = replace(FLAG, releases=True, narrow=where == "release")
+    acquire = replace(SEE, acquires=True, narrow=where == "acquire")
+    assert racy(DATA, release, acquire, USE)
+    near = (0, 1)
+    assert not racy(DATA, release, replace(acquire, thread=near), replace(USE, thread=near))
+
+
+def test_store_of_another_thread_breaks_a_release_sequence() -> None:
+    other = (2, 0)
+    release, acquire = replace(FLAG, releases=True), replace(SEE, acquires=True)
+    assert racy(DATA, release, replace(FLAG, thread=other), acquire, USE)
+    assert not racy(DATA, release, replace(ADD, thread=other), acquire, USE)
+
+
+def test_observed_write_precedes_what_follows_the_read() -> None:
+    """A counter that the last of those who incremented it resets with a plain store."""
+    reset = Operation(Kind.WRITE, U, "f", 0, 4)
+    assert not racy(ADD, replace(ADD, thread=U), reset)
+    assert racy(ADD, reset)
+
+
+def test_atomics_of_different_sizes_race() -> None:
+    assert racy(ADD, replace(ADD, thread=U, size=8))
+    assert not racy(ADD, replace(ADD, thread=U))
+
+
+def test_sequentially_consistent_fence_before_a_barrier_counts() -> None:
+    """Every thread fences, then one sets the flag after the barrier."""
+    near, group = (0, 1), "barrier"
+    barrier = [
+        Operation(kind, thread, group=group)
+        for kind in (Kind.ARRIVE, Kind.LEAVE)
+        for thread in (T, near)
+    ]
+    flag = replace(FLAG, thread=near)
+    end = (SEE, replace(FENCE, thread=U, sc=True), USE)
+    assert not racy(DATA, replace(FENCE, sc=True), *barrier, flag, *end)
+    assert racy(DATA, FENCE, *barrier, flag, *end)
+    assert not racy(DATA, *barrier, replace(FENCE, thread=near), flag, *end)
