@@ -59,7 +59,6 @@ static void drop_gathered(Shape s, Gathered *g) {
     drop_clock(s, &g->fenced[x]);
     drop_clock(s, &g->seen[x]);
   }
-  g->any = false;
 }
 
 static void forget_thread(Order *o, Clocks *t) {
@@ -137,14 +136,17 @@ static void give_far(Order *o, const Gathered *g, Clocks *t) {
   }
 }
 
-/* What thread t did and knows is among what the barrier orders; its next accesses are not. */
+/* What a thread knows is among what the barrier orders. */
 static void gather(Warp *w, Gathered *g, u32 t) {
   Order *o = order_of(w->cta);
-  g->any = true;
   join_members(w->worker, o->shape, &g->near, o->clocks[t].near);
-  raise_epoch(w->worker, o->shape, &g->near, phase_of(w->cta), t, o->epoch[t]);
   if (o->far) gather_far(w->worker, o, g, &o->clocks[t]);
-  o->epoch[t]++;
+}
+
+/* What a thread did is, too; its next accesses are not. After `gather` of all threads: most know the same. */
+static void gather_own(Warp *w, Gathered *g, u32 t) {
+  Order *o = order_of(w->cta);
+  raise_epoch(w->worker, o->shape, &g->near, phase_of(w->cta), t, o->epoch[t]++);
 }
 
 static void give(Warp *w, const Gathered *g, u32 t) {
@@ -157,13 +159,16 @@ static void give(Warp *w, const Gathered *g, u32 t) {
 static void sync_warp(Warp *w, u32 mask) {
   Gathered g = {0};
   for (u32 m = mask; m; m &= m - 1) gather(w, &g, w->base + first_lane(m));
+  for (u32 m = mask; m; m &= m - 1) gather_own(w, &g, w->base + first_lane(m));
   for (u32 m = mask; m; m &= m - 1) give(w, &g, w->base + first_lane(m));
   drop_gathered(order_of(w->cta)->shape, &g);
 }
 
 /* bar.arrive releases what came before it and acquires nothing. */
 static void arrive_at_barrier(Warp *w, u32 id, u32 mask) {
-  for (; mask; mask &= mask - 1) gather(w, &order_of(w->cta)->gathered[id], w->base + first_lane(mask));
+  Gathered *g = &order_of(w->cta)->gathered[id];
+  for (u32 m = mask; m; m &= m - 1) gather(w, g, w->base + first_lane(m));
+  for (u32 m = mask; m; m &= m - 1) gather_own(w, g, w->base + first_lane(m));
 }
 
 static void each_waiting(Cta *c, u32 id, void (*f)(Warp *, Gathered *, u32)) {
@@ -214,6 +219,7 @@ static void complete_barrier(Cta *c, u32 id, bool full) {
     complete_full(c);
   } else {
     each_waiting(c, id, gather);
+    each_waiting(c, id, gather_own);
     each_waiting(c, id, take);
   }
   drop_gathered(o->shape, &o->gathered[id]);

@@ -35,7 +35,7 @@ typedef struct {
 } Clocks;
 
 /* The joined clocks of a named barrier's arrivals. */
-typedef struct { bool any; Members *near; Clock *far, *fenced[SCOPES], *seen[SCOPES]; } Gathered;
+typedef struct { Members *near; Clock *far, *fenced[SCOPES], *seen[SCOPES]; } Gathered;
 
 typedef struct Order {
   u32 threads;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "watch/order.h"
 
-enum { CROWD = 64, FEW_READERS = 4, MAX_NODES = 8 << 20 };
+enum { CROWD = 64, FEW_READERS = 4, MANY_READERS = 40, MAX_NODES = 8 << 20 };
 
 /* One lane's access to one granule of an element. `reads`: it may read an uninitialized value;
  * `fails`: a compare-and-swap that writes nothing. */
@@ -182,7 +182,8 @@ static u32 drop_covered(Visit *v, u32 *list) {
 
 /* Checks a list, and drops from it the accesses that this one covers. */
 static u32 against(Visit *v, u32 *list, u32 version) {
-  Ledger *g = ledger_of(v->w->worker);
+  const Ledger *g = ledger_of(v->w->worker);
+  if (!*list) return 0;
   for (u32 at = *list; at; at = g->node[at - 1].next) {
     Node *n = &g->node[at - 1];
     bool matters = conflict(v, n);
@@ -202,6 +203,16 @@ static void drop_oldest(Ledger *g, u32 *list) {
   if (*link) free_node(g, link);
 }
 
+static void add_node(Visit *v, u32 *list, u32 access, u32 epoch, u32 version) {
+  const Warp *w = v->w;
+  u32 made = new_node(w->worker, (Node){.block = w->cta->number, .phase = phase_of(w->cta), .warp = w->index,
+                                        .lanes = 1u << v->lane, .epoch = epoch, .pc = v->i->pc,
+                                        .next = *list, .access = access, .serial = (u32)w->steps,
+                                        .version = version, .at = v->at, .size = (u16)v->size,
+                                        .flag = v->i->flag});
+  if (made) *list = made;
+}
+
 /* Lanes whose accesses cannot be told apart share a node; a strong write has one of its own. */
 static void add(Visit *v, u32 *list, u32 access, u32 version) {
   Warp *w = v->w;
@@ -218,12 +229,7 @@ static void add(Visit *v, u32 *list, u32 access, u32 version) {
       return;
     }
   }
-  u32 made = new_node(w->worker, (Node){.block = w->cta->number, .phase = phase_of(w->cta), .warp = w->index,
-                                        .lanes = 1u << v->lane, .epoch = epoch, .pc = v->i->pc,
-                                        .next = *list, .access = access, .serial = (u32)w->steps,
-                                        .version = version, .at = v->at, .size = (u16)v->size,
-                                        .flag = v->i->flag});
-  if (made) *list = made;
+  add_node(v, list, access, epoch, version);
 }
 
 /* The strong write of the present value, when this access observes it. */
@@ -284,9 +290,36 @@ static void check_loss(Visit *v) {
   }
 }
 
+/* Notes a plain read: with those of the warp's other lanes, and for an earlier one of the lane. */
+static void note_read(Visit *v) {
+  const Warp *w = v->w;
+  Ledger *g = ledger_of(w->worker);
+  u32 epoch = order_of(w->cta)->epoch[v->thread], phase = phase_of(w->cta), length = 0;
+  for (u32 *link = &v->head->readers; *link; length++) {
+    Node *n = &g->node[*link - 1];
+    if (n->warp == w->index && n->block == w->cta->number && n->phase == phase && n->access == READS) {
+      if (n->epoch == epoch && n->pc == v->i->pc) {
+        n->lanes |= 1u << v->lane;
+        n->serial = (u32)w->steps;
+        return;
+      }
+      n->lanes &= ~(1u << v->lane);
+      if (!n->lanes) { free_node(g, link); continue; }
+    }
+    link = &n->next;
+  }
+  if (length > MANY_READERS) length = against(v, &v->head->readers, 0);
+  if (length < CROWD) add_node(v, &v->head->readers, READS, epoch, 0);
+}
+
 static void visit(Visit *v) {
   Ledger *g = ledger_of(v->w->worker);
   Head *h = v->head;
+  if (v->access == READS) {
+    if (h->writers) against(v, &h->writers, 0);
+    note_read(v);
+    return;
+  }
   u32 version = v->access == PEEKS && observes(v) ? h->version : 0;
   if (v->access == STORES) check_loss(v);
   u32 writers = against(v, &h->writers, version);
@@ -296,7 +329,6 @@ static void visit(Visit *v) {
     write_value(v);
     return;
   }
-  if (readers >= CROWD && v->access == READS) return;
   if (readers >= CROWD) drop_oldest(g, &h->readers);
   add(v, &h->readers, v->fails ? PEEKS : v->access, v->fails && observes(v) ? h->version : version);
 }
