@@ -23,6 +23,8 @@ KINDS = (
     "compile-warning",
     "launch-failure",
     "race",
+    "lost-update",
+    "order-dependent",
     "invalid-access",
     "uninitialized-read",
     "barrier-divergence",

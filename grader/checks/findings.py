@@ -91,8 +91,8 @@ def kernel_line(run: CaseRun, program: Program) -> int:
 
 
 KINDS_WITH_ORIGINS = frozenset(
-    {"race", "invalid-access", "uninitialized-read", "barrier-divergence", "launch-failure",
-     "timeout", "wrong-output", "unwritten-output", "uncoalesced"}
+    {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence",
+     "launch-failure", "timeout", "wrong-output", "unwritten-output", "uncoalesced"}
 )  # fmt: skip
 """Kinds whose line shows the effect; the mistake may be on a line that this one depends on."""
 

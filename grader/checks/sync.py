@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.checks.findings import evaluate_findings
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
 
-KINDS = ("race", "barrier-divergence")
+KINDS = ("race", "lost-update", "barrier-divergence")
 DEPENDS: Dependency | None = Dependency("output", "one", runs_anyway=True)
 
 

@@ -1,7 +1,12 @@
 """Run a launch in other orders of its blocks and warps, or a sample of its blocks.
 
-A kernel without races gives the same output in every order, up to the rounding of atomic sums; an
-output that depends on the order is a mistake.
+A kernel whose result is determined gives the same output in every order, up to the rounding of
+atomic sums. An output that depends on the order is `order-dependent`: no race need be the cause, a
+lock that is taken in another order may be.
+
+What another order shows depends on the code. A lock whose result is ignored, or a flag that is read
+once, can be right in the usual order only. So kernels that communicate through memory run in a few
+other orders always (`ORDERS`).
 
 A kernel may branch on its size, so that the small cases that are watched run other code than the
 large one that is timed. A sample runs the blocks at the corners of the grid, and some spread evenly
@@ -12,20 +17,35 @@ out.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.launch import Array, Dim3, Finding, Launch, Trace
-from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.core.run import Machine, Raw
 
-SAMPLE_KINDS = frozenset({"race", "invalid-access", "uninitialized-read", "barrier-divergence"})
+SAMPLE_KINDS = frozenset(
+    {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence"}
+)
 """The kinds of findings that a sample of the blocks can show."""
 
 ROUNDING = 1e-4
 """The largest relative difference of floats that the order of atomic additions explains."""
+
+
+ORDERS = 4
+"""The other orders in which a kernel is run that waits, locks or frees."""
+
+ORDER_STEPS = 2_000_000
+"""The most warp instructions in the usual order of a launch that is run in other orders unasked."""
+
+
+def communicates(machine: Machine) -> bool:
+    """Whether threads of a kernel wait for each other, lock, or free memory that others may use."""
+    image = machine.image
+    return image.waits or image.may_wait and bool(image.sync) or "free" in image.runtime
 
 
 def sampled_blocks(grid: Dim3, count: int) -> tuple[int, ...]:
@@ -50,21 +70,18 @@ def sample_trace(trace: Trace) -> Trace:
 
 
 def order_findings(
-    machine: Machine, launch: Launch, limits: Limits, schedules: int, names: tuple[str, ...]
+    usual: Raw, others: Iterable[Raw], launch: Launch, names: tuple[str, ...]
 ) -> tuple[Finding, ...]:
-    """Report each output that differs between the usual order and `schedules` other ones.
+    """Report each output that differs between the usual order and other ones.
 
     Args:
-        machine: the decoded kernel.
+        usual: the run in the usual order.
+        others: the runs in other orders.
         launch: the launch.
-        limits: what each run may take.
-        schedules: the number of other orders.
         names: the names of the kernel's parameters.
     """
-    usual = machine.run(launch, limits, count=False)
     worst: dict[int, Finding] = {}
-    for schedule in range(1, schedules + 1):
-        other = machine.run(launch, replace(limits, schedule=schedule), count=False)
+    for other in others:
         if not (usual.ended and other.ended):
             continue
         for index, finding in _differences(usual, other, launch, names):
@@ -107,7 +124,7 @@ def _finding(name: str, a: NDArray[np.generic], b: NDArray[np.generic]) -> Findi
         else "Make the result independent of which thread or block runs first."
     )
     return Finding(
-        "race",
+        "order-dependent",
         "info" if small else "warning",
         what,
         count=count,

@@ -33,7 +33,15 @@ from grader.simulator.exchange import pack_traces, too_large, too_much_static, u
 from grader.simulator.ptx.model import Location, PtxError, TooLarge
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import contract, reduce_unused_atomics
-from grader.simulator.schedules import order_findings, sample_trace, sampled_blocks
+from grader.simulator.schedules import (
+    ORDER_STEPS,
+    ORDERS,
+    SAMPLE_KINDS,
+    communicates,
+    order_findings,
+    sample_trace,
+    sampled_blocks,
+)
 from grader.simulator.trace import access_table
 
 TIMEOUT_SHARE = 4
@@ -47,6 +55,12 @@ class Variant:
     machine: Machine
     counts: bool
 
+
+ORDER_SHARE = 8
+"""A run in another order may take this many times the steps of the usual one."""
+
+LEAST_SECONDS = 0.05
+"""What a run may take when the launch has used up its time."""
 
 Variants = dict[str, tuple[Variant, ...] | Finding]
 """The variants of each kernel by symbol, or the finding that prevents its simulation."""
@@ -84,85 +98,136 @@ def simulate(
     for launch in launches:
         started = time.perf_counter()
         limits = Limits(allowed, limit, max(1, threads), blocks=sampled_blocks(launch.grid, sample))
-        trace = _simulate_launch(program, launch, variants_of, limits)
+        simulation = _Simulation(program, launch, variants_of, limits)
+        trace = simulation.trace()
         trace = sample_trace(trace) if sample else trace
-        if trace.ended and (schedules or table):
-            trace = _with_extra_runs(program, launch, variants_of, trace, limits, schedules, table)
+        if trace.ended and not sample:
+            trace = simulation.with_other_orders(trace, schedules)
+        if trace.ended and table:
+            trace = replace(trace, accesses=simulation.accesses())
         if any(f.kind == "timeout" for f in trace.errors):
             allowed = max(allowed // TIMEOUT_SHARE, 1)
         out.append(replace(trace, seconds={"run": time.perf_counter() - started}))
     return tuple(out)
 
 
-def _simulate_launch(
-    program: Program, launch: Launch, variants_of: Variants, limits: Limits
-) -> Trace:
-    kernel = program.kernel(launch.kernel)
-    if kernel is None:
-        return _aborted(
-            Finding(
+class _Simulation:
+    """One launch: its runs share the time limit."""
+
+    def __init__(
+        self, program: Program, launch: Launch, variants_of: Variants, limits: Limits
+    ) -> None:
+        self.program, self.launch, self.variants_of = program, launch, variants_of
+        self.limits, self.started = limits, time.thread_time()
+        self.kernel = program.kernel(launch.kernel)
+        self.steps = 0
+
+    def left(self) -> Limits:
+        """What the next run may take."""
+        seconds = self.limits.seconds - (time.thread_time() - self.started)
+        return replace(self.limits, seconds=max(seconds, LEAST_SECONDS))
+
+    def variants(self) -> tuple[Variant, ...] | Finding:
+        """The decoded kernel, or what prevents the launch."""
+        launch, program, kernel = self.launch, self.program, self.kernel
+        if kernel is None:
+            return Finding(
                 "launch-failure",
                 "error",
                 f"no kernel `{launch.kernel}` (cudaErrorInvalidDeviceFunction)",
             )
-        )
-    refused = launch_error(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
-    if refused is not None:
-        return _aborted(program.at(refused, kernel.line))
-    if kernel.symbol not in variants_of:
-        variants_of[kernel.symbol] = _decode_variants(program, kernel)
-    variants = variants_of[kernel.symbol]
-    if isinstance(variants, Finding):
-        return _aborted(variants)
-    bounds = variants[-1].machine.loader.kernel.limits
-    if (refusal := launch_bounds_error(launch, bounds)) is not None:
-        return _aborted(program.at(refusal, kernel.line))
-    if limits.blocks and any(v.machine.image.may_wait for v in variants):
-        return Trace(
-            "sim", toolchain=program.toolchain
-        )  # it may wait for blocks that are not in the sample
-    findings: tuple[Finding, ...] = ()
-    debug = None
-    for variant in variants:
+        refused = launch_error(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
+        if refused is not None:
+            return program.at(refused, kernel.line)
+        if kernel.symbol not in self.variants_of:
+            self.variants_of[kernel.symbol] = _decode_variants(program, kernel)
+        variants = self.variants_of[kernel.symbol]
+        if isinstance(variants, Finding):
+            return variants
+        bounds = variants[-1].machine.loader.kernel.limits
+        refusal = launch_bounds_error(launch, bounds)
+        return variants if refusal is None else program.at(refusal, kernel.line)
+
+    def trace(self) -> Trace:
+        """The trace of the usual order."""
+        program, kernel, launch = self.program, self.kernel, self.launch
+        variants = self.variants()
+        if isinstance(variants, Finding) or kernel is None:
+            assert isinstance(variants, Finding)
+            return _aborted(variants)
+        if self.limits.blocks and any(v.machine.image.may_wait for v in variants):
+            return Trace(
+                "sim", toolchain=program.toolchain
+            )  # it may wait for blocks that are not in the sample
         try:
-            raw = variant.machine.run(launch, limits, variant.counts)
+            raw, findings, explainer = self.run(variants, self.left())
         except PtxError as error:
             return _aborted(_invalid_ptx(program, error))
-        explainer = Explainer(
-            variant.machine.image, launch, raw, program.source, program.file, kernel.parameters
-        )
-        counts = synchronizations(variant.machine.image, raw)
-        debug = debug or counts
-        doubts = Confirmation(variant.machine.image).doubts if variant.counts else None
-        same = explainer.findings(doubts if counts == debug else None)
-        findings = merge_findings(findings, same)
         if not raw.ended:
             return Trace(
                 "sim", findings, ended=False, toolchain=program.toolchain, printed=raw.printed
             )
-    return _trace(program, kernel, launch, variants[-1].machine, raw, findings, explainer.line_of)
+        self.steps, self.usual = raw.steps, raw
+        machine = variants[-1].machine
+        return _trace(program, kernel, launch, machine, raw, findings, explainer.line_of)
 
+    def run(
+        self, variants: Sequence[Variant], limits: Limits
+    ) -> tuple[Raw, tuple[Finding, ...], Explainer]:
+        """Run the variants in turn, up to one that does not end: the last run and all findings."""
+        program, debug = self.program, None
+        findings: tuple[Finding, ...] = ()
+        assert self.kernel is not None
+        for variant in variants:
+            image = variant.machine.image
+            limits = replace(limits, seconds=self.left().seconds)
+            raw = variant.machine.run(self.launch, limits, variant.counts)
+            explainer = Explainer(
+                image, self.launch, raw, program.source, program.file, self.kernel.parameters
+            )
+            counts = synchronizations(image, raw)
+            debug = debug or counts
+            doubts = Confirmation(image).doubts if variant.counts else None
+            same = explainer.findings(doubts if counts == debug else None)
+            findings = merge_findings(findings, same)
+            if not raw.ended:
+                break
+        return raw, findings, explainer
 
-def _with_extra_runs(
-    program: Program,
-    launch: Launch,
-    variants_of: Variants,
-    trace: Trace,
-    limits: Limits,
-    schedules: int,
-    table: bool,
-) -> Trace:
-    """Add to a trace what further runs of the same launch show."""
-    kernel = program.kernel(launch.kernel)
-    variants = variants_of[kernel.symbol] if kernel else ()
-    if kernel is None or isinstance(variants, Finding):
-        return trace
-    names = tuple(p.name for p in kernel.parameters)
-    debug, optimized = variants[0].machine, variants[-1].machine
-    findings = order_findings(optimized, launch, limits, schedules, names)
-    placed = tuple(replace(f, file=program.file, line=kernel.line) for f in findings)
-    rows = access_table(debug, launch, limits, program.source, kernel.parameters) if table else None
-    return replace(trace, findings=(*trace.findings, *placed), accesses=rows)
+    def with_other_orders(self, trace: Trace, schedules: int) -> Trace:
+        """Add what watchers find in other orders, and with `schedules` outputs that differ."""
+        variants, kernel = self.variants(), self.kernel
+        if isinstance(variants, Finding) or kernel is None:
+            return trace
+        asked = any(communicates(v.machine) for v in variants) and self.steps <= ORDER_STEPS
+        count = schedules or (ORDERS if asked and not trace.errors else 0)
+        most = min(self.limits.steps, ORDER_SHARE * self.steps + ORDER_STEPS // 10)
+        others, findings = [], trace.findings
+        for schedule in range(1, count + 1):
+            limits = replace(self.left(), schedule=schedule, steps=most)
+            raw, found, _ = self.run(variants if schedules else variants[:1], limits)
+            found = tuple(f for f in found if f.kind in SAMPLE_KINDS)
+            findings = merge_findings(findings, found)
+            others.append(raw)
+        if schedules:
+            names = tuple(p.name for p in kernel.parameters)
+            differing = order_findings(self.usual, others, self.launch, names)
+            findings += tuple(
+                replace(f, file=self.program.file, line=kernel.line) for f in differing
+            )
+        return replace(trace, findings=findings)
+
+    def accesses(self) -> NDArray[np.void]:
+        """The table of all accesses."""
+        variants = self.variants()
+        assert not isinstance(variants, Finding) and self.kernel is not None
+        return access_table(
+            variants[0].machine,
+            self.launch,
+            self.limits,
+            self.program.source,
+            self.kernel.parameters,
+        )
 
 
 def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:

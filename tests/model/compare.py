@@ -52,10 +52,12 @@ def compare(seed: int) -> Comparison:
 def operations(machine: Machine, raw: Raw) -> list[Operation]:
     """The operations of a run, from its trace."""
     assert raw.accesses is not None
-    acting = {(int(r["block"]), int(r["thread"])) for r in raw.accesses if int(r["event"]) <= c.FENCE}
+    acting = {
+        (int(r["block"]), int(r["thread"])) for r in raw.accesses if int(r["event"]) <= c.FENCE
+    }
     out: list[Operation] = []
     uses: dict[tuple[int, int], int] = {}
-    leaving = False
+    leaving, last = False, (0, 0)
     for row in raw.accesses:
         thread = (int(row["block"]), int(row["thread"]))
         event = int(row["event"])
@@ -64,9 +66,13 @@ def operations(machine: Machine, raw: Raw) -> list[Operation]:
         if event == c.FENCE:
             flag = int(row["bytes"])
             narrow, sc = bool(flag & SCOPE_CTA), bool(flag & FENCE_SC)
-            out.append(Operation(Kind.FENCE, thread, strong=True, narrow=narrow, sc=sc, text="fence"))
+            out.append(
+                Operation(Kind.FENCE, thread, strong=True, narrow=narrow, sc=sc, text="fence")
+            )
         elif event == c.WARP_SYNC:
-            out.append(Operation(Kind.WARP_SYNC, thread, group=("warp", *thread[:1], int(row["at"]))))
+            out.append(
+                Operation(Kind.WARP_SYNC, thread, group=("warp", *thread[:1], int(row["at"])))
+            )
         elif event:
             barrier = (thread[0], int(row["at"]))
             if leaving and event == c.BARRIER_ARRIVED:

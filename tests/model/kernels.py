@@ -122,7 +122,10 @@ class Generator:
             parts = [p for p in parts if not p.startswith(("fence", "membar"))]
         parts = [p for p in parts if r.random() < 0.96]
         for _ in range(r.choice((0, 0, 1, 2))):
-            parts.insert(r.randrange(len(parts) + 1), self.barrier() if r.random() < 0.6 else self.operation())
+            parts.insert(
+                r.randrange(len(parts) + 1),
+                self.barrier() if r.random() < 0.6 else self.operation(),
+            )
         return parts
 
     def place(self, number: int) -> str:
@@ -131,7 +134,11 @@ class Generator:
         return f"[{base}+{8 * number}]"
 
     def scope(self) -> str:
-        return self.random.choice(("cta", "gpu")) if self.narrow else self.random.choice(("gpu", "sys"))
+        return (
+            self.random.choice(("cta", "gpu"))
+            if self.narrow
+            else self.random.choice(("gpu", "sys"))
+        )
 
     def fence(self) -> str:
         wide = [f for f in FENCES if not f.endswith("cta")]
@@ -174,7 +181,9 @@ class Generator:
 
     def barrier(self) -> str:
         """A barrier of the block, of the warp, or of two warps of which one only arrives."""
-        kinds = ["block", "warp"] if self.kernel.threads == 2 else ["block", "warp", "named", "arrive"]
+        kinds = (
+            ["block", "warp"] if self.kernel.threads == 2 else ["block", "warp", "named", "arrive"]
+        )
         return self.random.choice(kinds)
 
     def step(self, what: str, actor: tuple[int, int]) -> None:
@@ -182,7 +191,11 @@ class Generator:
         self.labels += 1
         label, (block, thread) = f"$L{self.labels}", actor
         if what in ("block", "warp", "named", "arrive"):
-            lines = [f"setp.ne.u32 %p1, %r1, {block};", f"@%p1 bra {label};", *self.wait(what, thread)]
+            lines = [
+                f"setp.ne.u32 %p1, %r1, {block};",
+                f"@%p1 bra {label};",
+                *self.wait(what, thread),
+            ]
         else:
             lines = [
                 f"setp.ne.u32 %p1, %r3, {block << 10 | thread};",
@@ -195,7 +208,9 @@ class Generator:
         if what == "block":
             return ["bar.sync 0;"]
         if what == "warp":
-            return ["bar.warp.sync 0xffffffff;"] if self.kernel.threads > 2 else ["bar.warp.sync 3;"]
+            return (
+                ["bar.warp.sync 0xffffffff;"] if self.kernel.threads > 2 else ["bar.warp.sync 3;"]
+            )
         if what == "named":
             return ["bar.sync 1, 64;"]
         other = f"$A{self.labels}"

@@ -10,7 +10,8 @@ from grader.simulator.ptx.model import TYPE_BYTES, integer
 
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
-SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED, SCOPE_CTA, DATA_READ, WAITING = (1 << k for k in range(8))
+SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED, SCOPE_CTA = 1, 2, 4, 8, 16, 32
+DATA_READ, WAITING = 64, 128
 FENCE_SC = 1
 HAS_FENCES, HAS_BLOCK_SCOPE, HAS_ACQUIRES = 1, 2, 4
 _STRONG = {

@@ -103,6 +103,7 @@ class Image:
         may_wait: whether blocks may wait for each other.
         exact: whether finer orders than full barriers occur, such as fences and atomics.
         sync: what the code orders accesses with: HAS_... of decode/memory.py.
+        waits: whether a loop waits for the value of a strong load or atomic.
         runtime: the functions of the device runtime that it calls.
         refused: by program counter, the instructions of libraries that are not simulated: a launch
             that executes one ends there.
@@ -122,6 +123,7 @@ class Image:
     may_wait: bool
     exact: bool
     sync: int = 0
+    waits: bool = False
     runtime: set[str] = field(default_factory=set)
     refused: dict[int, str] = field(default_factory=dict)
     shadowed: list[str] | None = None
@@ -306,6 +308,7 @@ class _Decoder:
         insns = decode_instruction(i, o, self.known, pc)
         if role := self.roles.get(id(i)):
             insns[0].flag |= role
+            self.image.waits |= bool(role & memory.WAITING)
         return insns
 
     def note(self, op: str, parts: list[str]) -> None:

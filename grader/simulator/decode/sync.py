@@ -189,7 +189,7 @@ def strong_roles(f: Function) -> dict[int, int]:
             roles[at] = WAITING
         elif stores and parts[0] == "ld":
             roles[at] = DATA_READ
-            roles |= {k: DATA_READ for k in stores}
+            roles |= dict.fromkeys(stores, DATA_READ)
     return roles
 
 
@@ -233,7 +233,7 @@ def _successors(f: Function, at: int) -> Iterator[int]:
 
 
 def _loop(f: Function, start: int) -> list[int]:
-    """The shortest way from an instruction back to it; empty if it has effects or does not exist."""
+    """The shortest way from an instruction back to it; empty if there is none without effects."""
     before: dict[int, int] = {}
     work = [start]
     while work and start not in before:

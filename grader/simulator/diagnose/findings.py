@@ -38,6 +38,7 @@ from grader.simulator.diagnose.races import (
     Report,
     Target,
     index_of,
+    lost_update_finding,
     race_finding,
 )
 from grader.simulator.diagnose.variables import (
@@ -231,6 +232,8 @@ class Explainer:
             accesses = {(r.pc, r.target.name), (r.pc2, r.target.name)}
             strays = not self.out_of_bounds.isdisjoint(accesses)
             finding = race_finding(r, hazard, self._gap(r), strays=strays)
+        elif r.kind == c.LOST_UPDATE:
+            finding = lost_update_finding(r)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
             in_loop = self.order.in_loop(r.pc)
             finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)

@@ -287,7 +287,15 @@ def not_simulated(what: str) -> Finding:
 
 def abort_finding(r: Report) -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap."""
-    if r.kind in (c.TIMEOUT, c.LIMIT):
+    if r.kind == c.LIMIT:
+        return Finding(
+            "timeout",
+            "error",
+            "the simulation reached its time limit while the kernel was running this line",
+            hint="Check that the loop ends for every thread. If it does, launch fewer threads or a "
+            "smaller problem.",
+        )
+    if r.kind == c.TIMEOUT:
         return Finding(
             "timeout",
             "error",

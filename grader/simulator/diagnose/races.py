@@ -276,6 +276,10 @@ def _circumstance(r: Report) -> str:
         return ": lanes of one warp write it in the same instruction, and any of them may win"
     if r.has(IN_FLIGHT):
         return ": the asynchronous copy to it has not completed"
+    if r.has(MIXED_SIZE):
+        return ": two atomic accesses of different sizes, which are not atomic to each other"
+    if r.has(UNWAITED):
+        return ": volatile does not make the read wait for the write"
     if r.has(WITHIN_WARP):
         return " within a warp (warp-level programming)"
     return " between two blocks" if r.has(ACROSS_BLOCKS) else ""
@@ -288,6 +292,13 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
             f"__syncthreads(), before line {r.line} accesses it."
         )
+    if r.has(MIXED_SIZE):
+        return (
+            f"Access {_subject(r)} with one type only. Atomics are atomic to each other when they "
+            "access the same bytes."
+        )
+    if r.has(UNWAITED):
+        return _volatile_fix(r)
     if r.has(BLOCK_SCOPE):
         return (
             "A block-scoped atomic is atomic within its own block only. Use the device-scoped "
@@ -305,7 +316,7 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
         return (
             f"A block reads {_subject(r)} before another block has written it, and no barrier "
             "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
-            "the writer calls __threadfence() before that atomic."
+            "the writer calls __threadfence() before that atomic, and the reader after it."
         )
     if across:
         return (
@@ -326,6 +337,38 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
     if hazard == "WAW":
         return f"Two threads write the same element. Check the index, or put {missing}."
     return f"{_not_ordered(r, hazard)} Put {missing}."
+
+
+def _volatile_fix(r: Report) -> str:
+    """The fix of a volatile read that gets whatever value is there."""
+    if r.has(ACROSS_BLOCKS):
+        return (
+            f"Let the writer call __threadfence() and set a flag; wait for the flag and call "
+            f"__threadfence() before you read {_subject(r)}."
+        )
+    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else "__syncthreads()"
+    return (
+        f"Put {barrier} between the write and the read of {_subject(r)}: the threads do not run in "
+        "step, and volatile orders nothing between them."
+    )
+
+
+def lost_update_finding(r: Report) -> Finding:
+    """The finding of a load and a store that another thread's write comes between."""
+    return Finding(
+        "lost-update",
+        "error",
+        f"updates of {r.target.space} `{r.target.element}` are lost: another thread writes it "
+        "between this thread's read and write",
+        space=r.target.space,
+        access="write",
+        variable=r.target.name,
+        other=OtherAccess(
+            r.line2, r.thread2, r.block2, access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
+        ),
+        hint="A load and a store are two steps, and volatile does not change that. Use one atomic "
+        "such as atomicAdd, or take a lock around both.",
+    )
 
 
 def _not_ordered(r: Report, hazard: str) -> str:

@@ -20,6 +20,12 @@ f64 now(void) {
   return (f64)t.tv_sec + 1e-9 * (f64)t.tv_nsec;
 }
 
+/* Whether the time is over; the clock is read in one of `every` calls. */
+bool is_late(Worker *k, u32 every) {
+  if (!k->late && ++k->looks % every == 0) k->late = now() > k->deadline;
+  return k->late;
+}
+
 static void lane_numbers(Warp *w, u32 slot, u32 (*f)(const Launch *, u32, u32)) {
   u32 *d = (u32 *)(w->special + slot * 128);
   for (u32 l = 0; l < LANES; l++) d[l] = f(w->launch, w->base + l, l);
@@ -157,10 +163,10 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
       turning |= o == ROTATE;
       waiting |= o == BLOCKED;
     }
-    if (c->steps > look || n->exact || round % ROUNDS == 0) { /* exact rounds can be long */
+    if (c->steps > look || k->late || n->exact || round % ROUNDS == 0) { /* exact rounds can be long */
       look = c->steps + SLICE;
       if (__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) return STOPPED;
-      if (now() > k->deadline) { abort_cta(c, LIMIT); k->team->late = true; return STOPPED; }
+      if (is_late(k, 1)) { abort_cta(c, LIMIT); k->team->late = true; return STOPPED; }
     }
     if (turning) {
       if (c->steps > until) return ROTATE;

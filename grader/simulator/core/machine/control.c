@@ -9,7 +9,7 @@
 #include "machine/control.h"
 #include "machine/events.h"
 
-enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024 };
+enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64 };
 
 static inline u32 *masks(Warp *w, const Frame *f) { return (u32 *)(w->arena + f->masks); }
 static inline u64 *bits(Warp *w, const Frame *f) { return (u64 *)(w->arena + f->bits); }
@@ -270,13 +270,15 @@ enum Outcome run_warp(Warp *w) {
     w->bank[0] = w->arena + f->registers;
     if (mask != w->mask) set_mask(w, mask);
     bool straight;
+    u64 look = w->steps + (w->launch->exact ? STEPS_A_LOOK : STEPS_A_TURN);
     do {
       const BasicBlock *b = &w->launch->block[fn->block + at];
       run_block(w, b, fn->block + at);
       straight = finish_block(w, b, frame, &at);
-    } while (straight && w->steps < turn_ends && !w->worker->stop);
+    } while (straight && w->steps < turn_ends && w->steps < look && !w->worker->stop);
     if (straight) make_runnable(w, frame, at, w->mask);
-    if (w->steps < turn_ends && !w->worker->stop) continue;
+    bool late = w->launch->exact && is_late(w->worker, BLOCKS_A_LOOK);
+    if (w->steps < turn_ends && !w->worker->stop && !late) continue;
     w->turns++;
     w->cta->steps += w->steps - before;
     return w->worker->stop ? STOPPED : ROTATE;

@@ -16,6 +16,7 @@ typedef struct Team {           /* the workers of a launch */
   bool stop, again, late;
 } Team;
 f64 now(void);
+bool is_late(Worker *k, u32 every);
 Cta *new_cta(Worker *k);
 void free_cta(Cta *c);
 void start_cta(Cta *c, u64 number);

@@ -12,7 +12,7 @@
 #include "machine/events.h"
 
 enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
-enum { MAX_THREADS = 64 };
+enum { MAX_THREADS = 64, BLOCKS_A_LOOK = 16 };
 #define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
 
 /* The listeners to a launch, by event. */
@@ -42,13 +42,19 @@ static u64 block_in_turn(const Launch *n, u64 x) {
   return (r & 1 ? n->block_count - 1 - x + r / 2 % n->block_count : x + r / 2) % n->block_count;
 }
 
+/* The steps that a block runs before the next block does. */
+static u64 slice_of(const Launch *n, u64 turn) {
+  if (!n->may_wait) return UINT64_MAX / 2;
+  return n->schedule ? 1ull << mixed(n->schedule, 1, (u32)turn) % 10 : SHORT_SLICE;
+}
+
 /* Every block in turn on one thread, in time slices when blocks may wait for each other. */
 static void run_in_order(Worker *k) {
   const Launch *n = k->launch;
   k->deadline = now() + n->time_limit;
   Cta *resident[RESIDENT] = {NULL};
   bool busy[RESIDENT] = {false};
-  u64 next = 0, done = 0;
+  u64 next = 0, done = 0, turn = 0;
   u32 at = 0, room = n->may_wait ? RESIDENT : 1;
   while (done < n->block_count && !k->stop) {
     if (!busy[at] && next < n->block_count) {
@@ -58,8 +64,8 @@ static void run_in_order(Worker *k) {
       busy[at] = true;
     }
     if (busy[at]) {
-      enum Outcome o = run_cta(k, resident[at], n->may_wait ? SHORT_SLICE : UINT64_MAX / 2);
-      if (o == ROTATE && now() > k->deadline) {
+      enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, resident[at], slice_of(n, turn++));
+      if (k->late && !k->stop && o != DONE) {
         abort_cta(resident[at], LIMIT);
         k->team->late = true;
         o = STOPPED;
@@ -81,7 +87,8 @@ static void *run_next_blocks(void *arg) {
     u64 number = __atomic_fetch_add(&k->team->next, 1, __ATOMIC_RELAXED);
     if (number >= k->launch->block_count) break;
     start_cta(c, k->launch->chosen ? k->launch->chosen[number] : number);
-    run_cta(k, c, UINT64_MAX / 2);
+    if (is_late(k, BLOCKS_A_LOOK)) { abort_cta(c, LIMIT); k->team->late = true; }
+    else run_cta(k, c, UINT64_MAX / 2);
     k->steps += c->steps;
   }
   if (k->stop) {

@@ -65,6 +65,7 @@ struct Worker {
   u64 steps;
   u64 heap_used; u32 buffer_room; /* heap.c */
   f64 deadline;                 /* on the clock of now() */
+  u32 looks; bool late;         /* see is_late */
   bool stop, no_memory;         /* anyone may set them: the launch ends */
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
 };

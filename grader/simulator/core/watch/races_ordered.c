@@ -454,12 +454,13 @@ static void check_strong(Visit v, u32 flag) {
 }
 
 /* Each element of a vector is an access of its own. */
-static void check_elements(Warp *w, const Insn *i, Buffer *b, const u32 *offset, enum Access access) {
+static void check_elements(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes,
+                           enum Access access) {
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
     u32 l = first_lane(m);
     Visit v = {.w = w, .i = i, .buffer = b, .lane = l, .thread = thread_of(w, l), .size = i->size,
                .access = access, .reads = access != STORES};
-    for (u32 e = 0; e < i->count; e++) {
+    for (u32 e = 0; e < bytes / i->size; e++) {
       v.at = v.offset = offset[l] + e * i->size;
       check_strong(v, i->flag);
     }
@@ -477,13 +478,13 @@ static bool is_strong(const Warp *w, const Insn *i, const Region *r) {
 
 static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r)) return;
-  if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, PEEKS);
+  if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, bytes, PEEKS);
   else check(w, i, r->buffer, offset, bytes, READS);
 }
 
 static void write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r)) return;
-  if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, STORES);
+  if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, bytes, STORES);
   else check(w, i, r->buffer, offset, bytes, WRITES);
 }
 
