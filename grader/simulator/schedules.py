@@ -35,7 +35,7 @@ ROUNDING = 1e-4
 """The largest relative difference of floats that the order of atomic additions explains."""
 
 
-ORDERS = 4
+ORDERS = 8
 """The other orders in which a kernel is run that waits, locks or frees."""
 
 ORDER_STEPS = 2_000_000

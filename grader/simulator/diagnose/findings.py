@@ -32,6 +32,7 @@ from grader.simulator.diagnose.races import (
     STORE,
     UNKNOWN_BUFFER,
     UNUSUAL,
+    UNWAITED,
     WITHIN_WARP,
     Gap,
     ProgramOrder,
@@ -296,7 +297,13 @@ class Explainer:
 
 
 def _follows_from_race(r: Report, reports: list[Report]) -> bool:
-    """Whether an uninitialized read follows from a race on the same variable and line."""
+    """Whether another report explains this one.
+
+    A race on the same variable and line explains an uninitialized read; a lost update explains
+    that its read does not wait.
+    """
+    if r.kind == c.RACE and r.has(UNWAITED):
+        return any(o.kind == c.LOST_UPDATE and o.target.name == r.target.name for o in reports)
     if r.kind != c.UNINIT:
         return False
     return any(

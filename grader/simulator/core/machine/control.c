@@ -250,8 +250,9 @@ static u32 pick_frame(Warp *w) {
 
 /* The steps that a warp runs before the next warp does; any number is legal. */
 static u64 turn_of(const Warp *w) {
-  u32 schedule = w->launch->schedule;
-  return schedule ? 1 + (schedule * 2654435761u + w->index * 40503u + w->turns * 9973u) % 512 : STEPS_A_TURN;
+  const Launch *n = w->launch;
+  u32 r = n->schedule ? mixed(n->schedule, w->cta->number * MAX_WARPS + w->index, w->turns) : 0;
+  return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
 }
 
 enum Outcome run_warp(Warp *w) {

@@ -263,8 +263,8 @@ static void write_value(Visit *v) {
   add(v, &h->writers, v->access, h->version);
 }
 
-/* A strong store of a thread that read the place before: other threads' writes that the read did not
- * observe are lost. */
+/* A strong store of a thread that read the place before: other threads' writes between are lost. That the
+ * read observed a write does not help: it need not have. */
 static void check_loss(Visit *v) {
   Ledger *g = ledger_of(v->w->worker);
   const Node *read = NULL;
@@ -282,7 +282,7 @@ static void check_loss(Visit *v) {
     u32 lane = first_lane(n->lanes);
     if (own(v, n, lane)) continue;
     bool between = n->version > read->version && differs;
-    if (!between && !(depends && (n->version > read->version || unordered(v, n) < LANES))) continue;
+    if (!between && !(depends && (n->version > read->version || !before(v, n, lane)))) continue;
     v->loss_reported = true;
     u32 other = n->warp * LANES + lane;
     report_pair(v, n, other, LOST_UPDATE, flags_of(v, n, other) & ~(UNWAITED | MIXED_SIZE | BLOCK_SCOPE));

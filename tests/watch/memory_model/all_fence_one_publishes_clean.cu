@@ -1,0 +1,14 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [2, 1, 1], "shared": 0, "args": [["int32", 8, "zero"], ["int32", 8, "zero"], ["int32", 8, "out"]]}
+// expect: clean
+extern "C" __global__ void k(int *data, int *flag, int *out) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    data[t] = t;
+    __threadfence();
+    __syncwarp(); if (t == 0) *(volatile int *)flag = 1;
+  } else {
+    if (t == 0) { while (*(volatile int *)flag == 0) {} __threadfence(); }
+    __syncwarp();
+    out[t] = data[1 - t];
+  }
+}

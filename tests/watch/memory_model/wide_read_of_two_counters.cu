@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [1, 1, 1], "shared": 0, "args": [["uint64", 4, "zero"], ["uint32", 8, "zero"]]}
+// expect: race error variable w
+extern "C" __global__ void k(unsigned long long *w, unsigned *out) {
+  if (blockIdx.x == 0) { atomicAdd((unsigned *)w, 1u); atomicAdd((unsigned *)w + 1, 1u); }
+  else out[0] = (unsigned)(*(volatile unsigned long long *)w >> 32);
+}

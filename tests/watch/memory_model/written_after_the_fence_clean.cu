@@ -1,0 +1,15 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [1, 1, 1], "shared": 0, "args": [["int32", 8, "zero"], ["int32", 8, "zero"], ["int32", 8, "out"]]}
+// expect: clean
+extern "C" __global__ void k(int *data, int *flag, int *out) {
+  if (blockIdx.x == 0) {
+    data[0] = 7;
+
+    atomicExch(flag, 1);
+    data[1] = 8; __threadfence();
+    atomicExch(flag, 2);
+  } else {
+    while (atomicAdd(flag, 0) != 2) {}
+    __threadfence();
+    out[0] = data[0] + data[1];
+  }
+}

@@ -1,0 +1,7 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 64, "zero"], ["int32", 8, "zero"], ["int32", 64, "zero"]]}
+// expect: clean
+extern "C" __global__ void k(volatile int *n, int *lock, volatile int *out) {
+  int t = threadIdx.x;
+  n[t] = t * 3;
+  out[t] = n[t];
+}
