@@ -26,6 +26,7 @@ TOOL_OF = {
     "invalid-access": "memcheck",
     "launch-failure": "memcheck",
     "race": "racecheck",
+    "lost-update": "racecheck",
     "barrier-divergence": "synccheck",
     "uninitialized-read": "initcheck",
     "timeout": "none",
