@@ -34,6 +34,17 @@ _HEAD = re.compile(
 _ASSEMBLER = re.compile(
     r"^ptxas (?:application ptx input, line (?P<line>\d+); )?(?:error|fatal)\s*: (?P<message>.*)$"
 )
+_FATAL = re.compile(
+    r"^(?:[^\s(][^(]*\(\d+\): catastrophic error(?: #[\w-]+)?|ptxas fatal\s*|nvcc fatal\s*)"
+    r": (?P<message>(?!#error|(?:could not|cannot) open source file).*)$",
+    re.MULTILINE,
+)
+_OF_THE_MACHINE = re.compile(
+    r"out of memory|memory allocation|allocate memory|no space left|disk|quota|too many open files"
+    r"|input/output error|temporarily unavailable|error (?:while )?(?:writing|reading)"
+    r"|(?:could not|cannot|can't|unable to|failed to) (?:open|create|write|read|load)",
+    re.IGNORECASE,
+)
 _ABORTED = "Ptx assembly aborted due to errors"
 _LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)", re.MULTILINE)
 _OPTION = re.compile(r"^nvrtc: error: (?P<message>.*)$")
@@ -101,6 +112,16 @@ def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ..
     shown = [e for e in errors if e.line not in garbled or e.message.startswith(_NOT_ASCII)]
     rows = code(text).split("\n") if shown else []
     return (*(e if e.hint else _with_missing_token_hint(e, rows) for e in shown), *warnings)
+
+
+def machine_failure(log: str) -> str:
+    """Return the compiler's message that it lacks memory or cannot use a file; empty without one.
+
+    Such a message ends a compilation like an error of the text, and shows nothing about it. The
+    text's own #error does not count.
+    """
+    messages = (match["message"] for match in _FATAL.finditer(log))
+    return next((text for text in messages if _OF_THE_MACHINE.search(text)), "")
 
 
 def used_host_data(log: str, ptx: str, file: str, text: str) -> tuple[Finding, ...]:

@@ -24,13 +24,14 @@ from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.diagnostics import (
     error_at,
     findings,
+    machine_failure,
     missing_header,
     student_fault,
     used_host_data,
 )
 from grader.compile.entries import kernels, resources
 from grader.compile.functions import declarations
-from grader.compile.nvrtc import COMPILATION, SUCCESS, Installation, installation
+from grader.compile.nvrtc import COMPILATION, Installation, installation
 from grader.compile.preprocessor import code, directives
 from grader.compile.program import Kernel, Program
 from grader.compile.source_text import (
@@ -126,13 +127,17 @@ def compile_source(
     variants = _variants(architecture, compiler)
     folder = user_folder() if cache == "user" else cache
     key = cache_key(FORMAT, text, name, variants, compiler.release, _headers())
-    reply = load(folder, key)
-    if reply is None:
-        reply = _compiled(text, name, variants, compiler, limits, confine)
-        if _last(reply)["code"] in (SUCCESS, COMPILATION):
-            store(folder, key, reply)
+    known = load(folder, key)
+    reply = known or _compiled(text, name, variants, compiler, limits, confine)
     raw = _Raw(_last(reply), reply["variants"]["debug"], reply["names"], reply["host_data"])
-    program = _program(raw, text, tree, name, architecture, compiler)
+    try:
+        program = _program(raw, text, tree, name, architecture, compiler)
+    except StudentFault:  # not a MachineFault, which would then be the answer for ever
+        if known is None and raw.last["code"] == COMPILATION:
+            store(folder, key, reply)
+        raise
+    if known is None:
+        store(folder, key, reply)
     return replace(program, seconds=time.perf_counter() - started)
 
 
@@ -286,6 +291,8 @@ def _failure(
         return MachineFault(f"the toolkit's header {missing} is not installed", fix=_TOOLKIT_WHEELS)
     if missing and missing not in _unknown_headers(f"#include <{missing}>", compiler):
         return MachineFault(f"the compiler could not read {missing}", fix=CHECK_RESOURCES)
+    if failure := machine_failure(raw.log):
+        return MachineFault(f"the compiler failed: {failure}", fix=CHECK_RESOURCES)
     if hosts:
         finding = host_finding(hosts, text, name, _unknown_headers(text, compiler))
         return student_fault((finding,), finding.message)

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.compile.cache import cache_key, load, store, user_folder
+from grader.compile.diagnostics import machine_failure
 from grader.compile.entries import kernels
 from grader.compile.functions import declarations
 from grader.compile.preprocessor import code
 from grader.compile.program import Program
 from grader.compile.syntax import parse
-from grader.faults import MachineFault, StudentFault
+from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
 from grader.gpu import nvcc_child
 from grader.gpu.devices import Toolkit, library_folder, toolkit
 from grader.launch import Finding
@@ -180,6 +181,8 @@ def _scratch() -> Iterator[str]:
 
 
 def _compile_fault(program: Program, log: str) -> StudentFault | MachineFault:
+    if failure := machine_failure(log):
+        return MachineFault(f"nvcc failed: {failure}", fix=CHECK_RESOURCES)
     errors = tuple(_finding(program, int(m[1]), m[2]) for m in _ERROR.finditer(log))
     errors += tuple(_finding(program, 0, m[1]) for m in _ASSEMBLER.finditer(log))
     if not errors:

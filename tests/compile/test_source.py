@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -257,3 +258,41 @@ def test_a_crash_under_a_limit_of_the_machine_is_never_the_texts() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "machine\n", done.stderr
+
+
+OUT_OF_MEMORY = [
+    "x.cu(3): catastrophic error: out of memory",
+    "x.cu(3): catastrophic error: error while writing generated file: No space left on device",
+    "ptxas fatal   : Memory allocation failure",
+    "ptxas fatal   : Could not open output file '/tmp/a.cubin'",
+]
+BY_THE_TEXT = [
+    'x.cu(1): error: static assertion failed with "out of memory"',
+    "x.cu(1): catastrophic error: #error directive: out of memory",
+    'x.cu(1): catastrophic error: could not open source file "disk.h" (no directories in list)',
+    "ptxas fatal   : Unresolved extern function 'f'",
+    "  x.cu(3): catastrophic error: out of memory",  # a line of the source
+]
+
+
+@pytest.mark.parametrize("log", OUT_OF_MEMORY)
+def test_a_compiler_without_memory_or_disk_is_a_machine_fault_and_not_kept(
+    log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = module._compiled
+
+    def fails(*arguments: Any) -> Any:
+        reply = real(*arguments)
+        last = {"code": module.COMPILATION, "log": log, "ptx": ""}
+        return {**reply, "variants": {"debug": reply["variants"]["debug"], "optimised": last}}
+
+    monkeypatch.setattr(module, "_compiled", fails)
+    with pytest.raises(MachineFault, match="the compiler failed: "):
+        compile_source(KERNEL, "x.cu", cache=tmp_path)
+    monkeypatch.setattr(module, "_compiled", real)
+    assert compile_source(KERNEL, "x.cu", cache=tmp_path).kernel("k")
+
+
+@pytest.mark.parametrize("log", BY_THE_TEXT)
+def test_other_fatal_errors_are_of_the_text(log: str) -> None:
+    assert module.machine_failure(log) == ""
