@@ -16,6 +16,7 @@ window of 1 keeps all of them, so that the same class always gives the same resu
 from __future__ import annotations
 
 import io
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -53,6 +54,9 @@ SMALL_CLASS_THRESHOLDS: Mapping[View, float] = {"wording": 1.0}
 names. There only submissions of which one contains the other are reported."""
 
 
+_LONG_BLANK = re.compile(r"\s{9,}")
+
+
 @dataclass(frozen=True)
 class Fingerprints:
     """The fingerprints of one text in one view.
@@ -83,21 +87,37 @@ class Fingerprints:
 def fingerprints(text: str, view: View) -> Fingerprints:
     """Return the fingerprints of a source text.
 
-    Raw strings are read as plain ones, because the lexer searches the whole text for their ends.
+    Raw strings are read as plain ones, because the lexer searches the whole text for their ends,
+    and long blanks as short ones, because it tries a blank's every end.
 
     Raises:
         MachineFault: copydetect is not installed.
     """
-    kept = text.replace('R"', ' "') if view == "structure" else "".join(text.split())
-    result = _fingerprint(kept, view)
-    positions = _source_positions(result.offsets, len(result.filtered_code), len(text))
-    if view == "wording":
+    if view == "structure":
+        kept, source = _with_short_blanks(text.replace('R"', ' "'))
+        result = _fingerprint(kept, view)
+        found = _source_positions(result.offsets, len(result.filtered_code), len(kept))
+        positions = [source[at] for at in found]
+    else:
+        result = _fingerprint("".join(text.split()), view)
         positions = [at for at, character in enumerate(text) if not character.isspace()]
     starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
     return Fingerprints(
         places={int(k): tuple(map(int, at)) for k, at in result.hash_idx.items()},
         lines=tuple(bisect_right(starts, at) for at in positions),
     )
+
+
+def _with_short_blanks(text: str) -> tuple[str, list[int]]:
+    """Return the text with each long blank as one character, and each character's position."""
+    parts: list[str] = []
+    source: list[int] = []
+    at = 0
+    for blank in _LONG_BLANK.finditer(text):
+        parts += [text[at : blank.start()], "\n" if "\n" in blank[0] else " "]
+        source += range(at, blank.start() + 1)
+        at = blank.end()
+    return "".join([*parts, text[at:]]), [*source, *range(at, len(text))]
 
 
 def _fingerprint(text: str, view: View) -> Any:

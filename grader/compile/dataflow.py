@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 
 from grader.compile.functions import functions
@@ -176,6 +177,7 @@ class DataFlow:
         return direct | {Origin(n, self.macros[n][0]) for n in inner}
 
 
+@lru_cache(maxsize=8)
 def read_dataflow(source: str) -> DataFlow:
     """Read a source once; the result answers for each of its lines."""
     tree = parse(code(source))

@@ -32,7 +32,8 @@ _HEAD = re.compile(
     r"(?P<severity>catastrophic error|error|warning|remark|note)(?: #[\w-]+)?: (?P<message>.*)$"
 )
 _ASSEMBLER = re.compile(
-    r"^ptxas (?:application ptx input, line (?P<line>\d+); )?(?:error|fatal)\s*: (?P<message>.*)$"
+    r"^ptxas (?:application ptx input, line (?P<line>\d{1,9}); )?"
+    r"(?:error|fatal)\s*: (?P<message>.*)$"
 )
 _FATAL = re.compile(
     r"^(?:[^\s(][^(]*\(\d+\): catastrophic error(?: #[\w-]+)?|ptxas fatal\s*|nvcc fatal\s*)"
@@ -46,7 +47,7 @@ _OF_THE_MACHINE = re.compile(
     re.IGNORECASE,
 )
 _ABORTED = "Ptx assembly aborted due to errors"
-_LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)", re.MULTILINE)
+_LOCATION = re.compile(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d{1,9})\b", re.MULTILINE)
 _OPTION = re.compile(r"^nvrtc: error: (?P<message>.*)$")
 _CARET = re.compile(r"^(\s*)\^\s*$")
 _AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
@@ -217,7 +218,7 @@ def _entry_of(line: str) -> _Entry | None:
 def _assembler_finding(entry: _Entry, file: str, text: str, ptx: str) -> Finding:
     """An error of the assembler, at the student's line by the `.loc` directives of the PTX."""
     above = "\n".join(ptx.split("\n")[: entry.line])
-    own = re.search(rf'^\s*\.file\s+(\d+)\s+"{re.escape(file)}"', ptx, re.MULTILINE)
+    own = re.search(rf'^[ \t]*\.file[ \t]+(\d+)[ \t]+"{re.escape(file)}"', ptx, re.MULTILINE)
     lines = [int(at[2]) for at in _LOCATION.finditer(above) if own and at[1] == own[1]]
     hint = "correct the asm statement in this line: the assembler rejects it"
     line = lines[-1] if lines else 0

@@ -1,7 +1,9 @@
 """Read kernels, variables and resources from PTX, demangled names and the assembler's report.
 
 None of these is source text. PTX and demangled names have a fixed form, one item a line or a list
-with commas, which regular expressions read.
+with commas, which regular expressions read. A student's inline assembly is part of the PTX, so none
+of them may scan across lines: it would read a long run of blank lines once for each line. Numbers
+have a limited length, because Python refuses to read one of thousands of digits.
 """
 
 from __future__ import annotations
@@ -18,16 +20,16 @@ _ENTRY = re.compile(
     r"^(?:\.visible |\.weak |\.extern )*\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.M
 )
 _PARAM = re.compile(
-    r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(?P<bits>\d+)\b[^\[]*?(?:\[(?P<count>\d+)\])?\s*$"
+    r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(?P<bits>\d{1,4})\b[^\[]*?(?:\[(?P<count>\d{1,18})\])?\s*$"
 )
 _EAST_CONST = re.compile(r"^(?P<base>[^*&]*?) (?P<cv>const volatile|const|volatile)(?=[*&]|$)")
 _FUNCTION = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)'")
-_STACK = re.compile(r"(\d+) bytes stack frame")
-_USED = re.compile(r"Used (\d+) registers")
-_SHARED = re.compile(r"(\d+) bytes smem")
-_BITS = re.compile(r"\d+")
-_FILE = re.compile(r"^\s*\.file\s+(\d+)\s+\"([^\"]*)\"", re.M)
-_LOCATION = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
+_STACK = re.compile(r"(?<!\d)(\d{1,18}) bytes stack frame")
+_USED = re.compile(r"Used (\d{1,9}) registers")
+_SHARED = re.compile(r"(?<!\d)(\d{1,18}) bytes smem")
+_BITS = re.compile(r"\d{1,4}")
+_FILE = re.compile(r"^[ \t]*\.file[ \t]+(\d+)[ \t]+\"([^\"\n]*)\"", re.M)
+_LOCATION = re.compile(r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\b")
 _ACCESS = re.compile(r"\s*(?:@!?%\w+\s+)?(?:ld|st)\.(?:volatile\.)?local\b")
 
 
@@ -43,12 +45,14 @@ def kernels(
         log: The assembler's verbose report.
     """
     used = resources(log)
+    by_name = _by_name(declared)
     result = []
     for entry in _ENTRY.finditer(ptx):
         symbol = entry[1]
         sizes = tuple(_bytes(p) for p in _split(entry[2] or ""))
         name, types = _name_and_types(names.get(symbol, symbol))
-        source = _declaration(declared, name, len(sizes))
+        base = name.rsplit("::", 1)[-1]
+        source = by_name.get((base, len(sizes))) or by_name.get((base, None))
         parameters = tuple(
             Parameter(_type(types, source, i), _parameter_name(source, i), size)
             for i, size in enumerate(sizes)
@@ -76,7 +80,7 @@ def variable_bytes(ptx: str, name: str) -> int | None:
     """Return the bytes of a variable at module scope; None when there is none of that name."""
     match = re.search(
         rf"^(?:\.\w+ )*\.(?:const|global)(?: \.align \d+)? \.(\w+) {re.escape(name)}"
-        r"(?:\[(\d+)\])?(?: =|;)",
+        r"(?:\[(\d{1,18})\])?(?: =|;)",
         ptx,
         re.MULTILINE,
     )
@@ -131,12 +135,13 @@ def _const_first(demangled: str) -> str:
     return _EAST_CONST.sub(r"\g<cv> \g<base>", demangled)
 
 
-def _declaration(declared: tuple[Declaration, ...], name: str, count: int) -> Declaration | None:
-    """The declaration of a kernel, with that count of parameters where there are several."""
-    base = name.rsplit("::", 1)[-1]
-    fitting = [d for d in declared if d.name == base]
-    exact = [d for d in fitting if len(d.parameters) == count]
-    return next(iter(exact or fitting), None)
+def _by_name(declared: tuple[Declaration, ...]) -> dict[tuple[str, int | None], Declaration]:
+    """The first declaration of each name and number of parameters, and of each name (None)."""
+    result: dict[tuple[str, int | None], Declaration] = {}
+    for one in declared:
+        result.setdefault((one.name, len(one.parameters)), one)
+        result.setdefault((one.name, None), one)
+    return result
 
 
 def _type(types: tuple[str, ...] | None, source: Declaration | None, index: int) -> str:

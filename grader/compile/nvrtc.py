@@ -68,7 +68,7 @@ _ENTRY = re.compile(r"\.entry\s+(_Z[\w$]+)")
 HOST_DATA = "host variables are not allowed in JIT mode"
 """What the compiler says about a global variable without a memory space."""
 _AS_DEVICE_DATA = "--device-as-default-execution-space"
-_FILE = re.compile(r'^(\s*\.file\s+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
+_FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 MAX_LINE = 500
 """Characters of a source line that a message shows."""
@@ -94,8 +95,14 @@ def line_of(text: str, line: int) -> str:
     Returns:
         At most MAX_LINE characters, without the line end; "" when there is no such line.
     """
-    lines = text.split("\n")
+    lines = _lines(text)
     return lines[line - 1].rstrip()[:MAX_LINE] if 0 < line <= len(lines) else ""
+
+
+@lru_cache(maxsize=8)
+def _lines(text: str) -> list[str]:
+    """The lines of a source, which every finding asks for."""
+    return text.split("\n")
 
 
 def _blanked(source: str, blank: Callable[[re.Match[str]], str]) -> str:

@@ -61,7 +61,9 @@ CRASHES = 2
 _STEP = "grader.compile.nvrtc:compile_variants"
 _CONTROL = "grader.compile.nvrtc:compile_known_source"
 
-_CONSTANT = re.compile(r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d+)\s+[\w$]+(?:\[(\d+)\])?")
+_CONSTANT = re.compile(
+    r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d{1,4})\s+[\w$]+(?:\[(\d{1,18})\])?"
+)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\"\\\\]")  # in a file's name
 _INCLUDE = Path(__file__).parent / "include"
 _TOOLKIT = ("cooperative_groups", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda/", "cuda_pipeline")

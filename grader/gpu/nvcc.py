@@ -37,7 +37,7 @@ LIMITS = Limits(wall=60.0, cpu=60.0, memory=4 << 30, output=64 << 20, processes=
 OPTIONS = ["-lineinfo", "--std=c++17"]
 DEBUG_OPTIONS = ["-G", "--std=c++17"]
 
-_ERROR = re.compile(r"^[^\s:()]*\((\d+)\): (?:error|catastrophic error)[^:]*: (.*)$", re.M)
+_ERROR = re.compile(r"^[^\s:()]*\((\d{1,9})\): (?:error|catastrophic error)[^:\n]*: (.*)$", re.M)
 _ASSEMBLER = re.compile(r"^ptxas (?:\S+, line \d+; )?error\s*: (.*)$", re.M)
 _RELEASE = re.compile(r"\bV([\d.]+)")
 

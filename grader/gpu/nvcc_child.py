@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from grader.compile.nvrtc import entry_names
 
 _PTX_NAME = "kernel.ptx"  # PyCUDA names the source kernel.cu
-_FILE_DIRECTIVE = re.compile(r'^(\s*\.file\s+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re.MULTILINE)
+_FILE_DIRECTIVE = re.compile(r'^([ \t]*\.file[ \t]+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re.MULTILINE)
 
 
 def build(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:

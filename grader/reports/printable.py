@@ -60,9 +60,14 @@ def wrap(text: str, cells: int, indent: str = "") -> list[str]:
 
 
 def _pieces(word: str, cells: int) -> list[str]:
-    pieces = []
-    while cell_len(word) > cells > 1:
-        head = set_cell_size(word, cells).rstrip()
-        pieces.append(head)
-        word = word[len(head) :]
-    return [*pieces, word]
+    """Cut a word into pieces of at most that many cells, each character looked at once."""
+    if cells <= 1 or cell_len(word) <= cells:
+        return [word]
+    pieces, start, width = [], 0, 0
+    for at, character in enumerate(word):
+        own = cell_len(character)
+        if width + own > cells:
+            pieces.append(word[start:at])
+            start, width = at, 0
+        width += own
+    return [*pieces, word[start:]]

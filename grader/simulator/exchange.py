@@ -66,8 +66,8 @@ MAX_STATIC = 32 << 20
 """The most bytes of __device__ and __constant__ variables, which a submission alone decides."""
 
 _STATIC = re.compile(
-    r"^[ \t]*(?:\.(?:visible|weak|common)\s+)*\.(?:global|const)\s[^=;\[]*?"
-    r"\.[a-z]+(\d+)\s+[$%\w]+\[(\d+)\]",
+    r"^[ \t]*(?:\.(?:visible|weak|common)[ \t]+)*\.(?:global|const)[ \t][^=;\[\n]*?"
+    r"\.[a-z]+(\d{1,4})[ \t]+[$%\w]+\[(\d{1,18})\]",
     re.MULTILINE,
 )
 

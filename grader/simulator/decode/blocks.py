@@ -10,7 +10,7 @@ which it is the single predecessor, is merged with it: no lanes can take another
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from grader.simulator.decode.control_flow import (
     BRANCH,
@@ -22,6 +22,10 @@ from grader.simulator.decode.control_flow import (
     TRAP,
     Block,
 )
+
+MAX_NESTING = 64
+"""Nested loops whose blocks are ordered, so that the order takes linear time on any graph. Below
+that depth, blocks stay as they are; no program is written so."""
 
 _CLOCKS = ("mov_clock32", "mov_clock64")
 
@@ -37,15 +41,17 @@ def preferred_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list
         if len(nodes) == 1:
             order.append(nodes[0])
             continue
-        inside = set(nodes)
-        components = _components(successors, nodes, header, inside, cut)
-        for component in components:  # sinks first, so the first of the order ends on top
+        components = _components(successors, nodes, header, set(nodes), cut)
+        heads = _headers(successors, nodes, components)
+        for number, component in enumerate(components):  # sinks first: the first ends on top
             if len(component) == 1:
                 work.append((component, component[0], cut))
                 continue
-            members = set(component)
-            head = header if header in members else _header(successors, inside - members, component)
-            work.append((_from(component, head), head, cut | {head}))
+            head = header if header in component else heads.get(number, min(component))
+            if len(cut) == MAX_NESTING:
+                work += [([n], n, cut) for n in reversed(_from(component, head))]
+            else:
+                work.append((_from(component, head), head, cut | {head}))
     return order
 
 
@@ -64,16 +70,18 @@ def _from(component: list[int], head: int) -> list[int]:
     return [head, *(n for n in component if n != head)]
 
 
-def _header(
-    successors: Sequence[Sequence[int]], outside: Iterable[int], component: list[int]
-) -> int:
-    """The header of a loop: the node that an edge from outside enters."""
-    members = set(component)
-    for node in outside:
+def _headers(
+    successors: Sequence[Sequence[int]], nodes: list[int], components: list[list[int]]
+) -> dict[int, int]:
+    """The header of each loop, by its number: the first node that another component enters."""
+    number_of = {node: number for number, nodes in enumerate(components) for node in nodes}
+    heads: dict[int, int] = {}
+    for node in sorted(nodes):
         for s in successors[node]:
-            if s in members:
-                return s
-    return min(component)
+            number = number_of.get(s)
+            if number is not None and number != number_of[node]:
+                heads.setdefault(number, s)
+    return heads
 
 
 def _components(

@@ -20,17 +20,17 @@ from grader.simulator.ptx.model import (
     variable,
 )
 
-_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("[^"\n]*")', re.S)
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
 
 _TOP = re.compile(
-    r"\s*(?:(?P<section>\.section\b[^{]*\{)"
+    r"\s*+(?:(?P<section>\.section\b[^{]*\{)"
     r"|(?P<line>\.(?:version|target|address_size|file)\b[^\n]*)"
     r"|(?P<function>(?:\.(?:visible|weak|extern)\s+)*\.(?:entry|func)\b)"
     r"|(?P<statement>[^;{}]*+(?:\{[^;{}]*+\})?+[^;{}]*+;))"
 )
 
 _STATEMENT = re.compile(
-    r"\s*(?:(?P<loc>\.loc\b[^\n;]*)"
+    r"\s*+(?:(?P<loc>\.loc\b[^\n;]*)"
     r"|(?P<label>[$%A-Za-z_][\w$]*)[ \t]*:(?!:)"
     r"|(?P<text>(?:[^;{}]|\{[^;{}]*\})*);"
     r"|(?P<brace>[{}]))"
@@ -42,7 +42,7 @@ _RANGE = re.compile(r"([$%\w]+)<(\d+)>")
 
 _INSTRUCTION = re.compile(r"(?:@(!?)\s*([$%\w]+)\s+)?([a-z_][\w.:]*)\s*(.*)$", re.S)
 
-_OPERAND = re.compile(r"\s*(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
+_OPERAND = re.compile(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
 
 _LOC = re.compile(
     r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?function_name\s+([$\w]+)(?:\s*\+\s*\d+)?"
@@ -54,10 +54,12 @@ _USED = re.compile(r'\.pragma\s+"used_bytes_mask\s+(0[xX][0-9a-fA-F]+|\d+)"')
 _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
 
 _HEAD = re.compile(
-    r"\s*(?:\.(?:visible|weak|extern)\s+)*\.(?P<kind>entry|func)\s*(?:\.noreturn\s*)?"
+    r"\s*+(?:\.(?:visible|weak|extern)\s++)*\.(?P<kind>entry|func)\s*(?:\.noreturn\s*)?"
     r"(?:\((?P<results>[^()]*)\)\s*)?(?P<name>[$%\w]+)\s*(?:\((?P<parameters>[^()]*)\))?",
     re.S,
 )
+
+_NAME = re.compile(r"[$%A-Za-z_][$%\w]*")
 
 _LIMIT = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxnreg|maxnctapersm|reqnctapercluster)\s+([\d,\s]+)"
@@ -157,7 +159,8 @@ class _Body:
         self.function = function
         self.location = Location()
         self.used: int | None = None
-        self.scopes: list[dict[str, str]] = [{}]
+        self.scopes: list[list[str]] = [[]]
+        self.unique: dict[str, list[str]] = {}
         self.count = 0
 
     def read(self, text: str, at: int) -> int:
@@ -177,10 +180,11 @@ class _Body:
             elif kind == "label":
                 self.label(match["label"])
             elif match["brace"] == "{":
-                self.scopes.append({})
+                self.scopes.append([])
                 self.count += 1
             else:
-                self.scopes.pop()
+                for name in self.scopes.pop():
+                    self.unique[name].pop()
                 if not self.scopes:
                     return at
 
@@ -193,19 +197,19 @@ class _Body:
         if len(self.scopes) == 1:
             return name
         new = f"{name}@{self.count}"
-        self.scopes[-1][name] = new
+        self.unique.setdefault(name, []).append(new)
+        self.scopes[-1].append(name)
         return new
 
     def resolve(self, operand: str) -> str:
         """Replace the names that inner scopes declare by their unique names."""
         if len(self.scopes) == 1:
             return operand
-        names: dict[str, str] = {}
-        for scope in self.scopes:
-            names.update(scope)
-        if not names:
-            return operand
-        return re.sub(r"[$%A-Za-z_][$%\w]*", lambda m: names.get(m[0], m[0]), operand)
+        return _NAME.sub(self._innermost, operand)
+
+    def _innermost(self, name: re.Match[str]) -> str:
+        declared = self.unique.get(name[0])
+        return declared[-1] if declared else name[0]
 
     def statement(self, text: str) -> None:
         """Parse a directive or an instruction."""

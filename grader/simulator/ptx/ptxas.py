@@ -12,8 +12,10 @@ and `cas`: PTX ISA, "red".
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -37,8 +39,9 @@ def _contract(function: Function) -> None:
     uses = Counter(r for i in function.body for o in i.operands for r in _REGISTER.findall(o))
     fused: dict[int, list[Instruction]] = {}
     for first, last in _blocks(function):
+        places = _Places(function.body, first, last)
         for at in range(first, last):
-            sums = _sums_of(function.body, at, last, uses)
+            sums = _sums_of(function.body, at, places, uses)
             if sums and not any(total in fused for total in sums):
                 for total in sums:
                     fused[total] = _fma(function, function.body[at], function.body[total])
@@ -61,26 +64,49 @@ def _blocks(function: Function) -> Iterator[tuple[int, int]]:
     yield first, len(function.body)
 
 
-def _sums_of(body: list[Instruction], at: int, last: int, uses: Counter[str]) -> list[int]:
+class _Places:
+    """Where a basic block reads and writes each register, in order."""
+
+    def __init__(self, body: list[Instruction], first: int, last: int) -> None:
+        self.reads: dict[str, list[int]] = defaultdict(list)
+        self.writes: dict[str, list[int]] = defaultdict(list)
+        for at in range(first, last):
+            target, *sources = body[at].operands or [""]
+            self.writes[target].append(at)
+            for source in dict.fromkeys(sources):
+                self.reads[source].append(at)
+
+    def reads_after(self, register: str, at: int) -> list[int]:
+        """The instructions behind `at` that read a register."""
+        places = self.reads.get(register, [])
+        return places[bisect_right(places, at) :]
+
+    def next_write(self, register: str, at: int) -> float:
+        """The first instruction behind `at` that writes a register; infinity without one."""
+        places = self.writes.get(register, [])
+        index = bisect_right(places, at)
+        return places[index] if index < len(places) else math.inf
+
+
+def _sums_of(body: list[Instruction], at: int, places: _Places, uses: Counter[str]) -> list[int]:
     """The indices of the uses of the product at `at`; none unless all can be fused with it."""
     product = body[at]
     if product.op not in _PRODUCTS or product.guard:
         return []
     target, *factors = product.operands
+    # A register that is written twice has fewer reads than other uses, and ends here.
+    if len(places.reads[target]) < uses[target] - 1:
+        return []
     ftz, kind = _PRODUCTS[product.op]
-    sums: list[int] = []
-    for later in range(at + 1, last):
-        i = body[later]
-        if target in i.operands[1:]:
-            fits = i.op in (f"add{ftz}.{kind}", f"sub{ftz}.{kind}") and not i.guard
-            if not fits or i.operands.count(target) != 1:
-                return []
-            sums.append(later)
-        if len(sums) == uses[target] - 1:
-            return sums
-        if i.operands and i.operands[0] in factors:
-            return []  # the factor has another value from here on
-    return []
+    sums = places.reads_after(target, at)
+    if not sums or len(sums) != uses[target] - 1:
+        return []
+    for i in (body[later] for later in sums):
+        fits = i.op in (f"add{ftz}.{kind}", f"sub{ftz}.{kind}") and not i.guard
+        if not fits or i.operands.count(target) != 1:
+            return []
+    overwritten = min(places.next_write(factor, at) for factor in factors)
+    return sums if overwritten >= sums[-1] else []
 
 
 def _fma(function: Function, product: Instruction, total: Instruction) -> list[Instruction]:

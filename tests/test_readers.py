@@ -1,0 +1,436 @@
+"""Everything that reads a student's text or what a compiler makes of it takes linear time.
+
+`READERS` holds each function of the grader that takes such a text, by its place; a function that is
+missing here fails the test that searches the sources for them. A text eight times as long may take
+ten times the processor time, beyond a constant. docs/security.md says where each one runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.batch.similarity import fingerprints
+from grader.compile import diagnostics, entries, nvrtc, source, source_text
+from grader.compile.functions import Declaration
+from grader.compile.preprocessor import line_of
+from grader.export import fields, junit
+from grader.faults import Fault
+from grader.gpu import nvcc_child, tools
+from grader.labs.quiz import parse_answer, parse_answer_sheet
+from grader.labs.reading import load_lab
+from grader.launch import Finding, Trace
+from grader.reports.explain.explanation import source_lines
+from grader.reports.page.row import ReportRow, page_names
+from grader.reports.page.source import source_view
+from grader.reports.page.student import student_view
+from grader.reports.page.write import load_templates
+from grader.reports.printable import clip, printable, wrap
+from grader.reports.text import grade_report, render
+from grader.simulator import exchange
+from grader.simulator.core.bindings import core
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.model import PtxError
+from grader.simulator.ptx.parser import parse
+from grader.simulator.ptx.ptxas import contract, reduce_unused_atomics
+from grader.submissions.files import parse_submission
+from grader.submissions.layouts import canvas, gradescope, moodle
+from grader.submissions.listing import printable_name
+from tests.compile.test_scaling import READERS as SOURCE_READERS
+from tests.made import a_grade, a_result
+
+ROOT = Path(__file__).parents[1]
+SHORT = 5_000
+LONGER = 8
+MOST = 10
+SPARE = 0.4
+"""Seconds of processor time in addition, for any text."""
+
+LAB = load_lab("vector-add")
+Reader = Callable[[str], object]
+
+
+def grade_with(text: str) -> object:
+    found = Finding(
+        "compile-error", "error", text, file="a.cu", line=3, column=len(text) // 2, text=text,
+        hint=text, detail=text, variable=text,
+    )  # fmt: skip
+    return a_grade(a_result("compile", "fail", findings=(found,), summary=text))
+
+
+def page(text: str) -> object:
+    row = ReportRow("a", grade_with(text), text)  # type: ignore[arg-type]
+    return load_templates().student(student_view(row))
+
+
+def compiled(text: str) -> object:
+    count = text.count(".entry")
+    declared = tuple(Declaration(f"k{k % 7}", 1, (("int", "a"),) * (k % 3)) for k in range(count))
+    return entries.kernels(text, {}, declared, text)
+
+
+def assembler_log(text: str) -> object:
+    log = "".join(
+        f"ptxas application ptx input, line {999 * k}; error   : x{k}\n" for k in range(20)
+    )
+    return diagnostics.findings(log, "a.cu", "x\n" * 100, text)
+
+
+def decoded(text: str, *, definedness: bool) -> object:
+    module = parse(text)
+    contract(module)
+    reduce_unused_atomics(module)
+    return decode(module, "k", core().known, definedness=definedness)
+
+
+PTX_READERS: dict[str, Reader] = {
+    "compile/entries.py:kernels": compiled,
+    "compile/entries.py:variable_bytes": lambda text: entries.variable_bytes(text, "none"),
+    "compile/entries.py:local_memory_line": lambda t: entries.local_memory_line(t, "k", "a.cu"),
+    "compile/source.py:_constant_bytes": source._constant_bytes,
+    "compile/nvrtc.py:_FILE": lambda text: nvrtc._FILE.sub(r"\1\2", text),
+    "compile/nvrtc.py:entry_names": lambda text: nvrtc.entry_names([text]),
+    "compile/diagnostics.py:findings of the assembler": assembler_log,
+    "simulator/exchange.py:static_bytes": exchange.static_bytes,
+    "simulator/exchange.py:too_much_static": exchange.too_much_static,
+    "gpu/nvcc_child.py:_with_source_name": lambda t: nvcc_child._with_source_name(t, "a.cu"),
+    "simulator/ptx/parser.py:parse": parse,
+}
+LOG_READERS: dict[str, Reader] = {
+    "compile/entries.py:resources": entries.resources,
+    "compile/diagnostics.py:findings": lambda t: diagnostics.findings(t, "a.cu", "int x;\n" * 9000),
+    "compile/diagnostics.py:missing_header": diagnostics.missing_header,
+    "compile/nvrtc.py:_short": nvrtc._short,
+    "gpu/tools.py:read_findings": lambda text: list(tools.read_findings("memcheck", text)),
+    "gpu/tools.py:read_counters": lambda text: tools.read_counters(text, ["a"]),
+}
+MESSAGE_READERS: dict[str, Reader] = {
+    "reports/printable.py:printable": printable,
+    "reports/printable.py:clip": lambda text: clip(text, 80),
+    "reports/printable.py:wrap": lambda text: wrap(text, 80),
+    "reports/text.py:grade_report": lambda t: render(grade_report(grade_with(t))),  # type: ignore[arg-type]
+    "reports/page/student.py:student_view": page,
+    "reports/page/source.py:source_view": lambda t: source_view(grade_with(t), t, ()),  # type: ignore[arg-type]
+    "reports/page/row.py:page_names": lambda t: page_names([ReportRow(t, grade_with("a"), "")]),  # type: ignore[arg-type]
+    "reports/explain/explanation.py:source_lines": lambda t: source_lines(t, Trace("sim")),
+    "export/fields.py:one_line": fields.one_line,
+    "export/fields.py:spreadsheet_safe": fields.spreadsheet_safe,
+    "export/fields.py:cell_problem": fields.cell_problem,
+    "export/fields.py:clipped": lambda text: fields.clipped(text, 100),
+    "export/fields.py:check_text": lambda t: fields.check_text(grade_with(t).checks[0]),  # type: ignore[attr-defined]
+    "export/junit.py:xml_safe": junit.xml_safe,
+    "submissions/listing.py:printable_name": printable_name,
+    "submissions/layouts/canvas.py:_NAME": lambda text: canvas._NAME.fullmatch(text + "!"),
+    "submissions/layouts/moodle.py:_NAME": lambda text: moodle._NAME.fullmatch(text + "!"),
+    "submissions/files.py:parse_submission": lambda t: parse_submission(t[:200_000].encode(), "a"),
+    "compile/source_text.py:decode_source": lambda t: source_text.decode_source(t.encode(), "a"),
+    "compile/preprocessor.py:line_of": lambda text: line_of(text, 5),
+    "labs/quiz.py:parse_answer": lambda text: answered(text),
+    "batch/similarity.py:fingerprints": lambda t: (fingerprints(t, "structure"),
+                                                   fingerprints(t, "wording")),
+}  # fmt: skip
+YAML_READERS: dict[str, Reader] = {
+    "labs/quiz.py:parse_answer_sheet": lambda text: parse_answer_sheet(text.encode()),
+    "submissions/layouts/gradescope.py:_metadata": lambda t: gradescope._metadata(t.encode()),
+}
+ELSEWHERE = {
+    "compile/diagnostics.py:error_at": "calls line_of",
+    "compile/nvrtc.py:compile": "the compiler, in a child with limits of time and memory",
+    "compile/source.py:compile_source": "calls the readers of this module",
+    "compile/source_text.py:host_finding": "calls directives",
+    "gpu/launches.py:error_finding": "the driver's message",
+    "grading/run.py:simulator_memory": "calls static_bytes",
+    "labs/files.py:compose_bytes": "called by parse_answer_sheet",
+    "labs/files.py:write_atomically": "writes",
+    "reports/explain/accesses.py:put_text": "a label of a picture",
+    "reports/explain/explanation.py:explain_launch": "calls source_lines",
+    "simulator/trace.py:access_table": "passes the source on to SourceVariables",
+    "simulator/ptx/parser.py:operands_of": "called by parse",
+    "simulator/ptx/parser.py:read": "called by parse",
+    "simulator/ptx/parser.py:statement": "called by parse",
+    "simulator/ptx/parser.py:directive": "called by parse",
+    "simulator/ptx/model.py:variable": "called by parse",
+    "simulator/ptx/model.py:integer": "called by parse",
+    "simulator/ptx/model.py:float_bits": "called by parse",
+}
+"""Functions that take a text and are measured as part of another reader."""
+
+DECODER = "simulator/decode/"
+"""Its functions take one operand; `decode` is measured as a whole."""
+
+SAID = {"text", "source", "ptx", "log", "data", "content"}
+OF_INSTRUCTORS = ("cli", "authoring", "gradebook")
+"""Packages that read no student's text: they call the readers."""
+
+
+def answered(text: str) -> object:
+    try:
+        return parse_answer(LAB.quiz[0], text)
+    except ValueError:
+        return None
+
+
+def functions_with_a_text() -> Iterator[str]:
+    """Every public function with a parameter that is called and typed as a text is."""
+    for path in sorted((ROOT / "grader").rglob("*.py")):
+        place = path.relative_to(ROOT / "grader").as_posix()
+        if place.startswith(OF_INSTRUCTORS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                given = [*node.args.args, *node.args.kwonlyargs]
+                types = {a.arg: ast.unparse(a.annotation) for a in given if a.annotation}
+                if any(types.get(name) in ("str", "bytes") for name in SAID):
+                    yield f"{place}:{node.name}"
+
+
+def test_every_reader_is_measured() -> None:
+    named = {*PTX_READERS, *LOG_READERS, *MESSAGE_READERS, *YAML_READERS, *ELSEWHERE}
+    of_source = {name.partition(":")[2] or name for name in SOURCE_READERS} | {"read_dataflow"}
+    missing = [
+        place for place in functions_with_a_text()
+        if place not in named and not place.startswith(DECODER)
+        and not (place.startswith(("compile/", "reports/page/"))
+                 and place.split(":")[1] in of_source)
+    ]  # fmt: skip
+    assert missing == []
+
+
+def test_every_package_of_readers_is_on_the_page() -> None:
+    text = (ROOT / "docs" / "security.md").read_text("utf-8")
+    places = {place.partition(":")[0] for place in functions_with_a_text()}
+    assert [
+        p for p in sorted(places) if f"`{p}`" not in text and f"`{Path(p).parent}/`" not in text
+    ] == []
+
+
+PTX_TEXTS = {
+    "blank lines": ("//\n", "\n"),
+    "kernels": ("", ".visible .entry k{}(\n.param .u32 a\n)\n[\nret;\n]\n"),
+    "globals in a comment": ("/*", ".global \n"),
+    "globals": ("", ".global .align 4 .b8 a{}[4];\n"),
+    "blanks": (".const", " "),
+    "constants": ("", ".const .align 4 .b8 a[4];\n"),
+    "places": ("", ".loc 1 2 3\n"),
+    "files": ("", '.file 1 "/a/b"\n'),
+    "folders": ('.file 1 "', "/a"),
+    "digits": (".entry k(.param .b8 k[", "1"),
+    "a number": (".global .b8 a[", "9"),
+    "parameters": (".entry k(", ".param .u32 a,"),
+    "one parameter": (".entry k(.param .u32 ", "a"),
+    "parentheses": (".entry k", "("),
+    "open comments": ("", "/*"),
+    "words": ("", ".visible "),
+    "local memory": (".entry k()\n", ".loc 1 9 1\n ld.local.u32 %r1, [a];\n"),
+}
+LOG_TEXTS = {
+    "errors": ("", "a.cu(1): error: x{}\n"),
+    "equal warnings": ("", "a.cu(1): warning #1-D: x\n  y\n  ^\n"),
+    "equal errors": ("", "a.cu(1): error: x\n  y\n  ^\n"),
+    "digits": ("ptxas info    : Compiling entry function 'k' for 'sm_90'\n", "1"),
+    "functions": ("", "ptxas info    : Compiling entry function 'k{}' for 'sm_90'\n"
+                  "ptxas info    : Used 24 registers\n"),
+    "instantiations": ("a.cu(1): error: x\n", "     detected during instantiation at line 3\n"),
+    "parentheses": ("", "("),
+    "folders": ("a.cu(1): error: ", "/a"),
+    "headers": ("", 'b.h(1): error: x\n  at line 3 of "b.h"\n'),
+    "undefined": ("", 'a.cu(1): error: identifier "aaaaaaaa{}" is undefined\n'),
+    "sanitizer": ("", "========= Invalid __global__ read of size 4 bytes\n=========     at k\n"),
+    "blank lines": ("", "\n"),
+    "rows": ('"Kernel Name","a"\n', '"k","1"\n'),
+}  # fmt: skip
+MESSAGE_TEXTS = {
+    "a word": ("", "a"), "wide": ("", "漢"), "words": ("", "ab "), "controls": ("x", "\x1b"),
+    "backticks": ("", "`"), "lines": ("x", "\n"), "markup": ("", "<b>&"),
+    "combining": ("", "e\u0301"), "invisible": ("x", "\u200b"), "digits": ("", "1"),
+    "blanks": ("x", " "), "tabs": ("x", "\t\n"), "numbers": ("a", "_1"), "minus": ("", "-"),
+    "products": ("9", "*9"), "powers": ("9", "**9"), "parentheses": ("", "("),
+    "commas": ("1", ",111"), "backslashes": ("", "\\"), "comments": ("", "/**/ "),
+    "statements": ("", "s[0] = s[1];\n"),
+}  # fmt: skip
+YAML_TEXTS = {
+    "keys": ("", "a{}: 1\n"), "brackets": ("", "["),
+    "anchors": ("a0: &a0 [x]\n", "a{}: &a{} [*a0]\n"),
+    "quotes": ("a: '", "''"), "escapes": ('a: "', "\\u0041"), "blanks": ("a:\n", " "),
+    "dashes": ("", "- "), "questions": ("", "? "), "braces": ("", "[a: "),
+    "block": ("a: |\n", " x\n"),
+    "tags": ("", "!a "), "comments": ("", "#\n"),
+    "submissions": ("", "submission_{}:\n  :submitters:\n  - :name: a\n    :sid: '{}'\n"),
+}  # fmt: skip
+
+
+def text_of(texts: dict[str, tuple[str, str]], name: str, length: int) -> str:
+    start, unit = texts[name]
+    parts, size = [start], len(start)
+    while size < length:
+        parts.append(unit.replace("{}", str(len(parts))))
+        size += len(parts[-1])
+    return "".join(parts)
+
+
+def seconds(reader: Reader, text: str) -> float:
+    """The least processor time of three readings; a fault that the reader reports is an answer."""
+    best = float("inf")
+    for _ in range(3):
+        started = time.process_time()
+        with suppress(Fault, PtxError):
+            reader(text)
+        best = min(best, time.process_time() - started)
+        if best < SPARE:
+            break
+    return best
+
+
+def assert_linear(reader: Reader, short: str, long: str) -> None:
+    taken = seconds(reader, long)
+    if taken > SPARE:
+        assert taken <= MOST * seconds(reader, short) + SPARE
+
+
+def test_a_quadratic_reader_is_detected() -> None:
+    pattern = re.compile(r"^\s*\.loc", re.M)
+    with pytest.raises(AssertionError):
+        assert_linear(pattern.findall, "\n" * SHORT, "\n" * SHORT * LONGER)
+
+
+CASES = [
+    (group, reader, name)
+    for group, (readers, texts) in {
+        "ptx": (PTX_READERS, PTX_TEXTS),
+        "log": (LOG_READERS, LOG_TEXTS),
+        "message": (MESSAGE_READERS, MESSAGE_TEXTS),
+    }.items()
+    for reader in readers
+    for name in texts
+]
+GROUPS = {
+    "ptx": (PTX_READERS, PTX_TEXTS),
+    "log": (LOG_READERS, LOG_TEXTS),
+    "message": (MESSAGE_READERS, MESSAGE_TEXTS),
+}
+
+
+@pytest.mark.parametrize(("group", "reader", "name"), CASES)
+def test_time_is_linear(group: str, reader: str, name: str) -> None:
+    readers, texts = GROUPS[group]
+    short, long = (text_of(texts, name, n) for n in (SHORT, LONGER * SHORT))
+    assert_linear(readers[reader], short, long)
+
+
+@pytest.mark.parametrize("name", YAML_TEXTS)
+@pytest.mark.parametrize("reader", YAML_READERS)
+def test_yaml_is_read_in_linear_time(reader: str, name: str) -> None:
+    """An answer sheet has at most 64 KiB; PyYAML is slow, so the texts are shorter."""
+    short, long = (text_of(YAML_TEXTS, name, n) for n in (2_000, 2_000 * LONGER))
+    assert_linear(YAML_READERS[reader], short, long)
+
+
+HEAD = """\
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "a.cu"
+.visible .entry k(
+.param .u64 k_param_0
+)
+{
+.reg .pred %p<2000>;
+.reg .b32 %r<6000>;
+.reg .f32 %f<6000>;
+.reg .b64 %rd<40>;
+.loc 1 1 1
+ld.param.u64 %rd1,[k_param_0];
+mov.u32 %r1,%tid.x;
+mov.f32 %f1,0f3F800000;
+setp.eq.u32 %p1,%r1,0;
+L0:
+"""
+BODIES = {
+    "sums": "add.s32 %r{b},%r{a},1;\n",
+    "fused": "mul.f32 %f{b},%f1,%f1;\nadd.f32 %f2,%f{b},%f1;\n",
+    "branches": "@%p1 bra L{a};\nadd.s32 %r2,%r2,1;\nL{a}:\n",
+    "loops": "L{a}:\nadd.s32 %r2,%r2,1;\n@%p1 bra L{a};\n",
+    "loops of two": "L{a}:\nadd.s32 %r2,%r2,1;\n@%p1 bra M{a};\nadd.s32 %r2,%r2,1;\nM{a}:\n"
+    "@%p1 bra L{a};\n",
+    "to the first": "@%p1 bra L0;\nadd.s32 %r2,%r2,1;\n",
+    "to the last": "@%p1 bra LE;\nadd.s32 %r2,%r2,1;\n",
+    "irreducible": "@%p1 bra M{a};\nL{a}:\nadd.s32 %r2,%r2,1;\nM{a}:\n@%p1 bra L{a};\n",
+    "crossed": "@%p1 bra L{h};\nL{a}:\nadd.s32 %r{b},%r2,1;\n",
+    "guards": "@%p1 add.s32 %r{b},%r{a},1;\n",
+    "loads": "ld.global.u32 %r{b},[%rd1+{a}];\n",
+    "scopes": "{ .reg .b32 t; mov.u32 t,%r1; add.s32 %r2,t,1; }\n",
+    "open scopes": "{ .reg .b32 t{a}; mov.u32 t{a},%r1;\n",
+    "barriers": "bar.sync 0;\n",
+    "local variables": ".local .align 4 .b8 l{a}[4];\nst.local.u32 [l{a}],%r1;\n",
+    "shared variables": ".shared .align 4 .b8 s{a}[4];\nst.shared.u32 [s{a}],%r1;\n",
+    "returns": "@%p1 ret;\n",
+    "labels": "L{a}:\n",
+    "inlined": ".loc 2 {a} 1, function_name $L, inlined_at 1 {a} 2\nadd.s32 %r2,%r2,1;\n",
+    "selections": "setp.eq.u32 %p1,%r{a},0;\nselp.u32 %r{b},%r{a},%r1,%p1;\n",
+    "constants": "add.s32 %r2,%r2,{a};\n",
+    "products then sums": "",
+    "nested loops": "",
+    "registers of one scope": "",
+}
+
+
+def ptx_text(name: str, count: int) -> str:
+    rows = range(2, count + 2)
+    match name:
+        case "products then sums":
+            units = [*(f"mul.f32 %f{k + 1},%f1,%f1;\n" for k in rows),
+                     *(f"add.f32 %f2,%f{k + 1},%f2;\n" for k in rows)]  # fmt: skip
+        case "nested loops":
+            units = [*(f"L{k}:\nadd.s32 %r2,%r2,1;\n" for k in rows),
+                     *(f"@%p1 bra L{k};\n" for k in reversed(rows))]  # fmt: skip
+        case "registers of one scope":
+            units = ["{", *(f".reg .b32 t{k};\n" for k in rows),
+                     *(f"mov.u32 t{k},%r1;\n" for k in rows), "}"]  # fmt: skip
+        case _:
+            body = BODIES[name]
+            units = [
+                body.replace("{a}", str(k)).replace("{b}", str(k + 1))
+                .replace("{h}", str(k * 7919 % count + 2)) for k in rows
+            ]  # fmt: skip
+    closing = "}" * count if name == "open scopes" else ""
+    return f"{HEAD}{''.join(units)}{closing}LE:\nret;\n}}\n"
+
+
+@pytest.mark.parametrize("definedness", [False, True])
+@pytest.mark.parametrize("name", BODIES)
+def test_decoding_is_linear(name: str, definedness: bool) -> None:
+    def reader(text: str) -> object:
+        return decoded(text, definedness=definedness)
+
+    short, long = (ptx_text(name, n) for n in (400, 400 * LONGER))
+    assert reader(short), "the text is not decoded"
+    assert_linear(reader, short, long)
+
+
+PIECES = st.sampled_from([
+    ".visible .entry k(", ".param .u32 a", ")", "{", "}", "\n", ";", ".global .align 4 .b8 a[",
+    "9" * 5000, "4", "]", "=", ".const", ".loc 1 ", ".file 1 ", '"a.cu"', "/*", "*/", "//", "ret;",
+    "ptxas info    : Compiling entry function 'k' for 'sm_90'", "Used ", " registers",
+    " bytes smem",
+    "a.cu(", "): error: ", "): warning #1-D: ", 'identifier "x" is undefined', "  ^", "at line ",
+    "ptxas application ptx input, line ", "; error   : x", "b.h", "#include <a>", 'R"x(', "'", "\\",
+    "\x1b", "漢", "-1", "**", "(", "submission_1:\n", "  :submitters:\n", "- ", "&a ", "*a", ": ",
+])  # fmt: skip
+ALL = {**PTX_READERS, **LOG_READERS, **MESSAGE_READERS, **YAML_READERS}
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+@settings(max_examples=60, deadline=None)
+def test_no_text_breaks_a_reader(text: str) -> None:
+    """A reader answers or reports a fault; anything else would end a class's batch."""
+    for reader in ALL.values():
+        with suppress(Fault, PtxError):
+            reader(text)
