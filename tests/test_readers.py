@@ -38,7 +38,7 @@ from grader.reports.text import grade_report, render
 from grader.simulator import exchange
 from grader.simulator.core.bindings import core
 from grader.simulator.decode.module import decode
-from grader.simulator.ptx.model import PtxError
+from grader.simulator.ptx.model import PtxError, function_name, plain_name
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import contract, reduce_unused_atomics
 from grader.submissions.files import parse_submission
@@ -95,6 +95,9 @@ PTX_READERS: dict[str, Reader] = {
     "compile/entries.py:kernels": compiled,
     "compile/entries.py:variable_bytes": lambda text: entries.variable_bytes(text, "none"),
     "compile/entries.py:local_memory_line": lambda t: entries.local_memory_line(t, "k", "a.cu"),
+    "compile/diagnostics.py:used_host_data": lambda text: diagnostics.used_host_data(
+        "a.cu(1): error: host variables are not allowed in JIT mode\n  x\n  ^\n", text, "a.cu", "x"
+    ),
     "compile/source.py:_constant_bytes": source._constant_bytes,
     "compile/nvrtc.py:_FILE": lambda text: nvrtc._FILE.sub(r"\1\2", text),
     "compile/nvrtc.py:entry_names": lambda text: nvrtc.entry_names([text]),
@@ -128,6 +131,8 @@ MESSAGE_READERS: dict[str, Reader] = {
     "export/fields.py:check_text": lambda t: fields.check_text(grade_with(t).checks[0]),  # type: ignore[attr-defined]
     "export/junit.py:xml_safe": junit.xml_safe,
     "submissions/listing.py:printable_name": printable_name,
+    "simulator/ptx/model.py:plain_name": lambda text: plain_name(f"_Z{text}"),
+    "simulator/ptx/model.py:function_name": lambda text: function_name(f"_ZN{text}"),
     "submissions/layouts/canvas.py:_NAME": lambda text: canvas._NAME.fullmatch(text + "!"),
     "submissions/layouts/moodle.py:_NAME": lambda text: moodle._NAME.fullmatch(text + "!"),
     "submissions/files.py:parse_submission": lambda t: parse_submission(t[:200_000].encode(), "a"),
@@ -166,7 +171,7 @@ ELSEWHERE = {
 DECODER = "simulator/decode/"
 """Its functions take one operand; `decode` is measured as a whole."""
 
-SAID = {"text", "source", "ptx", "log", "data", "content"}
+SAID = {"text", "source", "ptx", "log", "data", "content", "symbol"}
 OF_INSTRUCTORS = ("cli", "authoring", "gradebook")
 """Packages that read no student's text: they call the readers."""
 

@@ -54,7 +54,9 @@ _AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
 _PATH = re.compile(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 
-_INSTRUCTION = re.compile(r"^\s+(?:@!?%\w+\s+)?[a-z][\w.:]*\s+([^;]*);", re.MULTILINE)
+_INSTRUCTION = re.compile(
+    r"^[ \t]+(?:@!?%\w+[ \t]+)?[a-z][\w.:]*[ \t]+([^;]*)(?:;|\Z)", re.MULTILINE
+)
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 _UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
 

@@ -242,7 +242,9 @@ def _initial(text: str, element: int) -> tuple[bytes, tuple[tuple[int, str, int]
     return bytes(out), tuple(relocations)
 
 
-_LENGTH = re.compile(r"\d+")
+_LENGTH = re.compile(r"\d{1,9}")
+"""A length in a mangled name. A student's own name may have thousands of digits, which Python
+refuses to read as one number."""
 
 
 def plain_name(symbol: str) -> str:
