@@ -106,6 +106,10 @@ Counts = Mapping[tuple[str, Process, bool], Mapping[str, int]]
 """For each command, process and kind of start: how often each call is made, at most, by one."""
 
 _FRESH_SHARE = 0.15
+_LASTING_SHARE = 0.25
+_LASTING = ("ENOMEM", "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "EIO", "EPERM")
+"""Errors that may go on. EINTR does not, and is answered by the same call again."""
+
 _COLD_SHARE = 0.5
 
 
@@ -122,6 +126,7 @@ class Injection:
         process: Which processes are meant.
         fresh: Whether the command still has to import most of its modules.
         cold: Whether the cache is empty; a compiled submission needs no compiler again.
+        lasting: Whether all later calls fail too, as on a full disk.
     """
 
     command: str
@@ -132,6 +137,7 @@ class Injection:
     process: Process = "all"
     fresh: bool = True
     cold: bool = True
+    lasting: bool = False
 
     @property
     def expression(self) -> str:
@@ -140,7 +146,7 @@ class Injection:
             what = f"signal={self.fault}"
         else:
             what = _FAILED_BRK if self.call == "brk" else f"error={self.fault}"
-        return f"inject={self.call}:{what}:when={self.when}"
+        return f"inject={self.call}:{what}:when={self.when}{'+' * self.lasting}"
 
     def __str__(self) -> str:
         start = ("fresh" if self.fresh else "loaded") + (" cold" if self.cold else " warm")
@@ -199,7 +205,8 @@ def _drawn(
     when = min(int((times + 1) ** choose.random()), times)
     cold = process == "compile" or choose.random() < _COLD_SHARE
     submission = choose.choice(list(submissions))
-    return Injection(command, submission, call, fault, when, process, fresh, cold)
+    lasting = fault in _LASTING and choose.random() < _LASTING_SHARE
+    return Injection(command, submission, call, fault, when, process, fresh, cold, lasting)
 
 
 def table(results: Sequence[Result]) -> str:

@@ -84,6 +84,12 @@ def test_failing_brk_answers_as_the_kernel_does() -> None:
     assert Injection("check", "correct", "brk", "ENOMEM", 3).expression.endswith(":retval=0:when=3")
 
 
+def test_only_lacks_and_broken_disks_go_on() -> None:
+    lasting = [one for one in injections(900, 2, COUNTS, ["correct"]) if one.lasting]
+    assert lasting and {one.expression[-1] for one in lasting} == {"+"}
+    assert not {one.fault for one in lasting} & {"EINTR", "EAGAIN", "SIGKILL", "SIGSTOP"}
+
+
 @pytest.mark.parametrize(
     ("ended", "grade", "rule"),
     [
