@@ -17,6 +17,7 @@ import sys
 from contextlib import suppress
 
 MACHINE = 3
+INTERRUPTED = 130
 
 ALLOCATIONS = 100_000
 """Objects that are made between two garbage collections. Python's default, 700, collects hundreds
@@ -44,6 +45,8 @@ def main() -> None:
         code = _run_watched(sys.argv[1:])
     except (ImportError, OSError, MemoryError) as error:
         code = _cannot_start(error)
+    except KeyboardInterrupt:
+        code = _interrupted()
     gc.freeze()  # the interpreter's end would search all objects for garbage, for 0.1 s
     sys.exit(code)
 
@@ -126,6 +129,8 @@ def _run(words: list[str]) -> int:
         if "--debug" in words:
             raise
         return _cannot_start(error)
+    except KeyboardInterrupt:
+        return _interrupted()
     return run(words)
 
 
@@ -142,9 +147,15 @@ def _cannot_start(error: Exception) -> int:
     return MACHINE
 
 
-def _say(what: str, fix: str) -> None:
+def _interrupted() -> int:
+    _say("stopped")
+    return INTERRUPTED
+
+
+def _say(what: str, fix: str = "") -> None:
+    text = f"{what}\n  {fix}\n" if fix else f"{what}\n"
     with suppress(OSError):
-        os.write(2, f"{what}\n  {fix}\n".encode(errors="replace"))
+        os.write(2, text.encode(errors="replace"))
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ class Usage:
         return self.peak > 0
 
     def reached_cpu(self, seconds: float) -> bool:
-        """Return whether the child used that much processor time; samples lag a little."""
-        return self.cpu >= _CPU_SHARE * seconds
+        """Return whether the child reached that limit of processor time; samples lag a little."""
+        return "cpu" not in self.reduced and self.cpu >= _CPU_SHARE * seconds
 
     def reached_memory(self, limit: int) -> bool:
         """Return whether an allocation failed because of a limit of so many bytes.

@@ -16,7 +16,7 @@ import pytest
 
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
-from grader.sandbox.process import start_process
+from grader.sandbox.process import Usage, start_process
 from tests.attacks.traces import record_traces, remaining_traces
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
@@ -282,3 +282,8 @@ def test_child_exits_when_its_caller_is_gone(monkeypatch: pytest.MonkeyPatch) ->
     for confine in (True, False):
         with pytest.raises(SandboxFailure, match="status 1"):
             run_sandboxed(step("echo"), 1, confine=confine)
+
+
+def test_an_inherited_limit_of_processor_time_proves_nothing() -> None:
+    assert Usage(cpu=17.0).reached_cpu(20.0)
+    assert not Usage(cpu=17.0, reduced=frozenset({"cpu"})).reached_cpu(20.0)
