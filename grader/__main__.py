@@ -15,6 +15,7 @@ import select
 import signal
 import sys
 from contextlib import suppress
+from threading import Thread
 
 MACHINE = 3
 INTERRUPTED = 130
@@ -124,6 +125,10 @@ def _run(words: list[str]) -> int:
             from grader.labs.reference import prepare_process
 
             prepare_process()
+            from grader.sandbox.call import prepare_template
+
+            with suppress(RuntimeError):  # no thread can be started: the first step will wait
+                Thread(target=prepare_template, daemon=True).start()
         from grader.cli.app import run
     except Exception as error:  # without memory, the interpreter's own compiler raises anything
         if "--debug" in words:

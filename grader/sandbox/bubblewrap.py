@@ -96,6 +96,8 @@ class Sandbox:
         readable: Iterable[Path],
         scratch: int,
         devices: tuple[Path, ...] = (),
+        *,
+        is_template: bool = False,
     ) -> list[str]:
         """Return the command that runs `inner` inside the sandbox.
 
@@ -104,9 +106,13 @@ class Sandbox:
             readable: The paths that it sees, under their own names and read-only.
             scratch: The size of its private /tmp in bytes.
             devices: The device nodes that it may use.
+            is_template: Whether it makes further namespaces (`template_child`).
         """
-        user = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        user = user if self.drops_root else ["--unshare-user", "--cap-drop", "ALL"]
+        # To become another user, and to import from folders that only their owner may read.
+        root = ["CAP_SETUID", "CAP_SETGID", "CAP_DAC_READ_SEARCH"] if self.drops_root else []
+        kept = [*root, *(["CAP_SYS_ADMIN", "CAP_NET_ADMIN"] if is_template else [])]
+        user = [] if self.drops_root else ["--unshare-user"]
+        user += ["--cap-drop", "ALL", *(word for cap in kept for word in ("--cap-add", cap))]
         private = ["--proc", "/proc", "--dev", "/dev", *_tmpfs("/tmp", scratch)]
         private += [*_tmpfs("/dev/shm", _SHARED_MEMORY_BYTES), "--chdir", "/tmp"]
         lifetime = ["--die-with-parent", "--new-session", "--hostname", "sandbox"]

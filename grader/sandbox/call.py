@@ -13,7 +13,7 @@ import os
 import secrets
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -47,9 +47,11 @@ from grader.sandbox.process import (
     read_usage,
     seal_memory,
     seal_reply,
+    start_forked,
     start_process,
-    wait_for_exit,
 )
+from grader.sandbox.template import MODULES, Key, TemplateEnded, templates
+from grader.sandbox.template_child import SETUP_FAILED
 from grader.sandbox.user import make_private
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "Reply",
     "SandboxFailure",
     "describe_sandbox",
+    "prepare_template",
     "readable_paths",
     "require_sandbox",
     "restrict_access",
@@ -142,7 +145,11 @@ def run_sandboxed(
     nonce = secrets.token_hex(16)
     job = _Job(step, nonce, limits, readable, devices, variables)
     try:
-        return _run(job, request, arrays, sandbox)
+        try:
+            return _run(job, request, arrays, sandbox)
+        except _NoTemplate:
+            templates().are_usable = False
+            return _run(job, request, arrays, sandbox)
     except (OSError, MemoryError, subprocess.TimeoutExpired) as error:
         raise system_fault(error, "a child process could not be run") from error
 
@@ -154,25 +161,40 @@ def _run(
     limits = job.limits
     with _started(job, request, arrays, sandbox) as child:
         start = min(limits.wall, START_SECONDS)
-        ended = wait_for_exit(child.process, start)
+        ended = child.wait(start)
         if not ended and not read_usage(child.reply).began:
             raise SandboxFailure("timeout", f"it did not start in {start:g} s")
-        if not ended and not wait_for_exit(child.process, limits.wall - start):
+        if not ended and not child.wait(limits.wall - start):
             # A child that used little processor time was stopped, or waited for a core.
             busy = read_usage(child.reply).cpu >= min(limits.cpu, limits.wall * _BUSY_SHARE)
             detail = f"it ran for more than {limits.wall:g} s"
             raise SandboxFailure("timeout", detail, caused_by_child=busy)
         kill_tree(child)
+        if child.is_forked and child.process.returncode == SETUP_FAILED:
+            raise _NoTemplate(read_stderr(child.errors).rstrip(b"\0").decode(errors="replace"))
         if child.process.returncode:
             if child.isolation.group and child.isolation.group.ran_out_of_memory():
                 detail = f"its processes together needed more than {limits.memory >> 20} MB"
                 raise SandboxFailure("memory", detail, caused_by_child=True)
-            confined = sandbox is not None
+            confined = sandbox is not None and not child.is_forked
             errors, usage = read_stderr(child.errors), read_usage(child.reply)
             status = child.process.returncode
             raise exit_failure(status, errors, usage, limits.cpu, limits.memory, confined)
         seal_reply(child.reply)
         return read_reply(child.reply, job.nonce, job.step, limits.memory)
+
+
+def prepare_template() -> None:
+    """Start the process that forks the children of most steps, so that the first need not wait.
+
+    Where that fails, the first step starts it, or reports why it cannot run.
+    """
+    with suppress(MachineFault, TemplateEnded, OSError, MemoryError):
+        sandbox = find_sandbox()
+        if isinstance(sandbox, Sandbox):
+            packages = _package_folders("grader")
+            key = Key(sandbox, (*python_folders(), *packages), tuple(packages), MODULES, ())
+            templates().get(key)
 
 
 def describe_sandbox() -> str:
@@ -244,6 +266,10 @@ def _choose_sandbox(confine: bool | None) -> Sandbox | None:
     return None
 
 
+class _NoTemplate(Exception):
+    """This machine lets bubblewrap make namespaces, but not a process inside it."""
+
+
 @contextmanager
 def _started(
     job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
@@ -271,18 +297,67 @@ def _started(
         isolation = cleanup.enter_context(isolate(sandbox, readable, memory, limits.processes))
         arguments = _child_arguments(job, isolation, packages)
         arguments |= {"request": order, "reply": reply, "capacity": limits.output}
-        root = str(packages[0].parent)
-        inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(arguments), root]
-        if sandbox:
-            inner = ["--info-fd", str(info), *inner]
-            inner = sandbox.command(inner, readable, limits.output, job.devices)
-        if isolation.group:
-            inner = isolation.group.enter_command(inner)
-        variables = {**sandbox_environment(), **job.variables}
-        process = start_process(inner, variables, (order, reply, info), errors)
-        child = Child(process, isolation, reply, errors, info)
+        shared = _Shared(order, reply, errors, info)
+        if sandbox and not job.devices and templates().are_usable:
+            key = _template_key(job, sandbox, packages, readable)
+            child = _forked(key, arguments, shared, isolation)
+        else:
+            child = _spawned(job, arguments, shared, isolation, packages, readable)
         cleanup.callback(kill_tree, child)
+        if child.is_forked:
+            start_forked(child)
         yield child
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """The descriptors of the anonymous memory that a child shares with its caller."""
+
+    request: int
+    reply: int
+    errors: int
+    info: int
+
+
+def _template_key(
+    job: _Job, sandbox: Sandbox, packages: list[Path], readable: tuple[Path, ...]
+) -> Key:
+    module = job.step.partition(":")[0]
+    modules = MODULES if module in MODULES else (*MODULES, module)
+    return Key(sandbox, readable, tuple(packages), modules, tuple(sorted(job.variables.items())))
+
+
+def _forked(key: Key, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation) -> Child:
+    """Fork the child from a template. It waits for `start_forked`."""
+    descriptors = (shared.request, shared.reply, shared.errors)
+    scratch = arguments["capacity"]
+    own = {**arguments, "uid": 0}
+    for is_last in (False, True):
+        try:
+            process = templates().get(key).fork(own, descriptors, isolation.uid, scratch)
+            return Child(process, isolation, shared.reply, shared.errors)
+        except TemplateEnded as ended:  # once, the system may have ended it
+            if is_last:
+                raise _NoTemplate(str(ended)) from None
+    raise AssertionError
+
+
+def _spawned(
+    job: _Job, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation,
+    packages: list[Path], readable: tuple[Path, ...],
+) -> Child:  # fmt: skip
+    """Start the child as a new interpreter."""
+    root = str(packages[0].parent)
+    inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(arguments), root]
+    if isolation.sandbox:
+        inner = ["--info-fd", str(shared.info), *inner]
+        inner = isolation.sandbox.command(inner, readable, job.limits.output, job.devices)
+    if isolation.group:
+        inner = isolation.group.enter_command(inner)
+    variables = {**sandbox_environment(), **job.variables}
+    descriptors = (shared.request, shared.reply, shared.info)
+    process = start_process(inner, variables, descriptors, shared.errors)
+    return Child(process, isolation, shared.reply, shared.errors, shared.info)
 
 
 def _package_folders(step: str) -> list[Path]:

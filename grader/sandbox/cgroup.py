@@ -36,6 +36,10 @@ class ControlGroup:
         """Return a command that moves itself into the group and then executes `command`."""
         return ["/bin/sh", "-c", _ENTER, str(self.folder), *command]
 
+    def add(self, pid: int) -> None:
+        """Move a process that waits to begin into the group."""
+        (self.folder / "cgroup.procs").write_text(str(pid))
+
     def kill(self) -> None:
         """End every process in the group at once."""
         switch = self.folder / "cgroup.kill"

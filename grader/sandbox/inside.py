@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from grader.faults import Fault, StudentFault
 from grader.sandbox.message import MessageTooLarge, read_message, write_message
@@ -51,24 +51,40 @@ def main() -> None:
     if not order["confined"]:
         _tie_to(os.getppid())
     _check_caller()
-    reduced = set_limits(order["limits"])
     sys.path[:0] = order["path"]
+    run(order, set_limits(order["limits"]))
+
+
+def run(order: dict[str, Any], reduced: list[str], inherited: int = 0) -> NoReturn:
+    """Run the step that `order` names under the limits that are set, write the reply, and end.
+
+    Args:
+        order: What `call` says about the step.
+        reduced: The limits that were inherited smaller (`set_limits`).
+        inherited: Bytes of address space that a template's child has from it.
+    """
     nonce, request, arrays = read_message(order["request"])
     os.close(order["request"])  # an #include can read /proc/self/fd
-    answer, results = _answer(order, request, arrays, reduced)
+    usage = Usage(order["reply"], order["capacity"], reduced, inherited)
+    answer, results = _answer(order, request, arrays, usage)
     _reply(order, nonce, answer, results)
     os._exit(0)  # skip teardown: it would run what native code registered
 
 
-def set_limits(limits: dict[str, int]) -> list[str]:
+def set_limits(limits: dict[str, int], inherited: int = 0) -> list[str]:
     """Set resource limits by name, and always those of open files and core dumps.
+
+    Args:
+        limits: The limits.
+        inherited: Bytes of address space that a template's child has from it, which do not count.
 
     Returns:
         The names of those that this process inherited smaller and that stay so: a child that
         reaches one of them has not reached a limit of the grader's.
     """
     reduced = []
-    for name, value in limits.items():
+    for name, limit in limits.items():
+        value = limit + (inherited if name == "memory" else 0)
         grace = 1 if name == "cpu" else 0  # SIGXCPU, which names the reason, precedes SIGKILL
         if not _set_limit(_LIMITS[name], value, value + grace):
             reduced.append(name)
@@ -113,8 +129,9 @@ class Usage:
     Native code can end the process at any moment, so a thread writes a sample every 20 ms.
     """
 
-    def __init__(self, fd: int, offset: int, reduced: list[str]) -> None:
-        self._fd, self._offset, self._reduced = fd, offset, reduced
+    def __init__(self, fd: int, offset: int, reduced: list[str], inherited: int) -> None:
+        self.reduced = reduced
+        self._fd, self._offset, self._inherited = fd, offset, inherited
 
     def start(self) -> None:
         """Write a first sample, and keep writing samples in a thread."""
@@ -123,8 +140,9 @@ class Usage:
 
     def write(self, requested: int = 0) -> None:
         """Write a sample; `requested` is the size in bytes of an allocation that failed."""
-        used = {"cpu": time.process_time(), "peak": _peak_bytes(), "requested": requested}
-        record = json.dumps({**used, "reduced": self._reduced}).encode()
+        peak = max(1, address_space("VmPeak") - self._inherited)  # 0 says that it never began
+        used = {"cpu": time.process_time(), "peak": peak, "requested": requested}
+        record = json.dumps({**used, "reduced": self.reduced}).encode()
         os.pwrite(self._fd, record.ljust(USAGE_BYTES, b" "), self._offset)
 
     def _sample(self) -> None:
@@ -136,14 +154,14 @@ class Usage:
             return
 
 
-def _peak_bytes() -> int:
-    """Return the largest address space of this process so far, in bytes."""
+def address_space(row: str) -> int:
+    """Return the bytes of address space of this process: "VmSize" now, "VmPeak" at most so far."""
     status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
     try:
         text = os.read(status, 4096)
     finally:
         os.close(status)
-    _, _, rest = text.partition(b"VmPeak:")
+    _, _, rest = text.partition(row.encode() + b":")
     return int(rest.split(maxsplit=1)[0]) << 10
 
 
@@ -155,9 +173,8 @@ def drop(uid: int) -> None:
 
 
 def _answer(
-    order: dict[str, Any], request: Any, arrays: Any, reduced: list[str]
+    order: dict[str, Any], request: Any, arrays: Any, usage: Usage
 ) -> tuple[dict[str, Any], Any]:
-    usage = Usage(order["reply"], order["capacity"], reduced)
     try:
         step = _load_step(order["step"])
         if order["uid"]:
@@ -176,7 +193,7 @@ def _answer(
             usage.write(getattr(error, "_total_size", 0))  # NumPy's errors have the size
         return {"failure": "memory", "detail": "an allocation failed"}, {}
     except BaseException as error:  # noqa: BLE001  a step that raises SystemExit has no result
-        return _failure(error, proven=_is_output_full(error, order, reduced)), {}
+        return _failure(error, proven=_is_output_full(error, order, usage.reduced)), {}
 
 
 def _load_step(step: str) -> Callable[[Any, Any], tuple[Any, Any]]:

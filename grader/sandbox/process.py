@@ -23,6 +23,7 @@ from grader.sandbox.bubblewrap import Sandbox
 from grader.sandbox.cgroup import ControlGroup, control_group, parent_group
 from grader.sandbox.inside import USAGE_BYTES
 from grader.sandbox.message import MessageError, read_message
+from grader.sandbox.template import ForkedChild
 from grader.sandbox.user import is_world_readable, remove_leftovers, unprivileged_user
 
 FailureReason = Literal["timeout", "memory", "crash", "output", "protocol"]
@@ -273,11 +274,22 @@ class Isolation:
 class Child:
     """One started child, its isolation, and the anonymous memory that it shares with the caller."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | ForkedChild
     isolation: Isolation
     reply: int
     errors: int
-    info: int
+    info: int = -1
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether a template forked it."""
+        return isinstance(self.process, ForkedChild)
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether it ends in time; a new interpreter is not reaped."""
+        if isinstance(self.process, ForkedChild):
+            return self.process.wait(seconds)
+        return wait_for_exit(self.process, seconds)
 
 
 @contextmanager
@@ -352,8 +364,21 @@ def wait_for_exit(process: subprocess.Popen[bytes], seconds: float) -> bool:
         os.close(pidfd)
 
 
+def start_forked(child: Child) -> None:
+    """Put a child that a template has forked into its control group, and let it begin."""
+    assert isinstance(child.process, ForkedChild)
+    if child.isolation.group:
+        child.isolation.group.add(child.process.pid)
+    child.process.start()
+
+
 def kill_tree(child: Child) -> None:
     """End all processes of the child's tree and reap it; a second call does nothing."""
+    if isinstance(child.process, ForkedChild):
+        child.process.kill()
+        if child.isolation.group:
+            child.isolation.group.kill()
+        return
     if child.process.returncode is not None:
         return
     if child.isolation.sandbox:
@@ -372,6 +397,7 @@ def _kill_namespace(child: Child) -> None:
 
     The kernel then kills the others, and bubblewrap, its parent, reaps it and ends.
     """
+    assert not isinstance(child.process, ForkedChild)
     with suppress(ValueError, KeyError, ProcessLookupError):
         info = os.pread(child.info, 4096, 0).rstrip(b"\0")
         first = json.loads(info)["child-pid"]

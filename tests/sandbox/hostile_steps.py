@@ -8,13 +8,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
-import json
 import os
 import resource
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -71,7 +69,8 @@ def closes_its_errors(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def seals_the_reply(request: Any, arrays: dict[str, Any]) -> Step:
-    reply = json.loads(sys.argv[1])["reply"]
+    links = {int(fd): _target(fd) for fd in os.listdir("/proc/self/fd")}
+    reply = next(fd for fd, link in links.items() if "warpgrade-reply" in link)
     fcntl.fcntl(reply, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SEAL)
     return "sealed", {}
 
@@ -210,3 +209,40 @@ def runs(request: Any, arrays: dict[str, Any]) -> Step:
     """Run a program of the system, as injected code would."""
     done = subprocess.run(request, capture_output=True, text=True, check=False)
     return [done.returncode, done.stdout], {}
+
+
+def sees_of_its_template(request: Any, arrays: dict[str, Any]) -> Step:
+    """Return what a child that was taken over finds of the processes that made it."""
+    rows = Path("/proc/self/status").read_text().splitlines()
+    status = dict(row.split(":", 1) for row in rows)
+    links = [_target(fd) for fd in os.listdir("/proc/self/fd")]
+    return {
+        "processes": sorted(int(name) for name in os.listdir("/proc") if name.isdigit()),
+        "self": os.getpid(),
+        "capabilities": {name: int(status[name], 16) for name in ("CapEff", "CapPrm", "CapAmb")},
+        "no_new_privileges": status["NoNewPrivs"].strip(),
+        "descriptors": sorted(link for link in links if link),
+        "attempts": {name: _attempt(attempt) for name, attempt in _ATTEMPTS.items()},
+    }, {}
+
+
+def _attempt(attempt: Any) -> str:
+    try:
+        result = attempt()
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return "done" if result in (0, None) else f"{result}: {errno.errorcode[ctypes.get_errno()]}"
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_ATTEMPTS = {
+    "read the memory of init": lambda: Path("/proc/1/mem").open("rb").close(),
+    "list the descriptors of init": lambda: None if os.listdir("/proc/1/fd") else 0,
+    "attach to init": lambda: _libc.ptrace(16, 1, None, None),
+    "make a mount namespace": lambda: _libc.unshare(0x20000),
+    "mount": lambda: _libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None),
+    "unmount /tmp": lambda: _libc.umount2(b"/tmp", 2),
+    "enter the namespaces of init": lambda: _libc.setns(os.pidfd_open(1), 0x20000),
+    "become root": lambda: os.setuid(0),
+    "open a terminal": lambda: os.close(os.open("/dev/ptmx", os.O_RDWR)),
+}

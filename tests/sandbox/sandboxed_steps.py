@@ -137,22 +137,31 @@ def objects(request: Any, arrays: dict[str, Any]) -> Step:
     return None, {"x": np.array([object()])}
 
 
+def reply_descriptor() -> int:
+    """Return the descriptor that this process writes its reply to."""
+    links = {fd: os.readlink(f"/proc/self/fd/{fd}") for fd in range(64) if is_open(fd)}
+    return next(fd for fd, link in links.items() if "warpgrade-reply" in link)
+
+
+def is_open(fd: int) -> bool:
+    return os.path.lexists(f"/proc/self/fd/{fd}")
+
+
 def forged(request: Any, arrays: dict[str, Any]) -> Step:
     """Write a reply without the nonce, as injected native code would, and exit."""
-    order = json.loads(sys.argv[1])
     body = json.dumps({"nonce": request, "value": {"value": "pass"}, "arrays": []}).encode()
-    os.pwrite(order["reply"], len(body).to_bytes(8, "little") + body, 0)
+    os.pwrite(reply_descriptor(), len(body).to_bytes(8, "little") + body, 0)
     os._exit(0)
 
 
 def garbage(request: Any, arrays: dict[str, Any]) -> Step:
-    os.pwrite(json.loads(sys.argv[1])["reply"], bytes.fromhex(request), 0)
+    os.pwrite(reply_descriptor(), bytes.fromhex(request), 0)
     os._exit(0)
 
 
 def open_reply(request: Any, arrays: dict[str, Any]) -> Step:
     """Try to grow the reply beyond its limit."""
-    os.ftruncate(json.loads(sys.argv[1])["reply"], 1 << 40)
+    os.ftruncate(reply_descriptor(), 1 << 40)
     return None, {}
 
 

@@ -1,0 +1,314 @@
+"""Start and use templates: confined processes that fork a child for each step (`template_child`).
+
+Python and NumPy take 0.2 s of CPU time to start, a fork and its namespaces a few milliseconds. A
+template is started by the first step that needs it, serves every later one that sees the same files
+and environment, and ends with the grader. It never reads a request or a reply: the children get the
+descriptors of both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import time
+import weakref
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+
+from grader.sandbox.bubblewrap import (
+    Sandbox,
+    python_executable,
+    python_folders,
+    sandbox_environment,
+)
+from grader.sandbox.template_child import STARTED, STATUS
+
+MODULES = ("grader.simulator.simulate", "grader.feedback.ptx_search", "grader.compile.nvrtc")
+"""What a template imports: the modules of the steps that grading takes."""
+
+MOST_TEMPLATES = 4
+"""The templates that live at the same time; the one that was unused for longest ends first."""
+
+START_SECONDS = 60.0
+"""Time limit for the start of a template and of a child, on a machine under load."""
+
+LOST = -signal.SIGKILL
+"""The exit code of a child whose host ended without a report."""
+
+_SCRATCH_BYTES = 1 << 20
+_END_SECONDS = 10.0
+_REPLACED = (Path("/tmp"), Path("/dev/shm"))
+_START = (
+    "import sys; sys.path[:0] = [sys.argv[2]]; "
+    "from grader.sandbox.template_child import main; main()"
+)
+
+
+class TemplateEnded(Exception):
+    """There is no template: it could not be started, or ended before it forked the child."""
+
+
+class ForkedChild:
+    """A child of a template, as the grader sees it.
+
+    Attributes:
+        returncode: The exit code, or minus the number of the signal that ended it; None while it
+            runs.
+    """
+
+    def __init__(self, template: Template, report: socket.socket, pidfd: int) -> None:
+        self.returncode: int | None = None
+        self._template = template  # it must not end before its child
+        self._report = report
+        self._pidfd = pidfd
+
+    @property
+    def pid(self) -> int:
+        """The process id in the grader's PID namespace; -1 after its end."""
+        rows = Path(f"/proc/self/fdinfo/{self._pidfd}").read_text().splitlines()
+        return next((int(row.split()[1]) for row in rows if row.startswith("Pid:")), -1)
+
+    def start(self) -> None:
+        """Let it begin its step."""
+        with suppress(OSError):  # its end is reported by `wait`
+            self._report.send(b"g")
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether it ends in time."""
+        deadline = time.monotonic() + seconds
+        while self.returncode is None:
+            poll = select.poll()
+            poll.register(self._report, select.POLLIN)
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                return False
+            self.returncode = _status(self._report)
+        return True
+
+    def kill(self) -> None:
+        """End it and all its descendants: it is process 1 of its PID namespace."""
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            if not self.wait(_END_SECONDS):
+                self.returncode = LOST
+        self._report.close()
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the children of one template have in common: all that they can see."""
+
+    sandbox: Sandbox
+    readable: tuple[Path, ...]
+    packages: tuple[Path, ...]
+    modules: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
+
+
+class Template:
+    """One template process."""
+
+    def __init__(self, key: Key) -> None:
+        """Start it without waiting for it.
+
+        Raises:
+            TemplateEnded: It cannot be started.
+            OSError: There is no descriptor or no memory for it.
+        """
+        self._new_user = not key.sandbox.drops_root
+        self._visible = [str(p) for p in key.readable if {*_REPLACED} & {*p.parents}]
+        with ExitStack() as cleanup:
+            self._errors = os.memfd_create("warpgrade-template", os.MFD_CLOEXEC)
+            cleanup.callback(os.close, self._errors)
+            self._channel, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            cleanup.enter_context(self._channel)
+            with channel:
+                command = _command(key, channel.fileno())
+                self._process = _started(command, key, channel, self._errors)
+            cleanup.pop_all()
+        self._end = weakref.finalize(
+            self, _end, os.getpid(), self._process, self._channel, self._errors
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still runs."""
+        return self._end.alive and self._process.poll() is None
+
+    def fork(
+        self, arguments: Mapping[str, Any], descriptors: tuple[int, int, int], uid: int,
+        scratch: int,
+    ) -> ForkedChild:  # fmt: skip
+        """Create a child that waits for `start`.
+
+        Args:
+            arguments: What `inside.run` needs.
+            descriptors: The request, the reply and the errors.
+            uid: The user that it becomes; 0 for the template's.
+            scratch: Bytes of its private /tmp.
+
+        Raises:
+            TemplateEnded: The template has ended.
+            OSError: A descriptor cannot be sent.
+        """
+        order = {
+            "arguments": dict(arguments), "uid": uid, "scratch": scratch,
+            "new_user": self._new_user, "visible": self._visible,
+        }  # fmt: skip
+        report, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                fds = [theirs.fileno(), *descriptors]
+                socket.send_fds(self._channel, [json.dumps(order).encode()], fds)
+            return ForkedChild(self, report, _pidfd(report))
+        except (ConnectionError, TemplateEnded):
+            report.close()
+            detail = os.pread(self._errors, 4096, 0).decode(errors="replace").strip()
+            raise TemplateEnded(detail.splitlines()[-1] if detail else "it ended") from None
+        except BaseException:
+            report.close()
+            raise
+
+    def end(self) -> None:
+        """End it and all its children."""
+        self._end()
+
+
+class Templates:
+    """The templates of this process.
+
+    Attributes:
+        are_usable: False once one of them could not give a child its namespaces, which some
+            machines forbid inside a sandbox; every step then starts a new interpreter.
+    """
+
+    def __init__(self) -> None:
+        self.are_usable = True
+        self._lock = Lock()
+        self._by_key: dict[Key, Template] = {}
+
+    def get(self, key: Key) -> Template:
+        """Return the template for `key`; start it unless there is one that runs.
+
+        Raises:
+            TemplateEnded: It cannot be started.
+            OSError: There is no descriptor or no memory for it.
+        """
+        with self._lock:
+            template = self._by_key.pop(key, None)
+            if template is None or not template.is_alive:
+                template = Template(key)
+            self._by_key[key] = template  # the last one is the one that was used last
+            while len(self._by_key) > MOST_TEMPLATES:
+                self._by_key.pop(next(iter(self._by_key)))  # it ends with its last child
+            return template
+
+
+def templates() -> Templates:
+    """Return the templates of this process; a forked copy of the grader has its own."""
+    return _templates_of(os.getpid())
+
+
+@cache
+def _templates_of(pid: int) -> Templates:
+    return Templates()
+
+
+def _command(key: Key, channel: int) -> list[str]:
+    sites = [str(p) for p in python_folders() if p.name.endswith("-packages")]
+    order = {
+        "channel": channel,
+        "path": [*(str(p.parent) for p in key.packages[1:]), *sites],
+        "modules": key.modules,
+    }
+    root = str(key.packages[0].parent)
+    inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(order), root]
+    return key.sandbox.command(inner, key.readable, _SCRATCH_BYTES, is_template=True)
+
+
+def _started(
+    command: list[str], key: Key, channel: socket.socket, errors: int
+) -> subprocess.Popen[bytes]:
+    """Start the process from a thread that lives as long as it does.
+
+    bubblewrap ends when the thread that started it ends (PR_SET_PDEATHSIG), not the process.
+    """
+    started = Event()
+    result: list[subprocess.Popen[bytes] | OSError] = []
+
+    def own() -> None:
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**sandbox_environment(), **dict(key.variables)},
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                pass_fds=(channel.fileno(),),
+                start_new_session=True,
+            )
+        except OSError as error:
+            result.append(error)
+            started.set()
+            return
+        result.append(process)
+        started.set()
+        process.wait()
+
+    try:
+        Thread(target=own, daemon=True, name="sandbox-template").start()
+    except RuntimeError as error:  # no thread can be started
+        raise TemplateEnded(str(error)) from error
+    started.wait()
+    if isinstance(result[0], OSError):
+        raise TemplateEnded(str(result[0])) from result[0]
+    return result[0]
+
+
+def _pidfd(report: socket.socket) -> int:
+    """Wait for the host's first message, and return the child's pidfd."""
+    poll = select.poll()
+    poll.register(report, select.POLLIN)
+    if not poll.poll(START_SECONDS * 1000):
+        raise TemplateEnded
+    message, descriptors, _, _ = socket.recv_fds(report, 16, 1, socket.MSG_CMSG_CLOEXEC)
+    if message != STARTED or not descriptors:
+        raise TemplateEnded
+    return descriptors[0]
+
+
+def _status(report: socket.socket) -> int:
+    """Return the exit code that the host reports."""
+    try:
+        message = report.recv(16)
+    except OSError:
+        return LOST
+    if len(message) != 5 or message[:1] != STATUS:
+        return LOST
+    code: int = struct.unpack("<i", message[1:])[0]
+    return code
+
+
+def _end(owner: int, process: subprocess.Popen[bytes], channel: socket.socket, errors: int) -> None:
+    if os.getpid() != owner:
+        return
+    channel.close()  # the template ends by itself, and its namespace with it
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_END_SECONDS)
+    os.close(errors)

@@ -1,0 +1,216 @@
+"""The template's side: a confined process that has imported what steps need, and forks children.
+
+The template runs in bubblewrap's namespaces and never reads a request. A host, forked from it,
+gives each child namespaces of its own and hands it the descriptors. The child gives up every
+privilege before it reads its request.
+
+    template   imports modules, receives descriptors, forks; lives as long as the grader
+      host     creates the namespaces of one child, and ends
+        init   process 1 of the PID namespace: waits for the child and reports how it ended
+          child  has no privileges; runs one step (`inside.run`) and ends
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import gc
+import importlib
+import json
+import os
+import platform
+import signal
+import socket
+import struct
+import sys
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from grader.sandbox import inside
+
+STARTED, STATUS = b"p", b"s"
+"""The host's messages: the child waits (with its pidfd), and the child's wait status."""
+
+SETUP_FAILED = 71
+"""The exit code of a child whose namespaces could not be made (EX_OSERR)."""
+
+_NEW_NAMESPACES = 0x00020000 | 0x08000000 | 0x20000000 | 0x40000000  # mount, IPC, PID, network
+_NEW_USER = 0x10000000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_BIND, _MS_REC = 0x1000, 0x4000
+_MS_REC_PRIVATE = 0x4000 | 0x40000
+_SHARED_MEMORY_BYTES = 16 << 20
+_JOIN_SESSION_KEYRING = 1
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_PR_SET_DUMPABLE = 4
+_CAPABILITY_VERSION = 0x20080522
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> NoReturn:
+    """Serve on the descriptor that the command line names until the grader closes its end."""
+    order = json.loads(sys.argv[1])
+    os.umask(0o077)
+    sys.path[:0] = order["path"]
+    gc.disable()
+    for name in order["modules"]:
+        importlib.import_module(name)
+    gc.freeze()  # a collection in a child would copy every page that has an object
+    gc.enable()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # hosts are not waited for
+    with socket.socket(fileno=order["channel"]) as channel:
+        while True:
+            message, descriptors, _, _ = socket.recv_fds(channel, 1 << 16, 8)
+            if not message:
+                os._exit(0)
+            if not os.fork():
+                _host(channel, json.loads(message), descriptors)
+            for fd in descriptors:
+                os.close(fd)
+
+
+def _host(channel: socket.socket, order: dict[str, Any], descriptors: list[int]) -> NoReturn:
+    """Create the namespaces and the init process in them, and end."""
+    try:
+        channel.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _unshare(order["new_user"])
+        if os.fork():
+            os._exit(0)
+        report, *shared = descriptors
+        with socket.socket(fileno=report) as reported:
+            _init(reported, order, shared)
+    except BaseException as error:  # noqa: BLE001  the grader reads it when no child was made
+        with suppress(OSError):
+            os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(SETUP_FAILED)
+
+
+def _init(report: socket.socket, order: dict[str, Any], shared: list[int]) -> NoReturn:
+    """Be process 1 of a PID namespace: start the child, and report its end.
+
+    The kernel ends the child's descendants with this process. The child cannot be process 1,
+    which ignores signals that would end any other.
+    """
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")  # nothing here for a debugger
+    _private_mounts(order["scratch"], order["visible"])
+    _own_network_and_keys()
+    socket.send_fds(report, [STARTED], [os.pidfd_open(os.getpid())])
+    if not report.recv(1):  # the grader puts this process into a control group first
+        os._exit(SETUP_FAILED)
+    pid = os.fork()
+    if not pid:
+        _child(order, shared)
+    for fd in shared:
+        os.close(fd)
+    while True:  # orphans of the child are children of this process
+        ended, status = os.wait()
+        if ended == pid:
+            report.send(STATUS + struct.pack("<i", os.waitstatus_to_exitcode(status)))
+            os._exit(0)
+
+
+def _unshare(new_user: bool) -> None:
+    """Move this process, and the PID namespace of its children, into new namespaces."""
+    uid, gid = os.getuid(), os.getgid()
+    _check(_libc.unshare(_NEW_NAMESPACES | (_NEW_USER if new_user else 0)), "unshare")
+    if new_user:
+        for name, text in (
+            ("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1"),
+        ):  # fmt: skip
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+
+
+def _child(order: dict[str, Any], shared: list[int]) -> NoReturn:
+    """Give up every privilege, and run the step."""
+    request, reply, errors = shared
+    try:
+        os.dup2(errors, 2)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
+        _close_all_but({0, 1, 2, request, reply})
+        inherited = inside.address_space("VmSize")
+        reduced = inside.set_limits(order["arguments"]["limits"], inherited)
+        if order["uid"]:
+            inside.drop(order["uid"])
+        _drop_capabilities()
+        _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")  # its own /proc/self is its own
+    except BaseException as error:  # noqa: BLE001  nothing of the submission has run yet
+        with suppress(OSError):
+            os.write(2, f"{type(error).__name__}: {error}".encode())
+        os._exit(SETUP_FAILED)
+    inside.run({**order["arguments"], "request": request, "reply": reply}, reduced, inherited)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    ordered = sorted(kept)
+    for low, high in zip(ordered, [*ordered[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
+        os.closerange(low + 1, high)
+
+
+def _private_mounts(scratch: int, visible: list[str]) -> None:
+    """Mount what is the child's own: its files, its shared memory, its processes; no terminals.
+
+    Args:
+        scratch: The size of its /tmp in bytes.
+        visible: The paths below /tmp or /dev/shm that it may read, which the new mounts would hide.
+    """
+    _check(_libc.mount(None, b"/", None, _MS_REC_PRIVATE, None), "make mounts private")
+    hidden = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in visible}
+    quiet = _MS_NOSUID | _MS_NODEV
+    for folder, flags, size, mode in (
+        (b"/tmp", quiet, scratch, 0o1777),
+        (b"/dev/shm", quiet, _SHARED_MEMORY_BYTES, 0o1777),
+        (b"/dev/pts", quiet | _MS_RDONLY, 4096, 0o755),
+    ):
+        options = b"size=%d,mode=%o" % (size, mode)
+        _check(_libc.mount(b"tmpfs", folder, b"tmpfs", flags, options), f"mount {folder!r}")
+    for path, fd in hidden.items():
+        _bind(path, fd)
+    _check(_libc.mount(b"proc", b"/proc", b"proc", quiet | _MS_NOEXEC, None), "mount /proc")
+    os.chdir("/tmp")
+
+
+def _bind(path: str, fd: int) -> None:
+    """Mount what `fd` refers to, with its flags (read-only), at `path` again."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o755, exist_ok=True)
+    if os.path.isdir(f"/proc/self/fd/{fd}"):
+        os.mkdir(path, 0o755)
+    else:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+    source = f"/proc/self/fd/{fd}".encode()
+    _check(_libc.mount(source, path.encode(), None, _MS_BIND | _MS_REC, None), f"bind {path}")
+    os.close(fd)
+
+
+def _own_network_and_keys() -> None:
+    """Bring the loopback up, and leave the keyring that processes of one session share."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        request = bytearray(struct.pack("16sh22x", b"lo", 0))
+        fcntl.ioctl(any_socket, _SIOCGIFFLAGS, request)
+        flags = struct.unpack_from("h", request, 16)[0]
+        struct.pack_into("h", request, 16, flags | _IFF_UP)
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, request)
+    keyctl = _KEYCTL.get(platform.machine())
+    if keyctl is not None:  # a kernel without keyrings has nothing to share
+        _libc.syscall(keyctl, _JOIN_SESSION_KEYRING, None)
+
+
+def _drop_capabilities() -> None:
+    """Give up all capabilities for good; bubblewrap has already forbidden to gain any."""
+    _check(_libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "prctl")
+    header = struct.pack("Ii", _CAPABILITY_VERSION, 0)
+    _check(_libc.capset(header, struct.pack("6I", *[0] * 6)), "capset")
+
+
+def _check(result: int, what: str) -> None:
+    if result:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")

@@ -1,0 +1,201 @@
+"""Templates: the processes that fork the children of steps, and what a child finds of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.sandbox import call, template
+from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed, sandbox_problem
+from grader.sandbox.template import Template, TemplateEnded
+from tests.command import descendants
+
+ROOT = Path(__file__).parents[2]
+SECRET = "the size of the hidden case is 1237"
+
+
+@pytest.fixture(autouse=True)
+def steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not sandbox_problem(), "CI has a sandbox; without one there is no template"
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    own = template.Templates()
+    monkeypatch.setattr(call, "templates", lambda: own)
+
+
+def only_template() -> Template:
+    (one,) = call.templates()._by_key.values()
+    return one
+
+
+def test_children_of_one_template_get_their_own_requests_at_the_same_time() -> None:
+    def echo(number: int) -> Any:
+        reply = run_sandboxed("sandboxed_steps:echo", number, {"x": np.full(1000, number)})
+        return reply.value, int(reply.arrays["x"].sum())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(echo, range(40))) == [(n, 1000 * n) for n in range(40)]
+    assert call.templates().are_usable
+    only_template()
+
+
+def test_child_finds_nothing_of_its_template() -> None:
+    run_sandboxed("sandboxed_steps:echo", SECRET)
+    found = run_sandboxed("hostile_steps:sees_of_its_template", None).value
+    assert found["processes"] == sorted({1, found["self"]})
+    assert set(found["capabilities"].values()) == {0}
+    assert found["no_new_privileges"] == "1"
+    own = ["/dev/null", "/dev/null", "warpgrade-errors", "warpgrade-reply"]
+    assert found["descriptors"] == own
+    refused = {name for name, result in found["attempts"].items() if result != "done"}
+    assert refused == set(found["attempts"])
+
+
+def test_child_does_not_find_what_another_child_left() -> None:
+    run_sandboxed("hostile_steps:leaves_a_note", 0)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run_sandboxed, "hostile_steps:leaves_a_note", 2)
+        time.sleep(0.5)
+        assert run_sandboxed("hostile_steps:finds_notes", None).value == {"notes": [], "others": 0}
+        assert running.result().value == "stayed"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the template's memory")
+def test_template_never_holds_a_request_or_a_reply() -> None:
+    run_sandboxed("sandboxed_steps:echo", [SECRET] * 1000)
+    text = memory_of(only_template())
+    assert b"grader.sandbox.template_child" in text  # the search finds what is there
+    assert SECRET.encode() not in text
+
+
+def memory_of(owner: Template) -> bytes:
+    """Return what the processes of a template have mapped for writing."""
+    parts = []
+    pids = [pid for pid in descendants() if pid == owner._process.pid or is_below(pid, owner)]
+    for pid in pids:
+        maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+            for row in maps:
+                start, end = (int(x, 16) for x in row.split()[0].split("-"))
+                if row.split()[1].startswith("rw"):
+                    memory.seek(start)
+                    parts.append(memory.read(end - start))
+    return b"".join(parts)
+
+
+def is_below(pid: int, owner: Template) -> bool:
+    while pid > 1 and pid != owner._process.pid:
+        rows = Path(f"/proc/{pid}/status").read_text().splitlines()
+        pid = next(int(row.split()[1]) for row in rows if row.startswith("PPid:"))
+    return pid == owner._process.pid
+
+
+def test_template_that_was_killed_is_replaced() -> None:
+    assert run_sandboxed("sandboxed_steps:echo", 1).value == 1
+    first = only_template()
+    first._process.kill()
+    assert run_sandboxed("sandboxed_steps:echo", 2).value == 2
+    assert only_template() is not first and call.templates().are_usable
+
+
+def test_child_that_ends_with_its_template_is_a_system_error() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run_sandboxed, "hostile_steps:leaves_a_note", 30)
+        while not call.templates()._by_key:
+            time.sleep(0.01)
+        time.sleep(1.0)
+        only_template()._process.kill()
+        with pytest.raises(SandboxFailure) as caught:
+            running.result()
+    assert not caught.value.caused_by_child
+
+
+def test_nothing_of_a_killed_grader_remains() -> None:
+    mark = f"warpgrade-template-{time.monotonic_ns()}"
+    text = (
+        "import sys; sys.path[:0] = sys.argv[1:3]; "
+        "from grader.sandbox.call import run_sandboxed; "
+        "run_sandboxed('sandboxed_steps:echo', 1); print('here', flush=True); "
+        "run_sandboxed('hostile_steps:leaves_a_note', 60)"
+    )
+    command = [sys.executable, "-c", text, str(ROOT), str(Path(__file__).parent), mark]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
+        assert caller.stdout is not None and caller.stdout.readline() == b"here\n"
+        time.sleep(0.5)
+        below = [pid for pid in descendants() if is_child_of(pid, caller.pid)]
+        assert len(below) >= 4  # bubblewrap twice, the template, init and the child
+        caller.kill()
+    deadline = time.monotonic() + 10
+    while any(map(alive, below)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(alive, below))
+
+
+def is_child_of(pid: int, parent: int) -> bool:
+    while pid > 1 and pid != parent:
+        try:
+            rows = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except OSError:
+            return False
+        pid = next(int(row.split()[1]) for row in rows if row.startswith("PPid:"))
+    return pid == parent
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_steps_run_where_a_template_cannot_make_namespaces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*args: Any) -> None:
+        raise TemplateEnded("PermissionError: unshare")
+
+    monkeypatch.setattr(Template, "fork", fails)
+    assert run_sandboxed("sandboxed_steps:echo", 1, confine=True).value == 1
+    assert not call.templates().are_usable
+    found = run_sandboxed("sandboxed_steps:identity", None, confine=True).value
+    assert found["interfaces"] == ["lo"]
+
+
+def test_children_that_exceed_their_time_leave_nothing() -> None:
+    run_sandboxed("hostile_steps:leaves_a_note", 0)
+    before = set(descendants())
+    with pytest.raises(SandboxFailure, match="timeout"):
+        run_sandboxed("hostile_steps:leaves_a_note", 60, limits=Limits(wall=0.5))
+    deadline = time.monotonic() + 5
+    while set(descendants()) - before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not set(descendants()) - before
+
+
+def test_only_a_few_templates_live(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for number in range(template.MOST_TEMPLATES + 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert run_sandboxed("sandboxed_steps:echo", 1, readable=(folder,)).value == 1
+    assert len(call.templates()._by_key) == template.MOST_TEMPLATES
+
+
+def test_limit_of_memory_does_not_count_what_the_template_loaded() -> None:
+    half = {"processes": 1, "bytes": 150 << 20}
+    assert run_sandboxed("sandboxed_steps:hoard", half, limits=Limits(memory=300 << 20)).value == 1
+
+
+def test_signal_ends_a_child() -> None:
+    """Process 1 of a namespace would ignore it."""
+    with pytest.raises(SandboxFailure, match="memory|SIGKILL|killed"):
+        run_sandboxed("sandboxed_steps:killed", None)
+    with pytest.raises(SandboxFailure, match="SIGSEGV"):
+        run_sandboxed("sandboxed_steps:segfault", None)
