@@ -33,7 +33,12 @@ from grader.sandbox.bubblewrap import (
 )
 from grader.sandbox.template_child import STARTED, STATUS
 
-MODULES = ("grader.simulator.simulate", "grader.feedback.ptx_search", "grader.compile.nvrtc")
+MODULES = (
+    "grader.simulator.simulate",
+    "grader.feedback.ptx_search",
+    "grader.compile.nvrtc",
+    "grader.sandbox.user",
+)
 """What a template imports: the modules of the steps that grading takes."""
 
 MOST_TEMPLATES = 4

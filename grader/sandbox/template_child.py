@@ -31,6 +31,8 @@ from grader.sandbox import inside
 STARTED, STATUS = b"p", b"s"
 """The host's messages: the child waits (with its pidfd), and the child's wait status."""
 
+_REQUEST, _REPLY = 3, 4
+
 SETUP_FAILED = 71
 """The exit code of a child whose namespaces could not be made (EX_OSERR)."""
 
@@ -134,7 +136,7 @@ def _child(order: dict[str, Any], shared: list[int]) -> NoReturn:
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
         os.dup2(nothing, 1)
-        _close_all_but({0, 1, 2, request, reply})
+        request, reply = _renumbered(request, reply)
         inherited = inside.address_space("VmSize")
         reduced = inside.set_limits(order["arguments"]["limits"], inherited)
         if order["uid"]:
@@ -148,10 +150,13 @@ def _child(order: dict[str, Any], shared: list[int]) -> NoReturn:
     inside.run({**order["arguments"], "request": request, "reply": reply}, reduced, inherited)
 
 
-def _close_all_but(kept: set[int]) -> None:
-    ordered = sorted(kept)
-    for low, high in zip(ordered, [*ordered[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
-        os.closerange(low + 1, high)
+def _renumbered(request: int, reply: int) -> tuple[int, int]:
+    """Give both descriptors the numbers that they have in every child, and close all others."""
+    above = [fcntl.fcntl(fd, fcntl.F_DUPFD, _REPLY + 1) for fd in (request, reply)]
+    os.dup2(above[0], _REQUEST)
+    os.dup2(above[1], _REPLY)
+    os.closerange(_REPLY + 1, os.sysconf("SC_OPEN_MAX"))
+    return _REQUEST, _REPLY
 
 
 def _private_mounts(scratch: int, visible: list[str]) -> None:

@@ -38,7 +38,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def nothing_stays(steps: None) -> Iterator[Traces]:
     """Check that no test of this file leaves anything behind."""
-    run_sandboxed("hostile_steps:powers", None)  # modules that stay loaded
+    for name in ("hostile_steps:powers", "sandboxed_steps:identity"):
+        run_sandboxed(name, None)  # their modules stay loaded, and their templates stay
     adopt_orphans()
     before = record_traces()
     yield before
