@@ -98,7 +98,7 @@ def _init(report: socket.socket, order: dict[str, Any], shared: list[int]) -> No
     The kernel ends the child's descendants with this process. The child cannot be process 1,
     which ignores signals that would end any other.
     """
-    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")  # nothing here for a debugger
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")  # nor can the child be traced
     _private_mounts(order["scratch"], order["visible"])
     _own_network_and_keys()
     socket.send_fds(report, [STARTED], [os.pidfd_open(os.getpid())])
@@ -142,7 +142,6 @@ def _child(order: dict[str, Any], shared: list[int]) -> NoReturn:
         if order["uid"]:
             inside.drop(order["uid"])
         _drop_capabilities()
-        _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")  # its own /proc/self is its own
     except BaseException as error:  # noqa: BLE001  nothing of the submission has run yet
         with suppress(OSError):
             os.write(2, f"{type(error).__name__}: {error}".encode())

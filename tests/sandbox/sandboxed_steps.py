@@ -139,12 +139,8 @@ def objects(request: Any, arrays: dict[str, Any]) -> Step:
 
 def reply_descriptor() -> int:
     """Return the descriptor that this process writes its reply to."""
-    links = {fd: os.readlink(f"/proc/self/fd/{fd}") for fd in range(64) if is_open(fd)}
-    return next(fd for fd, link in links.items() if "warpgrade-reply" in link)
-
-
-def is_open(fd: int) -> bool:
-    return os.path.lexists(f"/proc/self/fd/{fd}")
+    number: int = json.loads(sys.argv[1]).get("reply", 4)  # a template has none
+    return number
 
 
 def forged(request: Any, arrays: dict[str, Any]) -> Step:
