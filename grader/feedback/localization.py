@@ -19,9 +19,8 @@ from grader.compile.program import Kernel, Program
 from grader.grading.cases import RunOptions, expected_answer
 from grader.grading.run import simulator_memory
 from grader.labs.model import PreparedCase
-from grader.launch import OUTPUT_KINDS, Finding, Launch, Localization
+from grader.launch import OUTPUT_KINDS, Finding, Launch, Localization, pack_launches
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
-from grader.sandbox.launches import pack_launches
 from grader.simulator.exchange import unpack_localization
 
 SYMPTOMS = frozenset({"invalid-access", "uninitialized-read"})

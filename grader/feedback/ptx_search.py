@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.feedback.ptx_edits import Change, insert_slots, line_at, list_changes
-from grader.launch import Array, LastStore, Launch
-from grader.sandbox.launches import Arrays, unpack_launches
+from grader.launch import Array, Arrays, LastStore, Launch, unpack_launches
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import Core, core
 from grader.simulator.core.memory import Loaded

@@ -26,8 +26,7 @@ from grader.gpu.session import (
     set_variables,
     wait_for,
 )
-from grader.launch import Array, Launch
-from grader.sandbox.launches import Arrays, unpack_launches
+from grader.launch import Array, Arrays, Launch, unpack_launches
 
 PRINTED_BYTES = 64 << 10
 

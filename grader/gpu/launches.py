@@ -31,9 +31,16 @@ from grader.gpu.process import (
     device_info,
     require_healthy,
 )
-from grader.launch import Array, Finding, Launch, Resources, Trace, theoretical_occupancy
+from grader.launch import (
+    Array,
+    Finding,
+    Launch,
+    Resources,
+    Trace,
+    pack_launches,
+    theoretical_occupancy,
+)
 from grader.sandbox.call import Limits, Reply, SandboxFailure
-from grader.sandbox.launches import pack_launches
 
 INVALID_ACCESS = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": "the kernel accessed memory outside every buffer",

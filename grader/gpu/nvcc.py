@@ -12,21 +12,26 @@ import os
 import re
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.diagnostics import machine_failure
 from grader.compile.entries import kernels
 from grader.compile.functions import declarations
+from grader.compile.nvrtc import entry_names
 from grader.compile.preprocessor import code
 from grader.compile.program import Program
 from grader.compile.syntax import parse
 from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
-from grader.gpu import nvcc_child
 from grader.gpu.devices import Toolkit, library_folder, toolkit
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, describe_sandbox, run_sandboxed
@@ -40,6 +45,8 @@ DEBUG_OPTIONS = ["-G", "--std=c++17"]
 _ERROR = re.compile(r"^[^\s:()]*\((\d{1,9})\): (?:error|catastrophic error)[^:\n]*: (.*)$", re.M)
 _ASSEMBLER = re.compile(r"^ptxas (?:\S+, line \d+; )?error\s*: (.*)$", re.M)
 _RELEASE = re.compile(r"\bV([\d.]+)")
+_PTX_NAME = "kernel.ptx"  # PyCUDA names the source kernel.cu
+_FILE_DIRECTIVE = re.compile(r'^([ \t]*\.file[ \t]+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,7 @@ def _compile(program: Program, architecture: str, tools: Toolkit) -> dict[str, A
     libraries = library_folder()
     readable = (tools.root, *((libraries,) if libraries else ()))
     outside_usr = tuple(p for p in readable if Path("/usr") not in p.parents)
-    step = f"{nvcc_child.__name__}:{nvcc_child.build.__name__}"
+    step = f"{__name__}:{run_nvcc.__name__}"
     with _scratch() as scratch:
         variables = {
             "PATH": f"{tools.nvcc.parent}:/usr/local/bin:/usr/bin:/bin",
@@ -194,3 +201,57 @@ def _compile_fault(program: Program, log: str) -> StudentFault | MachineFault:
 
 def _finding(program: Program, line: int, message: str) -> Finding:
     return program.at(Finding("compile-error", "error", message), line)
+
+
+def run_nvcc(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:
+    """Compile the source to a cubin and to both variants of PTX; runs in a sandboxed child.
+
+    nvcc keeps the PTX that the cubin is made from, so that the simulator runs the same code as the
+    GPU. The `-G` PTX comes from the same front end and the same source.
+
+    Returns:
+        The fields of Built, with the cubin as an array; {"refused": nvcc's log}
+        when the source does not compile.
+    """
+    with tempfile.TemporaryDirectory() as kept, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")  # PyCUDA reports the compiler's output as a warning
+        keep = ["--keep", "--keep-dir", kept, "--ptxas-options=-v"]
+        with ThreadPoolExecutor(2) as pool:
+            debug = pool.submit(_nvcc, request, request["debug"], "ptx")
+            cubin, refused = _nvcc(request, [*request["options"], *keep], "cubin")
+            debug_ptx, refused_debug = debug.result()
+        if not cubin or not debug_ptx:
+            return {"refused": refused or refused_debug}, {}
+        ptx = (Path(kept) / _PTX_NAME).read_text(errors="replace")
+    log = next((text for w in caught if "ptxas info" in (text := str(w.message))), "")
+    texts = [
+        _with_source_name(text, request["file"])
+        for text in (ptx, debug_ptx.decode(errors="replace"))
+    ]
+    built = {"log": log, "ptx": texts[0], "debug_ptx": texts[1], "names": entry_names(texts)}
+    return built, {"cubin": np.frombuffer(cubin, np.uint8)}
+
+
+def _nvcc(request: Any, options: list[str], target: str) -> tuple[bytes, str]:
+    """Run nvcc; return its output, or nothing and its error messages."""
+    from pycuda.compiler import compile as nvcc
+    from pycuda.driver import CompileError
+
+    try:
+        made: bytes = nvcc(
+            request["source"],
+            nvcc=request["nvcc"],
+            options=options,
+            no_extern_c=True,
+            arch=request["architecture"],
+            cache_dir=False,
+            target=target,
+        )
+    except CompileError as error:
+        return b"", f"{error.stdout}{error.stderr}" or "no error message"
+    return made, ""
+
+
+def _with_source_name(ptx: str, file: str) -> str:
+    """Name the source in the PTX as the submission does, without folders."""
+    return _FILE_DIRECTIVE.sub(r"\1\2", ptx).replace('"kernel.cu"', f'"{file}"')

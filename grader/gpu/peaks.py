@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from grader.gpu.devices import Toolkit
 from grader.gpu.session import allocate, context
-from grader.sandbox.launches import Arrays
+from grader.launch import Arrays
 
 COPY_BYTES = 256 << 20
 """Bytes that the copy kernel reads, and writes; several times any L2 cache."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.gpu.speedup import counted_pairs, is_settled, make_pairs, median_interval
-from grader.sandbox.launches import Arrays
+from grader.launch import Arrays
 
 THROTTLE_RATIO = 0.9
 """A pair counts while the clock is at least this share of the highest measured clock."""

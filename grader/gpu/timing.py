@@ -51,9 +51,8 @@ from grader.gpu.timing_verification import (
     submission_findings,
     validate_reply,
 )
-from grader.launch import Array, Finding, Launch
+from grader.launch import Array, Finding, Launch, pack_launches
 from grader.sandbox.call import Limits, Reply, SandboxFailure
-from grader.sandbox.launches import pack_launches
 
 OUTPUT_BYTES = 5 << 28
 """Bytes of the submission's timed outputs that are handed back for verification, at most: a

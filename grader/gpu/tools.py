@@ -25,9 +25,8 @@ from grader.gpu import tools_child
 from grader.gpu.devices import acquire_device, missing_requirement, same_model_devices, toolkit
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.process import START_SECONDS, call_on, device_info, require_healthy
-from grader.launch import Finding, Launch, OtherAccess
+from grader.launch import Finding, Launch, OtherAccess, pack_launches
 from grader.sandbox.call import Limits, SandboxFailure
-from grader.sandbox.launches import pack_launches
 
 PROCESSES = 512
 """Includes threads: a tool and the process that it instruments have dozens each."""

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.gpu.session import allocate, by_value, context, set_variables, wait_for
-from grader.launch import Array, Launch
-from grader.sandbox.launches import unpack_launches
+from grader.launch import Array, Launch, unpack_launches
 
 REPORT_BYTES = 4 << 20
 HUNG_EXIT = 9

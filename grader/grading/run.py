@@ -14,9 +14,8 @@ from grader.gpu.launches import run_launches
 from grader.gpu.nvcc import with_nvcc_ptx
 from grader.gpu.process import device_info
 from grader.gpu.timing import build_baseline, time_kernel
-from grader.launch import Array, Finding, Launch, Trace
+from grader.launch import Array, Finding, Launch, Trace, pack_launches
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
-from grader.sandbox.launches import pack_launches
 from grader.simulator.exchange import (
     MAX_BYTES,
     MAX_STATIC,

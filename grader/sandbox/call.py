@@ -32,20 +32,18 @@ from grader.sandbox.bubblewrap import (
     suggest_fix,
 )
 from grader.sandbox.inside import USAGE_BYTES
-from grader.sandbox.message import write_message
+from grader.sandbox.message import create_memory, seal_memory, write_message
 from grader.sandbox.process import (
     Child,
     Isolation,
     Reply,
     SandboxFailure,
-    create_memory,
     exit_failure,
     isolate,
     kill_tree,
     read_reply,
     read_stderr,
     read_usage,
-    seal_memory,
     seal_reply,
     start_forked,
     start_process,

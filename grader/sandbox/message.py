@@ -14,6 +14,7 @@ arrays: a child that compiles does not need it.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import mmap
 import os
@@ -34,6 +35,24 @@ class MessageError(ValueError):
 
 class MessageTooLarge(MessageError):
     """The contents need more bytes than the receiver accepts."""
+
+
+def create_memory(name: str, size: int | None = None) -> int:
+    """Return a descriptor of new anonymous memory; with `size` it can neither grow nor shrink."""
+    fd = os.memfd_create(f"warpgrade-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    if size is not None:
+        os.ftruncate(fd, size)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
+    return fd
+
+
+def seal_memory(fd: int) -> None:
+    """Make the contents final.
+
+    Raises:
+        OSError: A process still has them mapped for writing.
+    """
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE)
 
 
 def write_message(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -22,7 +21,7 @@ from grader.launch import Finding, OtherAccess
 from grader.sandbox.bubblewrap import Sandbox
 from grader.sandbox.cgroup import ControlGroup, control_group, parent_group
 from grader.sandbox.inside import USAGE_BYTES
-from grader.sandbox.message import MessageError, read_message
+from grader.sandbox.message import MessageError, read_message, seal_memory
 from grader.sandbox.template import ForkedChild
 from grader.sandbox.user import is_world_readable, remove_leftovers, unprivileged_user
 
@@ -198,24 +197,6 @@ def exit_failure(
 def read_stderr(fd: int) -> bytes:
     """Return what the child wrote to standard error, up to the size of its buffer."""
     return os.pread(fd, os.fstat(fd).st_size, 0)
-
-
-def create_memory(name: str, size: int | None = None) -> int:
-    """Return a descriptor of new anonymous memory; with `size` it can neither grow nor shrink."""
-    fd = os.memfd_create(f"warpgrade-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    if size is not None:
-        os.ftruncate(fd, size)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
-    return fd
-
-
-def seal_memory(fd: int) -> None:
-    """Make the contents final.
-
-    Raises:
-        OSError: A process still has them mapped for writing.
-    """
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE)
 
 
 def seal_reply(fd: int) -> None:

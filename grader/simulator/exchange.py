@@ -19,6 +19,7 @@ from grader.compile.launch_limits import launch_refusal
 from grader.compile.program import Kernel, Parameter, Program
 from grader.launch import (
     Array,
+    Arrays,
     Finding,
     LastStore,
     Launch,
@@ -28,7 +29,6 @@ from grader.launch import (
     Resources,
     Trace,
 )
-from grader.sandbox.launches import Arrays
 
 ROW = np.dtype(
     [

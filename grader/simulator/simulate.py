@@ -19,8 +19,15 @@ from numpy.typing import NDArray
 
 from grader.compile.launch_limits import launch_bounds_error, launch_error
 from grader.compile.program import Kernel, Program
-from grader.launch import Array, Finding, Launch, Trace, theoretical_occupancy
-from grader.sandbox.launches import Arrays, unpack_launches
+from grader.launch import (
+    Array,
+    Arrays,
+    Finding,
+    Launch,
+    Trace,
+    theoretical_occupancy,
+    unpack_launches,
+)
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import launch_counters, line_counters

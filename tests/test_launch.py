@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 
-from grader.launch import Array, Launch, Scalar
-from grader.sandbox.launches import pack_launches, unpack_launches
+from grader.launch import Array, Launch, Scalar, pack_launches, unpack_launches
 
 X = np.arange(6, dtype=np.float64).reshape(2, 3)
 MASK = np.ones((2, 2), np.float32)
