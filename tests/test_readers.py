@@ -24,7 +24,7 @@ from grader.compile.functions import Declaration
 from grader.compile.preprocessor import line_of
 from grader.export import fields, junit
 from grader.faults import Fault
-from grader.gpu import nvcc_child, tools
+from grader.gpu import nvcc, tools
 from grader.labs.quiz import parse_answer, parse_answer_sheet
 from grader.labs.reading import load_lab
 from grader.launch import Finding, Trace
@@ -104,7 +104,7 @@ PTX_READERS: dict[str, Reader] = {
     "compile/diagnostics.py:findings of the assembler": assembler_log,
     "simulator/exchange.py:static_bytes": exchange.static_bytes,
     "simulator/exchange.py:too_much_static": exchange.too_much_static,
-    "gpu/nvcc_child.py:_with_source_name": lambda t: nvcc_child._with_source_name(t, "a.cu"),
+    "gpu/nvcc.py:_with_source_name": lambda t: nvcc._with_source_name(t, "a.cu"),
     "simulator/ptx/parser.py:parse": parse,
 }
 LOG_READERS: dict[str, Reader] = {
