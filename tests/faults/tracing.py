@@ -56,10 +56,14 @@ def strace_problem() -> str:
     """Return why faults cannot be injected here, in one sentence; empty when they can."""
     if shutil.which("strace") is None:
         return "strace is not installed: apt-get install strace"
-    done = subprocess.run(
-        ["strace", "-f", "-o", os.devnull, "/bin/true"], capture_output=True, text=True, check=False
-    )
-    return "" if done.returncode == 0 else f"strace does not work here: {done.stderr.strip()}"
+    with subprocess.Popen(["sleep", "30"]) as sleeping:
+        command = ["strace", "-o", os.devnull, "-p", str(sleeping.pid)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
+            while not (attached := _is_traced(sleeping.pid)) and strace.poll() is None:
+                time.sleep(0.005)
+            sleeping.kill()
+            said = strace.communicate()[1].strip()
+    return "" if attached else f"strace cannot attach to a process here: {said}"
 
 
 @dataclass(frozen=True)
@@ -181,10 +185,10 @@ class _Run:
         strace = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self._straces.append(strace)
         self._attached.add(pid)
-        while strace.poll() is None:
-            with suppress(FileNotFoundError, ProcessLookupError):
-                if "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text():
-                    return
+        while not _is_traced(pid):
+            if strace.poll() is not None:
+                assert _state(pid) in ("", "Z"), "strace could not attach"
+                return
             time.sleep(0.002)
 
     def wait(self) -> bool:
@@ -252,6 +256,12 @@ def _environment(place: Path, tools: Path | None) -> dict[str, str]:
     path = f"{tools}:{kept['PATH']}" if tools else kept["PATH"]
     folders = {"HOME": str(place / "home"), "TMPDIR": str(place / "tmp")}
     return {**kept, **folders, "PATH": path, "OPENBLAS_NUM_THREADS": "1"}
+
+
+def _is_traced(pid: int) -> bool:
+    with suppress(OSError):
+        return "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text()
+    return False
 
 
 def _state(pid: int) -> str:
