@@ -28,6 +28,9 @@ HIDDEN_HINT = (
 COUNTED = "these points count hidden cases too"
 """The summary of a check whose points differ from those of the public cases alone."""
 
+WITHOUT_CASES = ("compile", "quiz")
+"""Results that no case has a part in: of the source, and of the answers."""
+
 NOT_SHOWN = {"error": "system error (not your submission)", "unjudged": "not evaluated here"}
 """The summary of a check without points, where the public cases alone do not explain it."""
 
@@ -94,6 +97,8 @@ def _check(check: Result, public: Collection[str], feedback: HiddenFeedback) -> 
     if check.visibility == "hidden":
         return _shown_check(check)
     own = check.public
+    if own is None and check.name in WITHOUT_CASES and check.status != "error":
+        return check
     status, summary = _outcome(check, own)
     shown = Result(check.name, status, check.points, check.max_points, summary)
     if own is not None and status != "error":

@@ -103,6 +103,12 @@ def test_an_old_record_keeps_its_points_alone() -> None:
     assert (check.summary, check.findings) == ("these points count hidden cases too", ())
 
 
+def test_an_old_record_keeps_the_errors_of_the_compiler() -> None:
+    wrong = Finding("compile-error", "error", "expected a ;", "tiled.cu", 3)
+    compiled = a_result("compile", "fail", 0, 0, summary="1 error", findings=(wrong,))
+    assert redact(a_grade(compiled, cases=CASES)).checks == (compiled,)
+
+
 def test_a_system_error_in_a_hidden_case_says_no_more() -> None:
     broken = a_grade(a_result("output", "error", summary="case ragged-4711 died"), cases=CASES)
     (check,) = redact(broken).checks
