@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.simulator.core.run import Machine, Raw
+from grader.simulator.decode.memory import HAS_NONCOHERENT
 
 SAMPLE_KINDS = frozenset(
     {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence"}
@@ -45,7 +46,11 @@ ORDER_STEPS = 2_000_000
 def communicates(machine: Machine) -> bool:
     """Whether threads of a kernel wait for each other, lock, or free memory that others may use."""
     image = machine.image
-    return image.waits or image.may_wait and bool(image.sync) or "free" in image.runtime
+    return (
+        image.waits
+        or (image.may_wait and bool(image.sync & ~HAS_NONCOHERENT))
+        or "free" in image.runtime
+    )
 
 
 def sampled_blocks(grid: Dim3, count: int) -> tuple[int, ...]:

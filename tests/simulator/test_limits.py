@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from grader.compile.source import compile_source
-from grader.launch import Array, Launch, Trace
+from grader.launch import Array, Launch, Scalar, Trace
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import PRINTED, Limits, Machine
 from grader.simulator.decode.module import decode
@@ -138,3 +140,60 @@ def test_more_shared_memory_than_any_device_has_is_refused(
             machine.run(launch, Limits(), count=False)
     else:
         assert machine.run(launch, Limits(), count=False).ended
+
+
+GRID_BARRIER = """
+extern "C" __global__ void k(volatile int *came, volatile int *go, int *y, int rounds) {
+  int t = threadIdx.x, n = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + t;
+  for (int r = 1; r <= rounds; ++r) {
+    y[i] = r;
+    __threadfence();
+    came[i] = r;
+    if (blockIdx.x == 0) {
+      for (int j = t; j < n; j += blockDim.x) while (came[j] < r) {}
+      __threadfence();
+      __syncthreads();
+      for (int j = t; j < n; j += blockDim.x) go[j] = r;
+    }
+    while (go[i] < r) {}
+    __threadfence();
+  }
+}
+"""
+
+
+def grid_barrier(rounds: int, limit: float) -> tuple[Trace, float]:
+    """The trace of a grid barrier of 192 threads with volatile arrays, and its seconds."""
+    zeros = np.zeros(192, "i4")
+    arrays = [Array(name, (192,), "int32", zeros, True) for name in ("came", "go", "y")]
+    launch = Launch("k", (6, 1, 1), (32, 1, 1), (*arrays, Scalar("rounds", rounds, "int32")))
+    program = compile_source(GRID_BARRIER.encode(), "k.cu")
+    begun = time.thread_time()
+    (trace,) = simulate(program, [launch], limit=limit)
+    return trace, time.thread_time() - begun
+
+
+def test_grid_barrier_with_volatile_arrays_is_fast_and_clean() -> None:
+    """What a release carries is shared: the time grows with the threads, not with their square."""
+    trace, seconds = grid_barrier(4, 60)
+    assert trace.ended and not trace.errors, trace.findings
+    assert seconds < 12
+
+
+@pytest.mark.parametrize("limit", [0.5, 2.0])
+def test_limit_of_processor_time_holds_for_all_runs_of_a_launch(limit: float) -> None:
+    trace, seconds = grid_barrier(10_000, limit)
+    assert not trace.ended
+    assert [f.kind for f in trace.errors] == ["timeout"]
+    assert "time limit" in trace.errors[0].message
+    assert seconds < limit + 1
+
+
+def test_limit_of_processor_time_holds_between_short_blocks() -> None:
+    program = compile_source(
+        b'extern "C" __global__ void k(int *x) { x[blockIdx.x & 7] = 1; }', "k.cu"
+    )
+    x = Array("x", (8,), "int32", None, True)
+    begun = time.thread_time()
+    (trace,) = simulate(program, [Launch("k", (1 << 24, 1, 1), (32, 1, 1), (x,))], limit=0.5)
+    assert not trace.ended and time.thread_time() - begun < 1.5

@@ -16,7 +16,7 @@ from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import Buffer, Loaded, Loader, SharedWindow, buffer_table
 from grader.simulator.decode.control_flow import Block, Call
 from grader.simulator.decode.instructions import Insn
-from grader.simulator.decode.memory import GLOBAL, SHARED
+from grader.simulator.decode.memory import GLOBAL, HAS_NONCOHERENT, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.ptx.model import Module
 
@@ -215,6 +215,7 @@ class Machine:
         """
         image = self.image
         in_order = image.may_wait or image.exact or bool(image.runtime - {"__assertfail"})
+        in_order = in_order or bool(image.sync & HAS_NONCOHERENT)
         in_order = in_order or bool(limits.schedule or limits.trace or limits.stop_at_error)
         raw = self._attempt(launch, limits, count, memory, ordered=in_order)
         if raw is None:

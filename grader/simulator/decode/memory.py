@@ -13,7 +13,8 @@ GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
 SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED, SCOPE_CTA = 1, 2, 4, 8, 16, 32
 DATA_READ, WAITING = 64, 128
 FENCE_SC = 1
-HAS_FENCES, HAS_BLOCK_SCOPE, HAS_ACQUIRES = 1, 2, 4
+NONCOHERENT = SCOPE_CTA
+HAS_FENCES, HAS_BLOCK_SCOPE, HAS_ACQUIRES, HAS_NONCOHERENT = 1, 2, 4, 8
 _STRONG = {
     "volatile": VOLATILE,
     "relaxed": RELAXED,
@@ -137,6 +138,7 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Insn
         ]
     a, add, mode = base_of(o, where, space)
     strength = sum({_STRONG[p] for p in parts if p in _STRONG}) | scope_of(parts)
+    strength |= NONCOHERENT if "nc" in parts else 0
     word = size == 4 and count == 1 and width == 4
     return [
         Insn(

@@ -302,6 +302,7 @@ class _Decoder:
         if parts[0] == "call":
             name = builtin_of(i, self.functions) or ""
             self.image.runtime.add(name)
+            self.image.exact |= name == "free"
             insn = call_builtin(i, o, name)
         if insn is not None:
             return completed([insn], i, o, self.known, pc)
@@ -318,6 +319,8 @@ class _Decoder:
             image.exact = True
         if parts[0] in ("membar", "fence"):
             image.sync |= memory.HAS_FENCES
+        if "nc" in parts and image.shadowed is not None:  # the optimizer makes such loads, too
+            image.sync |= memory.HAS_NONCOHERENT
         if parts[0] in ("membar", "fence", "ld", "st", "atom", "red"):
             image.sync |= memory.HAS_BLOCK_SCOPE if memory.scope_of(parts) else 0
         if parts[0] in ("ld", "st", "atom", "red"):

@@ -32,7 +32,9 @@ SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 1
 MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (
     1 << k for k in range(5, 12)
 )
-HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE, MIXED_SIZE, UNWAITED = (1 << k for k in range(12, 18))
+HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE, MIXED_SIZE, UNWAITED, STALE_CACHE = (
+    1 << k for k in range(12, 19)
+)
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
 """A race with none of these flags is between two warps of a block and about different values."""
 
@@ -276,6 +278,8 @@ def _circumstance(r: Report) -> str:
         return ": lanes of one warp write it in the same instruction, and any of them may win"
     if r.has(IN_FLIGHT):
         return ": the asynchronous copy to it has not completed"
+    if r.has(STALE_CACHE):
+        return ": `__ldg` reads through a cache that does not see what the kernel writes"
     if r.has(MIXED_SIZE):
         return ": two atomic accesses of different sizes, which are not atomic to each other"
     if r.has(UNWAITED):
@@ -291,6 +295,11 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
         return (
             "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
             f"__syncthreads(), before line {r.line} accesses it."
+        )
+    if r.has(STALE_CACHE):
+        return (
+            f"Read {_subject(r)} without `__ldg`, which is for data that no thread writes while "
+            "the kernel runs."
         )
     if r.has(MIXED_SIZE):
         return (

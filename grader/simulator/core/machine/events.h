@@ -45,6 +45,7 @@
         (w, i, lane, address, bytes, flags))                                                       \
   /* malloc and free. A listener without memory for its own data marks the buffer as dead. */      \
   EVENT(allocated, w->worker, (Warp *w, Buffer *b), (w, b))                                        \
+  EVENT(freeing, w->worker, (Warp *w, u32 lane, Buffer *b), (w, lane, b))                          \
   EVENT(freed, w->worker, (Warp *w, Buffer *b), (w, b))                                            \
   /* cp.async: reads global memory, starts, writes shared memory; `tracked`: a lane's copy is      \
    * complete, but visible to other threads only after a wait on the mbarrier at `barrier`. */     \

@@ -59,6 +59,7 @@ struct Insn {
 enum { SIGNED_LOAD = 1, VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16, SCOPE_CTA = 32,
        DATA_READ = 64,  /* of a strong load: its value is stored; of a store: it stores such a value */
        WAITING = 128 }; /* a loop repeats the load until its value allows to leave */
+enum { NONCOHERENT = SCOPE_CTA }; /* of a load that is not strong: ld.global.nc */
 enum { FENCE_SC = 1 };  /* in the flag of a fence, beside SCOPE_CTA */
 
 enum Terminator { FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL };
@@ -113,7 +114,7 @@ enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
        READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
-       BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072 };
+       BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072, STALE_CACHE = 262144 };
 
 typedef struct {
   u32 kind, flags, pc, pc2, space, buffer;
@@ -175,7 +176,7 @@ typedef struct {
   u32 nreports, lost, status, printed_bytes;
   u64 steps;
 } Launch;
-enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4 };
+enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4, HAS_NONCOHERENT = 8 };
 enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN };
 
 int core_run(Launch *launch);

@@ -17,6 +17,8 @@
   WATCHER(races)                                                                   \
   WATCHER(order)                                                                   \
   WATCHER(races_ordered)                                                           \
+  WATCHER(frees)                                                                   \
+  WATCHER(noncoherent)                                                             \
   WATCHER(trace_reads)                                                             \
   WATCHER(trace_writes)                                                            \
   WATCHER(trace_sync)                                                              \

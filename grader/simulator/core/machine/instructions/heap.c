@@ -74,6 +74,7 @@ static void release(Warp *w, const Insn *i, u32 lane, u64 at) {
     announce_invalid(w, i, lane, at, 1, STORE | BAD_FREE);
     return;
   }
+  announce_freeing(w, lane, b);
   w->worker->heap_used -= taken(b->size);
   announce_freed(w, b);
   free(b->data);

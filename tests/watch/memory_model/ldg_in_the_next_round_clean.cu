@@ -1,0 +1,13 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "inout"], ["float32", 64, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const float *in, float *x, float *out) {
+  int t = threadIdx.x;
+  float v = 0;
+  for (int r = 0; r < 3; ++r) {
+    v += x[t ^ 1] + __ldg(&in[t]);
+    __syncthreads();
+    x[t] = v;
+    __syncthreads();
+  }
+  out[t] = v;
+}

@@ -1,0 +1,7 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "inout"], ["float32", 64, "out"]]}
+// expect: race error line 6 hazard RAW variable x
+extern "C" __global__ void k(const float *in, float *x, float *out) {
+  int t = threadIdx.x;
+  x[t] = in[t];
+  out[t] = __ldg(&x[t]);
+}
