@@ -31,7 +31,13 @@ extern "C" __global__ void turns(int *out, int n) {
 TICKETS = b"""\
 extern "C" __global__ void tickets(int *count, int *data, int n) {
   int t = threadIdx.x;
-  if (blockIdx.x == 0) data[t] = 1;
+  if (blockIdx.x == 0) {
+    data[t] = 1;
+    __threadfence();
+    atomicAdd(count + 1, 1);
+  } else {
+    while (atomicAdd(count + 1, 0) < 32) {}
+  }
   for (int i = 0; i < n; i++) {
     __threadfence();
     int seen = atomicAdd(count, 1);
@@ -67,7 +73,7 @@ def test_cost_of_a_ticket_is_constant() -> None:
 
 def tickets(rounds: int) -> tuple[Trace, float]:
     """The trace of two blocks that take tickets, and its CPU seconds."""
-    count = Array("count", (1,), "int32", np.zeros(1, np.int32), read_back=True)
+    count = Array("count", (2,), "int32", np.zeros(2, np.int32), read_back=True)
     data = Array("data", (64,), "int32", np.zeros(64, np.int32), read_back=True)
     begun = time.thread_time()
     trace = traced(TICKETS, "tickets", 2, count, data, Scalar("n", rounds, "int32"))

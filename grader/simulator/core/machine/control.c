@@ -9,7 +9,7 @@
 #include "machine/control.h"
 #include "machine/events.h"
 
-enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64 };
+enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7 };
 
 static inline u32 *masks(Warp *w, const Frame *f) { return (u32 *)(w->arena + f->masks); }
 static inline u64 *bits(Warp *w, const Frame *f) { return (u64 *)(w->arena + f->bits); }
@@ -237,8 +237,10 @@ static bool finish_block(Warp *w, const BasicBlock *b, u32 frame, u32 *at) {
   return false;
 }
 
+/* Frames take turns, so that lanes in one do not wait forever for those in another. In other orders turns
+ * are short; frames then take turns more seldom, so that lanes that diverged still meet before a call. */
 static u32 pick_frame(Warp *w) {
-  if (w->turns & 1) {
+  if ((w->launch->schedule ? w->turns >> TURNS_OF_A_FRAME : w->turns) & 1) {
     for (u32 k = 0; k < w->frames; k++)
       if (w->frame[k].pending_blocks) return k;
   } else {
