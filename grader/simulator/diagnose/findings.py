@@ -18,6 +18,7 @@ from grader.simulator.diagnose.messages import (
     abort_finding,
     barrier_finding,
     in_library,
+    lost_update_finding,
     memory_finding,
     signed_parameter_hint,
     tile_size_hint,
@@ -39,7 +40,6 @@ from grader.simulator.diagnose.races import (
     Report,
     Target,
     index_of,
-    lost_update_finding,
     race_finding,
 )
 from grader.simulator.diagnose.variables import (

@@ -362,24 +362,6 @@ def _volatile_fix(r: Report) -> str:
     )
 
 
-def lost_update_finding(r: Report) -> Finding:
-    """The finding of a load and a store that another thread's write comes between."""
-    return Finding(
-        "lost-update",
-        "error",
-        f"updates of {r.target.space} `{r.target.element}` are lost: another thread writes it "
-        "between this thread's read and write",
-        space=r.target.space,
-        access="write",
-        variable=r.target.name,
-        other=OtherAccess(
-            r.line2, r.thread2, r.block2, access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
-        ),
-        hint="A load and a store are two steps, and volatile does not change that. Use one atomic "
-        "such as atomicAdd, or take a lock around both.",
-    )
-
-
 def _not_ordered(r: Report, hazard: str) -> str:
     """What goes wrong in a RAW or WAR hazard."""
     atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
