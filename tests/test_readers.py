@@ -251,6 +251,7 @@ LOG_TEXTS = {
     "undefined": ("", 'a.cu(1): error: identifier "aaaaaaaa{}" is undefined\n'),
     "sanitizer": ("", "========= Invalid __global__ read of size 4 bytes\n=========     at k\n"),
     "blank lines": ("", "\n"),
+    "long lines": ("", "x" * 200 + "\n"),
     "rows": ('"Kernel Name","a"\n', '"k","1"\n'),
 }  # fmt: skip
 MESSAGE_TEXTS = {

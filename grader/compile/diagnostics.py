@@ -36,7 +36,7 @@ _ASSEMBLER = re.compile(
     r"(?:error|fatal)\s*: (?P<message>.*)$"
 )
 _FATAL = re.compile(
-    r"^(?:[^\s(][^(]*\(\d+\): catastrophic error(?: #[\w-]+)?|ptxas fatal\s*|nvcc fatal\s*)"
+    r"^(?:[^\s(][^(\n]*\(\d+\): catastrophic error(?: #[\w-]+)?|(?:ptxas|nvcc) fatal[ \t]*)"
     r": (?P<message>(?!#error|(?:could not|cannot) open source file).*)$",
     re.MULTILINE,
 )
