@@ -255,6 +255,14 @@ class Localization:
     stored: Mapping[tuple[str, int], LastStore] = field(default_factory=lambda: _EMPTY)
 
 
+WorkMeasure = Literal["nothing", "work", "sharing"]
+"""What the simulator measures of a launch beside its usual counters.
+
+"work" counts the instructions of each thread, "sharing" also the bytes that threads read of other
+threads' shared memory and the distinct bytes of global memory that blocks access.
+"""
+
+
 @dataclass(frozen=True)
 class LineCounters:
     """Counters of one source line, under Nsight Compute's metric names."""

@@ -1,24 +1,32 @@
-"""Fold findings, trace them to their origins, and turn them into a verdict.
+"""Fold findings, trace them to their origins, and turn them and limits into a verdict.
 
 Findings of many cases become one list: those with the same key are folded, and public and hidden
 cases stay apart. Errors then get origins: the source lines that their line's values and conditions
-depend on. `sync` and `memory` fail on any error of their kinds (`evaluate_findings`).
+depend on. `sync` and `memory` fail on any error of their kinds (`evaluate_findings`), `traffic` and
+`resources` on any limit that a case exceeds (`evaluate_cases`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from grader.checks.result import CaseRun, Evidence, Result, Verdict
 from grader.compile.dataflow import MAX_ORIGINS, DataFlow, read_dataflow
 from grader.compile.program import Program
-from grader.launch import Finding, Origin
+from grader.launch import Finding, Origin, Trace
 
 MAX_FINDINGS = 20
 """Findings reported per check, at most; the others repeat the same mistake in other places."""
+
+BUSIEST_THREAD = "ptx__thread_inst_executed.max"
+THREAD_INSTRUCTIONS = "ptx__thread_inst_executed.sum"
+SLACK = 100
+"""Instructions that any thread may execute beyond its share: guards, indices, one short loop."""
+
+WRONG_OUTPUT = "not evaluated: the output of the measured case is wrong"
 
 Key = tuple[str | int, ...]
 
@@ -211,3 +219,114 @@ def evaluate_findings(evidence: Evidence, kinds: Collection[str], clean: str) ->
         summary = f"{stopped} of {total} cases did not run to the end"
         return Verdict("fail", summary, findings=findings)
     return Verdict("pass", clean, share=1.0, findings=findings)
+
+
+@dataclass(frozen=True)
+class LimitResult:
+    """One limit in one case: what was measured, and the finding when the limit is exceeded."""
+
+    summary: str
+    measured: Mapping[str, float]
+    fault: Finding | None = None
+    line: int = 0
+
+
+def evaluate_cases(
+    evidence: Evidence,
+    limits: Callable[[CaseRun], Sequence[LimitResult]],
+    hints: Callable[[CaseRun, bool], Iterable[Finding]] = lambda run, failed: (),
+) -> Verdict:
+    """Evaluate the limits in every case with right output.
+
+    Every case counts, hidden ones too: a kernel that is efficient at one size only exceeds its
+    limits at the others. A limit that is exceeded in any case costs all points. A case whose output
+    is wrong is not measured; it stays in what the check is out of and earns nothing, and the
+    largest public case has to be right. Summary and measurements are those of the largest case;
+    findings name their cases.
+
+    Args:
+        evidence: the runs.
+        limits: returns the results of all limits in one case.
+        hints: returns further findings on the largest case; the flag says whether the check fails.
+    """
+    main = evidence.largest
+    if main is None or not evidence.is_sound(main):
+        return Verdict("blocked", WRONG_OUTPUT)
+    results = {run.case.name: limits(run) for run in evidence.measured if evidence.is_sound(run)}
+    right = [run for run in evidence.measured if run.case.name in results]
+
+    def faults(run: CaseRun) -> list[Finding]:
+        parts = results[run.case.name]
+        return [evidence.program.at(p.fault, p.line) for p in parts if p.fault]
+
+    findings = fold_by_visibility(right, faults)
+    reported = {(fault.kind, fault.line) for fault in findings}
+    further = [
+        replace(hint, cases=(main.case.name,))
+        for hint in hints(main, bool(findings))
+        if (hint.kind, hint.line) not in reported
+    ]
+    parts = results[main.case.name]
+    wrong = len(evidence.measured) - len(right)
+    return Verdict(
+        status="fail" if findings or wrong else "pass",
+        summary=_summary(parts, findings, evidence, wrong),
+        share=0.0 if findings else len(right) / len(evidence.measured),
+        findings=(*findings, *further),
+        measurements={name: value for part in parts for name, value in part.measured.items()},
+        measured_on=main.case.name,
+    )
+
+
+def _summary(
+    parts: Sequence[LimitResult], findings: Sequence[Finding], evidence: Evidence, wrong: int
+) -> str:
+    """Summarize the largest case. Of the other cases it says only how many there are."""
+    text = "; ".join(part.summary for part in parts if part.summary) or "no limit set"
+    failed = {name for finding in findings for name in finding.cases}
+    if failed and not any(part.fault for part in parts):
+        text += f"; a limit is exceeded in {len(failed)} of {len(evidence.measured)} cases"
+    if wrong:
+        text += f"; the output is wrong in {wrong} of {len(evidence.measured)} cases"
+    return text
+
+
+def spread_work(most: float | None, run: CaseRun, evidence: Evidence) -> LimitResult | None:
+    """Require that no thread does more than its share of the work.
+
+    The yardstick is the baseline: its busiest thread, and how far that is above its mean thread. A
+    share therefore does not grow when other threads execute instructions that compute nothing.
+    """
+    counters = run.trace.counters
+    if most is None or run.prepared is None or BUSIEST_THREAD not in counters:
+        return None
+    base = evidence.baseline.get(run.case.name)
+    if base is None and run is not evidence.largest:
+        return None
+    threads, busiest = run.threads, counters[BUSIEST_THREAD]
+    mean = counters[THREAD_INSTRUCTIONS] / threads
+    allowed = most * _unevenness(base, evidence.baseline_threads(run)) * mean
+    if base is not None:
+        scale = max(1.0, evidence.baseline_threads(run) / threads)
+        allowed = min(allowed, most * base.counters.get(BUSIEST_THREAD, 0) * scale)
+    allowed += SLACK
+    measured = {"busiest_thread_instructions": busiest, "mean_thread_instructions": round(mean, 2)}
+    if busiest <= allowed:
+        return LimitResult("", measured)
+    fault = Finding(
+        "missing-feature",
+        "error",
+        f"the busiest thread executes {busiest:,.0f} instructions, and a thread of this launch "
+        f"executes {mean:,.0f} on average; this lab allows {allowed:,.0f}",
+        hint="let all threads of all blocks work: compute each thread's elements from blockIdx and "
+        "threadIdx",
+    )
+    kernel = evidence.program.kernel(run.prepared.launch.kernel)
+    summary = "the work is not spread over the threads of the launch"
+    return LimitResult(summary, measured, fault, kernel.line if kernel else 0)
+
+
+def _unevenness(base: Trace | None, threads: int) -> float:
+    """Return the baseline's busiest thread over its mean thread; 1 without a baseline."""
+    total = base.counters.get(THREAD_INSTRUCTIONS, 0) if base else 0
+    return base.counters[BUSIEST_THREAD] * threads / total if base and total else 1.0

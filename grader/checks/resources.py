@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import prod
 from typing import Literal
 
 from pydantic import Field
 
-from grader.checks.findings import kernel_line
-from grader.checks.result import CaseRun, CheckOptions, Dependency, Evidence, Verdict
-from grader.compile.entries import local_memory_line
+from grader.checks.findings import (
+    WRONG_OUTPUT,
+    LimitResult,
+    evaluate_cases,
+    kernel_line,
+    spread_work,
+)
+from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict
+from grader.checks.traffic import CONSTANT_LOADS, moved_bytes
+from grader.compile.entries import is_constant, local_memory_line
 from grader.compile.program import Program
 from grader.launch import Finding, Resources, Trace
 
@@ -22,67 +30,118 @@ SHARED_COUNTERS = (
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 )
-CONSTANT_LOADS = "ptx__thread_loads_mem_const.sum"
+STORED_BYTES = "ptx__requested_bytes_mem_global_op_st.sum"
+WORKING_THREADS = "ptx__threads_accessing_mem_global.sum"
+FOREIGN_BYTES = "ptx__foreign_bytes_mem_shared_op_ld.sum"
+DISTINCT_BYTES = "ptx__block_distinct_bytes_mem_global.sum"
+EXCHANGES = "ptx__thread_inst_executed_op_exchange.sum"
+WORD = 4
+"""Bytes that a lane receives by one instruction that passes values within a warp."""
+
+MIN_WORKING = 0.5
+"""The part of the baseline's threads that must work in a case for its sharing to be evaluated."""
+
+MIN_REPEATED = 0.25
+"""The part of the baseline's accesses that must repeat one of the same block."""
+
+MIN_SAVED = 0.6
+"""The part of the repeated accesses that a kernel must save."""
+
+DISTINCT_RATIO = 2.0
+"""The bytes that a block's threads access over the distinct ones among them, at most."""
+
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
-class Options(CheckOptions):
+class Options(MeasuredOptions):
     """Options of the resources check.
 
     Attributes:
-        shared: the shared memory that the kernel must access ("none": must not access any; "any":
-            static or dynamic; absent: not evaluated).
+        shared: the shared memory that the kernel must use ("none": must not access any; "any":
+            static or dynamic; absent: not evaluated). Data that several threads of a block need
+            have to reach them through it: see `_check_sharing`.
+        min_shared_ratio: bytes that threads read of what other threads wrote to shared memory, over
+            the bytes that they load from global memory, at least.
         max_registers: registers per thread, at most.
         max_static_shared_bytes: bytes of static shared memory per block, at most.
         no_spills: whether the kernel must not use local memory.
-        constant: whether the kernel must read a `__constant__` variable.
+        constant: whether the kernel must read the lab's globals, or else any variable, as
+            `__constant__`.
         min_occupancy: resident warps of a multiprocessor over its maximum, 0 to 1, at the block
             size of the largest case.
     """
 
     shared: SharedMemory | None = None
+    min_shared_ratio: float = Field(0.5, ge=0)
     max_registers: int | None = Field(None, gt=0)
     max_static_shared_bytes: int | None = Field(None, ge=0)
     no_spills: bool = False
     constant: bool = False
     min_occupancy: float | None = Field(None, gt=0, le=1)
 
+    @property
+    def measures_sharing(self) -> bool:
+        """Whether the check needs to know how data went through shared memory."""
+        return self.shared not in (None, "none")
+
 
 def evaluate(options: Options, evidence: Evidence) -> Verdict:
-    """The kernel uses the resources that the lab asks for, and no more."""
+    """The kernel uses the resources that the lab asks for, and no more.
+
+    Registers, spills and occupancy are those of the compiled kernel. The memory that the kernel
+    uses is evaluated on every case with right output, and the work has to be spread over the
+    threads.
+    """
     run = evidence.largest
     if run is None or run.prepared is None:
         return Verdict("blocked", "not evaluated: no case ran")
+    if not evidence.is_sound(run):
+        return Verdict("blocked", WRONG_OUTPUT)
     resources = run.trace.resources
-    line = kernel_line(run, evidence.program)
-    local = _local_line(run, evidence.program)
     unknown = [name for name in _required_fields(options) if getattr(resources, name) is None]
     if (options.shared is not None or options.constant) and not run.trace.counters:
         unknown.append("accesses of shared and constant memory")
     if unknown:
         return Verdict("unjudged", f"no values of {', '.join(unknown)} on this backend")
-    faults = [
-        finding
-        for finding in (
-            _check_shared(options.shared, run),
-            _check_registers(options.max_registers, resources),
-            _check_static_bytes(options.max_static_shared_bytes, resources),
-            _check_spills(options.no_spills, resources, local),
-            _check_constant(options.constant, run.trace),
-            _check_occupancy(options.min_occupancy, resources, run),
-        )
-        if finding is not None
-    ]
-    return Verdict(
-        status="fail" if faults else "pass",
-        summary=faults[0].message if faults else _summary(resources, run),
-        share=0.0 if faults else 1.0,
-        findings=tuple(
-            evidence.program.at(f, local or line if f.kind == "spill" else line) for f in faults
-        ),
-        measurements=_measurements(resources, run),
-        measured_on=run.case.name,
-    )
+
+    def limits(each: CaseRun) -> tuple[LimitResult, ...]:
+        line = kernel_line(each, evidence.program)
+        results = [
+            *(_compiled_limits(options, each, evidence.program) if each is run else ()),
+            _shared_result(_check_shared(options.shared, each), line),
+            _check_sharing(options, each, evidence),
+            _shared_result(_check_constant(options.constant, each.trace, evidence), line),
+            spread_work(options.max_thread_work, each, evidence),
+        ]
+        return tuple(result for result in results if result)
+
+    verdict = evaluate_cases(evidence, limits)
+    summary = verdict.findings[0].message if verdict.findings else _summary(resources, run)
+    if verdict.findings and run.case.name not in verdict.findings[0].cases:
+        summary = verdict.summary
+    elif verdict.status == "fail" and not verdict.findings:
+        summary = f"{summary}; {verdict.summary.rpartition('; ')[2]}"
+    measurements = {**_measurements(resources, run), **verdict.measurements}
+    return replace(verdict, summary=summary, measurements=measurements)
+
+
+def _compiled_limits(options: Options, run: CaseRun, program: Program) -> Iterator[LimitResult]:
+    """Check the limits on the compiled kernel, whose resources are the same in every case."""
+    resources, line = run.trace.resources, kernel_line(run, program)
+    local = _local_line(run, program)
+    for fault in (
+        _check_registers(options.max_registers, resources),
+        _check_static_bytes(options.max_static_shared_bytes, resources),
+        _check_spills(options.no_spills, resources, local),
+        _check_occupancy(options.min_occupancy, resources, run),
+    ):
+        if fault is not None:
+            place = local or line if fault.kind == "spill" else line
+            yield LimitResult(fault.message, {}, fault, place)
+
+
+def _shared_result(fault: Finding | None, line: int) -> LimitResult | None:
+    return LimitResult(fault.message, {}, fault, line) if fault else None
 
 
 def accesses_shared_memory(trace: Trace) -> bool:
@@ -131,6 +190,74 @@ def _check_shared(wanted: SharedMemory | None, run: CaseRun) -> Finding | None:
     return _missing_feature(
         f"the kernel uses {used} shared memory; this lab requires {wanted}", fix
     )
+
+
+def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitResult | None:
+    """Require that data which several threads of a block need reach them through shared memory.
+
+    The output is right, so every thread got what its elements depend on: from global memory, or
+    from another thread. Three conditions leave shared memory as the only way for most of it.
+    Values that pass through shared memory and change no output save none of the loads.
+
+    - Threads access few bytes that their block accessed before (`DISTINCT_RATIO`).
+    - They save most of the accesses that the baseline repeats within a block (`MIN_SAVED`). Values
+      that they receive from other lanes of their warp by instructions count as loaded.
+    - They read from shared memory what other threads wrote, at least `min_shared_ratio` of the
+      bytes that they load.
+
+    A launch with few working threads, or whose threads have nothing to share, shows none of this.
+    """
+    counters, base = run.trace.counters, evidence.baseline.get(run.case.name)
+    block = run.prepared.launch.block if run.prepared else ()
+    if not options.measures_sharing or FOREIGN_BYTES not in counters or prod(block) == 1:
+        return None
+    if base is not None and base.counters.get(WORKING_THREADS, 0) < MIN_WORKING * (
+        evidence.baseline_threads(run)
+    ):
+        return None
+    received = WORD * counters.get(EXCHANGES, 0)
+    loaded, foreign = moved_bytes(run.trace) + received, counters[FOREIGN_BYTES]
+    measured = {"bytes_from_other_threads": foreign, "global_load_bytes": loaded}
+    problem = _sharing_problem(options, run.trace, base, received)
+    if foreign < options.min_shared_ratio * loaded:
+        problem = (
+            f"threads read {foreign:,.0f} bytes from shared memory that other threads wrote, and "
+            f"load {loaded:,.0f} bytes from global memory"
+        )
+    if not problem:
+        return LimitResult("", measured)
+    fix = "load each element once per block into a __shared__ array, and let all threads of the "
+    fix += "block read it there"
+    fault = _missing_feature(f"the data do not go through shared memory: {problem}", fix)
+    return LimitResult(fault.message, measured, fault, kernel_line(run, evidence.program))
+
+
+def _sharing_problem(options: Options, own: Trace, base: Trace | None, received: float) -> str:
+    """Return why too much is loaded for the data to be shared; empty when it is not.
+
+    Where the baseline repeats few of its accesses within a block, there is nothing to save.
+    """
+    naive = accessed_bytes(base) if base else 0.0
+    repeated = naive - base.counters.get(DISTINCT_BYTES, naive) if base else 0.0
+    if repeated < MIN_REPEATED * naive or not naive:
+        return ""
+    accessed, distinct = accessed_bytes(own) + received, own.counters.get(DISTINCT_BYTES, 0)
+    if naive - accessed < MIN_SAVED * repeated:
+        return (
+            f"threads access {accessed:,.0f} bytes of global memory, the baseline {naive:,.0f}, of "
+            f"which {repeated:,.0f} repeat an access of the same block"
+        )
+    if accessed > DISTINCT_RATIO * distinct:
+        return (
+            f"threads access {accessed:,.0f} bytes of global memory, and their blocks need only "
+            f"{distinct:,.0f}"
+        )
+    return ""
+
+
+def accessed_bytes(trace: Trace) -> float:
+    """Return the bytes of global memory that a launch's threads load, store and update."""
+    return moved_bytes(trace) + trace.counters.get(STORED_BYTES, 0.0)
 
 
 def _missing_feature(message: str, fix: str) -> Finding:
@@ -189,13 +316,23 @@ def _check_spills(unwanted: bool, resources: Resources, line: int) -> Finding | 
     return Finding("spill", "error", message, space="local", hint=fix)
 
 
-def _check_constant(wanted: bool, trace: Trace) -> Finding | None:
-    if not wanted or trace.counters.get(CONSTANT_LOADS, 0) > 0:
+def _check_constant(wanted: bool, trace: Trace, evidence: Evidence) -> Finding | None:
+    """Report the lab's variables outside constant memory, or that nothing is read from it."""
+    if not wanted:
         return None
+    names = [v.name for v in evidence.lab.globals]
+    elsewhere = [name for name in names if not is_constant(evidence.program.ptx, name)]
+    if not elsewhere and trace.counters.get(CONSTANT_LOADS, 0) > 0:
+        return None
+    what = (
+        f"`{elsewhere[0]}` is not in constant memory"
+        if elsewhere
+        else ("the kernel reads nothing from constant memory")
+    )
     return Finding(
         "missing-feature",
         "error",
-        "the kernel reads nothing from constant memory",
+        what,
         space="const",
         hint="declare the values that all threads read as a __constant__ array",
     )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from grader.compile.program import Program
 from grader.gpu.speedup import Timing
+from grader.labs.cases import launch_shape
 from grader.labs.model import Case, Lab, PreparedCase, Visibility
 from grader.labs.quiz import QuizAttempt
 from grader.launch import Finding, Localization, Trace
@@ -29,6 +31,32 @@ class CheckOptions(BaseModel):
     def needs_baseline(self) -> bool:
         """Whether this check needs the counters of the lab's baseline kernel."""
         return False
+
+    @property
+    def measures_work(self) -> bool:
+        """Whether this check needs what the simulator measures of the threads' work."""
+        return False
+
+    @property
+    def measures_sharing(self) -> bool:
+        """Whether this check needs to know how data went through shared memory."""
+        return False
+
+
+class MeasuredOptions(CheckOptions):
+    """Options of every measured check.
+
+    Attributes:
+        max_thread_work: the instructions of the busiest thread over those of the baseline's, at
+            most, for the same number of threads; null: not evaluated.
+    """
+
+    max_thread_work: float | None = Field(3.0, gt=0)
+
+    @property
+    def measures_work(self) -> bool:
+        """Whether the check needs what the simulator measures of the threads' work."""
+        return self.max_thread_work is not None
 
 
 @dataclass(frozen=True)
@@ -87,6 +115,12 @@ class CaseRun:
         """The findings of severity "error"."""
         return tuple(f for f in self.findings if f.severity == "error")
 
+    @property
+    def threads(self) -> int:
+        """The number of threads of the launch, 0 when nothing was launched."""
+        launch = self.prepared.launch if self.prepared else None
+        return prod(launch.grid) * prod(launch.block) if launch else 0
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -142,7 +176,7 @@ class Evidence:
         program: the compiled submission.
         runs: the derivations and cases.
         backend: the backend that the grade is for.
-        baseline: the traces of the lab's baseline kernel by case name.
+        baseline: the counters of the lab's baseline kernel by case name.
         verdicts: the verdicts of the checks that this one depends on.
         timings: the speed measurements in order; the last one counts.
         timing_error: why there are no timings.
@@ -209,6 +243,28 @@ class Evidence:
             and self.is_right(run.case.name)
             for run in self.runs
         )
+
+    @property
+    def measured(self) -> tuple[CaseRun, ...]:
+        """Every case of the graded kernel, launched or not: what measured checks are out of."""
+        kernel = self.lab.kernels[0].name
+        return tuple(
+            run
+            for run in self.runs
+            if not run.launched or (run.prepared and run.prepared.launch.kernel == kernel)
+        )
+
+    def is_sound(self, run: CaseRun) -> bool:
+        """Return whether a case ran to its end with the right output: it can be measured."""
+        ended = run.launched and run.prepared is not None and run.trace.ended and run.computed.ended
+        return ended and self.is_right(run.case.name)
+
+    def baseline_threads(self, run: CaseRun) -> int:
+        """Return the number of threads of the baseline's launch in a case."""
+        if self.lab.baseline_geometry is None or run.prepared is None:
+            return run.threads
+        grid, block, _ = launch_shape(self.lab, run.prepared.case, self.lab.baseline_geometry)
+        return prod(grid) * prod(block)
 
     def is_right(self, case: str) -> bool:
         """Return whether a case's output is right; True when the lab has no output check."""

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pydantic import Field
 
-from grader.checks.result import CaseRun, CheckOptions, Dependency, Evidence, Verdict
+from grader.checks.findings import LimitResult, evaluate_cases, spread_work
+from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict
 from grader.compile.program import Program
 from grader.labs.expressions import evaluate_expression
-from grader.launch import Finding, LineCounters, Severity, Trace
+from grader.launch import Array, Finding, LineCounters, Severity, Trace
 
 SECTOR_BYTES = 32
 WASTE_RATIO = 2.0
@@ -70,28 +71,47 @@ def _bank_conflicts(
 
 
 LOAD_BYTES = "ptx__requested_bytes_mem_global_op_ld.sum"
+MOVED_BYTES = tuple(f"ptx__requested_bytes_mem_global_op_{op}.sum" for op in ("ld", "atom", "red"))
+"""What counts as loading: loads and cp.async by every path, atomics and reductions, whether or not
+they change memory. Shared, constant and local memory, and values passed within a warp, do not."""
+
 CONSTANT_LOADS = "ptx__thread_loads_mem_const.sum"
 ATOMICS = "ptx__thread_atomics_mem_global.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+WASTED = "ptx__wasted_sectors_mem_global_op_{}.sum"
 DATA_BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
+OPS: Mapping[str, tuple[tuple[str, ...], str]] = MappingProxyType(
+    {"ld": (("ld", "ldgsts"), "load"), "st": (("st",), "store"),
+     "atom": (("atom", "red"), "atomic")}
+)  # fmt: skip
+"""The kinds of access: the operations of the counters, and the word for one of them."""
+
 FULL_SECTOR_BYTES = 31
 """Bytes used of a sector's 32 on average. Above it, reordering the accesses saves no sector."""
+
+ATOMIC_SECTORS = 4.0
+"""Sectors that a warp's atomics on adjacent words touch; no limit is below it."""
+
+MAX_WASTED_RATIO = 0.25
+"""Wasted sectors over those that the bytes which the baseline loads would fill, at most."""
 
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
-class Options(CheckOptions):
+class Options(MeasuredOptions):
     """Options of the traffic check; a limit that is absent is not evaluated.
 
     Attributes:
         max_global_bytes_ratio: bytes that active lanes load from global memory over those of the
-            lab's baseline; a number or an expression over the case's dims.
-        max_sectors_per_request: 32-byte sectors that one warp's access touches, loads and stores
-            each (4 when coalesced). An access that uses all of their bytes, such as a float4 per
-            thread, may touch more.
-        min_bytes_per_sector: bytes used of each 32-byte sector, loads and stores each. A single
-            thread that does a warp's work uses 4, although each access touches one sector.
+            lab's baseline, atomics included; a number or an expression over the case's dims.
+        max_sectors_per_request: 32-byte sectors that one warp's access touches: loads, stores and
+            atomics each (4 when coalesced). An access that uses all of their bytes, such as a
+            float4 per thread, may touch more. Sectors that adjacent elements would not touch are
+            also limited in all, so that further accesses cannot hide them in the average.
+        min_bytes_per_sector: bytes used of each 32-byte sector: loads, stores and atomics each,
+            apart from the sector in which an array ends. A single thread that does a warp's work
+            uses 4, although each access touches one sector.
         max_global_atomics: atomic operations of single threads on global memory; a number or an
             expression over the case's dims.
     """
@@ -110,42 +130,31 @@ class Options(CheckOptions):
 def evaluate(options: Options, evidence: Evidence) -> Verdict:
     """The kernel loads no more from global memory than it needs, in coalesced accesses.
 
-    Evaluated on the largest public case, and only when its output is right: a kernel that skips
-    work loads little.
+    Evaluated on every case, and only when its output is right: a kernel that skips work loads
+    little. The work has to be spread over the threads of the launch.
     """
-    run = evidence.largest
-    if run is None or not evidence.is_right(run.case.name):
-        return Verdict("blocked", "not evaluated: the output of the measured case is wrong")
-    if LOAD_BYTES not in run.trace.counters:
-        return Verdict("unjudged", "this backend has no memory counters")
-    if options.needs_baseline and run.case.name not in evidence.baseline:
-        return Verdict("unjudged", "the baseline was not measured")
-    limits = (_sectors, _bytes_per_sector, _atomics)
-    results = (_bytes_ratio(options, run, evidence), *(limit(options, run) for limit in limits))
-    parts = [part for part in results if part]
-    faults = [evidence.program.at(p.fault, p.line) for p in parts if p.fault]
-    hints = line_hints(run.trace.lines, evidence.program, "warning" if faults else "info")
-    reported = {(fault.kind, fault.line) for fault in faults}
-    kept = [*faults, *(hint for hint in hints if (hint.kind, hint.line) not in reported)]
-    findings = [replace(finding, cases=(run.case.name,)) for finding in kept]
-    return Verdict(
-        status="fail" if faults else "pass",
-        summary="; ".join(part.summary for part in parts) or "no limit set",
-        share=0.0 if faults else 1.0,
-        findings=tuple(findings),
-        measurements={name: value for part in parts for name, value in part.measured.items()},
-        measured_on=run.case.name,
-    )
+    main = evidence.largest
+    if main is not None and evidence.is_sound(main):
+        if LOAD_BYTES not in main.trace.counters:
+            return Verdict("unjudged", "this backend has no memory counters")
+        if options.needs_baseline and main.case.name not in evidence.baseline:
+            return Verdict("unjudged", "the baseline was not measured")
 
+    def limits(run: CaseRun) -> tuple[LimitResult, ...]:
+        results = (
+            _bytes_ratio(options, run, evidence),
+            _sectors(options, run),
+            _wasted(options, run, evidence),
+            _bytes_per_sector(options, run),
+            _atomics(options, run),
+            spread_work(options.max_thread_work, run, evidence),
+        )
+        return tuple(result for result in results if result)
 
-@dataclass(frozen=True)
-class LimitResult:
-    """One limit: what was measured, and the finding when the limit is exceeded."""
+    def hints(run: CaseRun, failed: bool) -> tuple[Finding, ...]:
+        return line_hints(run.trace.lines, evidence.program, "warning" if failed else "info")
 
-    summary: str
-    measured: Mapping[str, float]
-    fault: Finding | None = None
-    line: int = 0
+    return evaluate_cases(evidence, limits, hints)
 
 
 def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> LimitResult | None:
@@ -153,7 +162,7 @@ def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> LimitRes
     if options.max_global_bytes_ratio is None or base is None:
         return None
     most = float(evaluate_expression(options.max_global_bytes_ratio, run.case.dims))
-    loaded, naive = run.trace.counters[LOAD_BYTES], base.counters.get(LOAD_BYTES, 0)
+    loaded, naive = moved_bytes(run.trace), moved_bytes(base)
     ratio = loaded / naive if naive else float("inf")
     measured = {
         "global_load_bytes": loaded,
@@ -172,7 +181,12 @@ def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> LimitRes
         space="global",
         hint=_load_hint(run, evidence),
     )
-    return LimitResult(summary, measured, fault, _busiest_line(run, LOAD_BYTES))
+    return LimitResult(summary, measured, fault, _busiest_line(run, *MOVED_BYTES))
+
+
+def moved_bytes(trace: Trace) -> float:
+    """Return the bytes that a launch loads from global memory by loads and by atomics."""
+    return sum(trace.counters.get(name, 0.0) for name in MOVED_BYTES)
 
 
 def _load_hint(run: CaseRun, evidence: Evidence) -> str:
@@ -187,11 +201,12 @@ def _sectors(options: Options, run: CaseRun) -> LimitResult | None:
     most = options.max_sectors_per_request
     if most is None:
         return None
-    rates = {op: sectors_per_request(run.trace, op) for op in ("ld", "st")}
-    over = {op: rate for op, rate in rates.items() if rate > most}
+    limits = {op: max(most, ATOMIC_SECTORS) if op == "atom" else most for op in _accesses(run)}
+    rates = {op: sectors_per_request(run.trace, op) for op in limits}
+    over = {op: rate for op, rate in rates.items() if rate > limits[op]}
     wasteful = {op: over[op] for op in over if bytes_per_sector(run.trace, op) < FULL_SECTOR_BYTES}
-    op, worst = max((wasteful or rates).items(), key=lambda item: item[1])
-    word = "load" if op == "ld" else "store"
+    op, worst = max((wasteful or rates).items(), key=lambda item: item[1] / limits[item[0]])
+    word, most = OPS[op][1], limits[op]
     measured = {f"sectors_per_request_{op}": round(rate, 4) for op, rate in rates.items()}
     sectors = "sector" if f"{worst:.3g}" == "1" else "sectors"
     limit = f"at most {most:g}" if wasteful or not over else "all of their bytes used"
@@ -204,19 +219,45 @@ def _sectors(options: Options, run: CaseRun) -> LimitResult | None:
         f"a warp's global {word} touches {worst:.3g} sectors of 32 bytes; at most {most:g} are "
         "allowed",
         space="global",
-        hint="index the array's last dimension with threadIdx.x: neighboring threads then access "
-        "adjacent elements",
+        hint=COALESCE,
     )
-    return LimitResult(summary, measured, fault, _busiest_line(run, SECTORS.format(op)))
+    return LimitResult(summary, measured, fault, _busiest_line(run, *_names(SECTORS, op)))
+
+
+COALESCE = (
+    "index the array's last dimension with threadIdx.x: neighboring threads then access adjacent "
+    "elements"
+)
+
+
+def _wasted(options: Options, run: CaseRun, evidence: Evidence) -> LimitResult | None:
+    """Limit the wasted sectors of loads and stores in all, which no further access can hide."""
+    base = evidence.baseline.get(run.case.name)
+    if options.max_sectors_per_request is None or base is None:
+        return None
+    wasted = sum(_total(run.trace, WASTED, op) for op in ("ld", "st"))
+    allowed = MAX_WASTED_RATIO * moved_bytes(base) / SECTOR_BYTES + _array_count(run)
+    if wasted <= allowed:
+        return None
+    fault = Finding(
+        "uncoalesced",
+        "error",
+        f"{wasted:,.0f} sectors of 32 bytes are touched that adjacent elements would not touch; "
+        f"at most {allowed:,.0f} are allowed",
+        space="global",
+        hint=COALESCE,
+    )
+    names = (*_names(WASTED, "ld"), *_names(WASTED, "st"))
+    return LimitResult("", {"wasted_sectors": wasted}, fault, _busiest_line(run, *names))
 
 
 def _bytes_per_sector(options: Options, run: CaseRun) -> LimitResult | None:
     least = options.min_bytes_per_sector
     if least is None:
         return None
-    used = {op: bytes_per_sector(run.trace, op) for op in ("ld", "st")}
+    used = {op: bytes_per_sector(run.trace, op, _bytes_past_arrays(run)) for op in _accesses(run)}
     op, worst = min(used.items(), key=lambda item: item[1])
-    word = "load" if op == "ld" else "store"
+    word = OPS[op][1]
     measured = {f"bytes_per_sector_{op}": round(held, 4) for op, held in used.items()}
     summary = f"{word}s use {worst:.3g} of a sector's 32 bytes, at least {least:g}"
     if worst >= least:
@@ -230,7 +271,7 @@ def _bytes_per_sector(options: Options, run: CaseRun) -> LimitResult | None:
         hint="let all threads of a warp work, neighboring threads on adjacent elements: a thread "
         "that works alone moves a whole sector for each of its elements",
     )
-    return LimitResult(summary, measured, fault, _busiest_line(run, SECTORS.format(op)))
+    return LimitResult(summary, measured, fault, _busiest_line(run, *_names(SECTORS, op)))
 
 
 def _atomics(options: Options, run: CaseRun) -> LimitResult | None:
@@ -255,22 +296,52 @@ def _atomics(options: Options, run: CaseRun) -> LimitResult | None:
     return LimitResult(summary, measured, fault, _busiest_line(run, ATOMICS))
 
 
+def _array_count(run: CaseRun) -> int:
+    """Return how many arrays the kernel gets."""
+    return sum(isinstance(a, Array) for a in run.prepared.launch.args) if run.prepared else 0
+
+
+def _bytes_past_arrays(run: CaseRun) -> int:
+    """Return the bytes that the sectors in which the arrays end have beyond the arrays."""
+    arguments = run.prepared.launch.args if run.prepared else ()
+    return sum(-a.nbytes % SECTOR_BYTES for a in arguments if isinstance(a, Array))
+
+
+def _accesses(run: CaseRun) -> tuple[str, ...]:
+    """Return the kinds of access to measure: loads, stores, and atomics where there are any."""
+    return tuple(op for op in OPS if op != "atom" or _total(run.trace, REQUESTS, op))
+
+
+def _names(counter: str, op: str) -> tuple[str, ...]:
+    return tuple(counter.format(name) for name in OPS[op][0])
+
+
+def _total(trace: Trace, counter: str, op: str) -> float:
+    return sum(trace.counters.get(name, 0.0) for name in _names(counter, op))
+
+
 def sectors_per_request(trace: Trace, op: str) -> float:
-    """Return the mean 32-byte sectors that a warp's global access touches; `op`: "ld" or "st"."""
-    requests = trace.counters.get(REQUESTS.format(op), 0)
-    return trace.counters.get(SECTORS.format(op), 0) / requests if requests else 0.0
+    """Return the mean 32-byte sectors that a warp's global access touches; `op` is a key of OPS."""
+    requests = _total(trace, REQUESTS, op)
+    return _total(trace, SECTORS, op) / requests if requests else 0.0
 
 
-def bytes_per_sector(trace: Trace, op: str) -> float:
+def bytes_per_sector(trace: Trace, op: str, spare: int = 0) -> float:
     """Return the mean bytes used of each 32-byte sector of global memory, 32 without accesses.
 
-    `op` is "ld" or "st".
+    Args:
+        trace: the launch.
+        op: a key of OPS.
+        spare: bytes of sectors that the arrays do not have.
     """
-    sectors = trace.counters.get(SECTORS.format(op), 0)
-    return trace.counters.get(DATA_BYTES.format(op), 0) / sectors if sectors else 32.0
+    sectors, moved = _total(trace, SECTORS, op), _total(trace, DATA_BYTES, op)
+    if not sectors:
+        return 32.0
+    return min(32.0, (moved + spare) / sectors) if spare else moved / sectors
 
 
-def _busiest_line(run: CaseRun, counter: str) -> int:
-    """Return the source line with the highest value of a counter, 0 when no line is known."""
-    lines = [line for line in run.trace.lines if line.counters.get(counter, 0) and line.line]
-    return max(lines, key=lambda line: line.counters[counter]).line if lines else 0
+def _busiest_line(run: CaseRun, *counters: str) -> int:
+    """Return the source line with the highest sum of counters, 0 when no line is known."""
+    sums = {line.line: sum(line.counters.get(c, 0) for c in counters) for line in run.trace.lines}
+    known = {line: total for line, total in sums.items() if line and total}
+    return max(known, key=known.__getitem__) if known else 0

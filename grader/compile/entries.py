@@ -78,16 +78,26 @@ def resources(log: str) -> dict[str, Resources]:
 
 def variable_bytes(ptx: str, name: str) -> int | None:
     """Return the bytes of a variable at module scope; None when there is none of that name."""
-    match = re.search(
-        rf"^(?:\.\w+ )*\.(?:const|global)(?: \.align \d+)? \.(\w+) {re.escape(name)}"
-        r"(?:\[(\d{1,18})\])?(?: =|;)",
+    match = _variable(ptx, name)
+    if match is None:
+        return None
+    bits = _BITS.search(match["type"])
+    return int(bits[0]) // 8 * int(match["count"] or 1) if bits else None
+
+
+def is_constant(ptx: str, name: str) -> bool:
+    """Return whether a variable at module scope is in constant memory."""
+    match = _variable(ptx, name)
+    return match is not None and match["space"] == "const"
+
+
+def _variable(ptx: str, name: str) -> re.Match[str] | None:
+    return re.search(
+        rf"^(?:\.\w+ )*\.(?P<space>const|global)(?: \.align \d+)? \.(?P<type>\w+) "
+        rf"{re.escape(name)}" r"(?:\[(?P<count>\d{1,18})\])?(?: =|;)",
         ptx,
         re.MULTILINE,
     )
-    if match is None:
-        return None
-    bits = _BITS.search(match[1])
-    return int(bits[0]) // 8 * int(match[2] or 1) if bits else None
 
 
 def local_memory_line(ptx: str, symbol: str, file: str) -> int:

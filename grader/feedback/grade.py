@@ -58,5 +58,5 @@ def grade(
     with ThreadPoolExecutor(max_workers=3) as background:
         background.submit(find_sandbox)  # it takes as long as reading the compiled program
         quiz = background.submit(answer_quiz, lab, answers, options)
-        prefetch(background, lab, plan(lab), select_cases(lab, visibility), options)
+        prefetch(background, lab, plan(lab), select_cases(lab, visibility, seed), options)
         return grade_submission(job, quiz=quiz.result, localize=localize_faults, progress=progress)

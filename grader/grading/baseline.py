@@ -9,9 +9,10 @@ checks find it; a mistake in it is reported where it is needed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import TypeVar
@@ -30,11 +31,18 @@ from grader.launch import Trace
 
 
 def baseline_trace(lab: Lab, case: Case, options: RunOptions, cache: Path | None) -> Trace:
-    """Return the simulator's counters of `baseline.cu` on one case.
+    """Return the simulator's counters of `baseline.cu` on one case: see `baseline_traces`."""
+    return baseline_traces(lab, [case], options, cache)[case.name]
+
+
+def baseline_traces(
+    lab: Lab, cases: Sequence[Case], options: RunOptions, cache: Path | None
+) -> Mapping[str, Trace]:
+    """Return the simulator's counters of `baseline.cu` by case name.
 
     Args:
         lab: the lab.
-        case: a case whose dims are all known.
+        cases: cases whose dims are all known.
         options: how to run it.
         cache: the folder that caches the counters; None disables the cache.
 
@@ -42,17 +50,39 @@ def baseline_trace(lab: Lab, case: Case, options: RunOptions, cache: Path | None
         LabFault: the baseline does not compile, fails or does not end.
     """
     program = baseline_program(lab)
-    key = _digest(lab, case, options, program)
-    counters = load(cache, key)
-    if counters is not None:
-        return Trace("sim", counters=counters)
-    launch = prepare_baseline(lab, case, options.seed_of(case)).launch
-    (trace,) = run_all(program, [launch], threads=options.threads, limit=options.limit)
-    if not trace.ended:
-        reason = trace.errors[0].message if trace.errors else "it did not end"
-        raise LabFault(f"the baseline fails on {case.name}: {reason}", where=str(lab.baseline))
-    store(cache, key, dict(trace.counters))
-    return trace
+    keys = {case.name: _digest(lab, case, options, program) for case in cases}
+    known = {name: load(cache, key) for name, key in keys.items()}
+    missing = [case for case in cases if known[case.name] is None]
+    for case, trace in _measured(lab, missing, options, program):
+        known[case.name] = dict(trace.counters)
+        store(cache, keys[case.name], dict(trace.counters))
+    return {name: Trace("sim", counters=counters or {}) for name, counters in known.items()}
+
+
+def _measured(
+    lab: Lab, cases: Sequence[Case], options: RunOptions, program: Program
+) -> Iterator[tuple[Case, Trace]]:
+    """Simulate the baseline on these cases; only its optimized variant has counters."""
+    if not cases:
+        return
+    launches = [prepare_baseline(lab, case, options.seed_of(case)).launch for case in cases]
+    counted = replace(program, debug_ptx="")
+    traces = run_all(
+        counted, launches, threads=options.threads, limit=options.limit, measure="sharing"
+    )
+    for case, trace in zip(cases, traces, strict=True):
+        if not trace.ended:
+            reason = trace.errors[0].message if trace.errors else "it did not end"
+            raise LabFault(f"the baseline fails on {case.name}: {reason}", where=str(lab.baseline))
+        yield case, trace
+
+
+def needs_baseline(lab: Lab, checks: Iterable[Check]) -> bool:
+    """Return whether a check compares with the baseline: it has to, or it can and there is one."""
+    options = [check.options for check in checks]
+    if any(each.needs_baseline for each in options):
+        return True
+    return lab.baseline.is_file() and any(each.measures_work for each in options)
 
 
 def cache_folder() -> Path | None:
@@ -131,9 +161,9 @@ def prefetch(
     options: RunOptions,
 ) -> None:
     """Submit to an executor the baseline work that these checks need."""
-    case = largest_case(lab, cases)
-    if case and cache_folder() and any(check.options.needs_baseline for check in checks):
-        executor.submit(_measure_baseline, lab, case, options)
+    known = [case for case in cases if not case.derived]
+    if known and cache_folder() and needs_baseline(lab, checks):
+        executor.submit(_measure_baseline, lab, known, options)
     if options.on == "gpu" and any(check.name == "speed" for check in checks):
         executor.submit(_compile_baseline, lab)
 
@@ -154,9 +184,9 @@ def largest_case(lab: Lab, cases: Sequence[Case]) -> Case | None:
     return max(public, key=elements, default=None)
 
 
-def _measure_baseline(lab: Lab, case: Case, options: RunOptions) -> None:
+def _measure_baseline(lab: Lab, cases: Sequence[Case], options: RunOptions) -> None:
     with suppress(LabFault, MachineFault):
-        baseline_trace(lab, case, options, cache_folder())
+        baseline_traces(lab, cases, options, cache_folder())
 
 
 def _compile_baseline(lab: Lab) -> None:

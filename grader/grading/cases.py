@@ -17,9 +17,9 @@ import numpy as np
 from grader.checks.result import CaseRun
 from grader.compile.program import Program
 from grader.grading.run import run_all
-from grader.labs.cases import prepare_case
+from grader.labs.cases import drawn_cases, prepare_case
 from grader.labs.model import Case, Derivation, Expected, Lab, PreparedCase
-from grader.launch import Finding, Launch, Trace
+from grader.launch import Finding, Launch, Trace, WorkMeasure
 
 Backend = Literal["sim", "gpu"]
 
@@ -39,6 +39,7 @@ class RunOptions:
         threads: the simulator's threads; None for all cores.
         limit: seconds that one launch may take.
         steps: warp instructions that a block may execute in the simulator.
+        measure: what the simulator measures of the threads' work.
     """
 
     on: Backend = "sim"
@@ -46,6 +47,7 @@ class RunOptions:
     threads: int | None = None
     limit: float = 20.0
     steps: int = MAX_STEPS
+    measure: WorkMeasure = "nothing"
 
     def seed_of(self, case: Case) -> bytes:
         """Return the seed of one case's inputs.
@@ -64,9 +66,13 @@ class RunOptions:
         return self.threads or os.cpu_count() or 1
 
 
-def select_cases(lab: Lab, visibility: Literal["public", "all"]) -> tuple[Case, ...]:
-    """Select the cases to grade: the public ones, or all."""
-    return tuple(c for c in lab.cases if visibility == "all" or c.visibility == "public")
+def select_cases(
+    lab: Lab, visibility: Literal["public", "all"], seed: bytes = b""
+) -> tuple[Case, ...]:
+    """Select the cases to grade: the public ones, or all and the one whose size the seed draws."""
+    if visibility == "public":
+        return tuple(case for case in lab.cases if case.visibility == "public")
+    return (*lab.cases, *drawn_cases(lab, seed))
 
 
 def run_cases(
@@ -108,8 +114,9 @@ def _launch(
     with ThreadPoolExecutor(max_workers=1) as executor:  # the GPU and the simulator run in parallel
         device = executor.submit(run_on_gpu, program, launches, options)
         traces = run_all(
-            program, launches, threads=options.threads, limit=options.limit, steps=options.steps
-        )
+            program, launches, threads=options.threads, limit=options.limit, steps=options.steps,
+            measure=options.measure,
+        )  # fmt: skip
     on_gpu = device.result() or (None,) * len(launches)
     for prepared, trace, other in zip(ready, traces, on_gpu, strict=True):
         yield CaseRun(prepared.case, prepared, trace, device=other)

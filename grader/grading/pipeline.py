@@ -19,7 +19,7 @@ from typing import Literal
 
 from grader import __version__
 from grader.checks.quiz import mark_quiz
-from grader.checks.result import CaseRun, Evidence, Result, Status, largest_run
+from grader.checks.result import CaseRun, Evidence, Result, Status
 from grader.checks.suite import (
     Check,
     award,
@@ -35,7 +35,7 @@ from grader.compile.signature import check_kernel, check_variable
 from grader.compile.source import compile_source
 from grader.faults import MachineFault, StudentFault, system_fault
 from grader.gpu.speedup import Timing
-from grader.grading.baseline import baseline_trace, cache_folder
+from grader.grading.baseline import baseline_traces, cache_folder, needs_baseline
 from grader.grading.cases import Backend, RunOptions, run_cases, select_cases
 from grader.grading.quiz import answer_quiz
 from grader.grading.record import CaseResult, Grade, Provenance, Score, total_score
@@ -44,7 +44,7 @@ from grader.grading.timing import clock_range, timing_samples, with_timings
 from grader.labs.model import Case, Lab
 from grader.labs.quiz import AnswerSheet, QuizAttempt
 from grader.labs.reading import lab_digest
-from grader.launch import Trace
+from grader.launch import Trace, WorkMeasure
 from grader.submissions.files import Submission
 
 __all__ = ["Grade", "Job", "Progress", "grade_submission", "grade_unreadable", "seed_id"]
@@ -103,7 +103,7 @@ def grade_submission(
     """
     started = _Start(datetime.now(UTC), time.monotonic())
     lab, options, backend = job.lab, job.options, job.backend
-    checks, cases = plan(lab), select_cases(lab, job.visibility)
+    checks, cases = plan(lab), select_cases(lab, job.visibility, options.seed)
     steps = TIMED_STEPS if backend == "gpu" else STEPS
     outcome = _Outcome()
     try:
@@ -112,7 +112,7 @@ def grade_submission(
         outcome.toolchain |= program.toolchain
 
         progress("run", 2, len(steps))
-        runs = run_cases(lab, program, cases, options)
+        runs = run_cases(lab, program, cases, replace(options, measure=work_measure(checks)))
         outcome.toolchain |= {k: v for run in runs for k, v in run.computed.toolchain.items()}
         outcome.printed = _first_output(runs)
         base = _baseline(lab, checks, runs, options)
@@ -246,11 +246,23 @@ def compile_submission(lab: Lab, submission: Submission, on: Backend) -> Program
 def _baseline(
     lab: Lab, checks: Sequence[Check], runs: tuple[CaseRun, ...], options: RunOptions
 ) -> Mapping[str, Trace]:
-    """Return the baseline's trace on the largest case, if a check compares with it."""
-    run = largest_run(runs, lab.kernels[0].name)
-    if run is None or not run.trace.ended or not any(c.options.needs_baseline for c in checks):
+    """Return the baseline's counters on every case that ended, if a check compares with them."""
+    kernel = lab.kernels[0].name
+    ended = [
+        run.prepared.case
+        for run in runs
+        if run.prepared and run.prepared.launch.kernel == kernel and run.trace.ended
+    ]
+    if not ended or not needs_baseline(lab, checks):
         return {}
-    return {run.case.name: baseline_trace(lab, run.case, options, cache_folder())}
+    return baseline_traces(lab, ended, options, cache_folder())
+
+
+def work_measure(checks: Sequence[Check]) -> WorkMeasure:
+    """Return what the simulator has to measure of the threads' work for these checks."""
+    if any(check.options.measures_sharing for check in checks):
+        return "sharing"
+    return "work" if any(check.options.measures_work for check in checks) else "nothing"
 
 
 def _compile_result(program: Program) -> Result:

@@ -14,7 +14,7 @@ from grader.gpu.launches import run_launches
 from grader.gpu.nvcc import with_nvcc_ptx
 from grader.gpu.process import device_info
 from grader.gpu.timing import build_baseline, time_kernel
-from grader.launch import Array, Finding, Launch, Trace, pack_launches
+from grader.launch import Array, Finding, Launch, Trace, WorkMeasure, pack_launches
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from grader.simulator.exchange import (
     MAX_BYTES,
@@ -62,6 +62,7 @@ def run_all(
     schedules: int = 0,
     table: bool = False,
     sample: int = 0,
+    measure: WorkMeasure = "nothing",
 ) -> tuple[Trace, ...]:
     """Run launches and return one trace for each, in order. They share one sandboxed child.
 
@@ -77,6 +78,7 @@ def run_all(
         schedules: how many other legal orders of blocks and warps to try.
         table: whether to record every access.
         sample: run only this many blocks of a launch that is too large to run whole; 0 for all.
+        measure: what the simulator measures of the threads' work (grader.launch.WorkMeasure).
 
     Raises:
         MachineFault: a backend fails.
@@ -98,19 +100,25 @@ def run_all(
         "schedules": schedules,
         "table": table,
         "sample": sample,
+        "measure": measure,
     }
+    try:
+        bounds = _limits(program, launches, limit, cores)
+        reply = run_sandboxed("grader.simulator.simulate:run", request, arrays, limits=bounds)
+    except SandboxFailure as death:
+        return tuple(_trace_of_death(death) for _ in launches)
+    return unpack_traces(reply.value, reply.arrays)
+
+
+def _limits(program: Program, launches: Sequence[Launch], limit: float, cores: int) -> Limits:
+    """Return the limits of the child process, from those of each launch."""
     busy = (limit * 2 + 5) * len(launches) + 10
-    limits = Limits(
+    return Limits(
         wall=busy * WALL_PER_BUSY_SECOND,
         cpu=busy * cores,
         memory=simulator_memory(launches, program.ptx),
         output=1 << 30,
     )
-    try:
-        reply = run_sandboxed("grader.simulator.simulate:run", request, arrays, limits=limits)
-    except SandboxFailure as death:
-        return tuple(_trace_of_death(death) for _ in launches)
-    return unpack_traces(reply.value, reply.arrays)
 
 
 def _without_data(program: Program, launch: Launch) -> Launch:

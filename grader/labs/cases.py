@@ -21,6 +21,11 @@ from grader.launch import Argument, Array, Dim3, Launch, Scalar
 MAX_BYTES = 2**31
 """The largest array of a case in bytes."""
 
+DRAWN_CASE = "drawn-size"
+"""The name of the case whose size the course's secret draws."""
+
+MAX_DRAWS = 100
+
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
@@ -68,6 +73,27 @@ def case_generator(seed: bytes, lab: str, case: str) -> np.random.Generator:
     """Return the random generator of one case: HMAC-SHA256 of the seed over both names."""
     digest = hmac.new(seed, f"{lab}\0{case}".encode(), hashlib.sha256).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
+
+
+def drawn_cases(lab: Lab, seed: bytes) -> tuple[Case, ...]:
+    """Return the hidden case whose size the seed draws; none when the lab draws no size.
+
+    Each dim is drawn by itself. A size that another case has is drawn again, as long as there are
+    others: a kernel that knows the sizes of the lab does not know this one.
+    """
+    if not lab.drawn:
+        return ()
+    generator = case_generator(seed, lab.name, DRAWN_CASE)
+    known = [dict(case.dims) for case in lab.cases]
+    dims: dict[str, int] = {}
+    for _ in range(MAX_DRAWS):
+        dims = {
+            name: int(generator.choice(range(span.least, span.most + 1, span.step)))
+            for name, span in lab.drawn.items()
+        }
+        if dims not in known:
+            break
+    return (Case(DRAWN_CASE, dims, visibility="hidden"),)
 
 
 def launch_shape(lab: Lab, case: Case, geometry: Geometry) -> tuple[Dim3, Dim3, int]:

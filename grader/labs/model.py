@@ -68,6 +68,15 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Span:
+    """The values that a dim may be drawn from: from `least` to `most`, in steps."""
+
+    least: int
+    most: int
+    step: int = 1
+
+
+@dataclass(frozen=True)
 class CheckSpec:
     """One graded aspect: `name` is a module of `grader.checks`, `options` are its settings.
 
@@ -268,6 +277,7 @@ class Lab:
         globals: The `__constant__` and `__device__` arrays that are set before each launch.
         geometry: How the first kernel is launched.
         baseline_geometry: How baseline.cu is launched, where that differs.
+        drawn: The spans of the dims of one more hidden case, whose size the seed draws.
         derivations: What the student's code computes for derived dims.
         bands: The speed thresholds by the name of the device that they were measured on.
         quiz: The questions in their order.
@@ -285,6 +295,7 @@ class Lab:
     globals: tuple[ArgumentSpec, ...] = ()
     geometry: Geometry = Geometry((1,), (1,))
     baseline_geometry: Geometry | None = None
+    drawn: Mapping[str, Span] = field(default_factory=dict)
     derivations: tuple[Derivation, ...] = ()
     bands: Mapping[str, Band] = field(default_factory=dict)
     quiz: tuple[Question, ...] = ()

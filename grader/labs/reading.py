@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from grader.faults import LabFault, closest_match, did_you_mean, file_fault
 from grader.labs import schema
-from grader.labs.cases import array_shapes, launch_shape
+from grader.labs.cases import DRAWN_CASE, array_shapes, launch_shape
 from grader.labs.files import Document, read_document
 from grader.labs.model import (
     BASELINE_FILE,
@@ -32,6 +32,7 @@ from grader.labs.model import (
     Probe,
     Question,
     Role,
+    Span,
 )
 from grader.labs.quiz import ANSWERS_FILE, choice_texts, correct_answer, question_text
 from grader.labs.thresholds import applicable_bands, read_thresholds
@@ -129,6 +130,7 @@ class _Validator:
         self._quiz_is_answerable()
         for index, case in enumerate(self.lab.cases):
             self._case_launches(("cases", index), case)
+        self._drawn_sizes_launch()
 
     def fault(self, key: Key, what: str, fix: str = "") -> NoReturn:
         """Raise a LabFault about the key at that path."""
@@ -195,6 +197,21 @@ class _Validator:
             if question.has_key and not question.probes:
                 correct_answer(question, self.lab.case(question.case))
 
+    def _drawn_sizes_launch(self) -> None:
+        """Evaluate the geometry and shapes of the smallest and the largest drawn size."""
+        if not self.lab.drawn:
+            return
+        dims = {dim for case in self.lab.cases for dim in (*case.dims, *case.derived)}
+        if dims != set(self.lab.drawn):
+            self.fault(
+                ("drawn",), "must have the dims of the cases", f"dims: {', '.join(sorted(dims))}"
+            )
+        if any(case.name == DRAWN_CASE for case in self.lab.cases):
+            self.fault(("cases",), f"`{DRAWN_CASE}` is the name of the drawn case")
+        for end in ("least", "most"):
+            sizes = {name: getattr(span, end) for name, span in self.lab.drawn.items()}
+            self._case_launches(("drawn",), Case(DRAWN_CASE, sizes))
+
     def _case_launches(self, key: Key, case: Case) -> None:
         """Evaluate the case's geometry and shapes with the largest answers allowed."""
         largest = {d.name: d.maximum for d in self.lab.derivations}
@@ -231,6 +248,7 @@ def _build(folder: Path) -> Lab:
         globals=tuple(ArgumentSpec(n, "in", v.dtype, v.shape) for n, v in model.globals.items()),
         geometry=_geometry(model.launch),
         baseline_geometry=_geometry(baseline.launch) if baseline else None,
+        drawn={name: Span(*span) for name, span in model.drawn.items()},
         derivations=derivations,
         bands=_bands(model, folder),
         quiz=_questions(model, document),

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    field_validator,
+    model_validator,
+)
 
 from grader.launch import KINDS
 
@@ -218,5 +226,18 @@ class LabModel(Strict):
     baseline: Baseline | None = None
     derive: Derive | None = None
     cases: tuple[Case, ...] = Field(min_length=1)
+    drawn: dict[Identifier, tuple[StrictInt, ...]] = Field(
+        default_factory=dict,
+        description="one more hidden case, whose size the course's secret draws: "
+        "for each dim [least, most] or [least, most, step]",
+    )
     checks: dict[Identifier, Check] = Field(min_length=1)
     quiz: dict[Identifier, Question] = Field(default_factory=dict, max_length=30)
+
+    @field_validator("drawn")
+    @classmethod
+    def _spans(cls, drawn: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+        for name, span in drawn.items():
+            if len(span) not in (2, 3) or span[0] > span[1] or min(span[2:], default=1) < 1:
+                raise ValueError(f"`{name}` is [least, most] or [least, most, step], step >= 1")
+        return drawn

@@ -21,6 +21,10 @@ REQUESTED = "ptx__requested_bytes_mem_global_op_{}.sum"
 
 BYTES = "smsp__sass_data_bytes_mem_global_op_{}.sum"
 RATIO = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
+WASTED = "ptx__wasted_sectors_mem_global_op_{}.sum"
+"""Not a metric of Nsight Compute: sectors beyond those that each access would touch if its bytes
+were in a row."""
+
 SHARED_INSTRUCTIONS = "smsp__sass_inst_executed_op_shared_{}.sum"
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
@@ -32,6 +36,21 @@ THREAD_CONST_LOADS = "ptx__thread_loads_mem_const.sum"
 """Not a metric of Nsight Compute: loads of `__constant__` variables, one an active lane."""
 
 FLOPS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
+BUSIEST_THREAD = "ptx__thread_inst_executed.max"
+THREAD_INSTRUCTIONS = "ptx__thread_inst_executed.sum"
+WORKING_THREADS = "ptx__threads_accessing_mem_global.sum"
+FOREIGN_BYTES = "ptx__foreign_bytes_mem_shared_op_ld.sum"
+DISTINCT_BYTES = "ptx__block_distinct_bytes_mem_global.sum"
+EXCHANGES = "ptx__thread_inst_executed_op_exchange.sum"
+"""Not metrics of Nsight Compute; present where the work was measured (simulator/core/watch/work.c).
+
+The instructions of the thread that executes the most and of all threads; the threads that access
+global memory; the bytes of shared memory that threads read and another thread of the block wrote
+last; the bytes of global memory that blocks access, each once a block; and the executions of
+instructions that pass values between the lanes of a warp, one an active lane.
+"""
+
+_EXCHANGE = ("shfl", "vote", "match", "redux")
 _MEMORY = (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
 
 
@@ -42,6 +61,16 @@ def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
     for _, name, value in _values(image, raw):
         out[name] = out.get(name, 0.0) + value
     _ratios(out)
+    if raw.work is not None:
+        names = (
+            BUSIEST_THREAD,
+            THREAD_INSTRUCTIONS,
+            WORKING_THREADS,
+            FOREIGN_BYTES,
+            DISTINCT_BYTES,
+        )
+        out |= dict(zip(names, map(float, raw.work[0].tolist()), strict=True))
+        out.setdefault(EXCHANGES, 0.0)
     return out
 
 
@@ -69,7 +98,7 @@ def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:
     lanes = thread_executions(image, raw)
     for pc, op in enumerate(image.ops):
         parts = op.split(".")
-        if parts[0] in ("ld", "st"):
+        if parts[0] in ("ld", "ldu", "st"):
             yield from ((pc, name, value) for name, value in _memory(parts, counters[pc]) if value)
             if space_of(parts) == CONST and lanes[pc]:
                 yield pc, THREAD_CONST_LOADS, float(lanes[pc])
@@ -77,17 +106,20 @@ def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:
             yield from ((pc, name, value) for name, value in _copied(counters[pc]))
         elif parts[0] in ("atom", "red") and counters[pc]["requests"]:
             yield from ((pc, name, value) for name, value in _atomic(parts, counters[pc]))
+        elif parts[0] in _EXCHANGE and lanes[pc]:
+            yield pc, EXCHANGES, float(lanes[pc])
         elif (kind := _FLOPS.get(parts[0])) and parts[-1] in ("f32", "f64") and lanes[pc]:
             yield pc, FLOPS.format(("f" if parts[-1] == "f32" else "d") + kind), float(lanes[pc])
 
 
 def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
-    op, space = parts[0], space_of(parts)
+    op, space = "st" if parts[0] == "st" else "ld", space_of(parts)
     if space == GLOBAL or (space == GENERIC and k["sectors"]):
         yield REQUESTS.format(op), float(k["requests"])
         yield SECTORS.format(op), float(k["sectors"])
         yield REQUESTED.format(op), float(k["bytes"])
         yield BYTES.format(op), float(k["moved"])
+        yield WASTED.format(op), float(k["wasted"])
     elif space in (SHARED, GENERIC):
         yield SHARED_INSTRUCTIONS.format(op), float(k["requests"])
         yield WAVEFRONTS.format(op), float(k["wavefronts"])
@@ -102,6 +134,8 @@ def _copied(k: Any) -> Iterator[tuple[str, float]]:
     yield REQUESTS.format("ldgsts"), float(k["requests"])
     yield SECTORS.format("ldgsts"), float(k["sectors"])
     yield REQUESTED.format("ld"), float(k["bytes"])
+    yield BYTES.format("ldgsts"), float(k["moved"])
+    yield WASTED.format("ldgsts"), float(k["wasted"])
 
 
 def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
@@ -112,6 +146,8 @@ def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
     if space == "global":
         yield REQUESTS.format(op), float(k["requests"])
         yield SECTORS.format(op), float(k["sectors"])
+        yield REQUESTED.format(op), float(k["bytes"])
+        yield BYTES.format(op), float(k["moved"])
 
 
 def thread_executions(image: Image, raw: Raw) -> np.ndarray[Any, np.dtype[np.uint64]]:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from grader.launch import (
     Finding,
     Launch,
     Trace,
+    WorkMeasure,
     theoretical_occupancy,
     unpack_launches,
 )
-from grader.simulator.core.bindings import core
+from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, core
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute
@@ -53,6 +55,12 @@ from grader.simulator.trace import access_table
 
 TIMEOUT_SHARE = 4
 """After a timeout, later launches get this fraction of the steps: they seldom end either."""
+
+
+MEASURES: Mapping[WorkMeasure, int | None] = MappingProxyType(
+    {"nothing": None, "work": 0, "sharing": COUNT_FOREIGN | COUNT_DISTINCT}
+)
+"""What the core measures, by the caller's request."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,7 @@ def simulate(
     schedules: int = 0,
     table: bool = False,
     sample: int = 0,
+    measure: WorkMeasure = "nothing",
 ) -> tuple[Trace, ...]:
     """Simulate launches of one program.
 
@@ -96,6 +105,7 @@ def simulate(
         table: whether to record every access.
         sample: the number of blocks of each launch to run, for the findings that
             grader.simulator.schedules can make of them; 0 for all blocks.
+        measure: what to measure of the threads' work.
 
     Returns the traces in the order of the launches. Raises MachineFault and LabFault.
     """
@@ -104,7 +114,13 @@ def simulate(
     allowed = steps or Limits.steps
     for launch in launches:
         started = time.perf_counter()
-        limits = Limits(allowed, limit, max(1, threads), blocks=sampled_blocks(launch.grid, sample))
+        limits = Limits(
+            allowed,
+            limit,
+            max(1, threads),
+            blocks=sampled_blocks(launch.grid, sample),
+            measures=MEASURES[measure],
+        )
         simulation = _Simulation(program, launch, variants_of, limits)
         trace = simulation.trace()
         trace = sample_trace(trace) if sample else trace
@@ -240,6 +256,8 @@ class _Simulation:
 def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
     variants = []
     for text, counts in ((program.debug_ptx, False), (program.ptx, True)):
+        if not text:  # only the counters are wanted
+            continue
         try:
             module = parse(text)
             if refused := refused_attribute(module.functions[kernel.symbol].limits):
@@ -346,5 +364,6 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Ar
         schedules=request["schedules"],
         table=request["table"],
         sample=request["sample"],
+        measure=request["measure"],
     )
     return pack_traces(traces)

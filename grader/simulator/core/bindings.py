@@ -101,8 +101,22 @@ REPORT = np.dtype(
     ]
 )
 COUNTER = np.dtype(
-    [(n, "u8") for n in ("lanes", "requests", "sectors", "bytes", "moved", "wavefronts", "ideal")]
+    [
+        (n, "u8")
+        for n in (
+            "lanes",
+            "requests",
+            "sectors",
+            "bytes",
+            "moved",
+            "wavefronts",
+            "ideal",
+            "wasted",
+        )  # fmt: skip
+    ]
 )
+WORK = np.dtype([(n, "u8") for n in ("busiest", "instructions", "working", "foreign", "distinct")])
+COUNT_FOREIGN, COUNT_DISTINCT = 1, 2
 ACCESS = np.dtype(
     [
         ("at", "u8"),
@@ -160,6 +174,7 @@ class CLaunch(ctypes.Structure):
             )
         ),
         ("printed", c_void_p),
+        ("work", c_void_p),
         ("trace", c_void_p),
         ("chosen", c_void_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
@@ -181,6 +196,7 @@ class CLaunch(ctypes.Structure):
                 "exact",
                 "sync",
                 "stops_at_error",
+                "measures",
                 "only_stores",
                 "trace_sync",
                 "local_limit",
@@ -218,6 +234,7 @@ class Core:
             CELL_BYTES,
             REPORT.itemsize,
             COUNTER.itemsize,
+            WORK.itemsize,
             ctypes.sizeof(CLaunch),
             REPORTS,
         ]

@@ -147,6 +147,8 @@ class Limits:
         trace_sync: whether to record fences and barriers, too.
         blocks: the numbers of the blocks to run; empty for all.
         stop_at_error: whether the first error ends the run.
+        measures: what to measure of the work of a counted run: bindings.COUNT_FOREIGN and
+            COUNT_DISTINCT, 0 for the instructions of threads alone; None measures nothing.
     """
 
     steps: int = 400_000_000
@@ -158,6 +160,7 @@ class Limits:
     trace_sync: bool = False
     blocks: tuple[int, ...] = ()
     stop_at_error: bool = False
+    measures: int | None = None
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,7 @@ class Raw:
     printed: str = ""
     accesses: NDArray[np.void] | None = None
     traced: int = 0
+    work: NDArray[np.void] | None = None
 
 
 class Results:
@@ -187,6 +191,7 @@ class Results:
         self.visits = np.zeros((2, blocks + 1), np.uint64)
         self.reports = np.zeros(c.REPORTS, c.REPORT)
         self.accesses = np.zeros(trace, c.ACCESS)
+        self.work = np.zeros(1, c.WORK)
         self.printed = (ctypes.c_char * PRINTED)()
 
 
@@ -238,6 +243,8 @@ class Machine:
         held.append(np.array(limits.blocks, np.uint64))
         n = self._c_launch(launch, limits, loaded, ordered)
         self._set_pointers(n, loaded, results, held, count)
+        if count and limits.measures is not None:
+            n.work = results.work.ctypes.data
         status = self.core.run(n)
         if status == c.AGAIN:
             return None
@@ -260,6 +267,7 @@ class Machine:
             _text(results.printed.raw, n.printed_bytes),
             results.accesses[: n.traced] if limits.trace else None,
             n.traced,
+            results.work if n.work else None,
         )
 
     def _c_launch(self, launch: Launch, limits: Limits, loaded: Loaded, ordered: bool) -> c.CLaunch:
@@ -280,6 +288,7 @@ class Machine:
             stops_at_error=limits.stop_at_error,
             only_stores=limits.only_stores,
             trace_sync=limits.trace_sync,
+            measures=limits.measures or 0,
             local_limit=LOCAL_LIMIT,
             step_limit=limits.steps,
             time_limit=limits.seconds,

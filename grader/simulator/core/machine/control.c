@@ -91,6 +91,7 @@ static bool push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call
 void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
   w->steps = 0;
+  memset(w->ran, 0, sizeof w->ran);
   push(w, function, w->valid, NO_FRAME, 0, 0);
 }
 
@@ -196,12 +197,19 @@ static void guarded(Warp *w, const Insn *i) {
   set_mask(w, whole);
 }
 
+static void add_steps(Warp *w, u32 steps) {
+  const u32 *lane = w->lane;
+  u32 *ran = w->ran;
+  EACH_LANE { ran[l] += lane[l] & steps; }
+}
+
 static void run_block(Warp *w, const BasicBlock *b, u32 number) {
   const Insn *i = w->launch->insn + b->first, *end = w->launch->insn + b->end;
   Worker *k = w->worker;
   k->visits[number]++;
   k->visit_lanes[number] += (u32)__builtin_popcount(w->mask);
   w->steps += b->steps;
+  if (w->launch->work) add_steps(w, b->steps);
   for (; i < end; i++) {
     if (i->guard) guarded(w, i);
     else i->exec(w, i);

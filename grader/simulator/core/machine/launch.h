@@ -126,7 +126,17 @@ enum { REPORTS = 1024 };
 /* Counters of one instruction. */
 typedef struct {
   u64 lanes, requests, sectors, bytes, moved, wavefronts, ideal;
+  u64 wasted;                   /* sectors beyond those that the same bytes would touch in a row */
 } Counter;
+
+/* What the threads of a launch did; see watch/work.c. Bytes are summed over the lanes. */
+typedef struct {
+  u64 busiest, instructions;    /* of the thread that executed the most; of all threads */
+  u64 working;                  /* threads that accessed global memory */
+  u64 foreign;                  /* bytes read of shared memory that another thread wrote last */
+  u64 distinct;                 /* bytes of global memory accessed, each once a block */
+} Work;
+enum { COUNT_FOREIGN = 1, COUNT_DISTINCT = 2 };
 
 /* One lane's access; `at` is its offset in the buffer or window, `phase` the number of barriers
  * that the block completed before it. With `trace_sync` there are records of synchronization too: a
@@ -151,6 +161,7 @@ typedef struct {
   Counter *counter;             /* out, by pc; NULL: do not count */
   u64 *visits, *visit_lanes;    /* out, by basic block: times and lanes */
   char *printed;                /* out: text of printf */
+  Work *work;                   /* out; NULL: do not count */
   AccessRecord *trace;          /* out: the first trace_room accesses; NULL: no trace */
   const u64 *chosen;            /* the numbers of the block_count blocks to run; NULL: all blocks */
   u64 constant_bytes, param_bytes, step_limit, block_count;
@@ -167,6 +178,7 @@ typedef struct {
   u32 exact;                    /* finer orders than full barriers occur: see watch/order.h */
   u32 sync;                     /* what the code orders accesses with: HAS_... */
   u32 stops_at_error;           /* the first error ends the launch */
+  u32 measures;                 /* COUNT_...: what `work` has beside instructions and threads */
   u32 only_stores;              /* the trace has stores to global memory, no other access */
   u32 trace_sync;               /* the trace has fences and barriers, too */
   u32 local_limit, printed_room;

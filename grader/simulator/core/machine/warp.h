@@ -35,6 +35,7 @@ struct Warp {
   u32 valid, exited;            /* lanes that exist; lanes that ended */
   u32 top, frames, waits, turns, picks;
   u64 steps;
+  u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];
   Wait wait[MAX_WAITS];
   u8 *arena; u32 arena_used, arena_room;

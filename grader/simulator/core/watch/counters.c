@@ -42,13 +42,22 @@ static u32 pieces(const u32 *offset, u32 mask, u32 shift) {
   return falls ? distinct(piece + 1, mask) : changes + 1;
 }
 
+/* Sectors beyond those that the bytes touch when they are in a row, which may begin within a sector. */
+static u64 wasted(u64 sectors, u64 moved) {
+  u64 row = (moved + 31) / 32 + 1;
+  return sectors > row ? sectors - row : 0;
+}
+
 /* Buffers begin at a multiple of a sector, so offsets can stand for addresses. */
 static void count_global(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   Counter *c = counter_of(w, i);
   c->requests++;
   c->bytes += (u64)bytes * (u32)__builtin_popcount(w->mask);
-  c->sectors += pieces(offset, w->mask, 5);
-  c->moved += (u64)bytes * pieces(offset, w->mask, 0);
+  u32 sectors = pieces(offset, w->mask, 5);
+  u64 moved = (u64)bytes * pieces(offset, w->mask, 0);
+  c->sectors += sectors;
+  c->moved += moved;
+  c->wasted += wasted(sectors, moved);
 }
 
 /* The most words that one bank serves among the lanes of `mask`. */
@@ -121,6 +130,7 @@ OUTLINE void count_global_rows(Warp *w, const Insn *i, const Rows *r) {
   c->bytes += 4 * LANES;
   c->sectors += sectors;
   c->moved += 4 * words;
+  c->wasted += wasted(sectors, 4 * (u64)words);
 }
 
 static void count_shared_rows(Warp *w, const Insn *i, const Rows *r) {

@@ -22,7 +22,8 @@
   WATCHER(trace_reads)                                                             \
   WATCHER(trace_writes)                                                            \
   WATCHER(trace_sync)                                                              \
-  WATCHER(counters)
+  WATCHER(counters)                                                                \
+  WATCHER(work)
 
 #define WATCHER(NAME) NAME##_slot,
 enum { WATCHERS(WATCHER) WATCHERS_IN_ALL };
