@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
+from threading import Lock
 
+from grader.authoring.cheats import Cheat, Cheats, NotMade
 from grader.authoring.mutation.report import mutant_requirements
 from grader.authoring.mutation.study import (
     PreparedStudy,
@@ -31,15 +34,22 @@ from grader.authoring.requirements import (
     fault_result,
     grade_submission,
     quiz_is_valid,
+    read_text,
     skeleton_is_incomplete,
     skeleton_matches,
     solution_passes,
     thresholds_are_current,
     variant_is_caught,
 )
-from grader.faults import LabFault
-from grader.grading.baseline import map_parallel
-from grader.grading.cases import RunOptions
+from grader.checks.findings import THREAD_INSTRUCTIONS
+from grader.faults import LabFault, MachineFault
+from grader.grading.baseline import baseline_traces, cache_folder, map_parallel
+from grader.grading.cases import RunOptions, select_cases
+from grader.grading.pipeline import Grade, Job
+from grader.grading.pipeline import grade_submission as grade_unexplained
+from grader.grading.quiz import answer_quiz
+from grader.labs.cases import array_shapes
+from grader.labs.model import Case, Lab
 from grader.labs.thresholds import THRESHOLDS_FILE
 
 
@@ -58,7 +68,7 @@ def check_lab(
         folder: The lab with its solutions.
         options: The backend and the limits.
         announce: Called with a short text before each step.
-        mutants: Whether to evaluate the mutants too.
+        mutants: Whether to evaluate the mutants too, and a cheat for each public size.
 
     Raises:
         MachineFault: Grading failed on this machine.
@@ -71,7 +81,7 @@ def check_lab(
             pool.submit(prepare_study, folder.lab, folder.solution, options) if mutants else None
         )
         evaluate = partial(evaluate_requirement, name)
-        todo = requirements(folder, single)
+        todo = requirements(folder, single, every_size=mutants)
         for requirement, result in map_parallel(evaluate, todo, options.parallel_jobs):
             announce(f"{name}: {requirement.what}")
             yield result
@@ -82,7 +92,9 @@ def check_lab(
         yield from check_mutants(folder, prepared.result, options, announce)
 
 
-def requirements(folder: LabFolder, options: RunOptions) -> Iterator[Requirement]:
+def requirements(
+    folder: LabFolder, options: RunOptions, *, every_size: bool = True
+) -> Iterator[Requirement]:
     """Yield the requirements on the files of a lab, each independent of the others."""
     yield Requirement("skeleton matches the solution", lambda: skeleton_matches(folder))
     yield Requirement("skeleton is incomplete", lambda: skeleton_is_incomplete(folder, options))
@@ -97,6 +109,102 @@ def requirements(folder: LabFolder, options: RunOptions) -> Iterator[Requirement
         yield Requirement(
             f"wrong/{variant.name}", partial(variant_is_caught, folder, variant, options)
         )
+    yield from cheat_requirements(folder, options, every_size=every_size)
+
+
+MAX_SERIAL_INSTRUCTIONS = 1_600_000
+"""Instructions in a case, at most, of a cheat that takes long: one thread executes all, say."""
+
+
+def cheat_requirements(
+    folder: LabFolder, options: RunOptions, *, every_size: bool
+) -> Iterator[Requirement]:
+    """Yield a requirement for each cheat that can be made: it earns no more than the baseline.
+
+    Args:
+        folder: The lab with its solutions.
+        options: The backend and the limits.
+        every_size: Whether to run the solution at each public size alone.
+
+    Raises:
+        LabFault: A file of the lab cannot be read.
+    """
+    lab = folder.lab
+    if not lab.baseline.is_file():
+        return
+    answers = {derivation.name: derivation.maximum for derivation in lab.derivations}
+    cases = [case.resolved(answers) for case in select_cases(lab, "all", options.seed)]
+    public = [case for case in cases if case.visibility == "public"] or cases
+    public.sort(key=partial(_elements, lab))
+    try:
+        made = Cheats(lab, read_text(lab.baseline), read_text(folder.solution), cases)
+        study = CheatStudy(lab, made, cases, options)
+        for cheat in made.make(public, every_size=every_size):
+            yield Requirement(f"cheat: {cheat.name}", partial(study.earns_nothing, cheat))
+    except (NotMade, RequirementNotMet) as problem:
+        reason = str(problem)
+        yield Requirement("cheats", lambda: f"not made: {reason}")
+
+
+def _elements(lab: Lab, case: Case) -> int:
+    return sum(prod(shape) for shape in array_shapes(lab, case).values())
+
+
+@dataclass(frozen=True)
+class CheatStudy:
+    """Grades the cheats of a lab, and the baseline that each is compared with."""
+
+    lab: Lab
+    cheats: Cheats
+    cases: list[Case]
+    options: RunOptions
+    honest: dict[tuple[str, ...], Grade] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+    def earns_nothing(self, cheat: Cheat) -> str:
+        """Require that a cheat earns no more than the baseline, out of no fewer points."""
+        lab = self._smaller_lab(cheat.slowness) if cheat.slowness else self.lab
+        graded, honest = self.grade(lab, cheat.source), self._baseline(lab)
+        compiled = graded.checks[0]
+        if compiled.status == "fail":
+            return f"not made: {compiled.summary}"
+        points = f"{_points(graded)}, the baseline {_points(honest)}"
+        if graded.score.points > honest.score.points + 0.005:
+            raise RequirementNotMet(f"earns more than the baseline: {points}")
+        if graded.score.judged_max != honest.score.judged_max:
+            raise RequirementNotMet(f"is graded out of other points: {points}")
+        return points
+
+    def _baseline(self, lab: Lab) -> Grade:
+        names = tuple(case.name for case in lab.cases)
+        with self.lock:
+            if names not in self.honest:
+                self.honest[names] = self.grade(lab, self.cheats.honest_baseline().source)
+            return self.honest[names]
+
+    def _smaller_lab(self, slowness: int) -> Lab:
+        """Return the lab with the cases that take seconds, and without the drawn one."""
+        traces = baseline_traces(self.lab, self.cases, self.options, cache_folder())
+        short = {
+            name
+            for name, trace in traces.items()
+            if trace.counters.get(THREAD_INSTRUCTIONS, 0) * slowness <= MAX_SERIAL_INSTRUCTIONS
+        }
+        kept = tuple(case for case in self.lab.cases if case.name in short)
+        return replace(self.lab, cases=kept or self.lab.cases[:1], drawn={})
+
+    def grade(self, lab: Lab, source: str) -> Grade:
+        """Grade a source on all cases, without explanations."""
+        job = Job(lab, submission_of(lab, source), self.options, "all")
+        graded = grade_unexplained(job, quiz=lambda: answer_quiz(lab, None, self.options))
+        if graded.score.status == "incomplete":
+            why = next(check.summary for check in graded.checks if check.status == "error")
+            raise MachineFault(why, where=lab.name)
+        return graded
+
+
+def _points(graded: Grade) -> str:
+    return f"{graded.score.points:g} of {graded.score.judged_max:g}"
 
 
 def check_mutants(

@@ -155,10 +155,10 @@ def lab_folder(lab: Lab) -> LabFolder:
 
 def skeleton_matches(folder: LabFolder) -> str:
     """Require that the skeleton is the one made from the solution and contains a TODO."""
-    expected = make_skeleton(_text(folder.solution), str(folder.solution))
+    expected = make_skeleton(read_text(folder.solution), str(folder.solution))
     if "TODO" not in expected:
         raise RequirementNotMet("the skeleton has no TODO: add one in a SKELETON line")
-    if _text(folder.skeleton) != expected:
+    if read_text(folder.skeleton) != expected:
         raise RequirementNotMet(f"the files differ: run `{folder.command('skeleton')}`")
     return f"{expected.count('TODO')} TODO"
 
@@ -232,7 +232,7 @@ def variant_is_caught(
     if graded.score.points >= graded.score.judged_max:
         raise RequirementNotMet(f"gets full points, {_score(graded)}")
     line = next(finding.line for finding in errors if finding.kind == kind)
-    lines = reported_lines(_text(folder.solution), _text(variant), errors)
+    lines = reported_lines(read_text(folder.solution), read_text(variant), errors)
     missed = "" if lines.named or not lines.located else ", not the faulty line"
     return VariantOutcome(f"{_score(graded)}, line {line}{missed}", lines)
 
@@ -369,7 +369,8 @@ def grade_submission(lab: Lab, submission: Submission, options: RunOptions) -> G
     return graded
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return the text of a file of the lab; raises RequirementNotMet."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -23,6 +23,9 @@ MAX_FINDINGS = 20
 
 BUSIEST_THREAD = "ptx__thread_inst_executed.max"
 THREAD_INSTRUCTIONS = "ptx__thread_inst_executed.sum"
+MAX_UNEVENNESS = 3.0
+"""The busiest thread over the mean thread, at most, relative to the baseline's."""
+
 SLACK = 100
 """Instructions that any thread may execute beyond its share: guards, indices, one short loop."""
 
@@ -305,7 +308,8 @@ def spread_work(most: float | None, run: CaseRun, evidence: Evidence) -> LimitRe
         return None
     threads, busiest = run.threads, counters[BUSIEST_THREAD]
     mean = counters[THREAD_INSTRUCTIONS] / threads
-    allowed = most * _unevenness(base, evidence.baseline_threads(run)) * mean
+    uneven = max(most, MAX_UNEVENNESS) * _unevenness(base, evidence.baseline_threads(run))
+    allowed = uneven * mean
     if base is not None:
         scale = max(1.0, evidence.baseline_threads(run) / threads)
         allowed = min(allowed, most * base.counters.get(BUSIEST_THREAD, 0) * scale)
