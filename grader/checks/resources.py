@@ -17,7 +17,7 @@ from grader.checks.findings import (
     spread_work,
 )
 from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict
-from grader.checks.traffic import CONSTANT_LOADS, moved_bytes
+from grader.checks.traffic import CONSTANT_LOADS, WORKING_THREADS, moved_bytes
 from grader.compile.entries import is_constant, local_memory_line
 from grader.compile.program import Program
 from grader.launch import Finding, Resources, Trace
@@ -31,7 +31,6 @@ SHARED_COUNTERS = (
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 )
 STORED_BYTES = "ptx__requested_bytes_mem_global_op_st.sum"
-WORKING_THREADS = "ptx__threads_accessing_mem_global.sum"
 FOREIGN_BYTES = "ptx__foreign_bytes_mem_shared_op_ld.sum"
 DISTINCT_BYTES = "ptx__block_distinct_bytes_mem_global.sum"
 EXCHANGES = "ptx__thread_inst_executed_op_exchange.sum"

@@ -75,6 +75,7 @@ MOVED_BYTES = tuple(f"ptx__requested_bytes_mem_global_op_{op}.sum" for op in ("l
 """What counts as loading: loads and cp.async by every path, atomics and reductions, whether or not
 they change memory. Shared, constant and local memory, and values passed within a warp, do not."""
 
+WORKING_THREADS = "ptx__threads_accessing_mem_global.sum"
 CONSTANT_LOADS = "ptx__thread_loads_mem_const.sum"
 ATOMICS = "ptx__thread_atomics_mem_global.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
@@ -105,6 +106,8 @@ class Options(MeasuredOptions):
     Attributes:
         max_global_bytes_ratio: bytes that active lanes load from global memory over those of the
             lab's baseline, atomics included; a number or an expression over the case's dims.
+        whole_blocks: whether the ratio is that of blocks in which all threads work. A case in which
+            a part of the baseline's threads works may then load as much as if all did.
         max_sectors_per_request: 32-byte sectors that one warp's access touches: loads, stores and
             atomics each (4 when coalesced). An access that uses all of their bytes, such as a
             float4 per thread, may touch more. Sectors that adjacent elements would not touch are
@@ -117,6 +120,7 @@ class Options(MeasuredOptions):
     """
 
     max_global_bytes_ratio: float | str | None = None
+    whole_blocks: bool = False
     max_sectors_per_request: float | None = Field(None, gt=0)
     min_bytes_per_sector: float | None = Field(None, gt=0, le=32)
     max_global_atomics: float | str | None = None
@@ -162,6 +166,8 @@ def _bytes_ratio(options: Options, run: CaseRun, evidence: Evidence) -> LimitRes
     if options.max_global_bytes_ratio is None or base is None:
         return None
     most = float(evaluate_expression(options.max_global_bytes_ratio, run.case.dims))
+    if options.whole_blocks and (working := base.counters.get(WORKING_THREADS, 0)):
+        most *= evidence.baseline_threads(run) / working
     loaded, naive = moved_bytes(run.trace), moved_bytes(base)
     ratio = loaded / naive if naive else float("inf")
     measured = {

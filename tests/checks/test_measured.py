@@ -9,9 +9,9 @@ import pytest
 
 from grader.checks import resources, traffic
 from grader.checks.findings import BUSIEST_THREAD, SLACK, THREAD_INSTRUCTIONS
-from grader.checks.resources import DISTINCT_BYTES, EXCHANGES, FOREIGN_BYTES, WORKING_THREADS
+from grader.checks.resources import DISTINCT_BYTES, EXCHANGES, FOREIGN_BYTES
 from grader.checks.result import CaseRun, Evidence, Verdict
-from grader.checks.traffic import LOAD_BYTES, MOVED_BYTES, WASTED
+from grader.checks.traffic import LOAD_BYTES, MOVED_BYTES, WASTED, WORKING_THREADS
 from grader.labs.model import ArgumentSpec
 from grader.launch import Finding, Trace
 from grader.simulator import counters as simulated
@@ -175,6 +175,20 @@ def test_a_case_in_which_few_threads_work_shows_no_sharing() -> None:
     idle = {"small": Trace("sim", counters=NAIVE | {WORKING_THREADS: 127.0})}
     held = replace(held, baseline={**held.baseline, **idle})
     assert resources.evaluate(resources.Options(shared="static"), held).share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("working", "loaded", "fine"),
+    [(256, 1600, True), (256, 1601, False), (64, 6400, True), (64, 6401, False)],
+)
+def test_blocks_that_are_partly_used_may_load_as_much(
+    working: float, loaded: float, fine: bool
+) -> None:
+    held = graded({"small": {LOAD_BYTES: loaded}})
+    partly = {"small": Trace("sim", counters=NAIVE | {WORKING_THREADS: working})}
+    held = replace(held, baseline={**held.baseline, **partly})
+    options = traffic.Options(max_global_bytes_ratio=0.1, whole_blocks=True)
+    assert traffic.evaluate(options, held).share == float(fine)
 
 
 def test_a_variable_of_the_lab_has_to_be_constant() -> None:

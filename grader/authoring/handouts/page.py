@@ -95,6 +95,12 @@ def _option(lab: Lab, check: CheckSpec, name: str, value: Any) -> str:
         "max_global_bytes_ratio": lambda v: (
             f"at most {_shown(v)} of the bytes that the baseline loads from global memory"
         ),
+        "whole_blocks": lambda v: "more where blocks are partly used" if v else "in every case",
+        "max_thread_work": lambda v: _work(v),
+        "min_shared_ratio": lambda v: (
+            f"at least {v:g} bytes read from shared memory that other threads wrote, for each byte "
+            "loaded from global memory"
+        ),
         "max_sectors_per_request": lambda v: f"at most {v:g} sectors of 32 bytes per warp request",
         "min_bytes_per_sector": lambda v: f"at least {v:g} of the 32 bytes of a sector used",
         "max_global_atomics": lambda v: f"at most {_shown(v)} atomics on global memory",
@@ -114,6 +120,12 @@ def _option(lab: Lab, check: CheckSpec, name: str, value: Any) -> str:
         where = f"{check.where}.{name}"
         raise LabFault(f"no description of the option `{name}` of `{check.name}`", where=where)
     return words[name](value)
+
+
+def _work(most: float | None) -> str:
+    if most is None:
+        return "any thread may do any part of the work"
+    return f"at most {most:g} times the instructions of the baseline's busiest thread in a thread"
 
 
 def _shown(value: float | str) -> str:
