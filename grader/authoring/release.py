@@ -155,7 +155,7 @@ def release_files(lab: Lab, handout: Mapping[str, bytes]) -> Mapping[str, bytes]
 
 
 def public_spec(lab: Lab) -> str:
-    """Return lab.yaml without hidden cases, comments, and the answers of the quiz."""
+    """Return lab.yaml without hidden and drawn cases, comments, and the answers of the quiz."""
     file = lab.folder / "lab.yaml"
     spec = yaml.safe_load(_read(file).decode("utf-8-sig"))
     hidden = {case.name for case in lab.cases if case.visibility == "hidden"}
@@ -169,6 +169,7 @@ def public_spec(lab: Lab) -> str:
             n: a for n, a in answers.items() if n not in _hidden_answers(lab)
         }
     spec.pop("quiz", None)
+    spec.pop("drawn", None)
     if lab.quiz:
         spec["quiz"] = _questions(lab)
     _check(labmodel.LabModel, spec, file)

@@ -308,7 +308,7 @@ def spread_work(most: float | None, run: CaseRun, evidence: Evidence) -> LimitRe
         return None
     threads, busiest = run.threads, counters[BUSIEST_THREAD]
     mean = counters[THREAD_INSTRUCTIONS] / threads
-    uneven = max(most, MAX_UNEVENNESS) * _unevenness(base, evidence.baseline_threads(run))
+    uneven = MAX_UNEVENNESS * _unevenness(base, evidence.baseline_threads(run))
     allowed = uneven * mean
     if base is not None:
         scale = max(1.0, evidence.baseline_threads(run) / threads)

@@ -115,11 +115,10 @@ def evaluate(options: Options, evidence: Evidence) -> Verdict:
         return tuple(result for result in results if result)
 
     verdict = evaluate_cases(evidence, limits)
-    summary = verdict.findings[0].message if verdict.findings else _summary(resources, run)
-    if verdict.findings and run.case.name not in verdict.findings[0].cases:
-        summary = verdict.summary
-    elif verdict.status == "fail" and not verdict.findings:
-        summary = f"{summary}; {verdict.summary.rpartition('; ')[2]}"
+    faults = [finding for finding in verdict.findings if run.case.name in finding.cases]
+    summary = faults[0].message if faults else _summary(resources, run)
+    if verdict.status == "fail" and not faults:  # in other cases
+        summary += f"; {verdict.summary.rpartition('; ')[2]}"
     measurements = {**_measurements(resources, run), **verdict.measurements}
     return replace(verdict, summary=summary, measurements=measurements)
 

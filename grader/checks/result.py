@@ -51,7 +51,7 @@ class MeasuredOptions(CheckOptions):
             most, for the same number of threads; null: not evaluated.
     """
 
-    max_thread_work: float | None = Field(3.0, gt=0)
+    max_thread_work: float | None = Field(8.0, gt=0)
 
     @property
     def measures_work(self) -> bool:

@@ -51,7 +51,7 @@ def graded_table(lab: Lab) -> str:
 
 
 def _total(lab: Lab) -> str:
-    hidden = sum(case.visibility == "hidden" for case in lab.cases)
+    hidden = sum(case.visibility == "hidden" for case in lab.cases) + bool(lab.drawn)
     text = f"Together {lab.max_score:g} points."
     if hidden:
         text += f" Your instructor's grading has {hidden} more cases, hidden and of other sizes."
