@@ -94,7 +94,8 @@ def is_constant(ptx: str, name: str) -> bool:
 def _variable(ptx: str, name: str) -> re.Match[str] | None:
     return re.search(
         rf"^(?:\.\w+ )*\.(?P<space>const|global)(?: \.align \d+)? \.(?P<type>\w+) "
-        rf"{re.escape(name)}" r"(?:\[(?P<count>\d{1,18})\])?(?: =|;)",
+        rf"{re.escape(name)}"
+        r"(?:\[(?P<count>\d{1,18})\])?(?: =|;)",
         ptx,
         re.MULTILINE,
     )
