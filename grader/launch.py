@@ -297,7 +297,7 @@ class Trace:
         seconds: The wall time of each step.
         ended: False when the launch was aborted (launch failure, timeout, deadlock, trap).
         printed: What the kernel printed.
-        accesses: The table of every access, when it was requested (grader.simulator.trace).
+        accesses: The table of every access, when it was requested (grader.simulator.counters).
     """
 
     backend: Literal["sim", "gpu"]

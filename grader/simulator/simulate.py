@@ -32,7 +32,7 @@ from grader.launch import (
 )
 from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, core
 from grader.simulator.core.run import Limits, Machine, Raw
-from grader.simulator.counters import launch_counters, line_counters
+from grader.simulator.counters import access_table, launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.confirmation import Confirmation, synchronizations
@@ -51,7 +51,6 @@ from grader.simulator.schedules import (
     sample_trace,
     sampled_blocks,
 )
-from grader.simulator.trace import access_table
 
 TIMEOUT_SHARE = 4
 """After a timeout, later launches get this fraction of the steps: they seldom end either."""

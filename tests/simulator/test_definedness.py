@@ -107,7 +107,7 @@ def test_shadow_instructions_accompany_the_others() -> None:
     watched, plain = decoded(text, True), decoded(text, False)
     assert watched.shadowed == ["b32"]
     added = [name for name in names(watched) if name.startswith("shadow_")]
-    assert added == ["shadow_any", "shadow_check"]
+    assert added == ["shadow_copy", "shadow_check"]
     assert not any(name.startswith("shadow_") for name in names(plain))
     assert watched.ops == plain.ops
 

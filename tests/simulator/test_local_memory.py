@@ -7,6 +7,7 @@ import pytest
 from grader.compile.source import compile_source
 from grader.simulator.core.bindings import core
 from grader.simulator.decode.dataflow import LocalAccesses, has_local
+from grader.simulator.decode.followed import followed_loads
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.model import Function
 from grader.simulator.ptx.parser import parse
@@ -72,11 +73,39 @@ def test_uniform_addresses_are_detected(body: str, uniform: bool) -> None:
     assert ("%rd2" in LocalAccesses(function(ENTRY, body)).uniform) == uniform
 
 
-def test_insertion_of_a_bit_field_is_detected() -> None:
-    text = "ld.u32 %r1, [%SP]; and.b32 %r2, %r1, -8; or.b32 %r3, %r2, 1; and.b32 %r4, %r1, 7;"
-    f = function(ENTRY, text)
-    packs = LocalAccesses(f).packs
-    assert [i.operands[0] for i in f.body if id(i) in packs] == ["%r2", "%r3"]
+FOLLOWED = {
+    "a merged word": ("ld.u32 %r1, [%rd1]; and.b32 %r2, %r1, -8; or.b32 %r3, %r2, 1;", 1),
+    "an extracted field": ("ld.u32 %r1, [%rd1]; shl.b32 %r2, %r1, 29; shr.u32 %r3, %r2, 29;", 1),
+    "a masked copy": ("ld.u32 %r1, [%rd1]; mov.b32 %r2, %r1; and.b32 %r3, %r2, 6;", 1),
+    "a whole word too": ("ld.u32 %r1, [%rd1]; and.b32 %r2, %r1, -8; add.s32 %r3, %r1, 1;", 0),
+    "a limited char": ("ld.u8 %r1, [%rd1]; and.b32 %r2, %r1, 255; add.s32 %r3, %r2, 1;", 0),
+    "a shift by a register": ("ld.u32 %r1, [%rd1]; shl.b32 %r2, %r1, %r4;", 0),
+    "a copied word": ("ld.u32 %r1, [%rd1]; st.u32 [%rd2], %r1;", 0),
+    "a copied vector": ("ld.v2.u32 {%r1, %r2}, [%rd1]; st.v2.u32 [%rd2], {%r1, %r2};", 1),
+    "a copied struct": (
+        "ld.u32 %r1, [%rd1]; add.s64 %rd3, %rd1, 8; ld.u32 %r2, [%rd3+4];"
+        "st.u32 [%rd2], %r1; st.u32 [%rd2+4], %r2;",
+        2,
+    ),
+    "two arrays": (
+        "ld.u32 %r1, [%rd1]; ld.u32 %r2, [%rd4]; st.u32 [%rd2], %r1; st.u32 [%rd2+4], %r2;",
+        0,
+    ),
+    "a part as an address": ("ld.v2.u64 {%rd5, %rd6}, [%rd1]; st.u64 [%rd5], %rd6;", 0),
+    "a loop that copies": (
+        "bra.uni L;\nL: ld.u32 %r1, [%rd1]; st.u32 [%rd2], %r1; setp.eq.s32 %p1, %r4, 1;"
+        "@%p1 bra L;\nbra.uni M;\nM:",
+        1,
+    ),
+    "a volatile word": ("ld.volatile.u32 %r1, [%rd1]; and.b32 %r2, %r1, -8;", 0),
+}
+
+
+@pytest.mark.parametrize("body, count", FOLLOWED.values(), ids=FOLLOWED)
+def test_merged_and_copied_loads_are_followed(body: str, count: int) -> None:
+    f = function(ENTRY, body)
+    loads = [i for i in f.body if i.op.startswith("ld.") and "param" not in i.op]
+    assert sum(id(i) in followed_loads(f) for i in loads) == count
 
 
 def execs(source: bytes) -> list[str]:

@@ -272,7 +272,6 @@ class LocalAccesses:
         accesses: by id, the instructions that may access local memory.
         loaded: the registers that such instructions load.
         uniform: the registers with an address that all lanes share.
-        packs: by id, the instructions that insert a bit field.
     """
 
     def __init__(self, f: Function) -> None:
@@ -282,7 +281,6 @@ class LocalAccesses:
         accesses = [i for i in f.body if self._may_access(i)]
         self.accesses = frozenset(map(id, accesses))
         self.loaded = frozenset(n for i in accesses for n in targets(i) if n in f.registers)
-        self.packs = _packs(f, self.loaded)
 
     def _may_access(self, i: Instruction) -> bool:
         """Whether an instruction may load from, or store to, local memory."""
@@ -346,20 +344,3 @@ def _uniform(f: Function, names: set[str]) -> frozenset[str]:
             if sources and sources[0] in uniform and all(_NUMBER.fullmatch(x) for x in sources[1:]):
                 uniform.add(name)
     return frozenset(uniform - names)
-
-
-def _packs(f: Function, loaded: frozenset[str]) -> frozenset[int]:
-    """The instructions, by id, that insert a bit field into a loaded word: `and`, then `or`."""
-    masks = {
-        i.operands[0]: i
-        for i in f.body
-        if i.op.startswith("and.b")
-        and len(i.operands) == 3
-        and i.operands[1] in loaded
-        and _NUMBER.fullmatch(i.operands[2])
-    }
-    joined = [
-        i for i in f.body if i.op.startswith("or.b") and not masks.keys().isdisjoint(i.operands)
-    ]
-    used = {name for i in joined for name in i.operands[1:]}
-    return frozenset(map(id, [*joined, *(i for name, i in masks.items() if name in used)]))

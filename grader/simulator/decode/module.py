@@ -32,6 +32,7 @@ from grader.simulator.decode.control_flow import (
     warp_sync,
 )
 from grader.simulator.decode.dataflow import has_local
+from grader.simulator.decode.followed import drop_dead_elements, followed_loads
 from grader.simulator.decode.instructions import (
     CLUSTERS,
     Insn,
@@ -162,8 +163,9 @@ def decode(
     functions = with_source_lines(module, kernel)
     names = reachable_functions(functions, module.variables, kernel)
     has_locals = has_local(functions[name] for name in names)
+    follows = definedness and any(followed_loads(functions[name]) for name in names)
     for number, name in enumerate(names):
-        decoder = _Decoder(functions, image, number, known, has_locals, passes)
+        decoder = _Decoder(functions, image, number, known, has_locals, follows, passes)
         image.functions.append(decoder.function(functions[name]))
     return image
 
@@ -178,10 +180,11 @@ class _Decoder:
         number: int,
         known: Known,
         has_locals: bool,
+        follows: bool,
         passes: bool,
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
-        self.has_locals, self.passes = has_locals, passes
+        self.has_locals, self.follows, self.passes = has_locals, follows, passes
         self.shadows: Shadows | None = None
         self.roles: dict[int, int] = {}
 
@@ -212,7 +215,10 @@ class _Decoder:
         operands = Operands(registers, self.image.constants, entry, frame, own)
         if self.image.shadowed is not None:
             shadowed, functions = self.image.shadowed, self.functions
-            self.shadows = make_shadows(f, operands, shadowed, functions, self.has_locals)
+            self.shadows = make_shadows(
+                f, operands, shadowed, functions, has_locals=self.has_locals, follows=self.follows
+            )
+        drop_dead_elements(f)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
         return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of), operands)
@@ -263,7 +269,10 @@ class _Decoder:
                 raw[-1].insns += self.shadows.before(i, pc)
             end = terminator(i, f, o, self.functions)
             if end is None:
-                raw[-1].insns += self.insns(i, o, pc)
+                insns = self.insns(i, o, pc)
+                if self.shadows is not None:
+                    insns = self.shadows.around(i, insns, pc)
+                raw[-1].insns += insns
                 return
         except NotSimulated as refusal:
             self.refuse(with_feature(str(refusal)), f, i, pc, raw[-1])

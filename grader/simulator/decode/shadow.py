@@ -1,12 +1,16 @@
-"""Add the instructions that detect reads of undefined registers and local variables.
+"""Add the instructions that detect reads of undefined registers, local variables and memory.
 
-Each register that may be undefined gets a shadow, a predicate that holds the lanes in which it is
-defined. Moves, selections, packing and shuffles copy shadows. Any other instruction that reads the
-register is a use, and a lane that uses an undefined value is reported there. The register then
-counts as defined, so that each mistake is reported once.
+Each register that may be undefined gets a shadow: the lanes in which it is defined, and the defined
+bits of the other lanes. Moves, selections, packing, shuffles and masks copy shadows. Any other
+instruction that reads the register is a use, and a lane that uses an undefined bit is reported
+there. The register then counts as defined, so that each mistake is reported once.
 
-Not uses are a store of a vector with a defined element, a store to local memory, and an argument
-that a callee may ignore: programs copy values that they never use.
+Not uses are a store of values that are defined in part, a store to local memory, and an argument
+that a callee may ignore: programs copy values that they never use. What such a store leaves
+undefined in memory counts as never written.
+
+A load from shared or global memory reads what it loads, except for those that the first write to a
+bit field and the copy of a struct need (`followed_loads`): what they load is followed to its use.
 """
 
 from __future__ import annotations
@@ -24,18 +28,44 @@ from grader.simulator.decode.dataflow import (
     targets,
     used_arguments,
 )
-from grader.simulator.decode.instructions import Insn, make_insn
-from grader.simulator.decode.memory import GENERIC, LOCAL, PARAM, base_of, space_of
+from grader.simulator.decode.followed import (
+    TABLES,
+    copy_groups,
+    followed_loads,
+    masks_bits,
+    passes_on,
+    using_stores,
+)
+from grader.simulator.decode.instructions import Insn, make_insn, types_of
+from grader.simulator.decode.memory import (
+    FOLLOWED,
+    GENERIC,
+    LOCAL,
+    PARAM,
+    base_of,
+    space_of,
+)
 from grader.simulator.decode.operands import Operands, address, vector
 from grader.simulator.decode.sync import SHUFFLES
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, integer
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_ACCESSES = frozenset(("shadow_load", "shadow_store"))
-"""The instructions that accompany accesses to local memory; they have guards of their own."""
+_GUARDED = frozenset(
+    ("shadow_load", "shadow_store", "shadow_stored", "shadow_bits", "shadow_pack", "shadow_unpack")
+)
+"""The shadow instructions with guards of their own; the others have it among their operands."""
 
-_BYTES = 8
-"""The size of a shadow: one bit a lane, and the place in local memory that it comes from."""
+_TABLE, _LEFT, _RIGHT, _RIGHT_SIGNED, _FIELD, _FIELD_SIGNED, _INSERT, _CONVERT = range(8)
+"""The modes of shadow_bits."""
+
+_BYTES = 16
+_BITS_BYTES = 8 + 8 * 32
+"""The size of a shadow: the lanes, and where the value comes from. One with the bits of each lane
+begins at an odd multiple of 8, any other at an even one."""
+_LIBRARY, _IN_PART = 1, 2
+"""The flags of a check: code of a library; values that are defined in part are only copied."""
+_SHARED_ADDRESS, _ANY_MEMORY = 1, 2
+"""The flags of a load: an address that all lanes share; shared and global memory are looked at."""
 
 
 def make_shadows(
@@ -43,7 +73,9 @@ def make_shadows(
     o: Operands,
     shadowed: list[str],
     functions: Mapping[str, Function],
+    *,
     has_locals: bool,
+    follows: bool = False,
 ) -> Shadows | None:
     """The shadows of a function, in registers of its file.
 
@@ -53,13 +85,14 @@ def make_shadows(
         shadowed: the PTX types of all registers with a shadow; those of this function are added.
         functions: the functions of the kernel by name.
         has_locals: whether any function of the kernel has variables in local memory.
+        follows: whether any function of the kernel has `followed_loads`.
 
     Returns None when the function needs no shadows.
     """
     undefined, local = maybe_undefined(f), LocalAccesses(f) if has_locals else None
-    if not undefined and not (local and local.accesses):
+    if not undefined and not (local and local.accesses) and not follows:
         return None
-    return Shadows(f, undefined, o, shadowed, used_arguments(f, functions), local)
+    return Shadows(f, undefined, o, shadowed, used_arguments(f, functions), local, follows=follows)
 
 
 class Shadows:
@@ -73,22 +106,34 @@ class Shadows:
         shadowed: list[str],
         used_arguments: frozenset[Piece],
         local: LocalAccesses | None,
+        *,
+        follows: bool,
     ) -> None:
         self.o, self.used_arguments, self.library = o, used_arguments, f.library
         self.accesses = local.accesses if local else frozenset()
         self.uniform = local.uniform if local else frozenset()
-        self.moves = frozenset(id(i) for i in f.body if copies_value(i)) | (
-            local.packs if local else frozenset()
-        )
+        self.follows = follows
+        self.followed = followed_loads(f) if follows else frozenset()
+        in_memory = local.loaded if local else frozenset()
+        in_memory |= {n for i in f.body if id(i) in self.followed for n in targets(i)}
+        self.moves = _moving(f, in_memory)
         self.true = o.source("1", 0)
         self.at: dict[str, int] = {}
         self.number: dict[str, int] = {}
-        undefined |= local.loaded if local else frozenset()
-        for name in sorted(_may_hold(f, undefined, self.moves)):
-            self.at[name] = o.registers.allocate(_BYTES)
+        undefined |= in_memory
+        has_bits = _with_bits(f, self.moves)
+        for name in sorted(_may_hold(f, undefined & f.registers.keys(), self.moves)):
+            self.at[name] = self.allocate(bits=name in has_bits)
             self.number[name] = len(shadowed)
             shadowed.append(f.registers[name])
-        self.scratch = o.registers.allocate(_BYTES)
+        self.scratch = self.allocate(bits=False)
+        self.copies, self.using = copy_groups(f, self.at), using_stores(f)
+
+    def allocate(self, *, bits: bool) -> int:
+        """The place of a new shadow."""
+        registers = self.o.registers
+        registers.allocate(-registers.bytes % 16 + 8 * bits)
+        return registers.allocate(_BITS_BYTES if bits else _BYTES)
 
     def before(self, i: Instruction, pc: int) -> list[Insn]:
         """The checks of what `i` uses and the shadows of what it writes, which run before it."""
@@ -96,20 +141,46 @@ class Shadows:
         moves = id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         insns = list(self.checks(i, used))
-        if id(i) in self.accesses:
+        if id(i) in self.accesses or id(i) in self.followed:
             insns += self.local_access(i)
         else:
             insns += self.copied(i, written) if moves else self.defined(written)
+        return self.guarded(i, insns, pc)
+
+    def around(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
+        """The machine instructions of `i`, with the shadow instructions that run after it."""
         for insn in insns:
-            insn.flag |= (i.library or self.library) and insn.exec == "shadow_check"
+            if id(i) in self.followed and insn.exec.startswith("ld"):
+                insn.flag |= FOLLOWED
+        parts = i.op.split(".")
+        if parts[0] != "st" or len(i.operands) != 2 or space_of(parts) in (PARAM, LOCAL):
+            return insns
+        values, a, add, mode = (
+            vector(i.operands[1]),
+            *base_of(self.o, i.operands[0], space_of(parts)),
+        )
+        size = TYPE_BYTES[parts[-1]]
+        after = [
+            Insn("shadow_stored", self.of(name), a, imm=add + k * size, size=size, mode=mode,
+                 space=space_of(parts))
+            for k, name in enumerate(values)
+            if name in self.at or self.follows
+        ]  # fmt: skip
+        return insns + self.guarded(i, after, pc)
+
+    def guarded(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
+        """Give shadow instructions the guard and the place of the one that they accompany."""
+        for insn in insns:
+            if insn.exec == "shadow_check":
+                insn.flag |= _LIBRARY * (i.library or self.library)
         if i.guard is not None:
             guard, negate = self.o.predicate(i.guard[0]) + 1, int(i.guard[1])
             for insn in insns:
-                if insn.exec in _ACCESSES:
+                if insn.exec in _GUARDED:
                     insn.guard, insn.negate = guard, negate
                 else:
                     insn.imm = guard | negate << 32
-            if i.guard[0] in self.at:
+            if i.guard[0] in self.at and not all(x.exec == "shadow_stored" for x in insns):
                 insns.insert(0, self.check(i.guard[0]))
         for insn in insns:
             insn.pc = pc
@@ -125,22 +196,26 @@ class Shadows:
             return
         where = [n for n in _REGISTER.findall(i.operands[0]) if n in self.at]
         yield from map(self.check, where)
-        values = vector(i.operands[1])
-        space = space_of(parts)
+        space, values = space_of(parts), vector(i.operands[1])
         if space == PARAM:
-            yield from (
-                self.check(v) for v, p in pieces(i) if v in self.at and p in self.used_arguments
-            )
+            for v, p in pieces(i):
+                if v in self.at and p in self.used_arguments:
+                    yield self.check(v, _IN_PART, p[2])
+        elif space != LOCAL:
+            yield from self.stored(i, self.copies.get(id(i), values), space)
+
+    def stored(self, i: Instruction, values: list[str], space: int) -> Iterator[Insn]:
+        """The check that a store, or the last one of several, copies anything that is defined."""
+        if not values or any(v not in self.at for v in values):
             return
-        if space == LOCAL or any(v not in self.at for v in values):
-            return
-        if len(values) == 1:
-            insn = self.check(values[0])
-        else:
-            shadow = [self.at[v] for v in values]
-            yield self.any(self.scratch, shadow)
-            insn = self.check(values[0])
-            insn.a = self.scratch
+        size = TYPE_BYTES[i.op.split(".")[-1]]
+        insn = self.check(values[0], _IN_PART * (id(i) not in self.using), size)
+        if len(values) > 1:
+            yield self.any([self.at[v] for v in values[:4]], size)
+            for k in range(4, len(values), 3):
+                parts = [self.scratch, *(self.at[v] for v in values[k : k + 3])]
+                yield self.any(parts, size)
+            insn.a, insn.flag = self.scratch, 0
         if space == GENERIC:
             insn.c, insn.mode = self.address(i.operands[0])
         yield insn
@@ -150,9 +225,9 @@ class Shadows:
         base, _ = address(text)
         return (self.o.registers.at[base], 8) if self.o.registers.width.get(base) == 8 else (0, 0)
 
-    def check(self, name: str) -> Insn:
-        """The check that a register is defined."""
-        return Insn("shadow_check", a=self.at[name], b=self.number[name])
+    def check(self, name: str, flag: int = 0, size: int = 0) -> Insn:
+        """The check that a register is defined; with _IN_PART: a part of its first bytes."""
+        return Insn("shadow_check", a=self.at[name], b=self.number[name], flag=flag, size=size)
 
     def defined(self, written: list[str]) -> list[Insn]:
         """The shadows of registers that an instruction defines in all its lanes."""
@@ -170,9 +245,59 @@ class Shadows:
             ]
         if head == "shfl":
             return self.shuffled(i, written)
-        given = i.operands[1:] if head == "or" else vector(i.operands[1])
-        parts = [self.of(v) for v in given]
-        return [self.any(self.at[d], parts) for d in written]
+        if masks_bits(i) or head in ("cvt", "and"):
+            return [self.masked(i, head, d) for d in written]
+        return self.moved(i, written)
+
+    def moved(self, i: Instruction, written: list[str]) -> list[Insn]:
+        """The shadows of a move, which may pack or unpack registers."""
+        to, given = vector(i.operands[0]), vector(i.operands[1])
+        width = TYPE_BYTES[i.op.split(".")[-1]]
+        if not written:
+            return []
+        if len(given) > 1:
+            parts, each = [self.of(v) for v in given], width // len(given)
+            insn = make_insn("shadow_pack", self.at[to[0]], parts, width=each)
+            insn.count = len(given)
+            return [insn]
+        source = self.of(given[0])
+        if len(to) == 1:
+            return [Insn("shadow_copy", self.at[d], source) for d in written]
+        each = width // len(to)
+        targeted = [(self.at[d], k) for k, d in enumerate(to) if d in self.at]
+        targeted.sort(key=lambda part: part[0] == source)
+        return [Insn("shadow_unpack", d, source, size=k, width=each) for d, k in targeted]
+
+    def masked(self, i: Instruction, head: str, d: str) -> Insn:
+        """The shadow of a result whose bits come from known bits of the operands."""
+        kinds, (a, *others) = types_of(i.op), i.operands[1:]
+        width = TYPE_BYTES[kinds[-1]]
+        insn = Insn("shadow_bits", self.at[d], width=width)
+        refs, shadows = [self.value(a, width)], [self.of(a), self.true, self.true]
+        if head == "cvt":
+            insn.mode, insn.size, insn.count = _CONVERT, TYPE_BYTES[kinds[0]], kinds[-1][0] == "s"
+        elif head in TABLES or head == "lop3":
+            inputs = [x for x in others if x in self.o.registers.at or head != "lop3"][:2]
+            inputs = others[:2] if head == "lop3" else inputs
+            refs += [self.value(x, width) for x in inputs]
+            shadows[1 : 1 + len(inputs)] = [self.of(x) for x in inputs]
+            insn.flag = TABLES[head] if head in TABLES else integer(others[2]) & 255
+        elif head == "bfi":
+            shadows[1] = self.of(others[0])
+            insn.mode, insn.size, insn.count = _INSERT, *(integer(x) & 255 for x in others[1:])
+        else:
+            numbers = [integer(x) & 0xFFFF for x in others]
+            signed = kinds[-1][0] == "s"
+            modes = {"shl": _LEFT, "shr": _RIGHT + signed, "bfe": _FIELD + signed}
+            insn.mode, (insn.size, insn.count) = modes[head], [*numbers, 0][:2]
+        insn.a, insn.b, insn.c = (refs + refs[:1] * 2)[:3]
+        insn.e, insn.imm = shadows[0], shadows[1] | shadows[2] << 32
+        return insn
+
+    def value(self, text: str, width: int) -> int:
+        """The reference of an operand's value; that of its register whatever its width."""
+        at = self.o.registers.at.get(text)
+        return self.o.source(text, width) if at is None else at
 
     def local_access(self, i: Instruction) -> Iterator[Insn]:
         """The shadow instructions of a load from local memory, or a store to it."""
@@ -185,20 +310,18 @@ class Shadows:
         for k, name in enumerate(vector(values)):
             if load and name not in self.at:
                 continue
-            yield Insn(
-                "shadow_load" if load else "shadow_store",
-                self.of(name),
-                a,
-                imm=add + k * size,
-                size=size,
-                space=space_of(parts),
-                mode=mode,
-                flag=int(base in self.uniform),
-            )
+            insn = Insn("shadow_load" if load else "shadow_store", self.of(name), a)
+            insn.imm, insn.size, insn.mode, insn.space = add + k * size, size, mode, space_of(parts)
+            insn.width = self.o.registers.width.get(name, size)
+            insn.flag = _SHARED_ADDRESS * (base in self.uniform)
+            insn.flag |= _ANY_MEMORY * (id(i) in self.followed)
+            yield insn
 
-    def any(self, d: int, parts: list[int]) -> Insn:
-        """Defined where one of up to four parts is: the whole may be used in part."""
-        return make_insn("shadow_any", d, (parts + parts[:1] * 3)[:4])
+    def any(self, parts: list[int], size: int) -> Insn:
+        """Whether any of up to four parts of `size` bytes is defined, in the scratch shadow."""
+        insn = make_insn("shadow_any", self.scratch, (parts + parts[:1] * 3)[:4])
+        insn.size = size
+        return insn
 
     def shuffled(self, i: Instruction, written: list[str]) -> list[Insn]:
         """The shadows of a shuffle: a lane is as defined as the lane that it reads.
@@ -220,6 +343,20 @@ class Shadows:
         return self.at.get(text, self.true)
 
 
+def _moving(f: Function, in_memory: frozenset[str]) -> frozenset[int]:
+    """The instructions, by id, that copy shadows.
+
+    A mask copies those of values that come from memory. It uses any other register: there its
+    operand is a variable of its own.
+    """
+    names = _may_hold(f, in_memory, frozenset(id(i) for i in f.body if passes_on(i)))
+    return frozenset(
+        id(i)
+        for i in f.body
+        if copies_value(i) or (passes_on(i) and not names.isdisjoint(sources(i)))
+    )
+
+
 def _may_hold(f: Function, undefined: frozenset[str], moving: frozenset[int]) -> set[str]:
     """The registers that may hold a value of the `undefined` ones, and these."""
     moves = [(targets(i), sources(i)) for i in f.body if id(i) in moving]
@@ -229,4 +366,15 @@ def _may_hold(f: Function, undefined: frozenset[str], moving: frozenset[int]) ->
         for to, given in moves:
             if not names.isdisjoint(given):
                 names.update(name for name in to if name in f.registers)
+    return names
+
+
+def _with_bits(f: Function, moving: frozenset[int]) -> set[str]:
+    """The registers that may be defined in part where that matters: they are moved or stored."""
+    names: set[str] = set()
+    for i in f.body:
+        if id(i) in moving:
+            names.update(targets(i), sources(i))
+        elif i.op.split(".")[0] == "st" and len(i.operands) == 2:
+            names.update(vector(i.operands[1]))
     return names

@@ -21,6 +21,7 @@ from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
+from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.races import ATOMIC, OTHER_ATOMIC, OTHER_STORE, STORE, Report
 
 _LOADS = ("ld", "ldu")
@@ -65,7 +66,8 @@ class Confirmation:
     def doubts(self, r: Report) -> bool:
         """Whether a report is about a load whose value may be discarded."""
         loads = self._loads(r)
-        return bool(loads) and all(self.is_discardable(pc) for pc in loads)
+        copied = r.kind == c.UNINIT  # copies are no use of what is undefined
+        return bool(loads) and all(self.is_discardable(pc, copied=copied) for pc in loads)
 
     def _loads(self, r: Report) -> list[int]:
         """The loads that a report accuses: each of them must be real for the report to be."""
@@ -80,15 +82,19 @@ class Confirmation:
         parts = {pc: ops[pc].split(".") for pc in found if pc < len(ops)}
         return [pc for pc, p in parts.items() if p[0] in _LOADS and _STRONG.isdisjoint(p)]
 
-    def is_discardable(self, pc: int) -> bool:
-        """Whether the value of a load may have no effect."""
+    def is_discardable(self, pc: int, *, copied: bool = False) -> bool:
+        """Whether the value of a load may have no effect; `copied`: other than to be stored."""
         if pc not in self.blocks:
             return True
-        start = self.blocks[pc]
-        return not any(self._always_follows(start, user) for user in self._certain_users(pc))
+        start, users = self.blocks[pc], self._certain_users(pc, stores=not copied)
+        return not any(self._always_follows(start, user) for user in users)
 
-    def _certain_users(self, pc: int) -> Iterator[int]:
-        """The instructions that a value reaches unchosen and that have an effect."""
+    def _certain_users(self, pc: int, *, stores: bool) -> Iterator[int]:
+        """The instructions that a value reaches unchosen and that have an effect.
+
+        A value that is only copied to memory is used there if `stores`.
+        """
+        loaded = set(targets(self.image.instructions[pc]))
         readers = self._readers(self.image.owner[pc])
         work, visited = list(targets(self.image.instructions[pc])), set()
         while work:
@@ -99,10 +105,29 @@ class Confirmation:
                 visited.add(user)
                 i = self.image.instructions[user]
                 head = i.op.split(".")[0]
+                if head == "st" and not stores and name in loaded:
+                    continue
                 if head in _USING or (i.guard is not None and i.guard[0] == name):
                     yield user
                 elif head not in _CHOOSING:
                     work += targets(i)
+                    loaded |= set(targets(i)) if head == "mov" and name in loaded else set()
+
+    def reaches(self, load: int, store: int) -> bool:
+        """Whether a store stores a value that is computed from what a load loads."""
+        i = self.image.instructions[store]
+        if self.image.owner[load] != self.image.owner[store] or len(i.operands) < 2:
+            return False
+        readers = self._readers(self.image.owner[load])
+        work, visited = list(targets(self.image.instructions[load])), set[str]()
+        while work:
+            name = work.pop()
+            visited.add(name)
+            for user in readers.get(name, ()):
+                if user == store and name in vector(i.operands[1]):
+                    return True
+                work += [x for x in targets(self.image.instructions[user]) if x not in visited]
+        return False
 
     def _readers(self, owner: int) -> dict[str, list[int]]:
         """By register, the instructions of a function that read it."""

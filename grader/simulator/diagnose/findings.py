@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -14,6 +14,7 @@ from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.messages import (
     abort_finding,
     barrier_finding,
@@ -98,7 +99,32 @@ class Explainer:
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
-        return fold(self._finding(r) for r in reports if not _follows_from_race(r, reports))
+        reports = [r for r in map(partial(self._explained, reports), reports) if r is not None]
+        return fold(map(self._finding, reports))
+
+    def _explained(self, reports: list[Report], r: Report) -> Report | None:
+        """A report, or None where another report explains it.
+
+        A lost update explains that its read does not wait, a race an uninitialized read. The core retracts the reads of what another thread writes in the same phase. They remain
+        where each such write stores what was read: no order of them gives the first value.
+        """
+        if r.kind == c.RACE and r.has(UNWAITED):
+            lost = (o.target.name for o in reports if o.kind == c.LOST_UPDATE)
+            return None if r.target.name in lost else r
+        if r.kind != c.UNINIT:
+            return r
+        races = [
+            o
+            for o in reports
+            if o.kind == c.RACE and o.target.name == r.target.name and not o.has(SAME_VALUE)
+            if o.target.space == r.target.space and r.line in (o.line, o.line2)
+        ]
+        pairs = {(o.pc, o.pc2) if not o.has(STORE) else (o.pc2, o.pc) for o in races}
+        writers = {write for read, write in pairs if read == r.pc}
+        values = Confirmation(self.image)
+        if writers and all(values.reaches(r.pc, write) for write in writers):
+            return replace(r, count=r.count + r.extra)
+        return None if r.count == 0 or (races and r.target.space != "shared") else r
 
     def _report(self, r: Any) -> Report:
         pc, pc2, flags = int(r["pc"]), int(r["pc2"]), int(r["flags"])
@@ -294,26 +320,6 @@ class Explainer:
         if not r.has(IN_FLIGHT):
             hazard = self.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
-
-
-def _follows_from_race(r: Report, reports: list[Report]) -> bool:
-    """Whether another report explains this one.
-
-    A race on the same variable and line explains an uninitialized read; a lost update explains
-    that its read does not wait.
-    """
-    if r.kind == c.RACE and r.has(UNWAITED):
-        return any(o.kind == c.LOST_UPDATE and o.target.name == r.target.name for o in reports)
-    if r.kind != c.UNINIT:
-        return False
-    return any(
-        o.kind == c.RACE
-        and o.target.name == r.target.name
-        and o.target.space == r.target.space
-        and r.line in (o.line, o.line2)
-        and not o.has(SAME_VALUE)
-        for o in reports
-    )
 
 
 def _without_warp_level(reports: list[Report]) -> list[Report]:

@@ -18,6 +18,10 @@ static inline u32 result_operand(const Insn *i, u32 k) {
   return k == 0 ? i->d : k == 1 ? i->b : k == 2 ? i->c : i->e;
 }
 
+static inline bool is_followed(const Insn *i) {
+  return (i->flag & (FOLLOWED | VOLATILE | ACQUIRE | RELAXED)) == FOLLOWED;
+}
+
 struct Region {
   u32 space;     /* enum Space; GENERIC: no memory */
   u64 base, size;

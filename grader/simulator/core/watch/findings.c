@@ -28,8 +28,11 @@ void report(Worker *k, Report r) {
     if (!same_place(old, &r)) continue;
     if (old->count == 0 || r.block < old->block) {
       u64 count = old->count;
+      r.extra += r.kind == UNINIT ? old->extra : 0;
       *old = r;
       old->count = count;
+    } else if (r.kind == UNINIT) {
+      old->extra += r.extra;
     }
     old->count += r.count;
     return;
@@ -42,14 +45,28 @@ void report(Worker *k, Report r) {
   all->index[at] = (u16)all->n;
 }
 
-void retract(Worker *k, u32 kind, u32 pc, u32 space) {
-  Report r = {.kind = kind, .pc = pc, .space = space};
-  Reports *all = reports_of(k);
+static Report *read_at(Reports *all, u32 pc, u32 space) {
+  Report r = {.kind = UNINIT, .pc = pc, .space = space};
   u32 slots = sizeof all->index / sizeof *all->index;
-  for (u32 at = hash_of(&r) % slots; all->index[at]; at = (at + 1) % slots) {
-    Report *old = &all->r[all->index[at] - 1];
-    if (same_place(old, &r) && old->count) old->count--;
-  }
+  for (u32 at = hash_of(&r) % slots; all->index[at]; at = (at + 1) % slots)
+    if (same_place(&all->r[all->index[at] - 1], &r)) return &all->r[all->index[at] - 1];
+  return NULL;
+}
+
+/* block2: whether the read that is shown was taken off. */
+void retract_read(Worker *k, u32 pc, u32 space, u32 thread) {
+  Report *old = read_at(reports_of(k), pc, space);
+  if (!old || !old->count) return;
+  old->count--;
+  old->extra++;
+  if (old->thread == thread) old->block2 = 1;
+}
+void show_read(Worker *k, u32 pc, u32 space, u32 thread, u64 address) {
+  Report *old = read_at(reports_of(k), pc, space);
+  if (!old || !old->block2) return;
+  old->block2 = 0;
+  old->thread = thread;
+  old->address = address;
 }
 
 static void make(Worker *k) {
@@ -57,18 +74,21 @@ static void make(Worker *k) {
   if (!reports_of(k)) out_of_memory(k);
 }
 
-/* Findings with a count of 0 were retracted. */
+/* Findings with a count of 0 were retracted; `extra` is how many of an uninitialized read were, which may
+ * be more than a race. */
+static bool remains(const Report *r) { return r->count || (r->kind == UNINIT && r->extra); }
+
 static void merge(Launch *n, Worker *all, u32 workers) {
   Reports *first = reports_of(&all[0]);
   for (u32 x = 1; x < workers; x++) {
     const Reports *other = reports_of(&all[x]);
     for (u32 j = 0; j < other->n; j++)
-      if (other->r[j].count) report(&all[0], other->r[j]);
+      if (remains(&other->r[j])) report(&all[0], other->r[j]);
     first->lost += other->lost;
   }
   n->nreports = 0;
   for (u32 j = 0; j < first->n; j++)
-    if (first->r[j].count) n->reports[n->nreports++] = first->r[j];
+    if (remains(&first->r[j])) n->reports[n->nreports++] = first->r[j];
   n->lost = first->lost;
 }
 

@@ -5,8 +5,10 @@
 
 /* Adds a finding, or its count to that of an equal one. */
 void report(Worker *k, Report r);
-/* Takes one off the count of the findings of a kind at `pc`, wherever they have no partner. */
-void retract(Worker *k, u32 kind, u32 pc, u32 space);
+/* Takes one uninitialized read at `pc`, by `thread`, off the count, or shows it as the first one where the
+ * read that was shown is taken off. */
+void retract_read(Worker *k, u32 pc, u32 space, u32 thread);
+void show_read(Worker *k, u32 pc, u32 space, u32 thread, u64 address);
 /* An access outside every buffer, or to a gap between shared variables: faults.c. */
 void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags);
 

@@ -62,7 +62,7 @@ static void read_cell(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 offset, u
   for (u32 g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++) {
     if (b->hot[g] == HOT_SHARED_INPUT) continue;
     Cell *c = &b->cell[g];
-    if (b->hot[g] == HOT_UNINIT && !(reported & 1)) {
+    if (b->hot[g] == HOT_UNINIT && !(reported & 1) && !is_followed(i)) {
       reported |= 1;
       report_uninit(w, i, lane, b, offset);
     }

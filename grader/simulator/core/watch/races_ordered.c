@@ -432,7 +432,7 @@ static void check(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 byte
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
     u32 l = first_lane(m);
     Visit v = {.w = w, .i = i, .buffer = b, .lane = l, .thread = thread_of(w, l), .offset = offset[l],
-               .at = offset[l], .size = bytes, .access = access, .reads = access != WRITES};
+               .at = offset[l], .size = bytes, .access = access, .reads = access != WRITES && !is_followed(i)};
     check_lane(&v, bytes);
   }
 }

@@ -47,7 +47,7 @@ static void read_lane(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes) {
       report_gap(w, i, lane, offset, 0);
       return;
     }
-    if (stamp == 0 && !(reported & 2)) {
+    if (stamp == 0 && !(reported & 2) && !is_followed(i)) {
       reported |= 2;
       log_uninit(c, g, thread_of(w, lane), i->pc);
       report_uninit(w, i, lane, SHARED, 0, offset);

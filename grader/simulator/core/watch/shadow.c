@@ -5,6 +5,7 @@
 #include "watch/findings.h"
 #include "watch/shadow.h"
 
+enum { MOST_PENDING = 3 << 20 };
 enum { LAST_PHASE = (1 << (32 - THREAD_BITS)) - 2 };
 
 static u32 granules_of(const Launch *n) { return (n->shared_bytes >> n->shared_shift) + 1; }
@@ -24,13 +25,20 @@ static void discard(Cta *c) {
   Shadow *s = shadow_of(c);
   if (!s) return;
   free(s->wrote); free(s->read1); free(s->read2);
+  free(s->pending);
   free(s->wrote_pc); free(s->read1_pc); free(s->read2_pc);
   free(s);
 }
 
 void log_uninit(Cta *c, u32 granule, u32 thread, u32 pc) {
   Shadow *s = shadow_of(c);
-  if (s->npending + 3 > sizeof s->pending / sizeof *s->pending) return;
+  if (s->npending + 3 > s->room) {
+    u32 room = s->room ? 2 * s->room : 3 * 256;
+    u32 *more = room <= MOST_PENDING ? realloc(s->pending, room * sizeof *more) : NULL;
+    if (!more) return;
+    s->pending = more;
+    s->room = room;
+  }
   s->pending[s->npending++] = granule;
   s->pending[s->npending++] = s->phase | thread;
   s->pending[s->npending++] = pc;
@@ -39,11 +47,14 @@ void log_uninit(Cta *c, u32 granule, u32 thread, u32 pc) {
 /* What the reader itself wrote afterwards does not explain its read. */
 static void retract_explained(Cta *c) {
   Shadow *s = shadow_of(c);
-  for (u32 k = 0; k < s->npending; k += 3) {
-    u32 stamp = s->wrote[s->pending[k]];
-    if (stamp >= s->phase && stamp != s->pending[k + 1])
-      retract(c->worker, UNINIT, s->pending[k + 2], SHARED);
-  }
+  u64 each = 1ull << c->worker->launch->shared_shift;
+  for (u32 pass = 0; pass < 2; pass++)
+    for (u32 k = 0; k < s->npending; k += 3) {
+      u32 stamp = s->wrote[s->pending[k]], reader = s->pending[k + 1], pc = s->pending[k + 2];
+      bool explained = stamp >= s->phase && stamp != reader;
+      if (explained && !pass) retract_read(c->worker, pc, SHARED, stamp_thread(reader));
+      if (!explained && pass) show_read(c->worker, pc, SHARED, stamp_thread(reader), s->pending[k] * each);
+    }
   s->npending = 0;
 }
 

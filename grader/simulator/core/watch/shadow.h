@@ -14,7 +14,7 @@ enum { GAP = 1, FIRST_PHASE = 4 }; /* GAP: between the shared variables; 0: not 
 typedef struct {
   u32 phase;                    /* the present phase << THREAD_BITS */
   u32 *wrote, *read1, *read2, *wrote_pc, *read1_pc, *read2_pc;
-  u32 pending[4096], npending;  /* uninitialized reads of this phase: see log_uninit */
+  u32 *pending, npending, room; /* uninitialized reads of this phase: see log_uninit */
 } Shadow;
 
 static inline Shadow *shadow_of(const Cta *c) { return c->state[shadow_slot]; }

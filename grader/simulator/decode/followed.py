@@ -1,0 +1,206 @@
+"""Which values are followed to their use, instead of being checked where they are loaded.
+
+The first write to a bit field reads its undefined neighbors, and the copy of a struct reads its
+padding. The loads of both are followed: what they load is defined bit by bit, is merged by masks
+and copied by stores, and only a use of an undefined bit is a mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from grader.simulator.decode.dataflow import BRANCHES, copies_value, sources, targets
+from grader.simulator.decode.instructions import types_of
+from grader.simulator.decode.memory import CONST, LOCAL, PARAM, space_of
+from grader.simulator.decode.operands import address_or_none, vector
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+
+Key = tuple[int, object, str]
+"""Of an access: its basic block, its location, and the register that its address is made from."""
+
+_NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)U?$")
+TABLES = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}
+"""The truth tables of bitwise instructions, as lop3 has them."""
+
+
+def masks_bits(i: Instruction) -> bool:
+    """Whether an instruction merges, shifts or extracts bits, with constants for their places."""
+    head, kinds = i.op.split(".")[0], types_of(i.op)
+    if not kinds or kinds[-1] not in (
+        "b16",
+        "b32",
+        "b64",
+        "u16",
+        "u32",
+        "u64",
+        "s16",
+        "s32",
+        "s64",
+    ):
+        return False
+    constants = i.operands[{"shl": 2, "shr": 2, "bfe": 2, "bfi": 3, "lop3": 4}.get(head, 9) :]
+    if head in ("shl", "shr", "bfe", "bfi", "lop3"):
+        return bool(constants) and all(_NUMBER.match(x) for x in constants)
+    return head in TABLES and not copies_value(i)
+
+
+def passes_on(i: Instruction) -> bool:
+    """Whether an instruction copies the shadows of its operands to its result."""
+    return copies_value(i) or masks_bits(i)
+
+
+def followed_loads(f: Function) -> frozenset[int]:
+    """The loads, by id, from shared or global memory whose value is followed to its use.
+
+    Their value is stored or masked and not used otherwise. They load a bit field with its
+    neighbors, or are one of several loads that copy a struct or vector.
+    """
+    uses: dict[str, list[Instruction]] = defaultdict(list)
+    for i in f.body:
+        for name in dict.fromkeys([*sources(i), *([i.guard[0]] if i.guard else [])]):
+            uses[name].append(i)
+    groups: dict[Key, list[Instruction]] = defaultdict(list)
+    followed: set[int] = set()
+    for key, i in _memory_accesses(f, "ld"):
+        users = list(_users(uses, vector(i.operands[0])))
+        if not all(passes_on(u) or is_store for u, is_store in users):
+            continue
+        if any(masks_bits(u) for u, _ in users):
+            followed.add(id(i))
+        elif users:
+            groups[key].append(i)
+    for key, members in groups.items():
+        if len(members) > 1 or len(vector(members[0].operands[0])) > 1 or _copies_in_loop(f, key):
+            followed.update(map(id, members))
+    return frozenset(followed)
+
+
+def drop_dead_elements(f: Function) -> None:
+    """Mark what vector loads load and no instruction reads as unused."""
+    read = {name for i in f.body for name in sources(i)}
+    for i in f.body:
+        if i.used is None and i.op.startswith("ld.") and i.operands[0].startswith("{"):
+            size = TYPE_BYTES.get(i.op.split(".")[-1], 0)
+            alive = [name in read for name in vector(i.operands[0])]
+            if not all(alive) and any(alive):
+                whole = (1 << size) - 1
+                i.used = sum(whole << k * size for k, lives in enumerate(alive) if lives)
+
+
+def _users(
+    uses: Mapping[str, list[Instruction]], names: list[str]
+) -> Iterator[tuple[Instruction, bool]]:
+    """The instructions that read registers or copies of them, and whether they only store it."""
+    work, visited = list(names), set(names)
+    while work:
+        name = work.pop()
+        for i in uses.get(name, ()):
+            yield i, _stores_value(i, [name])
+            if copies_value(i) and i.op.split(".")[0] in ("mov", "cvt", "and"):
+                more = set(targets(i)) - visited
+                visited |= more
+                work += more
+
+
+def _memory_accesses(f: Function, head: str) -> Iterator[tuple[Key, Instruction]]:
+    """The loads or stores that may access shared or global memory.
+
+    Each comes with the number of its basic block, its location, and the register that its address
+    is made from: those that are equal belong to one statement about one object.
+    """
+    written: dict[str, list[Instruction]] = defaultdict(list)
+    for i in f.body:
+        for name in targets(i):
+            written[name].append(i)
+    starts, block = set(f.labels.values()), 0
+    for at, i in enumerate(f.body):
+        parts = i.op.split(".")
+        block += at in starts
+        if parts[0] == head and len(i.operands) == 2 and "::cluster" not in i.op:
+            where = i.operands[0 if head == "st" else 1]
+            if space_of(parts) not in (PARAM, CONST, LOCAL) and not _is_strong(parts):
+                yield (block, i.location, _root(written, address_or_none(where)[0])), i
+        block += parts[0] in BRANCHES
+
+
+def _is_strong(parts: list[str]) -> bool:
+    return not {"volatile", "relaxed", "acquire", "release", "mmio"}.isdisjoint(parts)
+
+
+def _root(written: Mapping[str, list[Instruction]], name: str) -> str:
+    """The register that an address is made from by adding constants."""
+    for _ in range(8):
+        by = written.get(name, [])
+        if len(by) != 1 or by[0].op.split(".")[0] not in ("add", "mov"):
+            break
+        if not all(_NUMBER.match(x) for x in by[0].operands[2:]):
+            break
+        name = by[0].operands[1]
+    return name
+
+
+def _stores_value(i: Instruction, names: list[str]) -> bool:
+    """Whether an instruction only stores what is in some registers."""
+    if i.op.split(".")[0] != "st" or len(i.operands) != 2:
+        return False
+    return address_or_none(i.operands[0])[0] not in names
+
+
+def _copies_in_loop(f: Function, key: Key) -> bool:
+    """Whether a load's block is a loop of its own: the compiler copies a large struct so."""
+    starts, block, body = set(f.labels.values()), 0, []
+    for at, i in enumerate(f.body):
+        block += at in starts
+        if block == key[0]:
+            body.append((at, i))
+        block += i.op.split(".")[0] in BRANCHES
+    if not body or body[-1][1].op.split(".")[0] != "bra":
+        return False
+    accesses = [i.op.split(".")[0] for _, i in body if i.op.startswith(("ld", "st", "call"))]
+    return f.labels.get(body[-1][1].operands[0]) == body[0][0] and accesses == ["ld", "st"]
+
+
+def copy_groups(f: Function, shadowed: Mapping[str, int]) -> dict[int, list[str]]:
+    """By id, the stores that copy a part of a struct, and the registers to check there.
+
+    The last store of a group checks that anything of the struct is defined, the others nothing.
+    """
+    groups: dict[Key, list[Instruction]] = defaultdict(list)
+    for key, i in _memory_accesses(f, "st"):
+        if all(v in shadowed for v in vector(i.operands[1])):
+            groups[key].append(i)
+    out: dict[int, list[str]] = {}
+    for key, members in groups.items():
+        if len(members) > 1:
+            out |= {id(i): [] for i in members}
+            out[id(members[-1])] = [v for i in members for v in vector(i.operands[1])]
+        elif _copies_in_loop(f, key):
+            out[id(members[0])] = []
+    return out
+
+
+def using_stores(f: Function) -> frozenset[int]:
+    """The stores, by id, that use all bits of what they store.
+
+    They store a floating-point number, or bits that were extracted. Others copy a value, or put
+    back a word into which bits were merged.
+    """
+    extracts: dict[str, Instruction] = {}
+    loaded_from = {i.operands[1] for _, i in _memory_accesses(f, "ld")}
+    out = set()
+    for i in f.body:
+        head = i.op.split(".")[0]
+        if head == "st" and len(i.operands) == 2:
+            where, value = i.operands
+            by = extracts.get(value)
+            puts_back = by is not None and by.op.startswith("and") and where in loaded_from
+            is_number = i.op.split(".")[-1].startswith(("f", "bf")) and not value.startswith("{")
+            if is_number or (by is not None and not puts_back):
+                out.add(id(i))
+        elif masks_bits(i) and head not in ("or", "xor", "bfi", "lop3"):
+            extracts |= dict.fromkeys(targets(i), i)
+        elif head in ("mov", "cvt") and (before := extracts.get(i.operands[1])) is not None:
+            extracts |= dict.fromkeys(targets(i), before)
+    return frozenset(out)

@@ -1,0 +1,12 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: clean
+#include <cuda_fp16.h>
+extern "C" __global__ void k(const float *in, float *out) {
+  __shared__ __half2 s[64];
+  int t = threadIdx.x;
+  s[t].x = __float2half(in[t]);
+  s[t].y = __float2half(1.0f);
+  __syncthreads();
+  float2 v = __half22float2(s[63 - t]);
+  out[t] = v.x + v.y;
+}
