@@ -81,7 +81,7 @@ def drop_dead_elements(f: Function) -> None:
     """Mark what vector loads load and no instruction reads as unused."""
     read = {name for i in f.body for name in sources(i)}
     for i in f.body:
-        if i.used is None and i.op.startswith("ld.") and i.operands[0].startswith("{"):
+        if i.used is None and i.op.startswith("ld.") and "".join(i.operands[:1]).startswith("{"):
             size = TYPE_BYTES.get(i.op.split(".")[-1], 0)
             alive = [name in read for name in vector(i.operands[0])]
             if not all(alive) and any(alive):
@@ -133,7 +133,7 @@ def _root(written: Mapping[str, list[Instruction]], name: str) -> str:
     """The register that an address is made from by adding constants."""
     for _ in range(8):
         by = written.get(name, [])
-        if len(by) != 1 or by[0].op.split(".")[0] not in ("add", "mov"):
+        if len(by) != 1 or by[0].op.split(".")[0] not in ("add", "mov") or not by[0].operands[1:]:
             break
         if not all(_NUMBER.match(x) for x in by[0].operands[2:]):
             break
@@ -156,7 +156,7 @@ def _copies_in_loop(f: Function, key: Key) -> bool:
         if block == key[0]:
             body.append((at, i))
         block += i.op.split(".")[0] in BRANCHES
-    if not body or body[-1][1].op.split(".")[0] != "bra":
+    if not body or body[-1][1].op.split(".")[0] != "bra" or not body[-1][1].operands:
         return False
     accesses = [i.op.split(".")[0] for _, i in body if i.op.startswith(("ld", "st", "call"))]
     return f.labels.get(body[-1][1].operands[0]) == body[0][0] and accesses == ["ld", "st"]
@@ -201,6 +201,7 @@ def using_stores(f: Function) -> frozenset[int]:
                 out.add(id(i))
         elif masks_bits(i) and head not in ("or", "xor", "bfi", "lop3"):
             extracts |= dict.fromkeys(targets(i), i)
-        elif head in ("mov", "cvt") and (before := extracts.get(i.operands[1])) is not None:
-            extracts |= dict.fromkeys(targets(i), before)
+        elif head in ("mov", "cvt"):
+            before = [extracts[name] for name in i.operands[1:] if name in extracts]
+            extracts |= {name: by for by in before for name in targets(i)}
     return frozenset(out)
