@@ -8,7 +8,7 @@ import pytest
 from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.launch import Array, Launch, Scalar
-from grader.simulator import trace as tracing
+from grader.simulator import counters
 from grader.simulator.exchange import ROW, pack_traces, unpack_traces
 from grader.simulator.simulate import simulate
 
@@ -89,6 +89,6 @@ def test_accesses_are_recorded_only_on_request() -> None:
 
 
 def test_launch_with_too_many_accesses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracing, "MAX_ACCESSES", 100)
+    monkeypatch.setattr(counters, "MAX_ACCESSES", 100)
     with pytest.raises(LabFault, match="272 accesses are too many"):
         simulate(compile_source(TILED, "tiled.cu"), [launch()], table=True)
