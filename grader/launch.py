@@ -89,7 +89,8 @@ class Launch:
     """One kernel launch.
 
     `shared` is the dynamic shared memory in bytes. `globals` sets `__constant__` and `__device__`
-    variables by name before the launch. `name` identifies the case in reports.
+    variables by name before the launch. `name` identifies the case in reports. The blocks of a
+    `cooperative` launch run at the same time and may wait for each other with grid.sync().
     """
 
     kernel: str
@@ -99,6 +100,7 @@ class Launch:
     shared: int = 0
     globals: Mapping[str, NDArray[Any]] = field(default_factory=lambda: _EMPTY)
     name: str = ""
+    cooperative: bool = False
 
 
 Arrays = dict[str, NDArray[Any]]
@@ -137,6 +139,7 @@ def pack_launches(launches: Sequence[Launch]) -> tuple[list[Any], Arrays]:
                 "shared": launch.shared,
                 "globals": list(launch.globals),
                 "name": launch.name,
+                "cooperative": launch.cooperative,
             }
         )
     return rows, arrays
@@ -164,6 +167,7 @@ def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> 
                 row["shared"],
                 values,
                 row["name"],
+                row.get("cooperative", False),
             )
         )
     return launches

@@ -1,6 +1,6 @@
 """Kernels with their launch and right answer in comments, for data-driven tests.
 
-A line `// kernel NAME grid 2 block 64,2 [shared 256] [tol 1e-6]` begins a case; below it, in the
+A line `// kernel NAME grid 2 block 64,2 [shared 256] [tol 1e-6] [cooperative yes]` begins a case; below it, in the
 order of the kernel's parameters,
 
     // in NAME DTYPE = EXPRESSION           an array that the kernel reads
@@ -62,6 +62,7 @@ class Case:
             tuple(self.args),
             int(self.options.get("shared", "0")),
             self.globals,
+            cooperative=self.options.get("cooperative") == "yes",
         )
 
     def add(self, role: str, name: str, kind: str, text: str) -> None:

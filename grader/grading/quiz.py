@@ -185,7 +185,8 @@ def _launch(lab: Lab, probe: Probe) -> Launch:
     if probe.geometry is None:
         return launch
     grid, block, shared = launch_shape(lab, case, probe.geometry)
-    return replace(launch, grid=grid, block=block, shared=shared)
+    together = probe.geometry.cooperative
+    return replace(launch, grid=grid, block=block, shared=shared, cooperative=together)
 
 
 def _read_probe(probe: Probe, launch: Launch, trace: Trace) -> Number:

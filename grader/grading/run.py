@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from grader.compile.launch_limits import launch_error
@@ -129,7 +130,7 @@ def _without_data(program: Program, launch: Launch) -> Launch:
     args = tuple(
         Array(a.name, a.shape, a.dtype) if isinstance(a, Array) else a for a in launch.args
     )
-    return Launch(launch.kernel, launch.grid, launch.block, args, launch.shared, name=launch.name)
+    return replace(launch, args=args, globals={})
 
 
 def simulator_memory(launches: Sequence[Launch], ptx: str = "") -> int:

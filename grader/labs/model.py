@@ -128,11 +128,15 @@ class ArgumentSpec:
 
 @dataclass(frozen=True)
 class Geometry:
-    """The grid and block of a launch, 1 to 3 expressions each, and its dynamic shared bytes."""
+    """The grid and block of a launch, 1 to 3 expressions each, and its dynamic shared bytes.
+
+    `cooperative`: whether its blocks may wait for each other with grid.sync().
+    """
 
     grid: tuple[str | int, ...]
     block: tuple[str | int, ...]
     shared: str | int = 0
+    cooperative: bool = False
 
 
 @dataclass(frozen=True)

@@ -274,7 +274,7 @@ def _kernel(kernel: schema.Kernel) -> KernelSpec:
 
 
 def _geometry(launch: schema.Launch) -> Geometry:
-    return Geometry(launch.grid, launch.block, launch.shared)
+    return Geometry(launch.grid, launch.block, launch.shared, launch.cooperative)
 
 
 def _arguments(model: schema.LabModel) -> tuple[ArgumentSpec, ...]:
@@ -360,7 +360,9 @@ def _question(name: str, spec: schema.Question, where: str) -> Question:
 
 def _probe(run: schema.Run, case: str) -> Probe:
     launch = run.launch
-    geometry = Geometry(launch.grid, launch.block, launch.shared) if launch else None
+    geometry = (
+        Geometry(launch.grid, launch.block, launch.shared, launch.cooperative) if launch else None
+    )
     case = run.case or case
     if run.element is not None:
         name, *index = run.element

@@ -95,6 +95,7 @@ class Launch(Strict):
     grid: Axes
     block: Axes
     shared: Expression = 0
+    cooperative: bool = False
 
 
 class Baseline(Strict):

@@ -30,7 +30,7 @@ from grader.launch import (
     theoretical_occupancy,
     unpack_launches,
 )
-from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, core
+from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, LANE_MISSING, core
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute
@@ -60,6 +60,9 @@ MEASURES: Mapping[WorkMeasure, int | None] = MappingProxyType(
     {"nothing": None, "work": 0, "sharing": COUNT_FOREIGN | COUNT_DISTINCT}
 )
 """What the core measures, by the caller's request."""
+
+GARBAGE = 0x25A5A5A5
+"""What a run adds to undefined values: as a float and as a half it changes any value."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +206,7 @@ class _Simulation:
         for variant in variants:
             image = variant.machine.image
             limits = replace(limits, seconds=self.left().seconds)
-            raw = variant.machine.run(self.launch, limits, variant.counts)
+            raw = _run(variant, self.launch, limits)
             explainer = Explainer(
                 image, self.launch, raw, program.source, program.file, self.kernel.parameters
             )
@@ -250,6 +253,23 @@ class _Simulation:
             self.program.source,
             self.kernel.parameters,
         )
+
+
+def _run(variant: Variant, launch: Launch, limits: Limits) -> Raw:
+    """Run a variant, without the reports of missing lanes whose value changes nothing.
+
+    A reduction may read past the lanes that take part, where nobody uses the result.
+    """
+    raw = variant.machine.run(launch, limits, variant.counts)
+    if not raw.ended or not (raw.reports["kind"] == LANE_MISSING).any():
+        return raw
+    other = variant.machine.run(launch, replace(limits, garbage=GARBAGE), count=False)
+    same = other.ended and all(
+        np.array_equal(a.data, b.data) for a, b in zip(raw.buffers, other.buffers, strict=True)
+    )
+    if not same or raw.printed != other.printed:
+        return raw
+    return replace(raw, reports=raw.reports[raw.reports["kind"] != LANE_MISSING])
 
 
 def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:

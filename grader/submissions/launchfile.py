@@ -4,6 +4,7 @@
     grid: [4, 4]
     block: [16, 16]
     shared: 0                 # dynamic shared bytes
+    cooperative: false        # whether grid.sync() may be used
     args:                     # in the kernel's order
       - {in: a.npy}
       - {inout: b.npy, save: b_after.npy}
@@ -234,6 +235,7 @@ class LaunchModel(Strict):
     grid: Axes
     block: Axes
     shared: Annotated[StrictInt, Field(ge=0, lt=1 << 31)] = 0
+    cooperative: StrictBool = False
     args: tuple[ArgumentModel, ...] = ()
     globals: dict[str, str] = Field(default_factory=dict)
 
@@ -253,6 +255,7 @@ class LaunchFile:
     arguments: tuple[Argument, ...]
     saves: Mapping[int, str]
     globals: Mapping[str, NDArray[Any]]
+    cooperative: bool = False
 
     def where(self, *key: str | int) -> str:
         """Return `file:line: key`, for a fault about that key."""
@@ -266,7 +269,15 @@ class LaunchFile:
                 self.arguments, names or [""] * len(self.arguments), strict=True
             )
         )
-        return Launch(kernel, self.grid, self.block, arguments, self.shared, self.globals)
+        return Launch(
+            kernel,
+            self.grid,
+            self.block,
+            arguments,
+            self.shared,
+            self.globals,
+            cooperative=self.cooperative,
+        )
 
 
 def read_launch(path: Path) -> LaunchFile:
@@ -293,6 +304,7 @@ def read_launch(path: Path) -> LaunchFile:
         grid=_dim3(model.grid),
         block=_dim3(model.block),
         shared=model.shared,
+        cooperative=model.cooperative,
         arguments=arguments,
         saves={i: a.save for i, a in enumerate(model.args) if a.save},
         globals={

@@ -145,7 +145,9 @@ ENDED, ABORTED, NO_MEMORY, AGAIN = range(4)
     ASSERTION,
     UNDEFINED,
     LOST_UPDATE,
-) = range(15)
+    LANE_MISSING,
+    BARRIER_COUNT,
+) = range(17)
 SHARED_BASE, LOCAL_BASE, PARAM_BASE = 0x020000000000, 0x030000000000, 0x040000000000
 FUNCTION_BASE, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE = 0x050000000000, 0x100000000000, 36, 1 << 35
 
@@ -190,6 +192,7 @@ class CLaunch(ctypes.Structure):
                 "shared_shift",
                 "global_shift",
                 "threads",
+                "garbage",
                 "schedule",
                 "ordered",
                 "may_wait",

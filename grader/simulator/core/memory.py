@@ -28,6 +28,12 @@ FENCE = 256
 POISON = 0xA5
 """The byte that fills an uninitialized buffer."""
 
+GRID_BARRIER = "the grid's barrier"
+"""The buffer in which the blocks of a cooperative launch wait for each other."""
+
+GRID_REGISTERS = ("%envreg1", "%envreg2")
+"""The upper and the lower half of that buffer's address; 0 in any other launch."""
+
 RESERVED = "%reserved_smem"
 RESERVED_BYTES = 1024
 """Bytes of shared memory that the system reserves in a block; cooperative groups use them."""
@@ -256,6 +262,8 @@ class Loader:
                 )
             data = None if content is None else np.ascontiguousarray(content).tobytes()
             buffers.append(module_buffer(v, data, lambda name: self._symbol(name, numbers)))
+        if launch.cooperative:
+            buffers.append(Buffer(GRID_BARRIER, np.zeros(16, np.uint8), True))
         return buffers, pointers
 
     def _symbol(self, name: str, numbers: Mapping[str, int]) -> int:
@@ -294,6 +302,10 @@ class Loader:
             assert isinstance(name, int)
             return name
         if what == "launch":
+            if name in GRID_REGISTERS:
+                barrier = next((k for k, b in enumerate(buffers) if b.name == GRID_BARRIER), None)
+                at = 0 if barrier is None else address_of(barrier)
+                return at >> 32 if name == GRID_REGISTERS[0] else at & 0xFFFFFFFF
             return _special(str(name), launch, window)
         if what.startswith("param"):
             return parameter_value(params, what, add)

@@ -141,6 +141,7 @@ class Limits:
         steps: warp instructions that a block may execute.
         seconds: processor time of each thread in the launch.
         threads: threads of the CPU.
+        garbage: what is added to the values that lanes read from lanes which do not provide one.
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
         only_stores: whether to record only stores to global memory.
@@ -154,6 +155,7 @@ class Limits:
     steps: int = 400_000_000
     seconds: float = 20.0
     threads: int = 1
+    garbage: int = 0
     schedule: int = 0
     trace: int = 0
     only_stores: bool = False
@@ -279,6 +281,7 @@ class Machine:
             shared_shift=self.shift(SHARED),
             global_shift=self.shift(GLOBAL),
             threads=limits.threads,
+            garbage=limits.garbage,
             schedule=limits.schedule,
             trace_room=limits.trace,
             ordered=ordered,

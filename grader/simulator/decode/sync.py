@@ -95,7 +95,10 @@ def op_shfl(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     a, b, c = (o.source(x, 4) for x in operands[1:4])
     has = bool(p) and p.strip() != "_"
     e = o.predicate(p.strip()) if has else 0
-    return [Insn("shfl_b32", o.register(d.strip(), 4), a, b, c, e, flag=int(has), mode=mode)]
+    insn = Insn("shfl_b32", o.register(d.strip(), 4), a, b, c, e, flag=int(has), mode=mode)
+    if "sync" in parts:
+        insn.imm = o.source(operands[4], 4) + 1
+    return [insn]
 
 
 def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property, partial
@@ -11,11 +12,13 @@ from typing import Any
 from grader.compile.program import Parameter
 from grader.launch import Array, Finding, Launch
 from grader.simulator.core import bindings as c
+from grader.simulator.core.memory import GRID_REGISTERS
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.messages import (
+    BARRIER_KINDS,
     abort_finding,
     barrier_finding,
     in_library,
@@ -50,7 +53,10 @@ from grader.simulator.diagnose.variables import (
     initialized_declaration,
 )
 from grader.simulator.ptx.model import plain_name
-from grader.simulator.ptx.source_map import LocalVariables
+from grader.simulator.ptx.source_map import LocalVariables, is_copy
+
+_HIDDEN_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
+"""A return that the syntax tree does not show: in a macro, or in inline asm."""
 
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
@@ -94,6 +100,9 @@ class Explainer:
         """
         reports = [self._report(r) for r in self.raw.reports]
         reports = [r for r in reports if doubts is None or not doubts(r)]
+        if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
+            # released from such a barrier, threads miss others too
+            reports = [r for r in reports if r.kind != c.EARLY_EXIT]
         reports = _without_warp_level(reports)
         self.contended = self._contended_stores(reports)
         self.out_of_bounds = frozenset(
@@ -158,7 +167,7 @@ class Explainer:
             return self._condition(int(r["buffer"]), offset)
         if int(r["kind"]) == c.TRAPPED:
             refused = self.image.refused.get(int(r["pc"]), "")
-            return Target("", "", refused, "", 0, 0)
+            return Target("grid" if self._syncs_grid(int(r["pc"])) else "", "", refused, "", 0, 0)
         if int(r["kind"]) == c.UNDEFINED:
             stored = self._stored(int(r["extra"]) - 1, offset) if int(r["extra"]) else None
             return stored or self._register(int(r["pc"]), int(r["buffer"]))
@@ -266,8 +275,8 @@ class Explainer:
             finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)
         elif r.kind == c.UNDEFINED:
             finding = undefined_finding(r)
-        elif r.kind in (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK):
-            finding = barrier_finding(r)
+        elif r.kind in BARRIER_KINDS:
+            finding = barrier_finding(r, returned=self._may_have_returned(r.line))
         else:
             finding = abort_finding(r)
         other = finding.other and replace(finding.other, text=self._text(finding.other.line))
@@ -283,6 +292,32 @@ class Explainer:
             thread=r.thread,
             other=other,
         )
+
+    def _syncs_grid(self, pc: int) -> bool:
+        """Whether a trap is that of a library which finds no barrier of the grid."""
+        reads = any(k[2] in GRID_REGISTERS for k in self.image.constants.places)
+        own = not self.image.instructions[pc].via and not is_copy(self._function(pc))
+        return reads and not own and not self.launch.cooperative
+
+    def _function(self, pc: int) -> str:
+        """The name of the function of an instruction."""
+        return self.image.functions[self.image.owner[pc]].name
+
+    def _may_have_returned(self, line: int) -> bool:
+        """Whether threads may have left the kernel by a return before a barrier in a line.
+
+        Where no return is, threads that left have passed by the barrier.
+        """
+        if _HIDDEN_RETURN.search(self.source):
+            return True
+        for node in self.variables.tree.walk("return_statement"):
+            around = [a for a in node.ancestors if a.kind == "function_definition"]
+            kernels = [a for a in around if "__global__" in a.text.partition("{")[0]]
+            if kernels and not node.named:
+                inside = kernels[0].line <= line <= kernels[0].last_line
+                if node.line <= line or not inside:
+                    return True
+        return False
 
     def _contended_stores(self, reports: list[Report]) -> frozenset[tuple[int, bool]]:
         """The stores by which several threads write one element at once.

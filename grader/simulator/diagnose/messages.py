@@ -244,8 +244,32 @@ def _plural(n: int, word: str) -> str:
     return f"{n} {word}{'' if n == 1 else 's'}"
 
 
-def barrier_finding(r: Report) -> Finding:
-    """The finding of threads that do not arrive at the same barrier."""
+BARRIER_KINDS = frozenset(
+    (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK, c.LANE_MISSING)
+) | {c.BARRIER_COUNT}
+_MISSING_LANES = {
+    0: "which does not execute this call",
+    1: "which has returned",
+    2: "which is not in the member mask",
+}
+
+
+def barrier_finding(r: Report, *, returned: bool = True) -> Finding:
+    """The finding of threads that do not arrive at the same barrier.
+
+    Args:
+        r: the report.
+        returned: whether threads may have returned before the barrier, which is legal; others have
+            passed by it.
+    """
+    if r.kind == c.EARLY_EXIT and not returned:
+        often = "less often than others" if r.extra else "not at all"
+        return _divergence(
+            f"some threads reach this barrier {often}, and none of them has returned before: they "
+            "pass by it",
+            "Move the barrier out of the branch or loop that only some threads enter: every thread "
+            "that it waits for must reach it, and equally often.",
+        )
     if r.kind == c.EARLY_EXIT and r.extra:
         return _divergence(
             "threads of one block reach this barrier a different number of times: some return "
@@ -265,7 +289,16 @@ def barrier_finding(r: Report) -> Finding:
             f"a thread calls this with a member mask ({r.extra:#010x}) that does not include it",
             "Set the bit of every calling thread in the mask.",
         )
+    if r.kind == c.LANE_MISSING:
+        return _divergence(
+            f"this reads the value of lane {r.extra & 31}, {_MISSING_LANES[r.extra >> 8]}: the "
+            "result is undefined, and the kernel's output depends on it",
+            "Let every lane that is read execute this call and be in the mask, or read only from "
+            "lanes that are: make the offset, or the width, smaller.",
+        )
     other = OtherAccess(r.line2, r.thread2, r.block2, "wait")
+    if r.kind == c.BARRIER_COUNT:
+        return _barrier_count(r, other)
     if r.kind == c.WARP_STUCK:
         return _divergence(
             "lanes of the member mask never arrive here",
@@ -282,6 +315,22 @@ def barrier_finding(r: Report) -> Finding:
         "threads of one block wait at different barriers",
         "Move __syncthreads() out of the branch or loop that only some threads enter.",
         other=other,
+    )
+
+
+def _barrier_count(r: Report, other: OtherAccess) -> Finding:
+    """The finding of a named barrier whose threads do not match its count."""
+    if r.flags & 1:
+        return _divergence(
+            f"threads wait at one barrier with different counts: {r.bytes} and {r.extra}",
+            "Pass the same number of threads in every bar.sync of one barrier.",
+            other=other,
+        )
+    return _divergence(
+        f"{r.extra} threads wait at a barrier that counts {r.bytes}: which of them it releases is "
+        "not defined",
+        f"Let {r.bytes} threads use the barrier, use another barrier number for the others, or "
+        "correct the count.",
     )
 
 
@@ -332,6 +381,14 @@ def abort_finding(r: Report) -> Finding:
         )
     if r.kind == c.TRAPPED and r.target.element:
         return not_simulated(r.target.element)
+    if r.kind == c.TRAPPED and r.target.space == "grid":
+        return Finding(
+            "launch-failure",
+            "error",
+            "grid.sync() waits for the other blocks, but this launch is not cooperative",
+            hint="Write `cooperative: true` beside the grid in LAUNCH.yaml or lab.yaml, or end the "
+            "kernel there and do the rest in a second launch.",
+        )
     what = _TRAPS.get(r.extra, "the kernel executed a trap instruction")
     return Finding(
         "launch-failure", "error", what, hint="Correct this line: it aborted the launch."

@@ -102,14 +102,16 @@ class _Relocation:
         Args:
             f: the function.
             at: the location of all its instructions; None for their own ones. `-G` code of a
-                header's inlined function has no call site: it is at the line before it.
+                header's inlined function has no call site, but the call's line follows it.
             depth: how many calls led to it.
             via: the library function that the student's line calls.
         """
-        last = next((x for i in f.body if (x := resolved(i.location, self.own)).line), _NOWHERE)
+        own = [resolved(i.location, self.own) for i in f.body]
+        for k in range(len(own) - 2, -1, -1):
+            own[k] = own[k] if own[k].line else own[k + 1]
         body = []
-        for i in f.body:
-            last = location = at or resolved(i.location, self.own, last)
+        for i, location in zip(f.body, own, strict=True):
+            location = at or location
             operands = self.targets(i, location, depth, via)
             library = self.in_library(i)
             through = via or (self.headers.get(i.location.file, "") if library else "")
@@ -147,12 +149,12 @@ def is_copy(name: str) -> bool:
     return "@" in name
 
 
-def resolved(location: Location, own: int, default: Location = _NOWHERE) -> Location:
-    """The location in the student's file that code was inlined at; `default` if there is none."""
+def resolved(location: Location, own: int) -> Location:
+    """The location in the student's file that code was inlined at; empty if there is none."""
     at: Location | None = location
     while at is not None and at.file != own:
         at = at.inlined
-    return Location(OWN, at.line, at.column, at.function) if at and at.line else default
+    return Location(OWN, at.line, at.column, at.function) if at and at.line else _NOWHERE
 
 
 def _is_from_header(f: Function, own: int) -> bool:

@@ -1,5 +1,5 @@
 // launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
-// expect: barrier-divergence warning
+// expect: barrier-divergence error
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 extern "C" __global__ void k(const float *in, float *out) {

@@ -3,7 +3,7 @@
 extern "C" __global__ void k(const float *in, float *out) {
   int t = threadIdx.x;
   float x = in[t];
-  if (t < 16) x = __shfl_down_sync(0x0000FFFFu, x, 1);
+  if (t < 16) x = __shfl_down_sync(0x0000FFFFu, x, 1, 16);
   __syncwarp();
   out[t] = x;
 }

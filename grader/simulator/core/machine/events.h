@@ -71,6 +71,8 @@
   EVENT(warp_synced, w->worker, (Warp *w, u32 mask), (w, mask))                                    \
   EVENT(members_exited, w->worker, (Warp *w, u32 pc, u32 lanes), (w, pc, lanes))                   \
   EVENT(outside_mask, w->worker, (Warp *w, u32 pc, u32 lanes, u32 members), (w, pc, lanes, members)) \
+  /* A lane reads the register of a lane that does not execute the instruction, or is not in the mask. */ \
+  EVENT(lane_missing, w->worker, (Warp *w, u32 pc, u32 lane, u32 from), (w, pc, lane, from))        \
   EVENT(warp_stuck, w->worker, (Warp *w), (w))                                                     \
   /* membar and fence of the active lanes; `flag`: SCOPE_CTA, FENCE_SC. */                         \
   EVENT(fence, w->worker, (Warp *w, u32 flag), (w, flag))                                          \

@@ -111,7 +111,8 @@ typedef struct {
 
 /* Kinds of findings. Findings with the same kind, place and partner are one report with a count. */
 enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK, EARLY_EXIT,
-            LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED, LOST_UPDATE };
+            LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED, LOST_UPDATE, LANE_MISSING,
+            BARRIER_COUNT };
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
        READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
@@ -173,6 +174,7 @@ typedef struct {
   u32 shared_bytes;             /* of the shared window, gaps included */
   u32 shared_shift, global_shift;
   u32 threads;
+  u32 garbage;                  /* what is added to a value that another lane does not provide */
   u32 schedule;                 /* 0: the usual order of warps and blocks; else the seed of another */
   u32 ordered;                  /* one thread, blocks in order */
   u32 may_wait;                 /* blocks may wait for each other: run them in time slices */

@@ -75,11 +75,35 @@ static void note_passed(Cta *c, u32 id) {
   }
 }
 
+/* Threads that name different counts, or more of them than the count. A count of one warp completes with
+ * each warp. `extra`: the threads that arrived. */
+static void check_counts(Cta *c, u32 id, const Wait *first) {
+  u32 threads = c->arrived[id];
+  const Wait *other = NULL;
+  for (u32 k = 0; k < c->warps; k++) {
+    u32 here = 0, live = live_lanes(&c->warp[k]);
+    for (u32 n = 0; n < c->warp[k].waits; n++) {
+      const Wait *x = &c->warp[k].wait[n];
+      if (x->membership || x->id != id) continue;
+      here |= x->mask;
+      if (x->want != first->want) other = x;
+    }
+    threads += here && here == live ? LANES : (u32)__builtin_popcount(here);
+  }
+  u32 all = (c->nthreads + LANES - 1) / LANES * LANES, want = first->want ? first->want : all;
+  u32 second = other ? (other->want ? other->want : all) : want;
+  if (second == want && (!first->want || threads <= want || want == LANES)) return;
+  report(c->worker, (Report){.kind = BARRIER_COUNT, .pc = first->pc, .pc2 = other ? other->pc : first->pc,
+                             .block = c->number, .count = 1, .size = want, .flags = other != NULL,
+                             .extra = other ? second : threads});
+}
+
 /* Barriers that count their threads may be executed at different places, or by some threads alone. */
 static void check_completed(Cta *c, u32 id, bool full) {
   (void)full;
   Places p = places_at(c, id);
   u32 alive = 0;
+  check_counts(c, id, p.first);
   for (u32 k = 0; k < c->warps; k++) alive += (u32)__builtin_popcount(live_lanes(&c->warp[k]));
   if (!p.first->want && p.other && p.first->kind & BAR_ALIGNED) report_divergence(c, DIVERGENCE, p);
   if (!p.first->want && alive < c->nthreads) report_early_exit(c, p.first->pc);
@@ -125,7 +149,16 @@ static void report_outside_mask(Warp *w, u32 pc, u32 lanes, u32 members) {
                              .thread = thread_of(w, first_lane(lanes)), .extra = members});
 }
 
+/* extra: the lane that does not provide its value, and << 8: 1 where it has exited, 2 where it is not in
+ * the mask of the lane that reads it. */
+static void report_lane_missing(Warp *w, u32 pc, u32 lane, u32 from) {
+  u32 why = w->exited >> from & 1 ? 1 : w->mask >> from & 1 ? 2 : 0;
+  report(w->worker, (Report){.kind = LANE_MISSING, .pc = pc, .flags = why, .block = w->cta->number,
+                             .count = 1, .thread = thread_of(w, lane), .extra = from | why << 8});
+}
+
 const Watcher barriers_watcher = {
     .block_created = make, .block_started = reset, .block_destroyed = discard,
     .barrier_completed = check_completed, .deadlock = report_deadlock, .warp_stuck = report_stuck,
+    .lane_missing = report_lane_missing,
     .members_exited = report_members_exited, .outside_mask = report_outside_mask};

@@ -1,11 +1,13 @@
 /* PTX ISA, "Parallel Synchronization" and "Data Movement": the instructions that exchange registers
  * within a warp: shfl, vote, match, redux, elect. All lanes of the member mask execute them together:
  * the decoder puts a wait before each. */
+#include "machine/events.h"
 #include "machine/instructions/operation.h"
 
 enum { UP, DOWN, BFLY, IDX };
 
-/* shfl: c holds the clamp in bits 0-4 and the segment mask in bits 8-12. */
+/* shfl: c holds the clamp in bits 0-4 and the segment mask in bits 8-12; imm: the operand of the member
+ * mask + 1, or 0. A lane that does not provide its value is announced, and gives any value. */
 void ptx_shfl_b32(Warp *w, const Insn *i) {
   u32 *d = DST(u32, i->d), out[LANES], inside = 0;
   const u32 *a = SRC(u32, i->a), *b = SRC(u32, i->b), *c = SRC(u32, i->c);
@@ -22,6 +24,10 @@ void ptx_shfl_b32(Warp *w, const Insn *i) {
     }
     if (!in) j = (s32)l;
     out[l] = a[j & 31];
+    if (j != (s32)l && i->imm && w->lane[l] && !(SRC(u32, (u32)i->imm - 1)[l] & w->mask & 1u << j)) {
+      announce_lane_missing(w, i->pc, l, (u32)j);
+      out[l] += w->launch->garbage;
+    }
     inside |= (u32)in << l;
   }
   for (u32 l = 0; l < LANES; l++) d[l] = w->lane[l] ? out[l] : d[l];
