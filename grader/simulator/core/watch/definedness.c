@@ -20,8 +20,8 @@ enum { BYTE = 8, MOST_ORIGINS = 256, FROM_MEMORY = 1u << 31 };
  * comes from shared or global memory: its origin. */
 typedef struct { u32 *lanes; u8 *have; u32 *origin, room; } Defined;
 
-/* The last undefined read of a load from shared or global memory. */
-typedef struct { u32 pc, space, buffer, size, offset[LANES]; } Origin;
+/* The last undefined read of a load, or of an element of a vector load, from shared or global memory. */
+typedef struct { s64 element; u32 pc, space, buffer, size, offset[LANES]; } Origin;
 
 /* Of a block. By byte of shared memory and of each global buffer: its undefined bits, where the granule
  * as a whole counts as written; NULL while there are none. */
@@ -363,9 +363,9 @@ static u32 origin_at(Warp *w, const Insn *i) {
     out_of_memory(w->worker);
     return 0;
   }
-  while (k < u->origins && u->origin[k].pc != i->pc) k++;
+  while (k < u->origins && (u->origin[k].pc != i->pc || u->origin[k].element != i->imm)) k++;
   if (k == MOST_ORIGINS) return 0;
-  if (k == u->origins) u->origin[u->origins++].pc = i->pc;
+  if (k == u->origins) u->origin[u->origins++] = (Origin){.pc = i->pc, .element = i->imm};
   return FROM_MEMORY | k;
 }
 static void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offset, u32 *from) {
@@ -472,11 +472,13 @@ static bool in_library(const Warp *w, const Insn *i) {
 /* The read of shared or global memory that a missing value comes from. */
 static void report_origin(Warp *w, u32 from, u32 missing) {
   const Origin *o = &undefined_of(w)->origin[from & ~FROM_MEMORY];
-  u32 l = first_lane(missing), granule = o->offset[l] >> w->launch->shared_shift;
-  if (o->space == SHARED) log_uninit(w->cta, granule, thread_of(w, l), o->pc);
-  report(w->worker, (Report){.kind = UNINIT, .pc = o->pc, .space = o->space, .buffer = o->buffer,
-                             .block = w->cta->number, .thread = thread_of(w, l), .size = o->size,
-                             .address = o->offset[l], .count = (u64)__builtin_popcount(missing)});
+  for (; missing; missing &= missing - 1) {
+    u32 l = first_lane(missing), granule = o->offset[l] >> w->launch->shared_shift;
+    if (o->space == SHARED) log_uninit(w->cta, granule, thread_of(w, l), o->pc);
+    report(w->worker, (Report){.kind = UNINIT, .pc = o->pc, .space = o->space, .buffer = o->buffer,
+                               .block = w->cta->number, .thread = thread_of(w, l), .size = o->size,
+                               .address = o->offset[l], .count = 1});
+  }
 }
 
 /* Before a use. a: the shadow; b: the number of the use; c: a store's address when mode; flag: 1 in library
