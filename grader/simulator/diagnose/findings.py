@@ -58,6 +58,8 @@ from grader.simulator.ptx.source_map import LocalVariables, is_copy
 _HIDDEN_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
 """A return that the syntax tree does not show: in a macro, or in inline asm."""
 
+_LOOPS = ("for_statement", "while_statement", "do_statement")
+
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
 
@@ -315,7 +317,8 @@ class Explainer:
             kernels = [a for a in around if "__global__" in a.text.partition("{")[0]]
             if kernels and not node.named:
                 inside = kernels[0].line <= line <= kernels[0].last_line
-                if node.line <= line or not inside:
+                loops = [a for a in node.ancestors if a.kind in _LOOPS]
+                if node.line <= line or not inside or any(a.line <= line for a in loops):
                     return True
         return False
 

@@ -102,13 +102,11 @@ class _Relocation:
         Args:
             f: the function.
             at: the location of all its instructions; None for their own ones. `-G` code of a
-                header's inlined function has no call site, but the call's line follows it.
+                header's inlined function has no call site: see `own_lines`.
             depth: how many calls led to it.
             via: the library function that the student's line calls.
         """
-        own = [resolved(i.location, self.own) for i in f.body]
-        for k in range(len(own) - 2, -1, -1):
-            own[k] = own[k] if own[k].line else own[k + 1]
+        own = self.own_lines(f)
         body = []
         for i, location in zip(f.body, own, strict=True):
             location = at or location
@@ -118,6 +116,26 @@ class _Relocation:
             made = Instruction(i.op, operands, i.guard, location, library, through, i.used)
             body.append(made)
         return replace(f, body=body)
+
+    def own_lines(self, f: Function) -> list[Location]:
+        """The location of each instruction in the student's file.
+
+        In `-G` PTX a header's inlined function has no call site. Its code is at the line before it,
+        where the arguments are, or at the line behind it, where a branch leaves the inlined code.
+        """
+        own = [resolved(i.location, self.own) for i in f.body]
+        behind = list(own)
+        for k in range(len(own) - 2, -1, -1):
+            if not own[k].line:
+                leaves = own[k + 1].line and f.body[k + 1].op.startswith("bra")
+                behind[k] = (
+                    own[k + 1] if leaves else behind[k + 1] if not own[k + 1].line else _NOWHERE
+                )
+        first = last = next((at for at in own if at.line), _NOWHERE)
+        for k, at in enumerate(own):
+            last = at if at.line else last
+            own[k] = at if at.line else behind[k] if behind[k].line else last or first
+        return own
 
     def targets(self, i: Instruction, at: Location, depth: int, via: str) -> list[str]:
         """The operands of a call, with a function from a header replaced by its copy."""
