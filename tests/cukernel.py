@@ -1,7 +1,7 @@
 """Kernels with their launch and right answer in comments, for data-driven tests.
 
-A line `// kernel NAME grid 2 block 64,2 [shared 256] [tol 1e-6] [cooperative yes]` begins a case; below it, in the
-order of the kernel's parameters,
+A line `// kernel NAME grid 2 block 64,2 [shared 256] [tol 1e-6] [cooperative yes]` begins a case;
+below it, in the order of the kernel's parameters,
 
     // in NAME DTYPE = EXPRESSION           an array that the kernel reads
     // out NAME DTYPE = EXPRESSION          an uninitialized one, and what must be in it

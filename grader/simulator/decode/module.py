@@ -270,9 +270,7 @@ class _Decoder:
             end = terminator(i, f, o, self.functions)
             if end is None:
                 insns = self.insns(i, o, pc)
-                if self.shadows is not None:
-                    insns = self.shadows.around(i, insns, pc)
-                raw[-1].insns += insns
+                raw[-1].insns += self.shadows.around(i, insns, pc) if self.shadows else insns
                 return
         except NotSimulated as refusal:
             self.refuse(with_feature(str(refusal)), f, i, pc, raw[-1])
@@ -293,8 +291,7 @@ class _Decoder:
     def refuse(self, what: str, f: Function, i: Instruction, pc: int, block: Block) -> None:
         """Refuse an instruction: before the launch, or where a launch executes it.
 
-        A library selects its code for thread block clusters when it runs: any
-        `cooperative_groups::thread_group` may be one. Raises NotSimulated for all other code.
+        Any `cooperative_groups::thread_group` may be a cluster. Raises NotSimulated for own code.
         """
         from_header = i.library or f.library or is_copy(f.name)
         from_header |= not any(x.location.line for x in f.body)

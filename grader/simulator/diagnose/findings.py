@@ -116,8 +116,9 @@ class Explainer:
     def _explained(self, reports: list[Report], r: Report) -> Report | None:
         """A report, or None where another report explains it.
 
-        A lost update explains that its read does not wait, a race an uninitialized read. The core retracts the reads of what another thread writes in the same phase. They remain
-        where each such write stores what was read: no order of them gives the first value.
+        A lost update explains that its read does not wait, a race an uninitialized read. The core
+        retracts the reads of what another thread writes in the same phase. They remain where each
+        such write stores what was read: no order of them gives the first value.
         """
         if r.kind == c.RACE and r.has(UNWAITED):
             lost = (o.target.name for o in reports if o.kind == c.LOST_UPDATE)
@@ -298,12 +299,9 @@ class Explainer:
     def _syncs_grid(self, pc: int) -> bool:
         """Whether a trap is that of a library which finds no barrier of the grid."""
         reads = any(k[2] in GRID_REGISTERS for k in self.image.constants.places)
-        own = not self.image.instructions[pc].via and not is_copy(self._function(pc))
+        function = self.image.functions[self.image.owner[pc]].name
+        own = not self.image.instructions[pc].via and not is_copy(function)
         return reads and not own and not self.launch.cooperative
-
-    def _function(self, pc: int) -> str:
-        """The name of the function of an instruction."""
-        return self.image.functions[self.image.owner[pc]].name
 
     def _may_have_returned(self, line: int) -> bool:
         """Whether threads may have left the kernel by a return before a barrier in a line.
