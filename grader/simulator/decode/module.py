@@ -66,7 +66,7 @@ from grader.simulator.ptx.model import (
     PtxError,
     TooLarge,
 )
-from grader.simulator.ptx.source_map import is_copy, with_source_lines
+from grader.simulator.ptx.source_map import LocalVariables, is_copy, with_source_lines
 
 
 @dataclass(slots=True)
@@ -106,8 +106,7 @@ class Image:
         sync: what the code orders accesses with: HAS_... of decode/memory.py.
         waits: whether a loop waits for the value of a strong load or atomic.
         runtime: the functions of the device runtime that it calls.
-        refused: by program counter, the instructions of libraries that are not simulated: a launch
-            that executes one ends there.
+        refused: by program counter, the instructions of libraries that end a launch: not simulated.
         shadowed: the PTX types of the registers with a shadow; None without shadows.
         sections: the text of the debug sections.
     """
@@ -163,9 +162,10 @@ def decode(
     functions = with_source_lines(module, kernel)
     names = reachable_functions(functions, module.variables, kernel)
     has_locals = has_local(functions[name] for name in names)
+    variables = LocalVariables(module.sections) if definedness and has_locals else None
     follows = definedness and any(followed_loads(functions[name]) for name in names)
     for number, name in enumerate(names):
-        decoder = _Decoder(functions, image, number, known, has_locals, follows, passes)
+        decoder = _Decoder(functions, image, number, known, has_locals, follows, variables, passes)
         image.functions.append(decoder.function(functions[name]))
     return image
 
@@ -181,11 +181,13 @@ class _Decoder:
         known: Known,
         has_locals: bool,
         follows: bool,
+        variables: LocalVariables | None,
         passes: bool,
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
         self.has_locals, self.follows, self.passes = has_locals, follows, passes
         self.shadows: Shadows | None = None
+        self.variables = variables
         self.roles: dict[int, int] = {}
 
     def function(self, f: Function) -> Decoded:
@@ -215,9 +217,8 @@ class _Decoder:
         operands = Operands(registers, self.image.constants, entry, frame, own)
         if self.image.shadowed is not None:
             shadowed, functions = self.image.shadowed, self.functions
-            self.shadows = make_shadows(
-                f, operands, shadowed, functions, has_locals=self.has_locals, follows=self.follows
-            )
+            use = {"has_locals": self.has_locals, "follows": self.follows}
+            self.shadows = make_shadows(f, operands, shadowed, functions, self.variables, **use)
         drop_dead_elements(f)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
@@ -289,9 +290,9 @@ class _Decoder:
         raw.append(Block([], End()))
 
     def refuse(self, what: str, f: Function, i: Instruction, pc: int, block: Block) -> None:
-        """Refuse an instruction: before the launch, or where a launch executes it.
+        """Refuse an instruction where a launch executes it: any `thread_group` may be a cluster.
 
-        Any `cooperative_groups::thread_group` may be a cluster. Raises NotSimulated for own code.
+        Raises NotSimulated for what is not such code of a library.
         """
         from_header = i.library or f.library or is_copy(f.name)
         from_header |= not any(x.location.line for x in f.body)

@@ -32,6 +32,8 @@ from grader.simulator.decode.followed import (
     TABLES,
     copy_groups,
     followed_loads,
+    held_in_part,
+    indexed_objects,
     masks_bits,
     passes_on,
     using_stores,
@@ -48,10 +50,19 @@ from grader.simulator.decode.memory import (
 from grader.simulator.decode.operands import Operands, address, vector
 from grader.simulator.decode.sync import SHUFFLES
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, integer
+from grader.simulator.ptx.source_map import LocalVariables
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _GUARDED = frozenset(
-    ("shadow_load", "shadow_store", "shadow_stored", "shadow_bits", "shadow_pack", "shadow_unpack")
+    (
+        "shadow_load",
+        "shadow_store",
+        "shadow_stored",
+        "shadow_bits",
+        "shadow_pack",
+        "shadow_unpack",
+        "shadow_object",
+    )
 )
 """The shadow instructions with guards of their own; the others have it among their operands."""
 
@@ -62,6 +73,8 @@ _BYTES = 16
 _BITS_BYTES = 8 + 8 * 32
 """The size of a shadow: the lanes, and where the value comes from. One with the bits of each lane
 begins at an odd multiple of 8, any other at an even one."""
+_STORE = 64
+"""In the flag of a check of bounds, as in a report."""
 _LIBRARY, _IN_PART = 1, 2
 """The flags of a check: code of a library; values that are defined in part are only copied."""
 _SHARED_ADDRESS, _ANY_MEMORY = 1, 2
@@ -73,6 +86,7 @@ def make_shadows(
     o: Operands,
     shadowed: list[str],
     functions: Mapping[str, Function],
+    variables: LocalVariables | None = None,
     *,
     has_locals: bool,
     follows: bool = False,
@@ -84,6 +98,7 @@ def make_shadows(
         o: its operands.
         shadowed: the PTX types of all registers with a shadow; those of this function are added.
         functions: the functions of the kernel by name.
+        variables: the local variables of the module.
         has_locals: whether any function of the kernel has variables in local memory.
         follows: whether any function of the kernel has `followed_loads`.
 
@@ -92,7 +107,10 @@ def make_shadows(
     undefined, local = maybe_undefined(f), LocalAccesses(f) if has_locals else None
     if not undefined and not (local and local.accesses) and not follows:
         return None
-    return Shadows(f, undefined, o, shadowed, used_arguments(f, functions), local, follows=follows)
+    made = Shadows(f, undefined, o, shadowed, used_arguments(f, functions), local, follows=follows)
+    if local and variables:
+        made.objects = indexed_objects(f, variables)
+    return made
 
 
 class Shadows:
@@ -121,13 +139,14 @@ class Shadows:
         self.at: dict[str, int] = {}
         self.number: dict[str, int] = {}
         undefined |= in_memory
-        has_bits = _with_bits(f, self.moves)
+        has_bits = held_in_part(f, self.moves)
         for name in sorted(_may_hold(f, undefined & f.registers.keys(), self.moves)):
             self.at[name] = self.allocate(bits=name in has_bits)
             self.number[name] = len(shadowed)
             shadowed.append(f.registers[name])
         self.scratch = self.allocate(bits=False)
         self.copies, self.using = copy_groups(f, self.at), using_stores(f)
+        self.objects: dict[int, tuple[int, int]] = {}
 
     def allocate(self, *, bits: bool) -> int:
         """The place of a new shadow."""
@@ -141,11 +160,23 @@ class Shadows:
         moves = id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         insns = list(self.checks(i, used))
+        if id(i) in self.objects:
+            insns.append(self.bounded(i))
         if id(i) in self.accesses or id(i) in self.followed:
             insns += self.local_access(i)
         else:
             insns += self.copied(i, written) if moves else self.defined(written)
         return self.guarded(i, insns, pc)
+
+    def bounded(self, i: Instruction) -> Insn:
+        """The check that an access at an index stays in its local array."""
+        parts = i.op.split(".")
+        values, where = i.operands[::-1] if parts[0] == "st" else i.operands
+        a, add, mode = base_of(self.o, where, space_of(parts))
+        insn = Insn("shadow_object", 0, a, *self.objects[id(i)], imm=add, mode=mode)
+        insn.size, insn.space = TYPE_BYTES[parts[-1]] * len(vector(values)), space_of(parts)
+        insn.flag = _STORE * (parts[0] == "st")
+        return insn
 
     def around(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
         """The machine instructions of `i`, with the shadow instructions that run after it."""
@@ -366,15 +397,4 @@ def _may_hold(f: Function, undefined: frozenset[str], moving: frozenset[int]) ->
         for to, given in moves:
             if not names.isdisjoint(given):
                 names.update(name for name in to if name in f.registers)
-    return names
-
-
-def _with_bits(f: Function, moving: frozenset[int]) -> set[str]:
-    """The registers that may be defined in part where that matters: they are moved or stored."""
-    names: set[str] = set()
-    for i in f.body:
-        if id(i) in moving:
-            names.update(targets(i), sources(i))
-        elif i.op.split(".")[0] == "st" and len(i.operands) == 2:
-            names.update(vector(i.operands[1]))
     return names

@@ -1,4 +1,6 @@
-"""Findings of the optimized variant alone: those that the optimizer made are left out.
+"""Which reports become findings: others explain them, or the optimizer made them.
+
+Findings of the optimized variant alone are confirmed.
 
 The optimizer loads ahead of a condition, of a whole vector or of a loop that may not run, and then
 discards the value. Such a load reads what the program does not: it is no finding. The debug variant
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
@@ -22,7 +25,15 @@ from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
-from grader.simulator.diagnose.races import ATOMIC, OTHER_ATOMIC, OTHER_STORE, STORE, Report
+from grader.simulator.diagnose.races import (
+    ATOMIC,
+    OTHER_ATOMIC,
+    OTHER_STORE,
+    SAME_VALUE,
+    STORE,
+    UNWAITED,
+    Report,
+)
 
 _LOADS = ("ld", "ldu")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
@@ -155,3 +166,36 @@ class Confirmation:
         without = [[k for k in follow if k != then] for follow in after]
         reached = {start[1], *reachable(without, start[1])}
         return not reached & ends
+
+
+def explained(image: Image, reports: list[Report], r: Report) -> Report | None:
+    """A report, or None where another report explains it.
+
+    A lost update explains that its read does not wait, a race an uninitialized read. The core
+    retracts the reads of what another thread writes in the same phase. They remain where each
+    such write stores what was read: no order of them gives the first value.
+    """
+    if r.kind == c.RACE and r.has(UNWAITED):
+        lost = (o.target.name for o in reports if o.kind == c.LOST_UPDATE)
+        return None if r.target.name in lost else r
+    if r.kind != c.UNINIT:
+        return r
+    races = [
+        o
+        for o in reports
+        if o.kind == c.RACE and o.target.name == r.target.name and not o.has(SAME_VALUE)
+        if o.target.space == r.target.space and r.line in (o.line, o.line2)
+    ]
+    pairs = {(o.pc, o.pc2) if not o.has(STORE) else (o.pc2, o.pc) for o in races}
+    writers = {write for read, write in pairs if read == r.pc}
+    values = Confirmation(image)
+    if writers and all(values.reaches(r.pc, write) for write in writers):
+        return replace(r, count=r.count + r.extra)
+    return None if r.count == 0 or (races and r.target.space != "shared") else r
+
+
+def without_strays(reports: list[Report]) -> list[Report]:
+    """The reports without those of stray accesses of which the local array is known as well."""
+    arrays = [r for r in reports if r.kind == c.INVALID and r.target.space == "local"]
+    known = {r.pc for r in arrays if r.target.size}
+    return [r for r in reports if r not in arrays or r.target.size or r.pc not in known]

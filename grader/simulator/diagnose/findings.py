@@ -16,7 +16,7 @@ from grader.simulator.core.memory import GRID_REGISTERS
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.confirmation import Confirmation
+from grader.simulator.diagnose.confirmation import explained, without_strays
 from grader.simulator.diagnose.messages import (
     BARRIER_KINDS,
     abort_finding,
@@ -37,7 +37,6 @@ from grader.simulator.diagnose.races import (
     STORE,
     UNKNOWN_BUFFER,
     UNUSUAL,
-    UNWAITED,
     WITHIN_WARP,
     Gap,
     ProgramOrder,
@@ -110,33 +109,11 @@ class Explainer:
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
-        reports = [r for r in map(partial(self._explained, reports), reports) if r is not None]
-        return fold(map(self._finding, reports))
-
-    def _explained(self, reports: list[Report], r: Report) -> Report | None:
-        """A report, or None where another report explains it.
-
-        A lost update explains that its read does not wait, a race an uninitialized read. The core
-        retracts the reads of what another thread writes in the same phase. They remain where each
-        such write stores what was read: no order of them gives the first value.
-        """
-        if r.kind == c.RACE and r.has(UNWAITED):
-            lost = (o.target.name for o in reports if o.kind == c.LOST_UPDATE)
-            return None if r.target.name in lost else r
-        if r.kind != c.UNINIT:
-            return r
-        races = [
-            o
-            for o in reports
-            if o.kind == c.RACE and o.target.name == r.target.name and not o.has(SAME_VALUE)
-            if o.target.space == r.target.space and r.line in (o.line, o.line2)
+        reports = without_strays(reports)
+        reports = [
+            r for r in map(partial(explained, self.image, reports), reports) if r is not None
         ]
-        pairs = {(o.pc, o.pc2) if not o.has(STORE) else (o.pc2, o.pc) for o in races}
-        writers = {write for read, write in pairs if read == r.pc}
-        values = Confirmation(self.image)
-        if writers and all(values.reaches(r.pc, write) for write in writers):
-            return replace(r, count=r.count + r.extra)
-        return None if r.count == 0 or (races and r.target.space != "shared") else r
+        return fold(map(self._finding, reports))
 
     def _report(self, r: Any) -> Report:
         pc, pc2, flags = int(r["pc"]), int(r["pc2"]), int(r["flags"])
@@ -186,6 +163,8 @@ class Explainer:
             return self.buffer(int(r["buffer"]), offset)
         if space == GLOBAL and not int(r["flags"]) & UNKNOWN_BUFFER:
             return _allocation(offset, int(r["extra"]))
+        if space == LOCAL and int(r["extra"]):
+            return self._array(int(r["extra"]) - 1, int(r["buffer"]), offset)
         return Target(SPACE_NAMES.get(space, ""), "", "", "", offset, 0)
 
     def _condition(self, number: int, offset: int) -> Target:
@@ -200,6 +179,17 @@ class Explainer:
         variable = self.variables.used_local(self._line(pc), kind)
         name, declaration = (variable.name, variable.declaration) if variable else ("", "")
         return Target("local", name, name, declaration, 0, 0)
+
+    def _array(self, function: int, start: int, offset: int) -> Target:
+        """The local array at `start` of a function's frame, with an element that is not in it."""
+        for frame, first in self.image.functions[function].local_offsets.items():
+            if (v := self.locals.at(frame, start - first)) is not None:
+                dims = tuple(map(int, re.findall(r"\d+", v.extent))) or (1,)
+                shape = Shape(dims, max(v.bytes // prod(dims), 1))
+                element = v.name + shape.index(offset - start)
+                extent = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
+                return Target("local", v.name, element, extent, offset - start, v.bytes)
+        return Target("local", "", "", "", offset, 0)
 
     def _stored(self, function: int, offset: int) -> Target | None:
         """The local variable at a byte of a function's frame, if the debug sections name it."""
@@ -352,7 +342,8 @@ class Explainer:
         if r.has(STORE) and r.has(OTHER_STORE):
             return r, "WAW"
         write, read = (r.pc, r.pc2) if r.has(STORE) else (r.pc2, r.pc)
-        hazard = "RAW"  # the default for an asynchronous copy that is not waited for
+        # the defaults for an asynchronous copy that is not waited for
+        hazard = "RAW" if not r.has(STORE) or r.has(OTHER_STORE) else "WAR"
         if not r.has(IN_FLIGHT):
             hazard = self.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard

@@ -228,8 +228,7 @@ class Gap:
     Attributes:
         first: the line that runs first.
         then: the line that runs after it.
-        forward: whether the second access follows in the code; otherwise it follows in the next
-            iteration of a loop.
+        forward: whether the second access follows in the code, not in the loop's next iteration.
         named: whether the kernel has barriers for some threads of a block.
     """
 
@@ -277,7 +276,8 @@ def _circumstance(r: Report) -> str:
     if r.has(SAME_INSTRUCTION):
         return ": lanes of one warp write it in the same instruction, and any of them may win"
     if r.has(IN_FLIGHT):
-        return ": the asynchronous copy to it has not completed"
+        to = "to" if r.has(OTHER_STORE) else "from"
+        return f": the asynchronous copy {to} it has not completed"
     if r.has(STALE_CACHE):
         return ": `__ldg` reads through a cache that does not see what the kernel writes"
     if r.has(MIXED_SIZE):

@@ -1,0 +1,18 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 64], ["int32", 128, "out"], ["int32", 64, "out"]]}
+// expect: race error line 14 variable data
+#include <cuda_pipeline.h>
+extern "C" __global__ void k(const int *in, int *data, int *out) {
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  data[t] = in[t]; data[t + 64] = 2;
+  __pipeline_memcpy_async(&s[t], &data[t], 4);
+  __pipeline_commit();
+  __pipeline_memcpy_async(&s[t + 64], &data[t + 64], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(1);
+  data[t] = 1;
+  data[t + 64] = 0; // this copy is still in flight
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[t] = s[63 - t] + s[127 - t];
+}
