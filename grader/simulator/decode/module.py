@@ -290,10 +290,7 @@ class _Decoder:
         raw.append(Block([], End()))
 
     def refuse(self, what: str, f: Function, i: Instruction, pc: int, block: Block) -> None:
-        """Refuse an instruction where a launch executes it: any `thread_group` may be a cluster.
-
-        Raises NotSimulated for what is not such code of a library.
-        """
+        """Refuse an instruction where a launch executes it, in a library; else NotSimulated."""
         from_header = i.library or f.library or is_copy(f.name)
         from_header |= not any(x.location.line for x in f.body)
         if not from_header or not what.endswith(CLUSTERS):
