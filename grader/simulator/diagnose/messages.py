@@ -255,13 +255,7 @@ _MISSING_LANES = {
 
 
 def barrier_finding(r: Report, *, returned: bool = True) -> Finding:
-    """The finding of threads that do not arrive at the same barrier.
-
-    Args:
-        r: the report.
-        returned: whether threads may have returned before the barrier, which is legal; others have
-            passed by it.
-    """
+    """The finding of threads that do not arrive at one barrier; `returned`: they may have left."""
     if r.kind == c.EARLY_EXIT and not returned:
         often = "less often than others" if r.extra else "not at all"
         return _divergence(
