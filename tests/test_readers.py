@@ -94,6 +94,7 @@ def decoded(text: str, *, definedness: bool) -> object:
 PTX_READERS: dict[str, Reader] = {
     "compile/entries.py:kernels": compiled,
     "compile/entries.py:variable_bytes": lambda text: entries.variable_bytes(text, "none"),
+    "compile/entries.py:is_constant": lambda text: entries.is_constant(text, "none"),
     "compile/entries.py:local_memory_line": lambda t: entries.local_memory_line(t, "k", "a.cu"),
     "compile/diagnostics.py:used_host_data": lambda text: diagnostics.used_host_data(
         "a.cu(1): error: host variables are not allowed in JIT mode\n  x\n  ^\n", text, "a.cu", "x"
@@ -158,7 +159,7 @@ ELSEWHERE = {
     "labs/files.py:write_atomically": "writes",
     "reports/explain/accesses.py:put_text": "a label of a picture",
     "reports/explain/explanation.py:explain_launch": "calls source_lines",
-    "simulator/trace.py:access_table": "passes the source on to SourceVariables",
+    "simulator/counters.py:access_table": "passes the source on to SourceVariables",
     "simulator/ptx/parser.py:operands_of": "called by parse",
     "simulator/ptx/parser.py:read": "called by parse",
     "simulator/ptx/parser.py:statement": "called by parse",

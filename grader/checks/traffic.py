@@ -17,6 +17,8 @@ from grader.labs.expressions import evaluate_expression
 from grader.launch import Array, Finding, LineCounters, Severity, Trace
 
 SECTOR_BYTES = 32
+WARP_BYTES = 128
+"""Bytes that a warp requests when each lane loads one word."""
 WASTE_RATIO = 2.0
 """A line is reported when it moves this many times the sectors that its bytes fill."""
 
@@ -88,6 +90,10 @@ OPS: Mapping[str, tuple[tuple[str, ...], str]] = MappingProxyType(
 )  # fmt: skip
 """The kinds of access: the operations of the counters, and the word for one of them."""
 
+MAX_TOTAL_RATIO = 2.0
+"""The sectors of all loads and atomics over what the limit for each of the baseline's requests
+comes to: partial results are merged by further atomics, and ends of arrays by further loads."""
+
 FULL_SECTOR_BYTES = 31
 """Bytes used of a sector's 32 on average. Above it, reordering the accesses saves no sector."""
 
@@ -149,6 +155,7 @@ def evaluate(options: Options, evidence: Evidence) -> Verdict:
             _bytes_ratio(options, run, evidence),
             _sectors(options, run),
             _wasted(options, run, evidence),
+            _all_sectors(options, run, evidence),
             _bytes_per_sector(options, run),
             _atomics(options, run),
             spread_work(options.max_thread_work, run, evidence),
@@ -210,7 +217,9 @@ def _sectors(options: Options, run: CaseRun) -> LimitResult | None:
     limits = {op: max(most, ATOMIC_SECTORS) if op == "atom" else most for op in _accesses(run)}
     rates = {op: sectors_per_request(run.trace, op) for op in limits}
     over = {op: rate for op, rate in rates.items() if rate > limits[op]}
-    wasteful = {op: over[op] for op in over if bytes_per_sector(run.trace, op) < FULL_SECTOR_BYTES}
+    spare = _spare_bytes(run)
+    used = {op: bytes_per_sector(run.trace, op, spare) for op in over}
+    wasteful = {op: over[op] for op in over if used[op] < FULL_SECTOR_BYTES}
     op, worst = max((wasteful or rates).items(), key=lambda item: item[1] / limits[item[0]])
     word, most = OPS[op][1], limits[op]
     measured = {f"sectors_per_request_{op}": round(rate, 4) for op, rate in rates.items()}
@@ -257,11 +266,43 @@ def _wasted(options: Options, run: CaseRun, evidence: Evidence) -> LimitResult |
     return LimitResult("", {"wasted_sectors": wasted}, fault, _busiest_line(run, *names))
 
 
+def _all_sectors(options: Options, run: CaseRun, evidence: Evidence) -> LimitResult | None:
+    """Limit the sectors of all loads and atomics, which no further request can dilute.
+
+    A kernel that makes no more requests than the baseline stays within this limit when it stays
+    within that of each request. Where most of the baseline's threads only test their bounds, its
+    requests are taken as if all had worked.
+    """
+    base = evidence.baseline.get(run.case.name)
+    if options.max_sectors_per_request is None or base is None:
+        return None
+    requests = _total(base, REQUESTS, "ld") + _total(base, REQUESTS, "atom")
+    if not requests:
+        return None
+    if working := base.counters.get(WORKING_THREADS, 0):
+        full = moved_bytes(base) / WARP_BYTES * evidence.baseline_threads(run) / working
+        requests = max(requests, full)
+    allowed = MAX_TOTAL_RATIO * options.max_sectors_per_request * requests + _array_count(run)
+    touched = _total(run.trace, SECTORS, "ld") + _total(run.trace, SECTORS, "atom")
+    if touched <= allowed:
+        return None
+    fault = Finding(
+        "uncoalesced",
+        "error",
+        f"loads and atomics touch {touched:,.0f} sectors of 32 bytes; at most {allowed:,.0f} are "
+        "allowed",
+        space="global",
+        hint=COALESCE,
+    )
+    names = (*_names(SECTORS, "ld"), *_names(SECTORS, "atom"))
+    return LimitResult("", {"sectors": touched}, fault, _busiest_line(run, *names))
+
+
 def _bytes_per_sector(options: Options, run: CaseRun) -> LimitResult | None:
     least = options.min_bytes_per_sector
     if least is None:
         return None
-    used = {op: bytes_per_sector(run.trace, op, _bytes_past_arrays(run)) for op in _accesses(run)}
+    used = {op: bytes_per_sector(run.trace, op, _spare_bytes(run)) for op in _accesses(run)}
     op, worst = min(used.items(), key=lambda item: item[1])
     word = OPS[op][1]
     measured = {f"bytes_per_sector_{op}": round(held, 4) for op, held in used.items()}
@@ -307,10 +348,15 @@ def _array_count(run: CaseRun) -> int:
     return sum(isinstance(a, Array) for a in run.prepared.launch.args) if run.prepared else 0
 
 
-def _bytes_past_arrays(run: CaseRun) -> int:
-    """Return the bytes that the sectors in which the arrays end have beyond the arrays."""
+def _spare_bytes(run: CaseRun) -> int:
+    """Return the bytes of sectors that a kernel may leave unused where its arrays end.
+
+    The last sector of an array may reach beyond it, and a kernel that loads vectors may access one
+    sector of each array a second time, for the rest that fills no vector.
+    """
     arguments = run.prepared.launch.args if run.prepared else ()
-    return sum(-a.nbytes % SECTOR_BYTES for a in arguments if isinstance(a, Array))
+    arrays = [a for a in arguments if isinstance(a, Array)]
+    return sum(-a.nbytes % SECTOR_BYTES + SECTOR_BYTES for a in arrays)
 
 
 def _accesses(run: CaseRun) -> tuple[str, ...]:

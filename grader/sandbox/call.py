@@ -48,8 +48,7 @@ from grader.sandbox.process import (
     start_forked,
     start_process,
 )
-from grader.sandbox.template import MODULES, Key, TemplateEnded, templates
-from grader.sandbox.template_child import SETUP_FAILED
+from grader.sandbox.template import MODULES, NOT_SET_UP, Key, TemplateEnded, templates
 from grader.sandbox.user import make_private
 
 __all__ = [
@@ -168,7 +167,7 @@ def _run(
             detail = f"it ran for more than {limits.wall:g} s"
             raise SandboxFailure("timeout", detail, caused_by_child=busy)
         kill_tree(child)
-        if child.is_forked and child.process.returncode == SETUP_FAILED:
+        if child.is_forked and child.process.returncode == NOT_SET_UP:
             raise _NoTemplate(read_stderr(child.errors).rstrip(b"\0").decode(errors="replace"))
         if child.process.returncode:
             if child.isolation.group and child.isolation.group.ran_out_of_memory():

@@ -90,7 +90,7 @@ def set_limits(limits: dict[str, int], inherited: int = 0) -> list[str]:
             reduced.append(name)
     for name, kind, needed in (
         ("stack", resource.RLIMIT_STACK, STACK_BYTES),
-        ("memory", resource.RLIMIT_DATA, limits.get("memory", 0)),
+        ("memory", resource.RLIMIT_DATA, limits.get("memory", 0) and limits["memory"] + inherited),
     ):
         if needed and not _allow(kind, needed):
             reduced.append(name)

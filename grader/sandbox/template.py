@@ -31,7 +31,7 @@ from grader.sandbox.bubblewrap import (
     python_folders,
     sandbox_environment,
 )
-from grader.sandbox.template_child import STARTED, STATUS
+from grader.sandbox.template_child import FAILED, STARTED, STATUS
 
 MODULES = (
     "grader.simulator.simulate",
@@ -46,6 +46,9 @@ MOST_TEMPLATES = 4
 
 START_SECONDS = 60.0
 """Time limit for the start of a template and of a child, on a machine under load."""
+
+NOT_SET_UP = 1 << 16
+"""The exit code, which no process has, of a child that could not be set up."""
 
 LOST = -signal.SIGKILL
 """The exit code of a child whose host ended without a report."""
@@ -81,7 +84,10 @@ class ForkedChild:
     def pid(self) -> int:
         """The process id in the grader's PID namespace; -1 after its end."""
         rows = Path(f"/proc/self/fdinfo/{self._pidfd}").read_text().splitlines()
-        return next((int(row.split()[1]) for row in rows if row.startswith("Pid:")), -1)
+        pid = next((int(row.split()[1]) for row in rows if row.startswith("Pid:")), -1)
+        if pid <= 0:  # ended, or not in the namespace of /proc; 0 in cgroup.procs is the writer
+            raise ProcessLookupError("a child has no process id here")
+        return pid
 
     def start(self) -> None:
         """Let it begin its step."""
@@ -101,13 +107,19 @@ class ForkedChild:
 
     def kill(self) -> None:
         """End it and all its descendants: it is process 1 of its PID namespace."""
-        if self.returncode is None:
+        if self._pidfd < 0:
+            return
+        try:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-            if not self.wait(_END_SECONDS):
+            poll = select.poll()
+            poll.register(self._pidfd, select.POLLIN)  # readable after all descendants have ended
+            if not poll.poll(_END_SECONDS * 1000):
+                raise TimeoutError(f"a child did not end in {_END_SECONDS:g} s after SIGKILL")
+            if not self.wait(0):
                 self.returncode = LOST
-        self._report.close()
-        if self._pidfd >= 0:
+        finally:
+            self._report.close()
             os.close(self._pidfd)
             self._pidfd = -1
 
@@ -133,6 +145,7 @@ class Template:
             TemplateEnded: It cannot be started.
             OSError: There is no descriptor or no memory for it.
         """
+        self._has_failed = False
         self._new_user = not key.sandbox.drops_root
         self._visible = [str(p) for p in key.readable if {*_REPLACED} & {*p.parents}]
         with ExitStack() as cleanup:
@@ -151,7 +164,7 @@ class Template:
     @property
     def is_alive(self) -> bool:
         """Whether it still runs."""
-        return self._end.alive and self._process.poll() is None
+        return self._end.alive and not self._has_failed and self._process.poll() is None
 
     def fork(
         self, arguments: Mapping[str, Any], descriptors: tuple[int, int, int], uid: int,
@@ -180,6 +193,7 @@ class Template:
                 socket.send_fds(self._channel, [json.dumps(order).encode()], fds)
             return ForkedChild(self, report, _pidfd(report))
         except (ConnectionError, TemplateEnded):
+            self._has_failed = True  # the next step gets another one; this ends with its last child
             report.close()
             detail = os.pread(self._errors, 4096, 0).decode(errors="replace").strip()
             raise TemplateEnded(detail.splitlines()[-1] if detail else "it ended") from None
@@ -252,7 +266,7 @@ def _started(
     bubblewrap ends when the thread that started it ends (PR_SET_PDEATHSIG), not the process.
     """
     started = Event()
-    result: list[subprocess.Popen[bytes] | OSError] = []
+    result: list[subprocess.Popen[bytes] | BaseException] = []
 
     def own() -> None:
         try:
@@ -266,12 +280,12 @@ def _started(
                 pass_fds=(channel.fileno(),),
                 start_new_session=True,
             )
-        except OSError as error:
+            result.append(process)
+        except BaseException as error:  # noqa: BLE001  raised by the thread that waits
             result.append(error)
-            started.set()
             return
-        result.append(process)
-        started.set()
+        finally:
+            started.set()
         process.wait()
 
     try:
@@ -281,6 +295,8 @@ def _started(
     started.wait()
     if isinstance(result[0], OSError):
         raise TemplateEnded(str(result[0])) from result[0]
+    if isinstance(result[0], BaseException):
+        raise result[0]
     return result[0]
 
 
@@ -302,6 +318,8 @@ def _status(report: socket.socket) -> int:
         message = report.recv(16)
     except OSError:
         return LOST
+    if message == FAILED:
+        return NOT_SET_UP
     if len(message) != 5 or message[:1] != STATUS:
         return LOST
     code: int = struct.unpack("<i", message[1:])[0]
@@ -312,8 +330,9 @@ def _end(owner: int, process: subprocess.Popen[bytes], channel: socket.socket, e
     if os.getpid() != owner:
         return
     channel.close()  # the template ends by itself, and its namespace with it
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if process.poll() is None:  # else its number may be another's
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_END_SECONDS)
     os.close(errors)

@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from grader.sandbox import inside
 
-STARTED, STATUS = b"p", b"s"
+STARTED, STATUS, FAILED = b"p", b"s", b"f"
 """The host's messages: the child waits (with its pidfd), and the child's wait status."""
 
 _REQUEST, _REPLY = 3, 4
@@ -45,7 +45,7 @@ _SHARED_MEMORY_BYTES = 16 << 20
 _JOIN_SESSION_KEYRING = 1
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
-_PR_SET_DUMPABLE = 4
+_PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15
 _CAPABILITY_VERSION = 0x20080522
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
@@ -62,22 +62,34 @@ def main() -> NoReturn:
         importlib.import_module(name)
     gc.freeze()  # a collection in a child would copy every page that has an object
     gc.enable()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a handler would let a child end process 1
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # hosts are not waited for
     with socket.socket(fileno=order["channel"]) as channel:
+        order_bytes = bytearray(1 << 16)
         while True:
-            message, descriptors, _, _ = socket.recv_fds(channel, 1 << 16, 8)
-            if not message:
+            size, ancillary, _, _ = channel.recvmsg_into([order_bytes], socket.CMSG_SPACE(8 * 4))
+            if not size:
                 os._exit(0)
-            if not os.fork():
-                _host(channel, json.loads(message), descriptors)
+            descriptors = [
+                fd for _, _, data in ancillary for fd in struct.unpack(f"{len(data) // 4}i", data)
+            ]
+            try:
+                pid = os.fork()
+            except OSError as error:  # this step is refused; those that run go on
+                os.write(2, f"{type(error).__name__}: {error}\n".encode())
+            else:
+                if not pid:
+                    _host(channel, order_bytes[:size], descriptors)
+            order_bytes[:size] = bytes(size)  # no child inherits the order of another
             for fd in descriptors:
                 os.close(fd)
 
 
-def _host(channel: socket.socket, order: dict[str, Any], descriptors: list[int]) -> NoReturn:
+def _host(channel: socket.socket, message: bytearray, descriptors: list[int]) -> NoReturn:
     """Create the namespaces and the init process in them, and end."""
     try:
         channel.close()
+        order = json.loads(message)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         _unshare(order["new_user"])
         if os.fork():
@@ -98,15 +110,20 @@ def _init(report: socket.socket, order: dict[str, Any], shared: list[int]) -> No
     The kernel ends the child's descendants with this process. The child cannot be process 1,
     which ignores signals that would end any other.
     """
+    os.setsid()  # a process group spans PID namespaces: kill(0) would reach every sibling
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")  # nor can the child be traced
     _private_mounts(order["scratch"], order["visible"])
     _own_network_and_keys()
     socket.send_fds(report, [STARTED], [os.pidfd_open(os.getpid())])
     if not report.recv(1):  # the grader puts this process into a control group first
         os._exit(SETUP_FAILED)
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        report.send(FAILED)
+        raise
     if not pid:
-        _child(order, shared)
+        _child(order, shared, report)
     for fd in shared:
         os.close(fd)
     while True:  # orphans of the child are children of this process
@@ -128,7 +145,7 @@ def _unshare(new_user: bool) -> None:
                 file.write(text)
 
 
-def _child(order: dict[str, Any], shared: list[int]) -> NoReturn:
+def _child(order: dict[str, Any], shared: list[int], report: socket.socket) -> NoReturn:
     """Give up every privilege, and run the step."""
     request, reply, errors = shared
     try:
@@ -136,25 +153,36 @@ def _child(order: dict[str, Any], shared: list[int]) -> NoReturn:
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
         os.dup2(nothing, 1)
-        request, reply = _renumbered(request, reply)
+        limit = os.sysconf("SC_OPEN_MAX")  # a descriptor may be above the child's own limit
+        _libc.prctl(_PR_SET_NAME, order["arguments"]["step"].rpartition(".")[2].encode(), 0, 0, 0)
         inherited = inside.address_space("VmSize")
         reduced = inside.set_limits(order["arguments"]["limits"], inherited)
         if order["uid"]:
             inside.drop(order["uid"])
         _drop_capabilities()
+        request, reply = _renumbered(request, reply, limit)
     except BaseException as error:  # noqa: BLE001  nothing of the submission has run yet
         with suppress(OSError):
             os.write(2, f"{type(error).__name__}: {error}".encode())
+        with suppress(OSError):
+            report.send(FAILED)
         os._exit(SETUP_FAILED)
-    inside.run({**order["arguments"], "request": request, "reply": reply}, reduced, inherited)
+    try:
+        arguments = {**order["arguments"], "request": request, "reply": reply}
+        inside.run(arguments, reduced, inherited)
+    except BaseException as error:  # noqa: BLE001  as a new interpreter ends
+        with suppress(BaseException):
+            os.write(2, f"{type(error).__name__}: {error}".encode())
+    finally:
+        os._exit(1)
 
 
-def _renumbered(request: int, reply: int) -> tuple[int, int]:
+def _renumbered(request: int, reply: int, limit: int) -> tuple[int, int]:
     """Give both descriptors the numbers that they have in every child, and close all others."""
     above = [fcntl.fcntl(fd, fcntl.F_DUPFD, _REPLY + 1) for fd in (request, reply)]
     os.dup2(above[0], _REQUEST)
     os.dup2(above[1], _REPLY)
-    os.closerange(_REPLY + 1, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(_REPLY + 1, limit)
     return _REQUEST, _REPLY
 
 
@@ -183,12 +211,15 @@ def _private_mounts(scratch: int, visible: list[str]) -> None:
 
 def _bind(path: str, fd: int) -> None:
     """Mount what `fd` refers to, with its flags (read-only), at `path` again."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o755, exist_ok=True)
-    if os.path.isdir(f"/proc/self/fd/{fd}"):
-        os.mkdir(path, 0o755)
-    else:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+    mask = os.umask(0o022)  # the child enters these folders as another user
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if os.path.isdir(f"/proc/self/fd/{fd}"):
+            os.makedirs(path, exist_ok=True)  # it may be below one that is mounted already
+        elif not os.path.exists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+    finally:
+        os.umask(mask)
     source = f"/proc/self/fd/{fd}".encode()
     _check(_libc.mount(source, path.encode(), None, _MS_BIND | _MS_REC, None), f"bind {path}")
     os.close(fd)

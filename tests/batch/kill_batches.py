@@ -93,7 +93,7 @@ def shoot(range_: Range, name: str, aim: str, *, group: bool) -> bool:
             if now == aim and skip < 1:
                 break
         if aim in ("compile", "simulate"):
-            time.sleep(range_.chance.uniform(0, 0.3))
+            time.sleep(range_.chance.uniform(0, 0.1))  # a step may take no longer
         if process.poll() is not None:
             return False
         os.kill(process.pid, signal.SIGSTOP)

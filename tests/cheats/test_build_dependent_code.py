@@ -97,7 +97,8 @@ FAULTS = {
     "race": RIGHT.replace(BARRIER, ""),
     "invalid-access": RIGHT.replace(LAST, "x[threadIdx.x + 64] = y;"),
     "uninitialized-read": RIGHT.replace(BARRIER, BARRIER + "if (x[0] < 0)").replace(
-        "float y = s[63 - threadIdx.x];", "__shared__ float t[64]; float y = t[63 - threadIdx.x];"
+        "float y = s[63 - threadIdx.x];",
+        "__shared__ float t[64]; float y = t[63 - threadIdx.x] + 1;",
     ).replace(BARRIER + "if (x[0] < 0)", BARRIER),
     "barrier-divergence": RIGHT.replace(
         BARRIER, f"if (threadIdx.x < 40) {{ {BARRIER} s[0] += 1; }} else {BARRIER}"

@@ -91,14 +91,16 @@ def test_sectors_are_counted_for_loads_and_stores(values: dict[str, float], stat
 @pytest.mark.parametrize(
     ("used", "status", "said"),
     [
-        (1280, "pass", "4 sectors per store request, all of their bytes used"),
-        (1230, "fail", "4 sectors per store request, at most 2"),
+        (128_000, "pass", "4 sectors per store request, all of their bytes used"),
+        (123_000, "fail", "4 sectors per store request, at most 2"),
     ],
 )
 def test_an_access_that_uses_its_sectors_whole_is_not_uncoalesced(
     used: float, status: str, said: str
 ) -> None:
-    values = counters(ld_bytes=1, st_requests=10, st_sectors=40) | {DATA_BYTES.format("st"): used}
+    values = counters(ld_bytes=1, st_requests=1000, st_sectors=4000) | {
+        DATA_BYTES.format("st"): used
+    }
     run = a_run(LARGE, counters=values)
     held = evidence(run, verdicts={"output": GOOD})
     verdict = evaluate(Options(max_sectors_per_request=2), held)
@@ -114,11 +116,13 @@ def test_one_sector_is_no_plural(sectors: float, said: str) -> None:
 
 
 BYTES_USED = [
-    ({"ld": (1280, 40), "st": (1280, 40)}, 31, "pass", "loads use 32 of"),
-    ({"ld": (40, 10), "st": (1280, 40)}, 31, "fail", "loads use 4 of"),
-    ({"ld": (1280, 40), "st": (40, 10)}, 31, "fail", "stores use 4 of"),
-    ({"ld": (310, 10), "st": (320, 10)}, 31, "pass", "loads use 31 of"),
-    ({"ld": (309, 10), "st": (320, 10)}, 31, "fail", "loads use 30.9 of"),
+    ({"ld": (128_000, 4000), "st": (128_000, 4000)}, 31, "pass", "loads use 32 of"),
+    ({"ld": (40_000, 10_000), "st": (128_000, 4000)}, 31, "fail", "loads use 4.01 of"),
+    ({"ld": (128_000, 4000), "st": (40_000, 10_000)}, 31, "fail", "stores use 4.01 of"),
+    ({"ld": (310_000, 10_000), "st": (320_000, 10_000)}, 31, "pass", "loads use 31 of"),
+    ({"ld": (309_000, 10_000), "st": (320_000, 10_000)}, 31, "fail", "loads use 30.9 of"),
+    ({"ld": (40, 10), "st": (320, 10)}, 12, "fail", "loads use 10.4 of"),
+    ({"ld": (256, 10), "st": (320, 10)}, 31, "pass", "loads use 32 of"),
     ({"st": (160, 5)}, 31, "pass", "loads use 32 of"),
 ]
 

@@ -22,7 +22,8 @@ SECONDS = 4.0
 """How long a process is stopped: longer than the time limit of a launch, `LIMIT`."""
 
 LIMIT = "0.5"
-STEPS = {"compile": "compile_variants", "simulate": "simulate:run"}
+STEPS = {"compile": "nvrtc:compile_v", "simulate": "simulate:run", "template": "template_child"}
+"""What the name of a step's process contains, or its command line."""
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +68,15 @@ def found(pid: int, step: str) -> list[int]:
             return [pids[1]]
         if step == "reference" and len(pids) > 2:
             return [pids[2]]
-        if step in STEPS and (steps := [one for one in pids if STEPS[step] in command_line(one)]):
+        if step in STEPS and (steps := [one for one in pids if STEPS[step] in names(one)]):
             return steps
         time.sleep(0.005)
     return []
 
 
-def command_line(pid: int) -> str:
+def names(pid: int) -> str:
     with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+        return "".join(
+            Path(f"/proc/{pid}/{name}").read_text(errors="replace") for name in ("comm", "cmdline")
+        )
     return ""

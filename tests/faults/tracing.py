@@ -275,7 +275,7 @@ def tree(pid: int) -> list[int]:
     """Return a process and its descendants."""
     tree = [pid]
     for one in tree:
-        for task in Path(f"/proc/{one}/task").glob("*/children"):
-            with suppress(OSError):
+        with suppress(OSError):  # it has ended
+            for task in Path(f"/proc/{one}/task").glob("*/children"):
                 tree += map(int, task.read_text().split())
     return tree

@@ -220,6 +220,7 @@ def sees_of_its_template(request: Any, arrays: dict[str, Any]) -> Step:
     return {
         "processes": sorted(int(name) for name in os.listdir("/proc") if name.isdigit()),
         "self": os.getpid(),
+        "group and session": [os.getpgrp(), os.getsid(0)],
         "capabilities": {name: int(status[name], 16) for name in ("CapEff", "CapPrm", "CapAmb")},
         "no_new_privileges": status["NoNewPrivs"].strip(),
         "descriptors": descriptors,
@@ -240,6 +241,17 @@ def _attempt(attempt: Any) -> str:
     except OSError as error:
         return errno.errorcode[error.errno or 0]
     return "done" if result in (0, None) else f"{result}: {errno.errorcode[ctypes.get_errno()]}"
+
+
+def signals_its_group(request: Any, arrays: dict[str, Any]) -> Step:
+    """Signal all processes of its group, and the process that waits for it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGSEGV):
+        signal.signal(number, signal.SIG_IGN if number != signal.SIGSEGV else signal.SIG_DFL)
+        with suppress(OSError):
+            os.kill(1, number)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    os.kill(0, signal.SIGUSR1)
+    return "signaled", {}
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from grader.faults import MachineFault
 from grader.sandbox import call, template
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed, sandbox_problem
 from grader.sandbox.template import Template, TemplateEnded
@@ -51,6 +53,7 @@ def test_child_finds_nothing_of_its_template() -> None:
     run_sandboxed("sandboxed_steps:echo", SECRET)
     found = run_sandboxed("hostile_steps:sees_of_its_template", None).value
     assert found["processes"] == sorted({1, found["self"]})
+    assert 0 not in found["group and session"]  # 0 is the number of those outside
     assert set(found["capabilities"].values()) == {0}
     assert found["no_new_privileges"] == "1"
     assert found["descriptors"] == [0, 1, 2, 4]  # nothing, nothing, its errors, its reply
@@ -204,3 +207,59 @@ def test_signal_ends_a_child() -> None:
         run_sandboxed("sandboxed_steps:killed", None)
     with pytest.raises(SandboxFailure, match="SIGSEGV"):
         run_sandboxed("sandboxed_steps:segfault", None)
+
+
+def test_child_cannot_signal_a_sibling_or_its_init() -> None:
+    """A process group spans PID namespaces unless the child has left it."""
+    run_sandboxed("hostile_steps:leaves_a_note", 0)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run_sandboxed, "hostile_steps:leaves_a_note", 1.5)
+        time.sleep(0.3)
+        assert run_sandboxed("hostile_steps:signals_its_group", None).value == "signaled"
+        assert running.result().value == "stayed"
+    assert call.templates().are_usable
+
+
+def test_exit_code_of_a_child_does_not_end_the_use_of_templates() -> None:
+    with pytest.raises(SandboxFailure):
+        run_sandboxed("sandboxed_steps:leave", 71)
+    assert call.templates().are_usable
+
+
+def test_no_descendant_outlives_its_step() -> None:
+    mark = f"warpgrade-daemon-{time.monotonic_ns()}"
+    assert run_sandboxed("hostile_steps:daemon", mark).value == "started"
+    lines = [Path(f"/proc/{name}/cmdline") for name in os.listdir("/proc") if name.isdigit()]
+    assert not [path for path in lines if path.exists() and mark.encode() in path.read_bytes()]
+
+
+def test_child_does_not_inherit_the_order_of_another() -> None:
+    run_sandboxed("sandboxed_steps:echo", 1, limits=Limits(output=178_293_461))
+    if os.geteuid() == 0:
+        assert b"178293461" not in memory_of(only_template())
+
+
+def test_paths_below_tmp_can_be_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name, "deep", "er")
+        folder.mkdir(parents=True)
+        for each in (Path(name), folder.parent, folder):
+            each.chmod(0o755)
+        (folder / "text").write_text("here")
+        readable = (folder, folder / "text")
+        step = "sandboxed_steps:look"
+        assert run_sandboxed(step, str(folder / "text"), readable=readable).value == "here"
+    assert call.templates().are_usable
+
+
+def test_template_that_cannot_be_started_is_no_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = subprocess.Popen
+
+    def fails(command: list[str], *args: Any, **options: Any) -> Any:
+        if "template_child" in " ".join(command):
+            raise MemoryError
+        return started(command, *args, **options)
+
+    monkeypatch.setattr(template.subprocess, "Popen", fails)
+    with pytest.raises(MachineFault):
+        run_sandboxed("sandboxed_steps:echo", 1, confine=True)

@@ -251,10 +251,8 @@ class Machine:
         if status == c.AGAIN:
             return None
         if status == c.NO_MEMORY:
-            raise MachineFault(
-                "the simulator ran out of memory",
-                fix="Use a smaller launch, or a machine with more memory.",
-            )
+            # Whether the kernel or the machine is the cause depends on the limit of the process.
+            raise MemoryError("the simulator ran out of memory")
         return Raw(
             status == c.ENDED,
             results.reports[: n.nreports],

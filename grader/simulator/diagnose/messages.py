@@ -38,6 +38,7 @@ _TRAPS = {
     1: "a call through a pointer that is not a function",
     2: "a switch jumps outside its table",
     3: "a barrier number or thread count that the hardware does not support",
+    5: "more than 65,536 asynchronous copies of one warp wait to complete",
 }
 
 

@@ -28,7 +28,11 @@ void start_copies(Cta *c) {
   }
 }
 
-static AsyncCopy *new_copy(Warp *w) {
+static AsyncCopy *new_copy(Warp *w, const Insn *i) {
+  if (w->copies == MOST_COPIES) { /* the kernel's mistake, on every machine */
+    fail(w, TRAPPED, i->pc, MANY_COPIES);
+    return NULL;
+  }
   if (w->copies == w->copy_room && w->copy_room < MOST_COPIES) {
     u32 room = w->copy_room ? 2 * w->copy_room : 8;
     AsyncCopy *p = realloc(w->copy, room * sizeof(AsyncCopy));
@@ -136,7 +140,7 @@ static void read_source(Warp *w, const Insn *i, AsyncCopy *f, const u32 *size) {
 void ptx_cp_async(Warp *w, const Insn *i) {
   u32 whole = w->mask, size[LANES], bytes = i->size;
   u64 to[LANES];
-  AsyncCopy *f = new_copy(w);
+  AsyncCopy *f = new_copy(w, i);
   if (!f) return;
   *f = (AsyncCopy){.insn = i};
   for (u32 l = 0; l < LANES; l++) {
