@@ -34,6 +34,12 @@ def is_shared(text: str) -> bool:
     return bool(names) and all(declared)
 
 
+def is_local(text: str) -> bool:
+    """Whether every variable that the expectations name is a thread's own."""
+    names = re.findall(r" variable (\w+)", "\n".join(expected(text)))
+    return not is_shared(text) and not any(re.search(rf"\*\s*{name}\b", text) for name in names)
+
+
 CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "racecheck checks only shared memory": lambda name, text: not is_shared(text),
     "racecheck does not compare atomics": lambda name, text: is_shared(text) and "atomic" in text,
@@ -44,20 +50,28 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "the simulator reports an info": lambda name, text: all(
         " info" in line for line in expected(text)
     ),
-    "synccheck checks barriers": lambda name, text: "__shfl" in text or "__ballot" in text,
+    "synccheck checks barriers": lambda name, text: "shfl" in text or "__ballot" in text,
     "synccheck checks which threads": lambda name, text: text.count("block.sync();") == 2,
     "synccheck treats one named": lambda name, text: text.count('"bar.sync 1, 64;"') == 2,
     "no tool stops a kernel": lambda name, text: never_ended(name),
     "memcheck checks the end": lambda name, text: is_shared(text) and not never_ended(name),
     "memcheck reports these": lambda name, text: ours(text) == {"memcheck"},
     "initcheck checks only global memory": lambda name, text: is_shared(text),
-    "initcheck does not check registers": lambda name, text: "/local_" in name,
+    "initcheck does not check registers": lambda name, text: "/local_" in name or is_local(text),
     "racecheck ignores that a flag": lambda name, text: "volatile" in text and "fence" in text,
     "racecheck reports no race with a copy": lambda name, text: "cp.async.mbarrier.arrive" in text,
     "racecheck reports no race in a warp": lambda name, text: '"block": [32, 1, 1]' in text,
     "synccheck does not report": lambda name, text: (
         "barrier-divergence" in text and "for (" in text
     ),
+    "synccheck does not compare": lambda name, text: "bar.sync" in text or "barrier.sync" in text,
+    "synccheck reports no barrier": lambda name, text: (
+        "barrier-divergence" in text and "shfl" not in text
+    ),
+    "memcheck does not check": lambda name, text: is_local(text) and ours(text) == {"memcheck"},
+    "memcheck sees one order": lambda name, text: "free(" in text,
+    "initcheck takes the read": lambda name, text: " : " in text and not expected(text),
+    "initcheck takes a copy": lambda name, text: not is_local(text) and not is_shared(text),
 }
 
 
