@@ -97,6 +97,11 @@ def _option(lab: Lab, check: CheckSpec, name: str, value: Any) -> str:
         ),
         "whole_blocks": lambda v: "more where blocks are partly used" if v else "in every case",
         "max_thread_work": lambda v: _work(v),
+        "count_exchanges": lambda v: (
+            "values from shuffles, votes and matches count as loaded"
+            if v
+            else "values from shuffles, votes and matches do not count as loaded"
+        ),
         "min_shared_ratio": lambda v: (
             f"at least {v:g} bytes read from shared memory that other threads wrote, for each byte "
             "loaded from global memory"
