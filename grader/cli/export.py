@@ -113,8 +113,8 @@ def _autograder(arguments: Sequence[str], course: Path | None, out: str, wheel: 
     has_course = course is not None and _has_gradebook(course)
     seed = read_course(course).seed(lab.name) if course and has_course else secrets.token_bytes(32)
     path = Path(out or f"{lab.name}-autograder.zip")
-    told = _policy_of(lab.name, course) if course and has_course else None
-    write_atomically(path, autograder_zip(lab, seed, wheel=wheel, feedback=told), private=True)
+    policy = _policy_of(lab.name, course) if course and has_course else None
+    write_atomically(path, autograder_zip(lab, seed, wheel=wheel, feedback=policy), private=True)
     say(f"wrote {path}; it contains the hidden cases, so only you can read it on this machine")
     points_on_simulator = sum(check.points for check in plan(lab) if check.can_evaluate_on("sim"))
     say(f"upload it to Gradescope; the assignment is worth {points_on_simulator:g} points there")
@@ -138,8 +138,8 @@ def _feedback(rows: Sequence[ExportRow], course: Path | None) -> HiddenFeedback:
     if course is None or not _has_gradebook(course):
         return "score"
     held, now = read_course(course), datetime.now(UTC)
-    told = {held.hidden_feedback(row.grade.lab, now) for row in rows if row.grade}
-    return next(iter(told)) if len(told) == 1 else "score"
+    settings = {held.hidden_feedback(row.grade.lab, now) for row in rows if row.grade}
+    return next(iter(settings)) if len(settings) == 1 else "score"
 
 
 def _has_gradebook(course: Path | None) -> bool:

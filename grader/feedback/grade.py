@@ -21,7 +21,7 @@ from grader.grading.record import Grade
 from grader.labs.model import Lab
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reference import prepare_process
-from grader.sandbox.bubblewrap import find_sandbox
+from grader.sandbox.call import prepare_template
 from grader.submissions.files import Submission
 
 
@@ -56,7 +56,7 @@ def grade(
     job = Job(lab, submission, options, visibility, student, recorded)
     prepare_process()
     with ThreadPoolExecutor(max_workers=3) as background:
-        background.submit(find_sandbox)  # it takes as long as reading the compiled program
+        background.submit(prepare_template)  # it takes longer than reading the compiled program
         quiz = background.submit(answer_quiz, lab, answers, options)
         prefetch(background, lab, plan(lab), select_cases(lab, visibility, seed), options)
         return grade_submission(job, quiz=quiz.result, localize=localize_faults, progress=progress)

@@ -144,7 +144,7 @@ def run_sandboxed(
     try:
         try:
             return _run(job, request, arrays, sandbox)
-        except _NoTemplate:
+        except TemplateEnded:  # this machine forbids namespaces inside a sandbox
             templates().are_usable = False
             return _run(job, request, arrays, sandbox)
     except (OSError, MemoryError, subprocess.TimeoutExpired) as error:
@@ -168,7 +168,7 @@ def _run(
             raise SandboxFailure("timeout", detail, caused_by_child=busy)
         kill_tree(child)
         if child.is_forked and child.process.returncode == NOT_SET_UP:
-            raise _NoTemplate(read_stderr(child.errors).rstrip(b"\0").decode(errors="replace"))
+            raise TemplateEnded(read_stderr(child.errors).rstrip(b"\0").decode(errors="replace"))
         if child.process.returncode:
             if child.isolation.group and child.isolation.group.ran_out_of_memory():
                 detail = f"its processes together needed more than {limits.memory >> 20} MB"
@@ -188,10 +188,10 @@ def prepare_template() -> None:
     """
     with suppress(MachineFault, TemplateEnded, OSError, MemoryError):
         sandbox = find_sandbox()
-        if isinstance(sandbox, Sandbox):
-            packages = _package_folders("grader")
-            key = Key(sandbox, (*python_folders(), *packages), tuple(packages), MODULES, ())
-            templates().get(key)
+        if isinstance(sandbox, Sandbox) and templates().are_usable:
+            step = MODULES[0]
+            packages = _package_folders(step)
+            templates().get(_template_key(step, sandbox, packages, _visible_paths(packages), {}))
 
 
 def describe_sandbox() -> str:
@@ -263,10 +263,6 @@ def _choose_sandbox(confine: bool | None) -> Sandbox | None:
     return None
 
 
-class _NoTemplate(Exception):
-    """This machine lets bubblewrap make namespaces, but not a process inside it."""
-
-
 @contextmanager
 def _started(
     job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
@@ -290,13 +286,13 @@ def _started(
         seal_memory(order)
         packages = _package_folders(job.step)
         memory = limits.memory and limits.memory + limits.output
-        readable = (*python_folders(), *packages, *(p.absolute() for p in job.readable))
+        readable = _visible_paths(packages, job.readable)
         isolation = cleanup.enter_context(isolate(sandbox, readable, memory, limits.processes))
         arguments = _child_arguments(job, isolation, packages)
         arguments |= {"request": order, "reply": reply, "capacity": limits.output}
         shared = _Shared(order, reply, errors, info)
         if sandbox and not job.devices and templates().are_usable:
-            key = _template_key(job, sandbox, packages, readable)
+            key = _template_key(job.step, sandbox, packages, readable, job.variables)
             child = _forked(key, arguments, shared, isolation)
         else:
             child = _spawned(job, arguments, shared, isolation, packages, readable)
@@ -316,27 +312,34 @@ class _Shared:
     info: int
 
 
+def _visible_paths(packages: list[Path], readable: tuple[Path, ...] = ()) -> tuple[Path, ...]:
+    """Return the paths that a child sees besides the system's."""
+    return (*python_folders(), *packages, *(path.absolute() for path in readable))
+
+
 def _template_key(
-    job: _Job, sandbox: Sandbox, packages: list[Path], readable: tuple[Path, ...]
-) -> Key:
-    module = job.step.partition(":")[0]
+    step: str, sandbox: Sandbox, packages: list[Path], readable: tuple[Path, ...],
+    variables: Mapping[str, str],
+) -> Key:  # fmt: skip
+    module = step.partition(":")[0]
     modules = MODULES if module in MODULES else (*MODULES, module)
-    return Key(sandbox, readable, tuple(packages), modules, tuple(sorted(job.variables.items())))
+    return Key(sandbox, readable, tuple(packages), modules, tuple(sorted(variables.items())))
 
 
 def _forked(key: Key, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation) -> Child:
-    """Fork the child from a template. It waits for `start_forked`."""
+    """Fork the child from a template. It waits for `start_forked`.
+
+    Raises:
+        TemplateEnded: Neither the template nor a new one could fork it.
+    """
     descriptors = (shared.request, shared.reply, shared.errors)
     scratch = arguments["capacity"]
     own = {**arguments, "uid": 0}
-    for is_last in (False, True):
-        try:
-            process = templates().get(key).fork(own, descriptors, isolation.uid, scratch)
-            return Child(process, isolation, shared.reply, shared.errors)
-        except TemplateEnded as ended:  # once, the system may have ended it
-            if is_last:
-                raise _NoTemplate(str(ended)) from None
-    raise AssertionError
+    try:
+        process = templates().get(key).fork(own, descriptors, isolation.uid, scratch)
+    except TemplateEnded:  # the system may have ended it; the next one is new
+        process = templates().get(key).fork(own, descriptors, isolation.uid, scratch)
+    return Child(process, isolation, shared.reply, shared.errors)
 
 
 def _spawned(
