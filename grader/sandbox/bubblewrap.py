@@ -14,6 +14,7 @@ zero on hardened machines, the seccomp profile of containers. `suggest_fix` name
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -25,6 +26,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
+
+from grader.faults import MachineFault
 
 PROBE_SECONDS = 10.0
 
@@ -197,6 +200,18 @@ def sandbox_environment() -> dict[str, str]:
     if not _is_below(Path(sys.base_prefix), Path("/usr")):
         variables["LD_LIBRARY_PATH"] = f"{sys.base_prefix}/lib"
     return variables
+
+
+def package_folders(step: str) -> list[Path]:
+    """Return the folders of this package and of the step's own; the child sees no others."""
+    folders = []
+    for name in dict.fromkeys(("grader", step.partition(".")[0].partition(":")[0])):
+        spec = importlib.util.find_spec(name)
+        if spec is None:
+            raise MachineFault(f"there is no module {name} to run {step} from")
+        places = spec.submodule_search_locations
+        folders.append(Path(next(iter(places)) if places else str(spec.origin)).absolute())
+    return folders
 
 
 def python_folders() -> tuple[Path, ...]:

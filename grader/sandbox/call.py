@@ -7,7 +7,6 @@ raised, or raises SandboxFailure with the reason why the child died. No process 
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import secrets
@@ -26,6 +25,7 @@ from grader.sandbox.bubblewrap import (
     Sandbox,
     bubblewrap_programs,
     find_sandbox,
+    package_folders,
     python_executable,
     python_folders,
     sandbox_environment,
@@ -48,7 +48,15 @@ from grader.sandbox.process import (
     start_forked,
     start_process,
 )
-from grader.sandbox.template import MODULES, NOT_SET_UP, Key, TemplateEnded, templates
+from grader.sandbox.template import (
+    MODULES,
+    NOT_SET_UP,
+    ChildLost,
+    ForkedChild,
+    Key,
+    TemplateEnded,
+    templates,
+)
 from grader.sandbox.user import make_private
 
 __all__ = [
@@ -142,21 +150,30 @@ def run_sandboxed(
     nonce = secrets.token_hex(16)
     job = _Job(step, nonce, limits, readable, devices, variables)
     try:
-        try:
-            return _run(job, request, arrays, sandbox)
-        except TemplateEnded:  # this machine forbids namespaces inside a sandbox
-            templates().are_usable = False
-            return _run(job, request, arrays, sandbox)
+        for _ in range(2):
+            try:
+                return _run(job, request, arrays, sandbox)
+            except ChildLost:
+                pass  # the next one has a new template
+            except TemplateEnded:  # this machine forbids namespaces inside a sandbox
+                templates().are_usable = False
+                break
+        return _run(job, request, arrays, sandbox, forks=False)
     except (OSError, MemoryError, subprocess.TimeoutExpired) as error:
         raise system_fault(error, "a child process could not be run") from error
 
 
 def _run(
-    job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
-) -> Reply:
-    """Run one job and return its reply; the exceptions are those of `run_sandboxed`."""
+    job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None,
+    *, forks: bool = True,
+) -> Reply:  # fmt: skip
+    """Run one job and return its reply; the exceptions are those of `run_sandboxed`.
+
+    Where `forks`, a template may fork the child: TemplateEnded says that none can, ChildLost that
+    the child ended because its template did.
+    """
     limits = job.limits
-    with _started(job, request, arrays, sandbox) as child:
+    with _started(job, request, arrays, sandbox, forks) as child:
         start = min(limits.wall, START_SECONDS)
         ended = child.wait(start)
         if not ended and not read_usage(child.reply).began:
@@ -167,15 +184,17 @@ def _run(
             detail = f"it ran for more than {limits.wall:g} s"
             raise SandboxFailure("timeout", detail, caused_by_child=busy)
         kill_tree(child)
-        if child.is_forked and child.process.returncode == NOT_SET_UP:
-            raise TemplateEnded(read_stderr(child.errors).rstrip(b"\0").decode(errors="replace"))
         if child.process.returncode:
             if child.isolation.group and child.isolation.group.ran_out_of_memory():
                 detail = f"its processes together needed more than {limits.memory >> 20} MB"
                 raise SandboxFailure("memory", detail, caused_by_child=True)
-            confined = sandbox is not None and not child.is_forked
+            if isinstance(child.process, ForkedChild) and child.process.ended_with_template():
+                raise ChildLost
             errors, usage = read_stderr(child.errors), read_usage(child.reply)
             status = child.process.returncode
+            if status == NOT_SET_UP:
+                raise TemplateEnded(errors.rstrip(b"\0").decode(errors="replace"))
+            confined = sandbox is not None and not child.is_forked
             raise exit_failure(status, errors, usage, limits.cpu, limits.memory, confined)
         seal_reply(child.reply)
         return read_reply(child.reply, job.nonce, job.step, limits.memory)
@@ -190,7 +209,7 @@ def prepare_template() -> None:
         sandbox = find_sandbox()
         if isinstance(sandbox, Sandbox) and templates().are_usable:
             step = MODULES[0]
-            packages = _package_folders(step)
+            packages = package_folders(step)
             templates().get(_template_key(step, sandbox, packages, _visible_paths(packages), {}))
 
 
@@ -265,8 +284,9 @@ def _choose_sandbox(confine: bool | None) -> Sandbox | None:
 
 @contextmanager
 def _started(
-    job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None
-) -> Iterator[Child]:
+    job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None,
+    forks: bool,
+) -> Iterator[Child]:  # fmt: skip
     """Start the child; it and its descendants are gone when the context ends, however it ends."""
     limits = job.limits
     with ExitStack() as cleanup:
@@ -284,14 +304,14 @@ def _started(
         info = shared_memory("info", 4096)
         write_message(order, job.nonce, request, arrays)
         seal_memory(order)
-        packages = _package_folders(job.step)
+        packages = package_folders(job.step)
         memory = limits.memory and limits.memory + limits.output
         readable = _visible_paths(packages, job.readable)
         isolation = cleanup.enter_context(isolate(sandbox, readable, memory, limits.processes))
         arguments = _child_arguments(job, isolation, packages)
         arguments |= {"request": order, "reply": reply, "capacity": limits.output}
         shared = _Shared(order, reply, errors, info)
-        if sandbox and not job.devices and templates().are_usable:
+        if sandbox and forks and not job.devices and templates().are_usable:
             key = _template_key(job.step, sandbox, packages, readable, job.variables)
             child = _forked(key, arguments, shared, isolation)
         else:
@@ -358,18 +378,6 @@ def _spawned(
     descriptors = (shared.request, shared.reply, shared.info)
     process = start_process(inner, variables, descriptors, shared.errors)
     return Child(process, isolation, shared.reply, shared.errors, shared.info)
-
-
-def _package_folders(step: str) -> list[Path]:
-    """Return the folders of this package and of the step's own; the child sees no others."""
-    folders = []
-    for name in dict.fromkeys(("grader", step.partition(".")[0].partition(":")[0])):
-        spec = importlib.util.find_spec(name)
-        if spec is None:
-            raise MachineFault(f"there is no module {name} to run {step} from")
-        places = spec.submodule_search_locations
-        folders.append(Path(next(iter(places)) if places else str(spec.origin)).absolute())
-    return folders
 
 
 def _child_arguments(job: _Job, isolation: Isolation, packages: list[Path]) -> dict[str, Any]:

@@ -348,8 +348,13 @@ def wait_for_exit(process: subprocess.Popen[bytes], seconds: float) -> bool:
 def start_forked(child: Child) -> None:
     """Put a child that a template has forked into its control group, and let it begin."""
     assert isinstance(child.process, ForkedChild)
-    if child.isolation.group:
-        child.isolation.group.add(child.process.pid)
+    try:
+        if child.isolation.group:
+            child.isolation.group.add(child.process.pid)
+    except ProcessLookupError:
+        if not child.wait(_REAP_SECONDS):  # it runs, but outside its control group
+            raise
+        return
     child.process.start()
 
 

@@ -50,11 +50,12 @@ START_SECONDS = 60.0
 NOT_SET_UP = 1 << 16
 """The exit code, which no process has, of a child that could not be set up."""
 
-LOST = -signal.SIGKILL
-"""The exit code of a child whose host ended without a report."""
+LOST = 1 << 17
+"""The exit code, which no process has, of a child whose init process ended without a report."""
 
 _SCRATCH_BYTES = 1 << 20
 _END_SECONDS = 10.0
+_DEATH_SECONDS = 1.0  # between the ends of two processes that one event kills
 _REPLACED = (Path("/tmp"), Path("/dev/shm"))
 _START = (
     "import sys; sys.path[:0] = [sys.argv[2]]; "
@@ -64,6 +65,10 @@ _START = (
 
 class TemplateEnded(Exception):
     """There is no template: it could not be started, or ended before it forked the child."""
+
+
+class ChildLost(Exception):
+    """The child ended because its template did; its job has to be repeated with another one."""
 
 
 class ForkedChild:
@@ -79,6 +84,19 @@ class ForkedChild:
         self._template = template  # it must not end before its child
         self._report = report
         self._pidfd = pidfd
+
+    def ended_with_template(self) -> bool:
+        """Return whether it ended because its template did, or was about to.
+
+        No event outside the child's own namespace ends its init process but the end of the
+        template and a kill from outside. A child that was killed, or could not be created, may be
+        a step ahead of its template.
+        """
+        if self.returncode == LOST:
+            self._template.dismiss()
+            return True
+        may_be = self.returncode in (-signal.SIGKILL, NOT_SET_UP)
+        return may_be and self._template.has_ended(_DEATH_SECONDS)
 
     @property
     def pid(self) -> int:
@@ -166,6 +184,19 @@ class Template:
         """Whether it still runs."""
         return self._end.alive and not self._has_failed and self._process.poll() is None
 
+    def dismiss(self) -> None:
+        """Fork no more children; it ends with its last child."""
+        self._has_failed = True
+
+    def has_ended(self, seconds: float) -> bool:
+        """Return whether it ends in time; no more children are forked then."""
+        poll = select.poll()
+        poll.register(self._channel, 0)  # POLLHUP: no process has the other end
+        if not poll.poll(seconds * 1000):
+            return False
+        self.dismiss()
+        return True
+
     def fork(
         self, arguments: Mapping[str, Any], descriptors: tuple[int, int, int], uid: int,
         scratch: int,
@@ -193,7 +224,7 @@ class Template:
                 socket.send_fds(self._channel, [json.dumps(order).encode()], fds)
             return ForkedChild(self, report, _pidfd(report))
         except (ConnectionError, TemplateEnded):
-            self._has_failed = True  # the next step gets another one; this ends with its last child
+            self.dismiss()  # the next step gets another one
             report.close()
             detail = os.pread(self._errors, 4096, 0).decode(errors="replace").strip()
             raise TemplateEnded(detail.splitlines()[-1] if detail else "it ended") from None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +100,7 @@ def regions(pid: int) -> list[bytes]:
 
 
 def is_below(pid: int, owner: Template) -> bool:
-    while pid > 1 and pid != owner._process.pid:
-        rows = Path(f"/proc/{pid}/status").read_text().splitlines()
-        pid = next(int(row.split()[1]) for row in rows if row.startswith("PPid:"))
-    return pid == owner._process.pid
+    return is_child_of(pid, owner._process.pid)
 
 
 def test_template_that_was_killed_is_replaced() -> None:
@@ -112,16 +111,89 @@ def test_template_that_was_killed_is_replaced() -> None:
     assert only_template() is not first and call.templates().are_usable
 
 
-def test_child_that_ends_with_its_template_is_a_system_error() -> None:
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(run_sandboxed, "hostile_steps:leaves_a_note", 30)
-        while not call.templates()._by_key:
-            time.sleep(0.01)
-        time.sleep(1.0)
-        only_template()._process.kill()
-        with pytest.raises(SandboxFailure) as caught:
-            running.result()
-    assert not caught.value.caused_by_child
+DEATHS = (
+    "bubblewrap",
+    "init of the template's namespace",
+    "template",
+    "init of the child",
+    "child, then template",
+)
+
+
+def kill(what: str, owner: Template) -> None:
+    """Kill one process of a template, and wait until its end has reached the child's init.
+
+    A kill that is not waited for is the same death, a little later in the same sequence.
+    """
+    below = sorted(pid for pid in descendants() if is_below(pid, owner))
+    outer, inner, process = below[:3]
+    first, last = (below[3:] or [process])[0], below[-1]
+    pidfd = os.pidfd_open(first)
+    os.kill((outer, inner, process, first, last)[DEATHS.index(what)], signal.SIGKILL)
+    if what == DEATHS[-1]:  # as the end of a control group may be; its init reports SIGKILL
+        time.sleep(0.05)
+        with suppress(ProcessLookupError):  # there was no child
+            os.kill(process, signal.SIGKILL)
+    assert select.select([pidfd], [], [], 10)[0]
+    os.close(pidfd)
+
+
+class Group:
+    """A control group that accepts processes and does not count them."""
+
+    def add(self, pid: int) -> None:
+        assert pid > 0
+
+    def kill(self) -> None: ...
+
+    def ran_out_of_memory(self) -> bool:
+        return False
+
+
+def after(owner: Any, name: str, action: Any, *, before: bool = False) -> Any:
+    """Return the method with an action around its first call."""
+    method, pending = getattr(owner, name), [action]
+
+    def wrapped(self: Any, *args: Any, **options: Any) -> Any:
+        if pending and before:
+            pending.pop()(self)
+        result = method(self, *args, **options)
+        if pending and result is not False:
+            pending.pop()(self)
+        return result
+
+    return wrapped
+
+
+@pytest.mark.parametrize("what", DEATHS)
+def test_job_is_repeated_whenever_its_template_dies(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of events is forced: each case kills at one place of the child's life."""
+    monkeypatch.setattr(call, "MODULES", ())
+    monkeypatch.setattr("grader.sandbox.process.parent_group", lambda: Path("/"))
+    monkeypatch.setattr("grader.sandbox.process.control_group", lambda *a: nullcontext(Group()))
+    monkeypatch.setattr(Template, "is_alive", property(lambda self: not self._has_failed))
+    assert run_sandboxed("hostile_steps:leaves_a_note", 0).value == "stayed"
+
+    def kills(child: Any) -> None:
+        kill(what, child if isinstance(child, Template) else child._template)
+
+    for owner, name, before in (
+        (Template, "fork", True),  # it is believed to be alive, and is not
+        (Template, "fork", False),  # between the fork and the start
+        (template.ForkedChild, "start", True),
+        (template.ForkedChild, "start", False),  # while the child runs: it stays for 0.2 s
+        (template.ForkedChild, "wait", False),  # after its end was reported
+    ):
+        first = only_template()
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, after(owner, name, kills, before=before))
+            reply = run_sandboxed("hostile_steps:leaves_a_note", 0.2).value
+            assert reply == "stayed", (owner, name, before)
+        assert call.templates().are_usable
+        if before or name != "wait":
+            assert only_template() is not first or what == "init of the child"
 
 
 def test_nothing_of_a_killed_grader_remains() -> None:
