@@ -1,7 +1,7 @@
 """The values that both backends share: what is launched, and what was observed.
 
 A Launch goes in and a Trace comes out, whichever backend ran it. All values are frozen. The module
-also has CUDA's published rules for theoretical occupancy: how many warps fit a multiprocessor.
+also has CUDA's published limits of a multiprocessor.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Array:
 
     `data` is the content before the launch, or None for a buffer that is allocated, poisoned and
     uninitialized. `read_back` asks for the content after the launch. `shape` and `dtype` are those
-    of the NumPy array, in C order.
+    of the NumPy array, in C order. `initialized` is a mask of the elements that have values before
+    the launch; None for all of them.
     """
 
     name: str
@@ -65,11 +66,18 @@ class Array:
     dtype: str
     data: NDArray[Any] | None = None
     read_back: bool = False
+    initialized: NDArray[np.bool_] | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the buffer."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    def undefined_bytes(self) -> NDArray[np.bool_]:
+        """Return a mask of the bytes that have no value before the launch."""
+        if self.data is None or self.initialized is None:
+            return np.full(self.nbytes, self.data is None)
+        return np.repeat(~self.initialized.reshape(-1), np.dtype(self.dtype).itemsize)
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,31 @@ class Scalar:
     dtype: str
 
 
-Argument = Array | Scalar
+@dataclass(frozen=True)
+class Packed:
+    """A by-value argument as its bytes: a structure, a vector such as float4, or a null pointer.
+
+    Attributes:
+        name: The parameter's name.
+        data: The bytes; those of a pointer are 0.
+        align: The alignment of the parameter in bytes.
+        pointers: The offset of each pointer, and the index in `Launch.args` of its array.
+    """
+
+    name: str
+    data: bytes
+    align: int
+    pointers: tuple[tuple[int, int], ...] = ()
+
+    def with_addresses(self, addresses: Mapping[int, int]) -> bytes:
+        """Return the bytes with the address of each array, given by its index."""
+        out = bytearray(self.data)
+        for at, index in self.pointers:
+            out[at : at + 8] = addresses[index].to_bytes(8, "little")
+        return bytes(out)
+
+
+Argument = Array | Scalar | Packed
 
 
 @dataclass(frozen=True)
@@ -90,7 +122,8 @@ class Launch:
 
     `shared` is the dynamic shared memory in bytes. `globals` sets `__constant__` and `__device__`
     variables by name before the launch. `name` identifies the case in reports. The blocks of a
-    `cooperative` launch run at the same time and may wait for each other with grid.sync().
+    `cooperative` launch run at the same time and may wait for each other with grid.sync(). The last
+    `hidden` arguments are no parameters: they are the arrays that structures point to.
     """
 
     kernel: str
@@ -101,6 +134,12 @@ class Launch:
     globals: Mapping[str, NDArray[Any]] = field(default_factory=lambda: _EMPTY)
     name: str = ""
     cooperative: bool = False
+    hidden: int = 0
+
+    @property
+    def parameters(self) -> tuple[Argument, ...]:
+        """The arguments that are parameters of the kernel."""
+        return self.args[: len(self.args) - self.hidden]
 
 
 Arrays = dict[str, NDArray[Any]]
@@ -109,67 +148,57 @@ Arrays = dict[str, NDArray[Any]]
 
 def pack_launches(launches: Sequence[Launch]) -> tuple[list[Any], Arrays]:
     """Return the launches as JSON rows, and their arrays by the names that the rows contain."""
-    rows, arrays = [], {}
+    rows: list[Any] = []
+    arrays: Arrays = {}
     for k, launch in enumerate(launches):
-        args: list[dict[str, Any]] = []
-        for j, a in enumerate(launch.args):
-            if isinstance(a, Scalar):
-                args.append({"name": a.name, "value": a.value, "dtype": a.dtype})
-                continue
-            key = f"{k}.{j}" if a.data is not None else ""
-            if a.data is not None:
-                arrays[key] = np.ascontiguousarray(a.data, a.dtype)
-            args.append(
-                {
-                    "name": a.name,
-                    "shape": list(a.shape),
-                    "dtype": a.dtype,
-                    "data": key,
-                    "read_back": a.read_back,
-                }
-            )
+        args = [_packed(a, f"{k}.{j}", arrays) for j, a in enumerate(launch.args)]
         for name, value in launch.globals.items():
             arrays[f"{k}.g.{name}"] = np.ascontiguousarray(value)
-        rows.append(
-            {
-                "kernel": launch.kernel,
-                "grid": list(launch.grid),
-                "block": list(launch.block),
-                "args": args,
-                "shared": launch.shared,
-                "globals": list(launch.globals),
-                "name": launch.name,
-                "cooperative": launch.cooperative,
-            }
-        )
+        own = {f: getattr(launch, f) for f in _PLAIN_FIELDS}
+        rows.append({**own, "args": args, "globals": list(launch.globals)})
     return rows, arrays
+
+
+_PLAIN_FIELDS = ("kernel", "grid", "block", "shared", "name", "cooperative", "hidden")
+
+
+def _packed(a: Argument, key: str, arrays: Arrays) -> dict[str, Any]:
+    """An argument as JSON; the arrays that it contains are added to `arrays`."""
+    if isinstance(a, Scalar):
+        return {"name": a.name, "value": a.value, "dtype": a.dtype}
+    if isinstance(a, Packed):
+        row = {"name": a.name, "bytes": a.data.hex(), "align": a.align}
+        return {**row, "pointers": [list(pair) for pair in a.pointers]}
+    if a.data is not None:
+        arrays[key] = np.ascontiguousarray(a.data, a.dtype)
+    if a.initialized is not None:
+        arrays[f"{key}.initialized"] = a.initialized
+    row = {"name": a.name, "shape": list(a.shape), "dtype": a.dtype, "read_back": a.read_back}
+    return {**row, "data": key if a.data is not None else ""}
+
+
+def _unpacked(row: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Argument:
+    """The argument that `_packed` converted."""
+    if "value" in row:
+        return Scalar(row["name"], row["value"], row["dtype"])
+    if "bytes" in row:
+        pointers = tuple((at, index) for at, index in row["pointers"])
+        return Packed(row["name"], bytes.fromhex(row["bytes"]), row["align"], pointers)
+    data = arrays[row["data"]] if row["data"] else None
+    mask = arrays.get(f"{row['data']}.initialized")
+    mask = None if mask is None else mask.astype(np.bool_)
+    return Array(row["name"], tuple(row["shape"]), row["dtype"], data, row["read_back"], mask)
 
 
 def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> list[Launch]:
     """Return the launches that `pack_launches` converted."""
     launches = []
     for k, row in enumerate(rows):
-        args: list[Argument] = []
-        for a in row["args"]:
-            if "value" in a:
-                args.append(Scalar(a["name"], a["value"], a["dtype"]))
-            else:
-                data = arrays[a["data"]] if a["data"] else None
-                args.append(Array(a["name"], tuple(a["shape"]), a["dtype"], data, a["read_back"]))
+        own = {f: row[f] for f in _PLAIN_FIELDS}
+        own |= {axes: tuple(row[axes]) for axes in ("grid", "block")}
+        args = tuple(_unpacked(a, arrays) for a in row["args"])
         values = {name: arrays[f"{k}.g.{name}"] for name in row["globals"]}
-        grid, block = row["grid"], row["block"]
-        launches.append(
-            Launch(
-                row["kernel"],
-                (grid[0], grid[1], grid[2]),
-                (block[0], block[1], block[2]),
-                tuple(args),
-                row["shared"],
-                values,
-                row["name"],
-                row.get("cooperative", False),
-            )
-        )
+        launches.append(Launch(**own, args=args, globals=values))
     return launches
 
 
@@ -353,45 +382,3 @@ MULTIPROCESSOR_LIMITS = {
 """By compute capability: CUDA C++ Programming Guide, table of technical specifications."""
 
 WARP_SIZE = 32
-REGISTER_UNIT = 256
-SHARED_UNIT = 128
-SCHEDULERS = 4
-
-
-def blocks_per_multiprocessor(
-    device: MultiprocessorLimits, threads: int, registers: int, shared: int
-) -> int:
-    """Return how many blocks fit one multiprocessor at a time.
-
-    Args:
-        device: The limits of the multiprocessor.
-        threads: Threads per block.
-        registers: Registers per thread.
-        shared: Shared memory per block in bytes, static and dynamic.
-    """
-    warps = -(-threads // WARP_SIZE)
-    limits = [device.blocks, device.warps // warps]
-    if registers:
-        per_warp = -(-registers * WARP_SIZE // REGISTER_UNIT) * REGISTER_UNIT
-        resident = device.registers // SCHEDULERS // per_warp * SCHEDULERS
-        limits.append(resident // warps)
-    if shared + device.reserved_per_block:
-        per_block = -(-(shared + device.reserved_per_block) // SHARED_UNIT) * SHARED_UNIT
-        limits.append(device.shared // per_block)
-    return max(0, min(limits))
-
-
-def theoretical_occupancy(
-    capability: tuple[int, int], threads: int, registers: int, shared: int
-) -> float | None:
-    """Return resident warps over the multiprocessor's maximum, 0 to 1.
-
-    None for an unknown compute capability. Arguments as for `blocks_per_multiprocessor`.
-    """
-    device = MULTIPROCESSOR_LIMITS.get(capability)
-    if device is None or threads < 1:
-        return None
-    warps = -(-threads // WARP_SIZE)
-    return min(
-        1.0, blocks_per_multiprocessor(device, threads, registers, shared) * warps / device.warps
-    )

@@ -20,7 +20,7 @@ _ENTRY = re.compile(
     r"^(?:\.visible |\.weak |\.extern )*\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.M
 )
 _PARAM = re.compile(
-    r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(?P<bits>\d{1,4})\b[^\[]*?(?:\[(?P<count>\d{1,18})\])?\s*$"
+    r"\.param\s+(?:\.align\s+(?P<align>\d{1,4})\s+)?\.[a-z]+(?P<bits>\d{1,4})\b[^\[]*?(?:\[(?P<count>\d{1,18})\])?\s*$"
 )
 _EAST_CONST = re.compile(r"^(?P<base>[^*&]*?) (?P<cv>const volatile|const|volatile)(?=[*&]|$)")
 _FUNCTION = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)'")
@@ -49,12 +49,12 @@ def kernels(
     result = []
     for entry in _ENTRY.finditer(ptx):
         symbol = entry[1]
-        sizes = tuple(_bytes(p) for p in _split(entry[2] or ""))
+        sizes = tuple(_size(p) for p in _split(entry[2] or ""))
         name, types = _name_and_types(names.get(symbol, symbol))
         base = name.rsplit("::", 1)[-1]
         source = by_name.get((base, len(sizes))) or by_name.get((base, None))
         parameters = tuple(
-            Parameter(_type(types, source, i), _parameter_name(source, i), size)
+            Parameter(_type(types, source, i), _parameter_name(source, i), *size)
             for i, size in enumerate(sizes)
         )
         line = source.line if source else 0
@@ -119,10 +119,13 @@ def local_memory_line(ptx: str, symbol: str, file: str) -> int:
     return max(accesses, key=lambda line: accesses[line], default=0)
 
 
-def _bytes(declaration: str) -> int:
-    """A PTX parameter's size: ".param .align 4 .b8 k_param_3[8]" has 8."""
+def _size(declaration: str) -> tuple[int, int]:
+    """A PTX parameter's bytes and alignment: ".param .align 4 .b8 k_param_3[8]" has 8 and 4."""
     match = _PARAM.search(declaration.strip())
-    return int(match["bits"]) // 8 * int(match["count"] or 1) if match else 0
+    if match is None:
+        return 0, 0
+    element = int(match["bits"]) // 8
+    return element * int(match["count"] or 1), int(match["align"] or element)
 
 
 def _name_and_types(demangled: str) -> tuple[str, tuple[str, ...] | None]:

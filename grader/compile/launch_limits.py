@@ -1,4 +1,7 @@
-"""Detect launches that CUDA refuses on every GPU, before a backend runs them."""
+"""Detect launches that CUDA refuses on every GPU, and compute theoretical occupancy.
+
+Both follow from CUDA's published limits, before a backend runs the launch.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,22 @@ from math import prod
 from typing import Literal
 
 from grader.compile.program import Kernel
-from grader.launch import Finding, Launch
+from grader.launch import (
+    MULTIPROCESSOR_LIMITS,
+    WARP_SIZE,
+    Finding,
+    Launch,
+    MultiprocessorLimits,
+)
 
 MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
 MAX_SHARED = 48 << 10
 REGISTERS = 64 << 10
 """32-bit registers of a multiprocessor, which is also the limit of one block."""
+
+REGISTER_UNIT = 256
+SHARED_UNIT = 128
+SCHEDULERS = 4
 
 
 @dataclass(frozen=True)
@@ -73,10 +86,10 @@ def exceeded_limit(launch: Launch, kernel: Kernel) -> ExceededLimit | None:
             "(cudaErrorInvalidValue)",
             f"a block has {MAX_SHARED} bytes of shared memory in all",
         )
-    if len(launch.args) != len(kernel.parameters):
+    if len(launch.parameters) != len(kernel.parameters):
         return ExceededLimit(
             "args",
-            f"{len(launch.args)} arguments for {len(kernel.parameters)} parameters "
+            f"{len(launch.parameters)} arguments for {len(kernel.parameters)} parameters "
             "(cudaErrorInvalidValue)",
             f"the kernel is {kernel.signature}",
         )
@@ -130,3 +143,42 @@ def launch_refusal(what: str, hint: str) -> Finding:
 
 def _times(numbers: tuple[int, ...]) -> str:
     return " x ".join(map(str, numbers))
+
+
+def blocks_per_multiprocessor(
+    device: MultiprocessorLimits, threads: int, registers: int, shared: int
+) -> int:
+    """Return how many blocks fit one multiprocessor at a time.
+
+    Args:
+        device: The limits of the multiprocessor.
+        threads: Threads per block.
+        registers: Registers per thread.
+        shared: Shared memory per block in bytes, static and dynamic.
+    """
+    warps = -(-threads // WARP_SIZE)
+    limits = [device.blocks, device.warps // warps]
+    if registers:
+        per_warp = -(-registers * WARP_SIZE // REGISTER_UNIT) * REGISTER_UNIT
+        resident = device.registers // SCHEDULERS // per_warp * SCHEDULERS
+        limits.append(resident // warps)
+    if shared + device.reserved_per_block:
+        per_block = -(-(shared + device.reserved_per_block) // SHARED_UNIT) * SHARED_UNIT
+        limits.append(device.shared // per_block)
+    return max(0, min(limits))
+
+
+def theoretical_occupancy(
+    capability: tuple[int, int], threads: int, registers: int, shared: int
+) -> float | None:
+    """Return resident warps over the multiprocessor's maximum, 0 to 1.
+
+    None for an unknown compute capability. Arguments as for `blocks_per_multiprocessor`.
+    """
+    device = MULTIPROCESSOR_LIMITS.get(capability)
+    if device is None or threads < 1:
+        return None
+    warps = -(-threads // WARP_SIZE)
+    return min(
+        1.0, blocks_per_multiprocessor(device, threads, registers, shared) * warps / device.warps
+    )

@@ -11,11 +11,15 @@ from grader.launch import Finding, Resources
 
 @dataclass(frozen=True)
 class Parameter:
-    """A kernel parameter as the source declares it; `type` is C text such as "const float*"."""
+    """A kernel parameter as the source declares it; `type` is C text such as "const float*".
+
+    `align` is its alignment in bytes; 0 where it is not known.
+    """
 
     type: str
     name: str
     bytes: int
+    align: int = 0
 
     @property
     def is_pointer(self) -> bool:

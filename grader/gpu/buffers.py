@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.compile.program import Kernel
+from grader.compile.program import Kernel, Parameter
 from grader.launch import Array, Finding, Launch
 
 GUARD = 4096
@@ -72,6 +72,7 @@ def with_guard_bands(index: int, array: Array, poison: int) -> Bytes:
         inside[:] = poison
     else:
         inside[:] = np.ascontiguousarray(array.data, array.dtype).reshape(-1).view(np.uint8)
+        inside[array.undefined_bytes()] = poison
     return held
 
 
@@ -85,9 +86,9 @@ def read_buffer(array: Array, after: Sequence[Bytes]) -> BufferContents:
     first, second = (without_guard_bands(held) for held in after)
     # a copy: each element of the array at its natural alignment
     value = second.copy().view(array.dtype).reshape(array.shape)
-    if array.data is not None:
+    if array.data is not None and array.initialized is None:
         return BufferContents(value, None, bool(np.array_equal(first, second)))
-    blank = (first == POISONS[0]) & (second == POISONS[1])
+    blank = (first == POISONS[0]) & (second == POISONS[1]) & array.undefined_bytes()
     repeats = bool(np.array_equal(first[~blank], second[~blank]))
     item = np.dtype(array.dtype).itemsize
     holes = blank.reshape(-1, item).any(axis=1).reshape(array.shape)
@@ -108,12 +109,12 @@ def illegal_writes(
     arrays = [(k, a) for k, a in enumerate(launch.args) if isinstance(a, Array)]
     for held in after:
         for (index, array), bytes_after in zip(arrays, held, strict=True):
-            name = kernel.parameters[index].name or array.name
+            is_parameter = index < len(kernel.parameters)  # else a structure points to it
+            parameter = kernel.parameters[index] if is_parameter else Parameter("", "", 0)
+            name = parameter.name or array.name
             for what, finding in guard_band_findings(index, replace(array, name=name), bytes_after):
                 found.setdefault((name, what), finding)
-            if kernel.parameters[index].type.startswith("const") and _input_changed(
-                array, bytes_after
-            ):
+            if parameter.type.startswith("const") and _input_changed(array, bytes_after):
                 found.setdefault((name, "const"), _const_written(name))
     return list(found.values())
 
@@ -164,9 +165,9 @@ def _out_of_bounds_finding(array: Array, count: int, distance: int, where: str) 
 
 
 def _input_changed(array: Array, held: Bytes) -> bool:
-    return array.data is not None and not np.array_equal(
-        without_guard_bands(held), without_guard_bands(with_guard_bands(0, array, 0))
-    )
+    before = without_guard_bands(with_guard_bands(0, array, 0))
+    changed = without_guard_bands(held) != before
+    return array.data is not None and bool((changed & ~array.undefined_bytes()).any())
 
 
 def _const_written(name: str) -> Finding:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from grader.gpu.buffers import GUARD, POISONS, with_guard_bands
 from grader.gpu.session import (
     allocate,
-    by_value,
     context,
     error_state,
+    kernel_arguments,
     leak,
     set_variables,
     wait_for,
@@ -167,10 +167,8 @@ class _Attempt:
 
     def _timed(self, function: Any, memory: Mapping[int, Any]) -> float | None:
         """Launch and wait; return seconds by CUDA's events, None when it does not end in time."""
-        arguments = [
-            np.uintp(int(memory[k]) + GUARD) if isinstance(a, Array) else by_value(a.value, a.dtype)
-            for k, a in enumerate(self.launch.args)
-        ]
+        addresses = {k: int(held) + GUARD for k, held in memory.items()}
+        arguments = kernel_arguments(self.launch, addresses)
         start, stop = self.cuda.Event(), self.cuda.Event()
         start.record()
         function(

@@ -16,7 +16,7 @@ from typing import Any
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from grader.compile.launch_limits import launch_error
+from grader.compile.launch_limits import launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
 from grader.faults import MachineFault
 from grader.gpu import launch_child
@@ -38,7 +38,6 @@ from grader.launch import (
     Resources,
     Trace,
     pack_launches,
-    theoretical_occupancy,
 )
 from grader.sandbox.call import Limits, Reply, SandboxFailure
 
@@ -238,7 +237,8 @@ def _trace(
         if left.unwritten is not None:
             unwritten[k] = left.unwritten
         if not left.repeats:
-            findings.append(_nondeterministic(kernel.parameters[k].name or array.name))
+            own = kernel.parameters[k].name if k < len(kernel.parameters) else ""
+            findings.append(_nondeterministic(own or array.name))
     return Trace(
         "gpu",
         tuple(at_kernel_line(finding, work.program, kernel) for finding in findings),

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from grader.faults import LabFault, MachineFault
 from grader.gpu.devices import share_lock
+from grader.launch import Argument, Array, Launch, Packed
 
 PAUSES = (20e-6, 2e-3)
 
@@ -102,6 +103,37 @@ def by_value(value: int | float | bool, dtype: str) -> Any:
     """Return a by-value argument for PyCUDA, which knows neither bool nor half precision."""
     held = np.dtype(dtype).type(value)
     return held.view({"bool": np.uint8, "float16": np.uint16}.get(dtype, dtype))
+
+
+def kernel_arguments(launch: Launch, addresses: Mapping[int, int]) -> list[Any]:
+    """Return the arguments of a launch for PyCUDA.
+
+    PyCUDA aligns numbers only. With a structure among them, all parameters are one block of bytes,
+    laid out as the kernel expects them.
+
+    Args:
+        launch: the launch.
+        addresses: the address of each array by the index of its argument.
+    """
+    if not any(isinstance(a, Packed) for a in launch.parameters):
+        return [
+            np.uintp(addresses[k]) if isinstance(a, Array) else by_value(a.value, a.dtype)
+            for k, a in enumerate(launch.parameters)
+            if not isinstance(a, Packed)
+        ]
+    block = bytearray()
+    for k, a in enumerate(launch.parameters):
+        data, align = _argument_bytes(k, a, addresses)
+        block += bytes(-len(block) % align) + data
+    return [np.void(bytes(block))]
+
+
+def _argument_bytes(k: int, a: Argument, addresses: Mapping[int, int]) -> tuple[bytes, int]:
+    """The bytes of an argument and its alignment."""
+    if isinstance(a, Packed):
+        return a.with_addresses(addresses), a.align
+    held = np.uintp(addresses[k]) if isinstance(a, Array) else by_value(a.value, a.dtype)
+    return held.tobytes(), held.itemsize
 
 
 def reset_persisting_l2() -> None:

@@ -45,7 +45,7 @@ from grader.gpu.session import (
     set_variables,
     wait_for,
 )
-from grader.launch import Array, Arrays, Launch, unpack_launches
+from grader.launch import Array, Arrays, Launch, Scalar, unpack_launches
 
 OVERHEAD_REPEATS = 40
 
@@ -282,9 +282,9 @@ def _timed_kernel(
     module = cuda.module_from_buffer(cubin.tobytes())
     set_variables(cuda, module, launch.globals)
     values: Sequence[Any] = [
-        np.uintp(int(buffers.held[k]) + GUARD)
-        if isinstance(a, Array)
-        else by_value(a.value, a.dtype)
+        by_value(a.value, a.dtype)
+        if isinstance(a, Scalar)
+        else np.uintp(int(buffers.held[k]) + GUARD)
         for k, a in enumerate(launch.args)
     ]
     function = module.get_function(symbol).prepare([value.dtype for value in values])

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.gpu.session import allocate, by_value, context, set_variables, wait_for
+from grader.gpu.session import allocate, context, kernel_arguments, set_variables, wait_for
 from grader.launch import Array, Launch, unpack_launches
 
 REPORT_BYTES = 4 << 20
@@ -121,10 +121,7 @@ def launch_under(place: str, first: int) -> None:
 
 def _launch(cuda: Any, module: Any, one: Launch, symbol: str, limit: float) -> None:
     memory = {k: _device_copy(cuda, a) for k, a in enumerate(one.args) if isinstance(a, Array)}
-    arguments = [
-        np.uintp(int(memory[k])) if isinstance(a, Array) else by_value(a.value, a.dtype)
-        for k, a in enumerate(one.args)
-    ]
+    arguments = kernel_arguments(one, {k: int(held) for k, held in memory.items()})
     set_variables(cuda, module, one.globals)
     stop = cuda.Event()
     try:
@@ -142,6 +139,10 @@ def _launch(cuda: Any, module: Any, one: Launch, symbol: str, limit: float) -> N
 
 def _device_copy(cuda: Any, array: Array) -> Any:
     memory = allocate(cuda, array.nbytes)
-    if array.data is not None and array.nbytes:
-        cuda.memcpy_htod(memory, np.ascontiguousarray(array.data, array.dtype))
+    if array.data is None or not array.nbytes:
+        return memory
+    data = np.ascontiguousarray(array.data, array.dtype).reshape(-1).view(np.uint8)
+    edges = np.flatnonzero(np.diff(~array.undefined_bytes(), prepend=False, append=False))
+    for start, end in edges.reshape(-1, 2).tolist():  # what is not copied stays uninitialized
+        cuda.memcpy_htod(int(memory) + start, data[start:end])
     return memory

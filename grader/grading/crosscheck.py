@@ -18,7 +18,7 @@ from grader.faults import MachineFault, StudentFault
 from grader.gpu.tools import require_tool, run_profiler, run_sanitizer
 from grader.grading.cases import RunOptions, prepare_cases, run_derivations, select_cases
 from grader.grading.run import build_for, run_all
-from grader.grading.single_launch import LaunchResult, select_kernel
+from grader.grading.single_launch import LaunchResult, launch_of, select_kernel
 from grader.labs.model import Lab
 from grader.launch import Launch, Trace
 from grader.submissions.files import Submission
@@ -143,9 +143,7 @@ def cross_check_launch(
     """
     program = build_for("gpu", compile_source(submission.data, submission.name))
     kernel = select_kernel(program, launch_file)
-    launch = launch_file.launch(
-        kernel.name, tuple(parameter.name for parameter in kernel.parameters)
-    )
+    launch = launch_of(kernel, launch_file)
     if sanitizer:
         findings = (*result.trace.findings, *run_sanitizer(program, [launch], options.limit))
         result = replace(result, trace=replace(result.trace, findings=findings))

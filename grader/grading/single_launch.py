@@ -18,10 +18,57 @@ from grader.faults import LabFault, MachineFault
 from grader.grading.cases import RunOptions
 from grader.grading.run import build_for, run_all
 from grader.labs.files import write_atomically
-from grader.launch import Argument, Array, Finding, Launch, Trace
+from grader.launch import Argument, Array, Finding, Launch, Packed, Trace
 from grader.simulator.exchange import MAX_BLOCKS
-from grader.submissions.files import Submission
-from grader.submissions.launchfile import LaunchFile, element_type, is_compatible
+from grader.submissions.files import DTYPES, Submission
+from grader.submissions.launchfile import POINTER_BYTES, LaunchFile
+
+_DTYPE_OF = {
+    "bool": "bool",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "__half": "float16",
+    "size_t": "uint64",
+    "uint": "uint32",
+    "uchar": "uint8",
+    "ushort": "uint16",
+}
+_DTYPE_OF |= {f"{name}_t": name for name in DTYPES if "int" in name}
+_QUALIFIERS = ("const", "volatile", "restrict", "__restrict__", "__restrict", "signed", "struct")
+
+
+def element_type(c_type: str) -> str | None:
+    """Return the NumPy dtype of a C type, or of what it points to: "const float*" -> "float32".
+
+    None for a type that is not a plain number, such as a struct or a vector.
+    """
+    words = [word for word in c_type.replace("*", " ").split() if word not in _QUALIFIERS]
+    unsigned = "unsigned" in words
+    words = [word for word in words if word != "unsigned"]
+    if len(words) > 1 and words[-1] == "int":
+        words.pop()
+    if not words or len(words) > 2 or (len(words) == 2 and words != ["long", "long"]):
+        return "uint32" if unsigned and not words else None
+    name = _DTYPE_OF.get(words[0])
+    return f"u{name}" if unsigned and name and name.startswith("int") else name
+
+
+def is_compatible(c_type: str, dtype: str) -> bool:
+    """Return whether an argument of that dtype can be passed as the C type.
+
+    Signed and unsigned integers of one size are compatible, and a type that is not a plain number
+    accepts any dtype.
+    """
+    name = element_type(c_type)
+    if name is None:
+        return True
+    wanted, given = np.dtype(name), np.dtype(dtype)
+    return wanted.itemsize == given.itemsize and (wanted.kind == "f") == (given.kind == "f")
 
 
 @dataclass(frozen=True)
@@ -67,9 +114,7 @@ def run_launch(
     kernel = select_kernel(program, launch_file)
     check_arguments(kernel, launch_file)
     progress("run", 2, 2)
-    launch = launch_file.launch(
-        kernel.name, tuple(parameter.name for parameter in kernel.parameters)
-    )
+    launch = launch_of(kernel, launch_file)
     check_launch_limits(launch, kernel, launch_file, options.on)
     run = partial(
         run_all,
@@ -149,19 +194,29 @@ def check_arguments(kernel: Kernel, launch_file: LaunchFile) -> None:
     Raises:
         LabFault: number or types differ.
     """
-    expected, given = len(kernel.parameters), len(launch_file.arguments)
+    arguments = launch_file.arguments[: len(launch_file.arguments) - launch_file.hidden]
+    expected, given = len(kernel.parameters), len(arguments)
     if expected != given:
         what = f"{kernel.name} takes {expected} arguments, and `args` has {given}"
         raise LabFault(what, where=launch_file.where("args"), fix=kernel.signature)
-    for index, (parameter, argument) in enumerate(
-        zip(kernel.parameters, launch_file.arguments, strict=True)
-    ):
+    for index, (parameter, argument) in enumerate(zip(kernel.parameters, arguments, strict=True)):
         problem = _mismatch(parameter, argument)
         if problem:
             name = f"`{parameter.name}`" if parameter.name else f"parameter {index + 1}"
             what = f"{name} of {kernel.name} is {problem}"
             fix = "\n".join([*_conversion(parameter, argument), kernel.signature])
             raise LabFault(what, where=launch_file.where("args", index), fix=fix)
+
+
+def launch_of(kernel: Kernel, launch_file: LaunchFile) -> Launch:
+    """Return the launch of a kernel that `check_arguments` accepted."""
+    names = tuple(parameter.name for parameter in kernel.parameters)
+    launch = launch_file.launch(kernel.name, names)
+    args = [
+        replace(a, align=p.align) if isinstance(a, Packed) and p.align else a
+        for p, a in zip(kernel.parameters, launch.parameters, strict=True)
+    ]
+    return replace(launch, args=(*args, *launch.args[len(args) :]))
 
 
 def check_launch_limits(launch: Launch, kernel: Kernel, launch_file: LaunchFile, on: str) -> None:
@@ -180,19 +235,39 @@ def check_launch_limits(launch: Launch, kernel: Kernel, launch_file: LaunchFile,
 
 
 def _mismatch(parameter: Parameter, argument: Argument) -> str:
+    if isinstance(argument, Packed):
+        return _packed_mismatch(parameter, argument)
     if parameter.is_pointer != isinstance(argument, Array):
         kind = "a pointer: pass an array" if parameter.is_pointer else "not a pointer: pass a value"
         return f"`{parameter.type}`, {kind}"
+    expected = element_type(parameter.type)
+    size = np.dtype(argument.dtype).itemsize
+    if expected is None and not parameter.is_pointer and parameter.bytes not in (0, size):
+        return f"`{parameter.type}` of {parameter.bytes} bytes; this value has {size}"
     if is_compatible(parameter.type, argument.dtype):
         return ""
-    expected = element_type(parameter.type)
     given = "this array" if isinstance(argument, Array) else "this value"
     return f"`{parameter.type}`, which takes {expected}; {given} is {argument.dtype}"
+
+
+def _packed_mismatch(parameter: Parameter, argument: Packed) -> str:
+    size = len(argument.data)
+    if parameter.is_pointer and (any(argument.data) or argument.pointers or size != POINTER_BYTES):
+        return f"`{parameter.type}`, a pointer: pass an array, or {{pointer: null}}"
+    if parameter.bytes in (0, size):
+        return ""
+    return f"`{parameter.type}` of {parameter.bytes} bytes; this argument has {size}"
 
 
 def _conversion(parameter: Parameter, argument: Argument) -> list[str]:
     """Suggest how to convert an argument to the parameter's dtype."""
     expected = element_type(parameter.type)
+    if isinstance(argument, Packed) and not parameter.is_pointer:
+        return [
+            "write every member, with its own dtype; give vector members such as float4 their align"
+        ]
+    if expected is None and not parameter.is_pointer and not isinstance(argument, Array):
+        return ["write its members: struct: {x: {value: 1, dtype: int32}, ...}"]
     if expected is None or parameter.is_pointer != isinstance(argument, Array):
         return []
     if isinstance(argument, Array):
@@ -210,7 +285,10 @@ def save_outputs(trace: Trace, launch_file: LaunchFile, out: Path) -> dict[int, 
     for index, name in launch_file.saves.items():
         if index in trace.outputs:
             held = io.BytesIO()
-            np.save(held, trace.outputs[index], allow_pickle=False)
+            value = trace.outputs[index]
+            if (structure := launch_file.structures.get(index)) is not None:
+                value = np.ascontiguousarray(value).view(structure)[..., 0]
+            np.save(held, value, allow_pickle=False)
             write_atomically(out / name, held.getvalue())
             saved[index] = out / name
     return saved

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.compile.launch_limits import launch_bounds_error, launch_error
+from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
 from grader.launch import (
     Array,
@@ -27,7 +27,6 @@ from grader.launch import (
     Launch,
     Trace,
     WorkMeasure,
-    theoretical_occupancy,
     unpack_launches,
 )
 from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, LANE_MISSING, core

@@ -1,4 +1,8 @@
-"""Read a student's file once, so that the bytes that are graded are the bytes that were hashed."""
+"""Read files of unknown origin: a student's source, and arrays in .npy files.
+
+A source is read once, so that the bytes that are graded are the bytes that were hashed. A .npy file
+is read as plain numbers or refused, and never unpickled.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,24 @@ import os
 import stat
 import unicodedata
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from grader.faults import Fault, LabFault, StudentFault, closest_match, file_fault
 from grader.launch import Finding
 
 MAX_BYTES = 256 * 1024
+
+DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+          "float16", "float32", "float64")  # fmt: skip
+"""The dtypes that an argument may have."""
+
+_MAGIC = npy.MAGIC_PREFIX
 
 
 @dataclass(frozen=True)
@@ -151,3 +167,66 @@ def _refused(name: str, line: int, what: str, fix: str) -> StudentFault:
 def _escaped(character: str) -> str:
     breaks_line = unicodedata.category(character) in ("Cc", "Zl", "Zp")
     return character.encode("unicode_escape").decode() if breaks_line else character
+
+
+def read_array(path: Path, most: int, where: str = "") -> NDArray[Any]:
+    """Read the array in a .npy file, in C order and the machine's byte order.
+
+    Its elements are plain numbers, or structures of them.
+
+    Args:
+        path: The file.
+        most: The largest size in bytes.
+        where: The key that names the file, for messages.
+
+    Raises:
+        LabFault: There is no such file, or it is not a .npy file, larger than `most`, truncated, or
+            not an array of plain numbers.
+    """
+    if not path.is_file():
+        what = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
+        raise LabFault(
+            what, where=where, fix="write the file name relative to the folder of the YAML file"
+        )
+    try:
+        with path.open("rb") as file:
+            _check_header(path, file, most, where)
+            file.seek(0)
+            array = npy.read_array(file, allow_pickle=False)
+    except OSError as error:
+        raise LabFault(f"cannot read {path}: {error.strerror}", where=where) from None
+    except (ValueError, EOFError, SyntaxError) as error:
+        what = f"{path} is a damaged .npy file: {str(error).splitlines()[0]}"
+        raise LabFault(what, where=where, fix="write it again with numpy.save") from None
+    native: NDArray[Any] = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    return native.reshape(array.shape)
+
+
+def _check_header(path: Path, file: BinaryIO, most: int, where: str) -> None:
+    """Refuse a file by its header, before any of its data is read."""
+    if file.read(len(_MAGIC)) != _MAGIC:
+        what = f"{path} is not a .npy file"
+        raise LabFault(what, where=where, fix="write one with numpy.save(file, array)")
+    file.seek(0)
+    read = (
+        npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
+    )
+    shape, _, dtype = read(file)
+    if dtype.hasobject:
+        what = f"{path} holds pickled Python objects, which are never loaded"
+        raise LabFault(what, where=where, fix="save an array of plain numbers")
+    if not _is_plain(dtype):
+        what = f"{path} has dtype {dtype}, which no kernel argument can have"
+        raise LabFault(what, where=where, fix=f"use one of {', '.join(DTYPES)}")
+    if prod(shape) * dtype.itemsize > most:
+        what = f"{path} of shape {shape} takes more than {most >> 20} MiB"
+        raise LabFault(what, where=where, fix="use a smaller size")
+
+
+def _is_plain(dtype: np.dtype[Any]) -> bool:
+    """Whether the elements are numbers that a kernel can read, or structures of such numbers."""
+    if dtype.subdtype is not None:
+        return _is_plain(dtype.subdtype[0])
+    if dtype.fields is not None:
+        return dtype.itemsize > 0 and all(_is_plain(field[0]) for field in dtype.fields.values())
+    return dtype.name in DTYPES

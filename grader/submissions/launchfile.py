@@ -10,23 +10,29 @@
       - {inout: b.npy, save: b_after.npy}
       - {out: {dtype: float32, shape: [64, 64]}, save: c.npy}
       - {value: 64, dtype: int32}
+      - {value: [1, 0, 0, 0], dtype: float32}     # a vector such as float4, dim3, or an array
+      - {pointer: null}                           # a null pointer
+      - {inout: c.npy, initialized: 100}          # only the first 100 elements have values
+      - {in: d.npy, initialized: mask.npy}        # only where this array of bool is true
+      - struct:                                   # passed by value: its members in order
+          data: {in: e.npy}
+          size: {value: 64, dtype: int32}
+          origin: {value: [0, 0, 0, 0], dtype: float32, align: 16}
     globals: {mask: mask.npy} # `__constant__` and `__device__` variables
 
-The .npy files may be of unknown origin: they are read as plain numbers or refused, and never
-unpickled.
+A structure is laid out as C++ does it; `align` raises the alignment of a member or of a structure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
@@ -42,129 +48,13 @@ from pydantic import (
 
 from grader.faults import LabFault
 from grader.labs.files import Document, read_document
-from grader.launch import Argument, Array, Dim3, Launch, Scalar
+from grader.launch import Argument, Array, Dim3, Launch, Packed, Scalar
+from grader.submissions.files import read_array
 
 MAX_BYTES = 1 << 30
 """All arrays of a launch together."""
 
-DTYPES = (
-    "bool",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-)
-"""The dtypes that an argument may have."""
-
-_DTYPE_OF = {
-    "bool": "bool",
-    "char": "int8",
-    "short": "int16",
-    "int": "int32",
-    "long": "int64",
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "__half": "float16",
-    "size_t": "uint64",
-    "uint": "uint32",
-    "uchar": "uint8",
-    "ushort": "uint16",
-}
-_DTYPE_OF |= {f"{name}_t": name for name in DTYPES if "int" in name}
-_QUALIFIERS = ("const", "volatile", "restrict", "__restrict__", "__restrict", "signed", "struct")
-
-
-def element_type(c_type: str) -> str | None:
-    """Return the NumPy dtype of a C type, or of what it points to: "const float*" -> "float32".
-
-    None for a type that is not a plain number, such as a struct or a vector.
-    """
-    words = [word for word in c_type.replace("*", " ").split() if word not in _QUALIFIERS]
-    unsigned = "unsigned" in words
-    words = [word for word in words if word != "unsigned"]
-    if len(words) > 1 and words[-1] == "int":
-        words.pop()
-    if not words or len(words) > 2 or (len(words) == 2 and words != ["long", "long"]):
-        return "uint32" if unsigned and not words else None
-    name = _DTYPE_OF.get(words[0])
-    return f"u{name}" if unsigned and name and name.startswith("int") else name
-
-
-def is_compatible(c_type: str, dtype: str) -> bool:
-    """Return whether an argument of that dtype can be passed as the C type.
-
-    Signed and unsigned integers of one size are compatible, and a type that is not a plain number
-    accepts any dtype.
-    """
-    name = element_type(c_type)
-    if name is None:
-        return True
-    wanted, given = np.dtype(name), np.dtype(dtype)
-    return wanted.itemsize == given.itemsize and (wanted.kind == "f") == (given.kind == "f")
-
-
-_MAGIC = npy.MAGIC_PREFIX
-
-
-def read_array(path: Path, most: int, where: str = "") -> NDArray[Any]:
-    """Read the array in a .npy file, in C order and the machine's byte order.
-
-    Args:
-        path: The file.
-        most: The largest size in bytes.
-        where: The key that names the file, for messages.
-
-    Raises:
-        LabFault: There is no such file, or it is not a .npy file, larger than `most`, truncated, or
-            not an array of plain numbers.
-    """
-    if not path.is_file():
-        what = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
-        raise LabFault(
-            what, where=where, fix="write the file name relative to the folder of the YAML file"
-        )
-    try:
-        with path.open("rb") as file:
-            _check_header(path, file, most, where)
-            file.seek(0)
-            array = npy.read_array(file, allow_pickle=False)
-    except OSError as error:
-        raise LabFault(f"cannot read {path}: {error.strerror}", where=where) from None
-    except (ValueError, EOFError, SyntaxError) as error:
-        what = f"{path} is a damaged .npy file: {str(error).splitlines()[0]}"
-        raise LabFault(what, where=where, fix="write it again with numpy.save") from None
-    native: NDArray[Any] = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    return native.reshape(array.shape)
-
-
-def _check_header(path: Path, file: BinaryIO, most: int, where: str) -> None:
-    """Refuse a file by its header, before any of its data is read."""
-    if file.read(len(_MAGIC)) != _MAGIC:
-        what = f"{path} is not a .npy file"
-        raise LabFault(what, where=where, fix="write one with numpy.save(file, array)")
-    file.seek(0)
-    read = (
-        npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-    )
-    shape, _, dtype = read(file)
-    if dtype.hasobject:
-        what = f"{path} holds pickled Python objects, which are never loaded"
-        raise LabFault(what, where=where, fix="save an array of plain numbers")
-    if dtype.name not in DTYPES:
-        what = f"{path} has dtype {dtype}, which no kernel argument can have"
-        raise LabFault(what, where=where, fix=f"use one of {', '.join(DTYPES)}")
-    if prod(shape) * dtype.itemsize > most:
-        what = f"{path} of shape {shape} takes more than {most >> 20} MiB"
-        raise LabFault(what, where=where, fix="use a smaller size")
-
+POINTER_BYTES = 8
 
 Dtype = Literal["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
                 "float16", "float32", "float64"]  # fmt: skip
@@ -204,28 +94,49 @@ class OutModel(Strict):
     shape: tuple[Extent, ...] = Field(max_length=8)
 
 
+Number = StrictBool | StrictInt | StrictFloat
+Alignment = Literal[1, 2, 4, 8, 16, 32, 64, 128]
+
+
 class ArgumentModel(Strict):
-    """One argument: exactly one of `in`, `inout`, `out` and `value`."""
+    """One argument, or one member of a structure: exactly one of the keys of ROLES."""
 
     in_: str | None = Field(None, alias="in")
     inout: str | None = None
     out: OutModel | None = None
-    value: StrictBool | StrictInt | StrictFloat | None = None
+    value: Number | Annotated[tuple[Number, ...], Field(min_length=1, max_length=512)] | None = None
+    struct: dict[str, ArgumentModel] | None = Field(None, min_length=1)
+    pointer: None = None
     dtype: Dtype | None = None
     save: SavedName | None = None
+    initialized: Annotated[StrictInt, Field(ge=0)] | str | None = None
+    align: Alignment | None = None
 
     @model_validator(mode="after")
     def _one_role(self) -> Self:
-        roles = [r for r in (self.in_, self.inout, self.out, self.value) if r is not None]
+        roles = [r for r in ROLES if getattr(self, r) is not None]
+        roles += ["pointer"] if "pointer" in self.model_fields_set else []
         if len(roles) != 1:
-            raise ValueError("an argument needs exactly one of `in`, `inout`, `out` and `value`")
+            raise ValueError(
+                "an argument needs exactly one of `in`, `inout`, `out`, `value`, `struct` and "
+                "`pointer: null`"
+            )
+        is_array = roles[0] in ("in_", "inout", "out")
         if self.value is None and self.dtype is not None:
             raise ValueError("only a `value` takes a `dtype`: a .npy file contains its own")
         if self.value is not None and self.dtype is None:
             raise ValueError("a `value` needs a `dtype`, as in {value: 64, dtype: int32}")
-        if self.value is not None and self.save is not None:
-            raise ValueError("a `value` cannot be saved: it does not change")
+        if not is_array and self.save is not None:
+            raise ValueError(f"a `{roles[0]}` cannot be saved: it does not change")
+        if roles[0] not in ("in_", "inout") and self.initialized is not None:
+            raise ValueError("only `in` and `inout` take `initialized`: an `out` has no values")
+        if roles[0] not in ("value", "struct") and self.align is not None:
+            raise ValueError("only a `value` and a `struct` take `align`")
         return self
+
+
+ROLES = ("in_", "inout", "out", "value", "struct")
+"""The fields of an argument that say what it is; `pointer` is the sixth."""
 
 
 class LaunchModel(Strict):
@@ -244,7 +155,11 @@ class LaunchModel(Strict):
 class LaunchFile:
     """A launch file whose arrays have been read.
 
-    `saves` has, by argument index, the name of the file for the array after the launch.
+    Attributes:
+        arguments: The arguments; the last `hidden` are the arrays that structures point to.
+        saves: By argument index, the name of the file for the array after the launch.
+        structures: By argument index, the dtype of an array of structures, which the launch has as
+            bytes: its last axis is one structure.
     """
 
     document: Document
@@ -256,6 +171,8 @@ class LaunchFile:
     saves: Mapping[int, str]
     globals: Mapping[str, NDArray[Any]]
     cooperative: bool = False
+    hidden: int = 0
+    structures: Mapping[int, np.dtype[Any]] = field(default_factory=dict)
 
     def where(self, *key: str | int) -> str:
         """Return `file:line: key`, for a fault about that key."""
@@ -263,21 +180,29 @@ class LaunchFile:
 
     def launch(self, kernel: str, names: tuple[str, ...] = ()) -> Launch:
         """Return the launch of a kernel, its arguments named after the kernel's parameters."""
-        arguments = tuple(
+        given = len(self.arguments) - self.hidden
+        names = names or ("",) * given
+        own = [
             replace(argument, name=name or argument.name)
-            for argument, name in zip(
-                self.arguments, names or [""] * len(self.arguments), strict=True
-            )
-        )
+            for argument, name in zip(self.arguments[:given], names, strict=True)
+        ]
+        hidden = [replace(a, name=_renamed(a.name, names)) for a in self.arguments[given:]]
         return Launch(
             kernel,
             self.grid,
             self.block,
-            arguments,
+            (*own, *hidden),
             self.shared,
             self.globals,
             cooperative=self.cooperative,
+            hidden=self.hidden,
         )
+
+
+def _renamed(name: str, names: tuple[str, ...]) -> str:
+    """The name of an array in a structure, "args[2].data", with the parameter's name if known."""
+    head, _, member = name.partition(".")
+    return f"{names[int(head[5:-1])] or head}.{member}"
 
 
 def read_launch(path: Path) -> LaunchFile:
@@ -289,15 +214,15 @@ def read_launch(path: Path) -> LaunchFile:
     """
     document = read_document(path, LaunchModel)
     model: LaunchModel = document.model
-    folder = path.parent
+    reader = _Reader(document, path.parent, len(model.args))
     _check_saves(document, model)
-    arguments = tuple(
-        _argument(document, folder, index, argument) for index, argument in enumerate(model.args)
-    )
+    given = [reader.argument(("args", k), f"args[{k}]", a) for k, a in enumerate(model.args)]
+    arguments = (*given, *reader.hidden)
     arrays = [argument for argument in arguments if isinstance(argument, Array)]
-    if sum(_bytes(array.shape, array.dtype) for array in arrays) > MAX_BYTES:
+    if sum(array.nbytes for array in arrays) > MAX_BYTES:
         what = f"the arrays take more than {MAX_BYTES >> 20} MiB together"
         raise LabFault(what, where=document.where(("args",)), fix="use a smaller size")
+    names = {argument.name: index for index, argument in enumerate(arguments)}
     return LaunchFile(
         document=document,
         kernel=model.kernel,
@@ -306,59 +231,151 @@ def read_launch(path: Path) -> LaunchFile:
         shared=model.shared,
         cooperative=model.cooperative,
         arguments=arguments,
-        saves={i: a.save for i, a in enumerate(model.args) if a.save},
+        saves={names[name]: a.save for _, name, a in _every(model) if a.save},
         globals={
-            name: read_array(folder / file, MAX_BYTES, document.where(("globals", name)))
+            name: _plain(read_array(path.parent / file, MAX_BYTES, where), where)
             for name, file in model.globals.items()
+            if (where := document.where(("globals", name)))
         },
+        hidden=len(reader.hidden),
+        structures={names[name]: dtype for name, dtype in reader.structures.items()},
     )
+
+
+Key = tuple[str | int, ...]
+
+
+def _every(model: LaunchModel) -> Iterator[tuple[Key, str, ArgumentModel]]:
+    """The key and the name of each argument and each member of a structure."""
+    work: list[tuple[Key, str, ArgumentModel]] = [
+        (("args", k), f"args[{k}]", a) for k, a in enumerate(model.args)
+    ]
+    while work:
+        key, name, one = work.pop(0)
+        yield key, name, one
+        work += [((*key, "struct", m), f"{name}.{m}", a) for m, a in (one.struct or {}).items()]
 
 
 def _check_saves(document: Document, model: LaunchModel) -> None:
     """Refuse one file for two arrays: the second would overwrite the first."""
     names: set[str] = set()
-    for index, argument in enumerate(model.args):
+    for key, _, argument in _every(model):
         if argument.save in names:
             what = f"two arguments are saved to {argument.save}"
-            raise LabFault(what, where=document.where(("args", index, "save")))
+            raise LabFault(what, where=document.where((*key, "save")))
         if argument.save:
             names.add(argument.save)
 
 
-def _argument(document: Document, folder: Path, index: int, model: ArgumentModel) -> Argument:
-    key = ("args", index)
-    name, read_back = f"args[{index}]", model.save is not None
-    if model.value is not None and model.dtype is not None:
-        return Scalar(name, _number(document, key, model.value, model.dtype), model.dtype)
-    if model.out is not None:
-        shape, dtype = model.out.shape, model.out.dtype
-        if _bytes(shape, dtype) > MAX_BYTES:
-            what = f"this array takes more than {MAX_BYTES >> 20} MiB"
-            raise LabFault(what, where=document.where((*key, "out", "shape")))
-        return Array(name, shape, dtype, read_back=read_back)
-    role = "in" if model.in_ is not None else "inout"
-    data = read_array(
-        folder / str(model.in_ or model.inout), MAX_BYTES, document.where((*key, role))
-    )
-    return Array(name, data.shape, data.dtype.name, data, read_back=read_back)
+def _plain(array: NDArray[Any], where: str) -> NDArray[Any]:
+    """The array, whose elements must be plain numbers."""
+    if array.dtype.fields is not None:
+        raise LabFault(
+            "this array has structures as elements", where=where, fix="use plain numbers"
+        )
+    return array
 
 
-def _number(
-    document: Document, key: tuple[str | int, ...], value: int | float | bool, dtype: str
-) -> int | float | bool:
-    kind = np.dtype(dtype).kind
-    if kind == "f":
-        return float(value)
-    whole = isinstance(value, bool | int) or value.is_integer()
-    low, high = (0, 1) if kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
-    if not whole or not low <= value <= high:
-        what = f"{value} is not a valid {dtype}: use a whole number from {low} to {high}"
-        raise LabFault(what, where=document.where((*key, "value")))
-    return bool(value) if kind == "b" else int(value)
+class _Reader:
+    """Reads the arguments of a launch file; collects the arrays that structures point to."""
 
+    def __init__(self, document: Document, folder: Path, arguments: int) -> None:
+        self.document, self.folder, self.arguments = document, folder, arguments
+        self.hidden: list[Array] = []
+        self.structures: dict[str, np.dtype[Any]] = {}
 
-def _bytes(shape: tuple[int, ...], dtype: str) -> int:
-    return prod(shape) * np.dtype(dtype).itemsize
+    def argument(self, key: Key, name: str, model: ArgumentModel) -> Argument:
+        """Read one argument."""
+        if model.value is not None and model.dtype and not isinstance(model.value, tuple):
+            return Scalar(name, self.number(key, model.value, model.dtype), model.dtype)
+        if (
+            model.value is not None
+            or model.struct is not None
+            or "pointer" in model.model_fields_set
+        ):
+            return Packed(name, *self.packed(key, name, model))
+        return self.array(key, name, model)
+
+    def packed(
+        self, key: Key, name: str, model: ArgumentModel
+    ) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
+        """Return the bytes of a value, its alignment, and the offset and array of each pointer."""
+        if model.value is not None and model.dtype:
+            values = model.value if isinstance(model.value, tuple) else (model.value,)
+            numbers = [self.number(key, value, model.dtype) for value in values]
+            data = np.array(numbers, model.dtype).tobytes()
+            return data, max(np.dtype(model.dtype).itemsize, model.align or 1), ()
+        if model.struct is not None:
+            return self.structure(key, name, model.struct, model.align or 1)
+        if "pointer" in model.model_fields_set:
+            return bytes(POINTER_BYTES), POINTER_BYTES, ()
+        self.hidden.append(self.array(key, name, model))
+        index = self.arguments + len(self.hidden) - 1
+        return bytes(POINTER_BYTES), POINTER_BYTES, ((0, index),)
+
+    def structure(
+        self, key: Key, name: str, members: Mapping[str, ArgumentModel], align: int
+    ) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
+        """Lay out a structure by the rules of C++; returns as `packed`."""
+        out = bytearray()
+        pointers: list[tuple[int, int]] = []
+        for member, model in members.items():
+            data, own, inside = self.packed((*key, "struct", member), f"{name}.{member}", model)
+            out += bytes(-len(out) % own)
+            pointers += [(len(out) + at, index) for at, index in inside]
+            out += data
+            align = max(align, own)
+        out += bytes(-len(out) % align)
+        return bytes(out), align, tuple(pointers)
+
+    def array(self, key: Key, name: str, model: ArgumentModel) -> Array:
+        """Read or make an array."""
+        read_back = model.save is not None
+        if model.out is not None:
+            made = Array(name, model.out.shape, model.out.dtype, read_back=read_back)
+            if made.nbytes > MAX_BYTES:
+                what = f"this array takes more than {MAX_BYTES >> 20} MiB"
+                raise LabFault(what, where=self.document.where((*key, "out", "shape")))
+            return made
+        where = self.document.where((*key, "in" if model.in_ is not None else "inout"))
+        data = read_array(self.folder / str(model.in_ or model.inout), MAX_BYTES, where)
+        mask = self.mask(key, model.initialized, data.shape)
+        if data.dtype.fields is not None:
+            self.structures[name] = data.dtype
+            data = data[..., np.newaxis].view(np.uint8)
+            mask = None if mask is None else np.repeat(mask[..., np.newaxis], data.shape[-1], -1)
+        return Array(name, data.shape, data.dtype.name, data, read_back, mask)
+
+    def mask(
+        self, key: Key, given: int | str | None, shape: tuple[int, ...]
+    ) -> NDArray[np.bool_] | None:
+        """Return which elements have values; None for all."""
+        where = self.document.where((*key, "initialized"))
+        if given is None:
+            return None
+        if isinstance(given, int):
+            if given > prod(shape):
+                what = f"{given} elements are initialized, and the array has {prod(shape)}"
+                raise LabFault(what, where=where)
+            return (np.arange(prod(shape)) < given).reshape(shape)
+        mask = read_array(self.folder / given, MAX_BYTES, where)
+        if mask.dtype != np.bool_ or mask.shape != shape:
+            what = f"{given} has shape {mask.shape} and dtype {mask.dtype}"
+            fix = f"save an array of bool of shape {shape}, true where the array has values"
+            raise LabFault(what, where=where, fix=fix)
+        return mask
+
+    def number(self, key: Key, value: int | float | bool, dtype: str) -> int | float | bool:
+        """Return a value that its dtype can hold. Raises LabFault."""
+        kind = np.dtype(dtype).kind
+        if kind == "f":
+            return float(value)
+        whole = isinstance(value, bool | int) or value.is_integer()
+        low, high = (0, 1) if kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        if not whole or not low <= value <= high:
+            what = f"{value} is not a valid {dtype}: use a whole number from {low} to {high}"
+            raise LabFault(what, where=self.document.where((*key, "value")))
+        return bool(value) if kind == "b" else int(value)
 
 
 def _dim3(axes: tuple[int, ...]) -> Dim3:

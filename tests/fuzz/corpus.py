@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.launch import Argument, Array, Dim3, Launch, Scalar
+from grader.launch import Argument, Array, Dim3, Launch, Packed, Scalar
 from tests.ptx import FAMILIES
 from tests.ptx.case import Case, dtype, module_text
 
@@ -25,9 +25,10 @@ CORPUS, KERNELS = HERE / "corpus", HERE / "kernels"
 
 @dataclass(frozen=True)
 class Spec:
-    """A launch as the corpus writes it. An argument is a whole number (an int32) or
-    [dtype, elements] with "out" (uninitialized, read back), "inout" (read back) or "zero" (all 0,
-    read back) behind it.
+    """A launch as the corpus writes it. An argument is a whole number (an int32), null (a null
+    pointer), [dtype, elements] with "out" (uninitialized, read back), "inout" (read back) or "zero"
+    (all 0, read back) behind it, and behind that the number of elements that have values at first;
+    or a structure {"struct": [arguments], "align": bytes}.
     """
 
     kernel: str
@@ -43,8 +44,10 @@ class Spec:
     def launch(self, seed: int = 0) -> Launch:
         """The launch, its arrays filled at random."""
         rng = np.random.default_rng(seed)
-        args = tuple(_argument(k, a, rng) for k, a in enumerate(self.args))
-        return Launch(self.kernel, self.grid, self.block, args, self.shared)
+        hidden: list[Array] = []
+        args = [_argument(f"p{k}", a, rng, hidden, len(self.args)) for k, a in enumerate(self.args)]
+        every = (*args, *hidden)
+        return Launch(self.kernel, self.grid, self.block, every, self.shared, hidden=len(hidden))
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,16 @@ class Entry:
     spec: Spec
 
 
-def _argument(number: int, a: Any, rng: np.random.Generator) -> Argument:
+def _argument(
+    name: str, a: Any, rng: np.random.Generator, hidden: list[Array], parameters: int
+) -> Argument:
+    """An argument; the arrays that a structure points to are appended to `hidden`."""
+    if a is None:
+        return Packed(name, bytes(8), 8)
+    if isinstance(a, dict):
+        return _structure(name, a, rng, hidden, parameters)
     if not isinstance(a, (list, tuple)):
-        return Scalar(f"p{number}", a, "int32")
+        return Scalar(name, a, "int32")
     dtype, count, role = a[0], a[1], a[2] if len(a) > 2 else "in"
     kind = np.dtype(dtype).kind
     whole: NDArray[Any] = rng.integers(0, 100, (count,))
@@ -66,7 +76,26 @@ def _argument(number: int, a: Any, rng: np.random.Generator) -> Argument:
     if role == "zero":
         data = np.zeros(count)
     held = None if role == "out" else data.astype(dtype)
-    return Array(f"p{number}", (count,), dtype, held, role != "in")
+    mask = np.arange(count) < a[3] if len(a) > 3 else None
+    return Array(name, (count,), dtype, held, role != "in", mask)
+
+
+def _structure(
+    name: str, a: Any, rng: np.random.Generator, hidden: list[Array], parameters: int
+) -> Packed:
+    """A structure by value: numbers are int32, arrays and null are pointers."""
+    data, align, pointers = b"", a.get("align", 4), []
+    for k, member in enumerate(a["struct"]):
+        one = _argument(f"{name}.{k}", member, rng, hidden, parameters)
+        size = 4 if isinstance(one, Scalar) else 8
+        data += bytes(-len(data) % size)
+        align = max(align, size)
+        if isinstance(one, Array):
+            hidden.append(one)
+            pointers.append((len(data), parameters + len(hidden) - 1))
+        value = one.value if isinstance(one, Scalar) else 0
+        data += int(value).to_bytes(size, "little", signed=True)
+    return Packed(name, data + bytes(-len(data) % align), align, tuple(pointers))
 
 
 def read(text: str) -> Spec:

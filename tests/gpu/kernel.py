@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from grader.compile.source import compile_source
 from grader.faults import Fault
+from grader.gpu.session import kernel_arguments
 from grader.launch import Array, Launch
 from tests.fuzz.corpus import read
 
@@ -36,10 +37,7 @@ def launched(cuda: Any, ptx: str, symbol: str, launch: Launch) -> dict[int, NDAr
     memory = {
         k: allocated(cuda, array) for k, array in enumerate(launch.args) if isinstance(array, Array)
     }
-    arguments = [
-        np.uintp(int(memory[k])) if isinstance(a, Array) else np.dtype(a.dtype).type(a.value)
-        for k, a in enumerate(launch.args)
-    ]
+    arguments = kernel_arguments(launch, {k: int(held) for k, held in memory.items()})
     function(*arguments, block=launch.block, grid=launch.grid, shared=launch.shared)
     wait(cuda)
     return {k: fetched(cuda, memory[k], launch.args[k]) for k in memory}
@@ -49,7 +47,9 @@ def allocated(cuda: Any, array: Array) -> Any:
     count = int(np.prod(array.shape)) * np.dtype(array.dtype).itemsize
     memory = cuda.mem_alloc(max(count, 1))
     if array.data is not None:
-        cuda.memcpy_htod(memory, np.ascontiguousarray(array.data, array.dtype))
+        held = np.ascontiguousarray(array.data, array.dtype)
+        given = held.size if array.initialized is None else int(array.initialized.sum())
+        cuda.memcpy_htod(memory, held.reshape(-1)[:given])
     return memory
 
 

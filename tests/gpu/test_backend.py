@@ -18,11 +18,13 @@ from grader.gpu import devices as lock
 from grader.gpu import launches as attempt
 from grader.gpu.devices import devices
 from grader.gpu.process import device_info, health_problem
-from grader.grading.run import run_all
+from grader.grading.run import build_for, run_all
+from grader.grading.single_launch import launch_of
 from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.submissions.files import read_submission
 from tests.fuzz.corpus import read
+from tests.submissions.test_launchfile import SUMS, run_sums
 
 pytestmark = pytest.mark.gpu
 
@@ -98,6 +100,17 @@ def test_both_backends_compute_the_same_bits(path: Path) -> None:
         assert np.array_equal(blank, sim.unwritten.get(k, np.zeros(value.shape, bool)))
         assert np.array_equal(value[~blank], gpu.outputs[k][~blank], equal_nan=True)
     assert gpu.resources.static_shared_bytes == sim.resources.static_shared_bytes
+
+
+def test_structures_and_parts_of_arrays_reach_the_kernel(tmp_path: Path) -> None:
+    _, sim, launch_file = run_sums(tmp_path, 4)
+    program = build_for("gpu", compile_source(SUMS, "sums.cu"))
+    one = launch_of(program.kernels[0], launch_file)
+    (gpu,) = run_all(program, [one], on="gpu")
+    assert gpu.ended and not gpu.findings
+    assert {k: v.tolist() for k, v in gpu.outputs.items()} == {
+        k: v.tolist() for k, v in sim.outputs.items()
+    }
 
 
 @pytest.mark.parametrize("name", BODIES)

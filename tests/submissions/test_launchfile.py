@@ -8,10 +8,19 @@ import numpy as np
 import pytest
 
 from grader.compile.program import Kernel, Parameter
+from grader.compile.source import compile_source
 from grader.faults import LabFault
-from grader.grading.single_launch import check_arguments
-from grader.launch import Array, Scalar
-from grader.submissions.launchfile import element_type, is_compatible, read_array, read_launch
+from grader.grading.single_launch import (
+    check_arguments,
+    element_type,
+    is_compatible,
+    launch_of,
+    save_outputs,
+)
+from grader.launch import Array, Launch, Packed, Scalar, Trace, pack_launches, unpack_launches
+from grader.simulator.simulate import simulate
+from grader.submissions.files import read_array
+from grader.submissions.launchfile import LaunchFile, read_launch
 
 GOOD = """\
 kernel: matmul
@@ -27,12 +36,18 @@ globals: {mask: a.npy}
 """
 
 
+ITEM = np.dtype([("id", "i4"), ("weights", "f8", (2,))], align=True)
+
+
 def write(folder: Path, text: str = GOOD) -> Path:
     """Write a launch file with its arrays, and files that only look like arrays."""
     np.save(folder / "a.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
     np.save(folder / "b.npy", np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3)))
     np.save(folder / "pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.save(folder / "complex.npy", np.zeros(2, np.complex64))
+    np.save(folder / "items.npy", np.zeros(3, ITEM))
+    np.save(folder / "odd.npy", np.zeros(3, [("name", "S8")]))
+    np.save(folder / "half.npy", np.array([[True, False, True], [False, False, True]]))
     np.savez(folder / "zipped.npy.npz", np.zeros(2))
     (folder / "zipped.npy.npz").rename(folder / "zipped.npy")
     (folder / "text.npy").write_text("1 2 3\n")
@@ -107,6 +122,28 @@ BROKEN = [
     ("saved outside", "save: c.npy", "save: ../c.npy", "8: args.2.save", "ends in .npy", ""),
     ("saved twice", "save: c.npy", "save: b_after.npy", "8: args.2.save", "two arguments", ""),
     ("global missing", "mask: a.npy", "mask: no.npy", "10: globals.mask", "there is no file", ""),
+    ("null without its key", "{in: a.npy}", "{in: null}", "6: args.0", "`pointer: null`", ""),
+    ("pointer to a number", "{in: a.npy}", "{pointer: 5}", "6: args.0.pointer", "None", ""),
+    ("struct without members", "{in: a.npy}", "{struct: {}}", "6: args.0.struct", "at least 1", ""),
+    ("member without a role", "{in: a.npy}", "{struct: {n: {dtype: int8}}}", "6: args.0.struct.n",
+     "exactly one of", ""),
+    ("member out of range", "{in: a.npy}", "{struct: {n: {value: 300, dtype: int8}}}",
+     "6: args.0.struct.n.value", "from -128 to 127", ""),
+    ("vector with a bad element", "{in: a.npy}", "{value: [1, -1], dtype: uint8}",
+     "6: args.0.value", "-1 is not a valid uint8", ""),
+    ("odd alignment", "{in: a.npy}", "{value: [1, 2], dtype: int8, align: 3}", "6: args.0.align",
+     "1, 2, 4", ""),
+    ("member saved twice", "{in: a.npy}", "{struct: {p: {inout: a.npy, save: c.npy}}}",
+     "args.0.struct.p.save", "two arguments", ""),
+    ("too many initialized", "{in: a.npy}", "{in: a.npy, initialized: 7}", "6: args.0.initialized",
+     "7 elements are initialized, and the array has 6", ""),
+    ("a mask of numbers", "{in: a.npy}", "{in: a.npy, initialized: b.npy}",
+     "6: args.0.initialized", "dtype int32", "array of bool of shape (2, 3)"),
+    ("initialized out", "save: c.npy", "save: c.npy, initialized: 2", "8: args.2",
+     "only `in` and `inout`", ""),
+    ("structures as a global", "mask: a.npy", "mask: items.npy", "10: globals.mask",
+     "structures as elements", "plain numbers"),
+    ("structures of objects", "{in: a.npy}", "{in: odd.npy}", "6: args.0.in", "dtype", "float32"),
     ("not yaml", "grid: [4, 4]", "grid: [4, 4", "LAUNCH.yaml:", "not valid YAML", ""),
     ("empty", GOOD, "", "LAUNCH.yaml:1", "the file is empty", "`key: value`"),
     ("a list", GOOD, "- 1\n", "LAUNCH.yaml:1", "`key: value`", "keys: kernel, grid"),
@@ -182,6 +219,76 @@ def test_compatible_dtypes(c_type: str, dtype: str, good: bool) -> None:
     assert is_compatible(c_type, dtype) is good
 
 
+STRUCTURES = """\
+grid: [1]
+block: [32]
+args:
+  - struct:
+      data: {in: a.npy, initialized: half.npy}
+      n: {value: 6, dtype: int32}
+      inner:
+        struct: {v: {value: [1, 2, 3, 4], dtype: float32, align: 16}, s: {value: 5, dtype: int16}}
+      d: {value: 1000, dtype: float64}
+      out: {out: {dtype: float32, shape: [32]}, save: sums.npy}
+      none: {pointer: null}
+  - {value: [0, 10000, 0, 0], dtype: float32}
+  - {pointer: null}
+  - {inout: items.npy, save: items_after.npy}
+  - {in: a.npy, initialized: 4}
+  - {value: READ, dtype: int32}
+"""
+SUMS = b"""struct Inner { float4 v; short s; };
+struct P { const float* data; int n; Inner inner; double d; float* out; float* none; };
+struct Item { int id; double weights[2]; };
+__global__ void sums(P p, float4 bias, const float* opt, Item* items, const float* part, int m) {
+  int i = threadIdx.x;
+  float x = p.n * 100000 + p.inner.v.w + p.inner.s + (float)p.d + bias.y;
+  if (opt) x += opt[i];
+  if (p.none) x += p.none[i];
+  if (i % 3 == 2 && i < p.n) x += p.data[i];
+  if (i < m) x += part[i];
+  if (i < 3) { items[i].id = i; items[i].weights[1] = x; }
+  p.out[i] = x;
+}
+"""
+
+
+def run_sums(folder: Path, read: int) -> tuple[Launch, Trace, LaunchFile]:
+    """Run a kernel with structures, null pointers and arrays of which parts have values."""
+    launch_file = read_launch(write(folder, STRUCTURES.replace("READ", str(read))))
+    program = compile_source(SUMS, "sums.cu")
+    check_arguments(program.kernels[0], launch_file)
+    launch = launch_of(program.kernels[0], launch_file)
+    rows, arrays = pack_launches([launch])
+    return launch, simulate(program, unpack_launches(rows, arrays))[0], launch_file
+
+
+def test_structures_and_null_pointers_reach_the_kernel(tmp_path: Path) -> None:
+    launch, trace, launch_file = run_sums(tmp_path, 4)
+    assert (trace.findings, launch.hidden, [a.name for a in launch.args[6:]]) == (
+        (), 2, ["p.data", "p.out"],
+    )  # fmt: skip
+    first = launch.args[0]
+    assert isinstance(first, Packed) and (len(first.data), first.align) == (80, 16)
+    assert first.pointers == ((0, 6), (56, 7))
+    expected = np.full(32, 611009, np.float32)
+    expected[[2, 5]] += [2, 5]
+    expected[:4] += [0, 1, 2, 3]
+    assert np.array_equal(trace.outputs[7], expected)
+    save_outputs(trace, launch_file, tmp_path)
+    items = np.load(tmp_path / "items_after.npy")
+    assert items.dtype == ITEM and items["id"].tolist() == [0, 1, 2]
+    assert items["weights"][:, 1].tolist() == expected[:3].tolist()
+    assert np.array_equal(np.load(tmp_path / "sums.npy"), expected)
+
+
+def test_element_without_a_value_is_reported(tmp_path: Path) -> None:
+    _, trace, _ = run_sums(tmp_path, 5)
+    (found,) = trace.findings
+    assert (found.kind, found.severity, found.variable) == ("uninitialized-read", "error", "part")
+    assert "part[4]" in found.message and found.thread == (4, 0, 0)
+
+
 KERNEL = Kernel(
     "matmul",
     "matmul",
@@ -203,6 +310,12 @@ MISMATCHES = [
      ""),
     ("wrong dtype", "{in: a.npy}", "{in: b.npy}", "6: args.0", "takes float32; this array is int32",
      "save it as float32: numpy.save(FILE, array.astype('float32'))\n"),
+    ("struct of another size", "{value: 64, dtype: int32}",
+     "{struct: {n: {value: 1, dtype: int8}, m: {value: 1, dtype: float64}}}", "9: args.3",
+     "of 4 bytes; this argument has 16", "write every member, with its own dtype; give vector "
+     "members such as float4 their align\n"),
+    ("struct for an array", "{in: a.npy}", "{struct: {p: {in: a.npy}}}", "6: args.0",
+     "pass an array, or {pointer: null}", ""),
     ("wrong value", "dtype: int32}", "dtype: int64}", "9: args.3", "this value is int64",
      "write dtype: int32\n"),
 ]  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.faults import LabFault
-from grader.launch import Array, Launch
+from grader.launch import Array, Launch, Packed, Scalar
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import BUFFER, CELL_BYTES, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
 from grader.simulator.decode.memory import parameter_value
@@ -45,10 +45,13 @@ UNINITIALIZED, INITIALIZED = 0, 2
 class Buffer:
     """An allocation in global memory with a shadow cell for each granule.
 
+    A granule of which some bytes have values counts as initialized.
+
     Attributes:
         name: the argument's name or the variable's symbol.
         data: its bytes.
-        initialized: whether it has values before the launch.
+        initialized: whether all of it has values before the launch.
+        partly: a mask of the bytes that have values, where only some do.
         readonly: whether it is constant memory.
         argument: the index of the launch's argument; None for a variable.
         hot, cell: the shadow: see core.h's Buffer.
@@ -59,6 +62,7 @@ class Buffer:
     initialized: bool
     readonly: bool = False
     argument: int | None = None
+    partly: NDArray[np.bool_] | None = None
     hot: NDArray[np.uint32] = field(init=False)
     cell: NDArray[np.uint8] = field(init=False)
 
@@ -67,6 +71,8 @@ class Buffer:
         granules = (self.data.nbytes >> shift) + 2
         state = INITIALIZED if self.initialized else UNINITIALIZED
         self.hot = np.full(granules, state, np.uint32) if state else np.zeros(granules, np.uint32)
+        if self.partly is not None:
+            self.hot[np.flatnonzero(self.partly) >> shift] = INITIALIZED
         self.cell = np.zeros(granules * CELL_BYTES, np.uint8)
 
     def unwritten(self, shift: int) -> NDArray[np.bool_]:
@@ -278,15 +284,17 @@ class Loader:
 
     def _parameters(self, launch: Launch, pointers: Mapping[int, int]) -> bytes:
         out = bytearray()
+        given = launch.parameters
         for index, v in enumerate(self.kernel.parameters):
             out += bytes(-len(out) % max(v.align, 1))
-            if index < len(launch.args) and index not in pointers:
-                argument = launch.args[index]
-                assert not isinstance(argument, Array)
+            argument = given[index] if index < len(given) else None
+            if isinstance(argument, Scalar):
                 data = np.array(argument.value, argument.dtype).tobytes()
-                out += data[: v.bytes].ljust(v.bytes, b"\0")
+            elif isinstance(argument, Packed):
+                data = argument.with_addresses(pointers)
             else:
-                out += pointers.get(index, 0).to_bytes(8, "little")[: v.bytes].ljust(v.bytes, b"\0")
+                data = pointers.get(index, 0).to_bytes(8, "little")
+            out += data[: v.bytes].ljust(v.bytes, b"\0")
         return bytes(out)
 
     def _value(
@@ -343,9 +351,12 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
 
 
 def _argument_buffer(index: int, argument: Array) -> Buffer:
+    undefined = argument.undefined_bytes()
     if argument.data is None:
-        return Buffer(
-            argument.name, np.full(argument.nbytes, POISON, np.uint8), False, argument=index
-        )
-    data = np.ascontiguousarray(argument.data, argument.dtype).reshape(-1).view(np.uint8).copy()
-    return Buffer(argument.name, data, True, argument=index)
+        data = np.full(argument.nbytes, POISON, np.uint8)
+    else:
+        data = np.ascontiguousarray(argument.data, argument.dtype).reshape(-1).view(np.uint8).copy()
+        data[undefined] = POISON
+    initialized = argument.data is not None and argument.initialized is None
+    partly = None if initialized or argument.data is None else ~undefined
+    return Buffer(argument.name, data, initialized, argument=index, partly=partly)

@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.authoring.handouts.canvas import DARK_BLUE, INK, RED, Axes, Figure, sheet, titled
 from grader.authoring.handouts.runs import CUBLAS, Measured, read_measured
-from grader.launch import theoretical_occupancy
+from grader.compile.launch_limits import theoretical_occupancy
 
 GFLOPS_ALT = (
     "GFLOP/s over the size n of an n x n x n product, one line for each rung of the ladder and one "

@@ -1,0 +1,9 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [{"struct": [["float32", 64], null, 64]}, ["float32", 64, "out"]]}
+// expect: clean
+struct Layer { const float *weights; float *cache; int n; };
+extern "C" __global__ void k(Layer p, float *out) {
+  int t = threadIdx.x;
+  if (t >= p.n) return;
+  if (p.cache != nullptr) p.cache[t] = p.weights[t];
+  out[t] = p.weights[t];
+}
