@@ -23,7 +23,8 @@ MAX_FINDINGS = 20
 
 BUSIEST_THREAD = "ptx__thread_inst_executed.max"
 THREAD_INSTRUCTIONS = "ptx__thread_inst_executed.sum"
-MAX_UNEVENNESS = 3.0
+PLACED_BYTES = "ptx__placed_bytes_mem_global_op_st.sum"
+MAX_UNEVENNESS = 5.0
 """The busiest thread over the mean thread, at most, relative to the baseline's."""
 
 SLACK = 100
@@ -334,3 +335,21 @@ def _unevenness(base: Trace | None, threads: int) -> float:
     """Return the baseline's busiest thread over its mean thread; 1 without a baseline."""
     total = base.counters.get(THREAD_INSTRUCTIONS, 0) if base else 0
     return base.counters[BUSIEST_THREAD] * threads / total if base and total else 1.0
+
+
+def limit_stored_bytes(most: float | None, run: CaseRun, evidence: Evidence) -> LimitResult | None:
+    """Require that threads keep their values out of global memory, which is local memory's twin."""
+    base = evidence.baseline.get(run.case.name)
+    if most is None or base is None or PLACED_BYTES not in run.trace.counters:
+        return None
+    stored, naive = run.trace.counters[PLACED_BYTES], base.counters.get(PLACED_BYTES, 0)
+    measured = {"global_stored_bytes": stored, "baseline_stored_bytes": naive}
+    if stored <= most * naive:
+        return LimitResult("", measured)
+    message = (
+        f"threads store {stored:,.0f} bytes in different places of global memory, the baseline "
+        f"{naive:,.0f}: values are kept there that belong in registers"
+    )
+    hint = "keep each thread's values in variables, and store only results"
+    fault = Finding("missing-feature", "error", message, hint=hint)
+    return LimitResult(message, measured, fault, kernel_line(run, evidence.program))

@@ -14,6 +14,7 @@ from grader.checks.findings import (
     LimitResult,
     evaluate_cases,
     kernel_line,
+    limit_stored_bytes,
     spread_work,
 )
 from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict
@@ -34,6 +35,8 @@ SHARED_COUNTERS = (
 STORED_BYTES = "ptx__requested_bytes_mem_global_op_st.sum"
 FOREIGN_BYTES = "ptx__foreign_bytes_mem_shared_op_ld.sum"
 DISTINCT_BYTES = "ptx__block_distinct_bytes_mem_global.sum"
+DYNAMIC_BYTES = "ptx__bytes_mem_shared_dynamic.sum"
+FOREIGN_DYNAMIC_BYTES = "ptx__foreign_bytes_mem_shared_dynamic_op_ld.sum"
 EXCHANGES = "ptx__thread_inst_executed_op_exchange.sum"
 WORD = 4
 """Bytes that a lane receives by one instruction that passes values within a warp."""
@@ -50,6 +53,9 @@ MIN_SAVED = 0.6
 DISTINCT_RATIO = 2.0
 """The bytes that a block's threads access over the distinct ones among them, at most."""
 
+MIN_DYNAMIC = 0.25
+"""The part of the bytes read from other threads that dynamic memory has to carry, if required."""
+
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
@@ -64,6 +70,9 @@ class Options(MeasuredOptions):
             the bytes that they load from global memory, at least.
         count_exchanges: whether values that threads receive from other lanes by shuffles, votes and
             matches count as loaded.
+        max_stored_bytes_ratio: bytes that threads write to global memory over those that the
+            baseline's write, at most. Writes to the place that the thread wrote last count once:
+            an accumulator may be in global memory, an array of the thread may not.
         max_registers: registers per thread, at most.
         max_static_shared_bytes: bytes of static shared memory per block, at most.
         no_spills: whether the kernel must not use local memory.
@@ -76,6 +85,7 @@ class Options(MeasuredOptions):
     shared: SharedMemory | None = None
     min_shared_ratio: float = Field(0.5, ge=0)
     count_exchanges: bool = True
+    max_stored_bytes_ratio: float | None = Field(None, gt=0)
     max_registers: int | None = Field(None, gt=0)
     max_static_shared_bytes: int | None = Field(None, ge=0)
     no_spills: bool = False
@@ -113,6 +123,7 @@ def evaluate(options: Options, evidence: Evidence) -> Verdict:
             *(_compiled_limits(options, each, evidence.program) if each is run else ()),
             _shared_result(_check_shared(options.shared, each), line),
             _check_sharing(options, each, evidence),
+            limit_stored_bytes(options.max_stored_bytes_ratio, each, evidence),
             _shared_result(_check_constant(options.constant, each.trace, evidence), line),
             spread_work(options.max_thread_work, each, evidence),
         ]
@@ -152,9 +163,11 @@ def accesses_shared_memory(trace: Trace) -> bool:
 
 
 def shared_memory_kind(run: CaseRun) -> SharedMemory:
-    """Return which shared memory the kernel accesses; "static" if it has any static array."""
+    """Return which shared memory the kernel accesses; "dynamic" if it accesses both."""
     if run.prepared is None or not accesses_shared_memory(run.trace):
         return "none"
+    if run.trace.counters.get(DYNAMIC_BYTES, 0) > 0:
+        return "dynamic"
     return "static" if run.trace.resources.static_shared_bytes else "dynamic"
 
 
@@ -205,7 +218,7 @@ def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitR
     - They save most of the accesses that the baseline repeats within a block (`MIN_SAVED`). Values
       that they receive from other lanes of their warp by instructions count as loaded.
     - They read from shared memory what other threads wrote, at least `min_shared_ratio` of the
-      bytes that they load.
+      bytes that they load. Where that memory has to be dynamic, a part of it is (`MIN_DYNAMIC`).
 
     A launch with few working threads, or whose threads have nothing to share, shows none of this;
     nor does one in which the lab's own limit allows as many bytes as the baseline loads.
@@ -228,6 +241,12 @@ def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitR
         problem = (
             f"threads read {foreign:,.0f} bytes from shared memory that other threads wrote, and "
             f"load {loaded:,.0f} bytes from global memory"
+        )
+    dynamic = counters.get(FOREIGN_DYNAMIC_BYTES, foreign)
+    if not problem and options.shared == "dynamic" and dynamic < MIN_DYNAMIC * foreign:
+        problem = (
+            f"threads read {foreign:,.0f} bytes that other threads wrote, and only {dynamic:,.0f} "
+            "of them from dynamic shared memory"
         )
     if not problem:
         return LimitResult("", measured)
@@ -288,16 +307,13 @@ def _check_registers(most: int | None, resources: Resources) -> Finding | None:
 
 
 def _check_static_bytes(most: int | None, resources: Resources) -> Finding | None:
-    if (
-        most is None
-        or resources.static_shared_bytes is None
-        or resources.static_shared_bytes <= most
-    ):
+    used = resources.static_shared_bytes
+    if most is None or used is None or used <= most:
         return None
     return Finding(
         "missing-feature",
         "error",
-        f"{resources.static_shared_bytes} bytes of static shared memory; this lab allows {most}",
+        f"{used} bytes of static shared memory; this lab allows {most}",
         space="shared",
         hint="make the __shared__ arrays smaller, or size them at launch (extern __shared__)",
     )
@@ -313,17 +329,11 @@ def _check_spills(unwanted: bool, resources: Resources, line: int) -> Finding | 
     """Report local memory. Without a `line` that accesses it, ptxas spilled registers there."""
     if not unwanted or not resources.local_bytes:
         return None
-    what, fix = (
-        (
-            "an array indexed at run time is stored there",
-            "index small arrays with constants only: unroll every loop over them",
-        )
-        if line
-        else (
-            "registers are spilled there",
-            "keep fewer values alive at once, or allow more registers with __launch_bounds__",
-        )
-    )
+    what = "registers are spilled there"
+    fix = "keep fewer values alive at once, or allow more registers with __launch_bounds__"
+    if line:
+        what = "an array indexed at run time is stored there"
+        fix = "index small arrays with constants only: unroll every loop over them"
     message = f"{resources.local_bytes} bytes of local memory per thread: {what}"
     return Finding("spill", "error", message, space="local", hint=fix)
 

@@ -351,12 +351,12 @@ def _array_count(run: CaseRun) -> int:
 def _spare_bytes(run: CaseRun) -> int:
     """Return the bytes of sectors that a kernel may leave unused where its arrays end.
 
-    The last sector of an array may reach beyond it, and a kernel that loads vectors may access one
-    sector of each array a second time, for the rest that fills no vector.
+    The last sector of an array may reach beyond it, and a kernel that loads vectors of four may
+    access one sector of each array again for each of the three elements that fill no vector.
     """
     arguments = run.prepared.launch.args if run.prepared else ()
     arrays = [a for a in arguments if isinstance(a, Array)]
-    return sum(-a.nbytes % SECTOR_BYTES + SECTOR_BYTES for a in arrays)
+    return sum(-a.nbytes % SECTOR_BYTES + 3 * SECTOR_BYTES for a in arrays)
 
 
 def _accesses(run: CaseRun) -> tuple[str, ...]:

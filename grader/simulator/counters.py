@@ -50,13 +50,18 @@ THREAD_INSTRUCTIONS = "ptx__thread_inst_executed.sum"
 WORKING_THREADS = "ptx__threads_accessing_mem_global.sum"
 FOREIGN_BYTES = "ptx__foreign_bytes_mem_shared_op_ld.sum"
 DISTINCT_BYTES = "ptx__block_distinct_bytes_mem_global.sum"
+DYNAMIC_BYTES = "ptx__bytes_mem_shared_dynamic.sum"
+FOREIGN_DYNAMIC_BYTES = "ptx__foreign_bytes_mem_shared_dynamic_op_ld.sum"
+PLACED_BYTES = "ptx__placed_bytes_mem_global_op_st.sum"
 EXCHANGES = "ptx__thread_inst_executed_op_exchange.sum"
 """Not metrics of Nsight Compute; present where the work was measured (simulator/core/watch/work.c).
 
 The instructions of the thread that executes the most and of all threads; the threads that access
 global memory; the bytes of shared memory that threads read and another thread of the block wrote
-last; the bytes of global memory that blocks access, each once a block; and the executions of
-instructions that pass values between the lanes of a warp, one an active lane.
+last; the bytes of global memory that blocks access, each once a block; the bytes of dynamic shared
+memory that threads access, and those that another thread wrote last; the bytes that stores and
+atomics write to global memory, but not to the place that the thread wrote last; and the executions
+of instructions that pass values between the lanes of a warp, one an active lane.
 """
 
 _EXCHANGE = ("shfl", "vote", "match", "redux")
@@ -83,6 +88,9 @@ def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
             WORKING_THREADS,
             FOREIGN_BYTES,
             DISTINCT_BYTES,
+            DYNAMIC_BYTES,
+            FOREIGN_DYNAMIC_BYTES,
+            PLACED_BYTES,
         )
         out |= dict(zip(names, map(float, raw.work[0].tolist()), strict=True))
         out.setdefault(EXCHANGES, 0.0)

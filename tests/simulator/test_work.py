@@ -10,8 +10,11 @@ from grader.launch import Array, Launch, Trace
 from grader.simulator.counters import (
     BUSIEST_THREAD,
     DISTINCT_BYTES,
+    DYNAMIC_BYTES,
     EXCHANGES,
     FOREIGN_BYTES,
+    FOREIGN_DYNAMIC_BYTES,
+    PLACED_BYTES,
     THREAD_INSTRUCTIONS,
     WASTED,
     WORKING_THREADS,
@@ -32,7 +35,7 @@ def trace(body: str, threads: int = 1, **more: object) -> Trace:
     args = (Array("a", (256,), "float32", a), Array("out", (192,), "float32", None, True))
     (one,) = simulate(
         compile_source((TEMPLATE % body).encode(), "k.cu"),
-        [Launch("k", (3, 1, 1), (64, 1, 1), args)],
+        [Launch("k", (3, 1, 1), (64, 1, 1), args, shared=256)],
         threads=threads,
         measure=more.pop("measure", "sharing"),  # type: ignore[arg-type]
     )
@@ -86,6 +89,41 @@ DISTINCT = [
 @pytest.mark.parametrize(("body", "distinct"), DISTINCT)
 def test_distinct_bytes_count_once_a_block(body: str, distinct: int) -> None:
     assert trace(body).counters[DISTINCT_BYTES] == distinct
+
+
+DYNAMIC = "extern __shared__ float d[]; __shared__ float s[64];"
+PARTS = [  # the bytes that a thread accesses in dynamic memory, and reads there of another's
+    ("s[t] = a[t]; __syncthreads(); out[g] = s[t ^ 1];", 0, 0),
+    ("d[t] = a[t]; __syncthreads(); out[g] = d[t ^ 1];", 8, 4),
+    ("d[t] = s[t] = a[t]; __syncthreads(); out[g] = d[t] + s[t ^ 1];", 8, 0),
+    ("(t & 1 ? s : d)[t] = a[t]; __syncthreads(); out[g] = (t & 1 ? s : d)[t ^ 2];", 4, 2),
+    ("d[t & 1] = t < 2; __syncthreads(); atomicAdd(d + (t & 1), 1.0f); out[g] = 1;", 8, 4),
+]
+
+
+@pytest.mark.parametrize(("body", "accessed", "foreign"), PARTS)
+def test_dynamic_memory_counts_apart_from_static(body: str, accessed: int, foreign: float) -> None:
+    counters = trace(f"{DYNAMIC} {body}").counters
+    assert counters[DYNAMIC_BYTES] == 192 * accessed
+    assert counters[FOREIGN_DYNAMIC_BYTES] == 192 * foreign
+
+
+STORED = [
+    ("out[g] = a[t];", 4),
+    ("volatile float* o = out + g; *o = 0; for (int i = 0; i < 9; ++i) *o += a[i];", 4),
+    ("atomicAdd(out + g, a[t]); atomicExch(out + g, 1.0f);", 4),
+    ("atomicExch(out + t, a[t]);", 4),
+    ("volatile float* o = out; for (int i = 0; i < 9; ++i) o[(t + 2 * i) % 192] = 1;", 36),
+    ("volatile float* o = out; o[g] = 0; o[t] = 1; o[g] = 2;", 4 * (1 + 3 + 3) / 3),
+    ("*(float4*)(out + 4 * (t % 16)) = make_float4(t, t, t, t);", 16),
+    ("__shared__ volatile float s[64]; s[t] = a[t]; out[g] = s[t];", 4),
+]
+
+
+@pytest.mark.parametrize("measure", ["work", "sharing"])
+@pytest.mark.parametrize(("body", "each"), STORED)
+def test_writes_to_the_same_place_in_a_row_count_once(body: str, each: float, measure: str) -> None:
+    assert trace(body, measure=measure).counters[PLACED_BYTES] == 192 * each
 
 
 def test_the_busiest_thread_is_the_one_that_loops() -> None:

@@ -106,6 +106,9 @@ def _option(lab: Lab, check: CheckSpec, name: str, value: Any) -> str:
             f"at least {v:g} bytes read from shared memory that other threads wrote, for each byte "
             "loaded from global memory"
         ),
+        "max_stored_bytes_ratio": lambda v: (
+            f"at most {v:g} times the bytes that the baseline stores in global memory"
+        ),
         "max_sectors_per_request": lambda v: f"at most {v:g} sectors of 32 bytes per warp request",
         "min_bytes_per_sector": lambda v: f"at least {v:g} of the 32 bytes of a sector used",
         "max_global_atomics": lambda v: f"at most {_shown(v)} atomics on global memory",

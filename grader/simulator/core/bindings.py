@@ -115,7 +115,11 @@ COUNTER = np.dtype(
         )  # fmt: skip
     ]
 )
-WORK = np.dtype([(n, "u8") for n in ("busiest", "instructions", "working", "foreign", "distinct")])
+_WORK_FIELDS = (
+    "busiest", "instructions", "working", "foreign", "distinct", "dynamic", "foreign_dynamic",
+    "stored",
+)  # fmt: skip
+WORK = np.dtype([(n, "u8") for n in _WORK_FIELDS])
 COUNT_FOREIGN, COUNT_DISTINCT = 1, 2
 ACCESS = np.dtype(
     [
@@ -189,6 +193,7 @@ class CLaunch(ctypes.Structure):
             (n, c_uint32)
             for n in (
                 "shared_bytes",
+                "dynamic_start",
                 "shared_shift",
                 "global_shift",
                 "threads",

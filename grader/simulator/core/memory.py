@@ -134,6 +134,11 @@ class SharedWindow:
             out[v.offset >> shift : (v.offset + v.bytes + (1 << shift) - 1) >> shift] = state
         return out
 
+    @property
+    def dynamic_start(self) -> int:
+        """The offset of the dynamic array; the window's size when there is none."""
+        return next((v.offset for v in self.variables if v.dynamic), self.bytes)
+
     def offset(self, name: str) -> int | None:
         """The offset of a variable; None when there is none of this name."""
         return next((v.offset for v in self.variables if v.name == name), None)

@@ -276,6 +276,7 @@ class Machine:
         return c.CLaunch(
             entry=0,
             shared_bytes=loaded.window.bytes,
+            dynamic_start=loaded.window.dynamic_start,
             shared_shift=self.shift(SHARED),
             global_shift=self.shift(GLOBAL),
             threads=limits.threads,

@@ -137,6 +137,8 @@ typedef struct {
   u64 working;                  /* threads that accessed global memory */
   u64 foreign;                  /* bytes read of shared memory that another thread wrote last */
   u64 distinct;                 /* bytes of global memory accessed, each once a block */
+  u64 dynamic, foreign_dynamic; /* bytes of dynamic shared memory accessed; those of them in `foreign` */
+  u64 stored;                   /* bytes written to global memory, unless where the thread wrote last */
 } Work;
 enum { COUNT_FOREIGN = 1, COUNT_DISTINCT = 2 };
 
@@ -172,6 +174,7 @@ typedef struct {
   u32 insns, blocks, functions, buffers, entry;
   u32 grid[3], dim[3];
   u32 shared_bytes;             /* of the shared window, gaps included */
+  u32 dynamic_start;            /* where dynamic shared memory begins in it */
   u32 shared_shift, global_shift;
   u32 threads;
   u32 garbage;                  /* what is added to a value that another lane does not provide */

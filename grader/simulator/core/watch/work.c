@@ -3,7 +3,8 @@
  *
  * A byte of shared memory is foreign to a thread when another thread wrote it last; what a thread wrote
  * and reads back itself is not. A byte of global memory is distinct when no thread of the same block
- * accessed it before: a block that shares all its data accesses no byte twice. */
+ * accessed it before: a block that shares all its data accesses no byte twice. A thread that updates one
+ * element of global memory again and again stores it once; one that keeps an array there does not. */
 #include <stdlib.h>
 #include <string.h>
 #include "machine/memory.h"
@@ -12,6 +13,7 @@
 
 typedef struct {
   u32 accessed[MAX_WARPS];      /* lanes that accessed global memory */
+  u64 last[MAX_WARPS][LANES];   /* address of each thread's last write to global memory */
   u32 *writer;                  /* of each granule of shared memory: thread + 1; 0: none */
 } BlockWork;
 
@@ -56,6 +58,7 @@ static void discard_block(Cta *c) {
 static void start_block(Cta *c) {
   BlockWork *own = block_work(c);
   memset(own->accessed, 0, sizeof own->accessed);
+  memset(own->last, 0, c->warps * sizeof *own->last);
   memset(own->writer, 0, granules(c->worker->launch) * sizeof(u32));
 }
 
@@ -80,6 +83,9 @@ static void add_up(Launch *n, Worker *all, u32 workers) {
     n->work->working += one->working;
     n->work->foreign += one->foreign;
     n->work->distinct += one->distinct;
+    n->work->dynamic += one->dynamic;
+    n->work->foreign_dynamic += one->foreign_dynamic;
+    n->work->stored += one->stored;
   }
 }
 
@@ -108,27 +114,53 @@ static void access_global(Warp *w, const Region *r, const u32 *offset, u32 bytes
   if (w->launch->measures & COUNT_DISTINCT) count_distinct(w, r, offset, bytes);
 }
 
+static void count_stored(Warp *w, const Region *r, const u32 *offset, u32 bytes) {
+  u64 *last = block_work(w->cta)->last[w->index], stored = 0;
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    u64 at = r->base + offset[l];
+    stored += at != last[l];
+    last[l] = at;
+  }
+  worker_work(w->worker)->sum.stored += stored * bytes;
+}
+
+/* Returns the lanes whose access is to dynamic shared memory. */
+static u32 count_dynamic(Warp *w, const u32 *offset, u32 bytes) {
+  u32 start = w->launch->dynamic_start, lanes = 0;
+  for (u32 m = start < w->launch->shared_bytes ? w->mask : 0; m; m &= m - 1)
+    lanes |= (u32)(offset[first_lane(m)] >= start) << first_lane(m);
+  worker_work(w->worker)->sum.dynamic += (u64)bytes * (u32)__builtin_popcount(lanes);
+  return lanes;
+}
+
 static void read_shared(Warp *w, const u32 *offset, u32 bytes) {
   const u32 *writer = block_work(w->cta)->writer;
   u32 shift = w->launch->shared_shift, each = ((bytes - 1) >> shift) + 1;
-  u64 foreign = 0;
-  if (each == 1 && w->mask == FULL) {
+  u32 dynamic = count_dynamic(w, offset, bytes);
+  u64 foreign = 0, part = 0;
+  if (each == 1 && w->mask == FULL && (!dynamic || dynamic == FULL)) {
     u32 me = w->base + 1, many = 0;
     EACH_LANE { u32 x = writer[offset[l] >> shift]; many += x && x != me + (u32)l; }
     foreign = many;
+    part = dynamic ? many : 0;
   } else {
     for (u32 m = w->mask; m; m &= m - 1) {
-      u32 l = first_lane(m);
+      u32 l = first_lane(m), many = 0;
       for (u32 k = 0; k < each; k++) {
         u32 x = writer[(offset[l] >> shift) + k];
-        foreign += x && x != thread_of(w, l) + 1;
+        many += x && x != thread_of(w, l) + 1;
       }
+      foreign += many;
+      part += dynamic >> l & 1 ? many : 0;
     }
   }
   worker_work(w->worker)->sum.foreign += foreign << shift;
+  worker_work(w->worker)->sum.foreign_dynamic += part << shift;
 }
 
 static void write_shared(Warp *w, const u32 *offset, u32 bytes) {
+  count_dynamic(w, offset, bytes);
   u32 *writer = block_work(w->cta)->writer;
   u32 shift = w->launch->shared_shift, each = ((bytes - 1) >> shift) + 1;
   for (u32 m = w->mask; m; m &= m - 1) {
@@ -145,8 +177,10 @@ static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32
 
 static void write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   (void)i;
-  if (r->space == GLOBAL) access_global(w, r, offset, bytes);
-  else if (r->space == SHARED && w->launch->measures & COUNT_FOREIGN) write_shared(w, offset, bytes);
+  if (r->space == GLOBAL) {
+    access_global(w, r, offset, bytes);
+    count_stored(w, r, offset, bytes);
+  } else if (r->space == SHARED && w->launch->measures & COUNT_FOREIGN) write_shared(w, offset, bytes);
 }
 
 /* Lanes that update one place read what the lane before them wrote. */
@@ -156,9 +190,14 @@ static void update(Warp *w, const Insn *i, const Region *r, const u32 *offset, u
     return;
   }
   u32 *writer = block_work(w->cta)->writer, shift = w->launch->shared_shift;
+  u32 dynamic = count_dynamic(w, offset, bytes);
+  Work *sum = &worker_work(w->worker)->sum;
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m), me = thread_of(w, l) + 1, x = writer[offset[l] >> shift];
-    if (x && x != me) worker_work(w->worker)->sum.foreign += bytes;
+    if (x && x != me) {
+      sum->foreign += bytes;
+      sum->foreign_dynamic += dynamic >> l & 1 ? bytes : 0;
+    }
     for (u32 k = 0; k <= (bytes - 1) >> shift; k++) writer[(offset[l] >> shift) + k] = me;
   }
 }
@@ -167,20 +206,20 @@ static void complete_copy(Warp *w, const Insn *i, const u32 *offset) {
   if (w->launch->measures & COUNT_FOREIGN) write_shared(w, offset, i->size);
 }
 
-static void access_rows(Warp *w, const Insn *i, const Region *g, const Rows *r, On_read *access) {
+static void read_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
   u32 offset[LANES] __attribute__((aligned(32)));
   if (!(w->launch->measures & (g->space == GLOBAL ? COUNT_DISTINCT : COUNT_FOREIGN))) {
     if (g->space == GLOBAL) block_work(w->cta)->accessed[w->index] |= w->mask;
     return;
   }
   spread(r, offset);
-  access(w, i, g, offset, 4);
-}
-static void read_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
-  access_rows(w, i, g, r, read);
+  read(w, i, g, offset, 4);
 }
 static void write_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
-  access_rows(w, i, g, r, write);
+  u32 offset[LANES] __attribute__((aligned(32)));
+  if (g->space != GLOBAL && !(w->launch->measures & COUNT_FOREIGN)) return;
+  spread(r, offset);
+  write(w, i, g, offset, 4);
 }
 
 const Watcher work_watcher = {
