@@ -27,7 +27,7 @@ from grader.faults import Fault
 from grader.gpu import nvcc, tools
 from grader.labs.quiz import parse_answer, parse_answer_sheet
 from grader.labs.reading import load_lab
-from grader.launch import Finding, Trace
+from grader.launch import Array, Finding, Launch, Trace
 from grader.reports.explain.explanation import source_lines
 from grader.reports.page.row import ReportRow, page_names
 from grader.reports.page.source import source_view
@@ -37,6 +37,7 @@ from grader.reports.printable import clip, printable, wrap
 from grader.reports.text import grade_report, render
 from grader.simulator import exchange
 from grader.simulator.core.bindings import core
+from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.model import PtxError, function_name, plain_name
 from grader.simulator.ptx.parser import parse
@@ -420,6 +421,67 @@ def test_decoding_is_linear(name: str, definedness: bool) -> None:
 
     short, long = (ptx_text(name, n) for n in (400, 400 * LONGER))
     assert reader(short), "the text is not decoded"
+    assert_linear(reader, short, long)
+
+
+MODULES = {
+    "globals": (".global .align 4 .b8 x{a}[4];\n", "mov.u64 %rd2,x{a};\n", ""),
+    "initialized globals": (".global .align 4 .u32 x{a} = {a};\n",
+                            "ld.global.u32 %r2,[x{a}];\n", ""),
+    "pointers to globals": (".global .align 8 .u64 x{a} = generic(x{b});\n", "mov.u64 %rd2,x{a};\n",
+                            ".global .align 8 .u64 x{a};\n"),
+    "constants": (".const .align 4 .u32 x{a} = {a};\n", "ld.const.u32 %r2,[x{a}];\n", ""),
+    "shared variables": (".shared .align 4 .b8 x{a}[4];\n", "mov.u64 %rd2,x{a};\n", ""),
+    "dynamic names": (".extern .shared .align 4 .b8 x{a}[];\n", "mov.u64 %rd2,x{a};\n", ""),
+    "local variables": ("", ".local .align 4 .b8 x{a}[4];\nmov.u64 %rd2,x{a};\n", ""),
+    "functions": (".func f{a}()\n{{\nret;\n}}\n", "call.uni f{a},();\n", ""),
+    "pointers to functions": (".func f{a}()\n{{\nret;\n}}\n", "mov.u64 %rd2,f{a};\n", ""),
+    "calls": (".func f{a}()\n{{\n{call}ret;\n}}\n", "", ""),
+    "numbers": ("", "add.s32 %r2,%r2,{a};\n", ""),
+    "branches": ("", "@%p1 bra L{a};\nadd.s32 %r2,%r2,1;\nL{a}:\n", ""),
+    "constants of the entry": ("", "mov.u32 %c{a},{a};\n", ""),
+    "lines": ("", ".loc 1 {a} 1\nadd.s32 %r2,%r2,1;\n", ""),
+}  # fmt: skip
+"""The declarations of a module, the lines of its kernel, and the last declaration."""
+
+
+def module_text(name: str, count: int) -> str:
+    declared, line, last = MODULES[name]
+    rows = range(2, count + 2)
+    call = [f"call.uni f{k - 1},();\n" if k > 2 else "" for k in rows]
+    made = [
+        declared.replace("{a}", str(k))
+        .replace("{b}", str(k + 1))
+        .replace("{{", "{")
+        .replace("}}", "}")
+        .replace("{call}", each)
+        for k, each in zip(rows, call, strict=True)
+    ]
+    head = HEAD.replace("%r<6000>", "%r<9>").replace("%f<6000>", "%f<9>")
+    body = "".join(line.replace("{a}", str(k)) for k in rows)
+    if name == "constants of the entry":
+        head = head.replace("%r<9>", f"%r<9>;.reg .b32 %c<{count + 9}>")
+        body += "".join(f"@%p1 bra L{k};\nadd.s32 %r2,%r2,1;\nL{k}:\n" for k in rows)
+        body += "".join(f"add.s32 %r2,%r2,%c{k};\n" for k in rows)
+    body += f"call.uni f{count + 1},();\n" if name == "calls" else ""
+    start, entry, rest = head.partition(".visible .entry")
+    if last:
+        made.insert(0, last.replace("{a}", str(count + 2)))
+    return f"{start}{''.join(reversed(made) if last else made)}{entry}{rest}{body}ret;\n}}\n"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_loading_and_running_are_linear(name: str) -> None:
+    """From the module to the end of a launch of one thread: the loader, the tables of the core."""
+    launch = Launch("k", (1, 1, 1), (1, 1, 1), (Array("a", (4,), "float32", None, True),))
+
+    def reader(text: str) -> object:
+        module = parse(text)
+        machine = Machine(module, decode(module, "k", core().known, definedness=False))
+        return machine.run(launch, Limits(), True)
+
+    short, long = (module_text(name, n) for n in (300, 300 * LONGER))
+    assert reader(short), "it runs"
     assert_linear(reader, short, long)
 
 

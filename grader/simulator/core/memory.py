@@ -228,6 +228,7 @@ class Loader:
             if v.space in ("global", "const")
         ]
         self.kernel = kernel
+        self.functions = {f.name: c.FUNCTION_BASE + k for k, f in enumerate(image.functions)}
 
     def load(self, launch: Launch) -> Loaded:
         """Prepare the memory of a launch.
@@ -242,9 +243,12 @@ class Loader:
             )
         buffers, pointers = self._buffers(launch)
         params = self._parameters(launch, pointers)
+        places = {b.name: address_of(n) for n, b in enumerate(buffers) if b.argument is None}
+        places |= self.image.local_places
+        places |= {v.name: v.offset for v in reversed(window.variables)}
         try:
             bank = self.image.constants.fill(
-                lambda k: self._value(k, launch, window, buffers, params)
+                lambda k: self._value(k, launch, window, places, params)
             )
         except OperandError as error:
             raise PtxError(str(error)) from error
@@ -257,7 +261,7 @@ class Loader:
             if isinstance(argument, Array):
                 pointers[index] = address_of(len(buffers))
                 buffers.append(_argument_buffer(index, argument))
-        numbers = {v.name: len(buffers) + k for k, v in enumerate(self.globals)}
+        places = {v.name: address_of(len(buffers) + k) for k, v in enumerate(self.globals)}
         given = {plain_name(v.name): v for v in self.globals}
         for name in launch.globals:
             if name not in given:
@@ -272,17 +276,16 @@ class Loader:
                     f"but the array for it has {content.nbytes} bytes"
                 )
             data = None if content is None else np.ascontiguousarray(content).tobytes()
-            buffers.append(module_buffer(v, data, lambda name: self._symbol(name, numbers)))
+            buffers.append(module_buffer(v, data, lambda name: self._symbol(name, places)))
         if launch.cooperative:
             buffers.append(Buffer(GRID_BARRIER, np.zeros(16, np.uint8), True))
         return buffers, pointers
 
-    def _symbol(self, name: str, numbers: Mapping[str, int]) -> int:
-        if name in numbers:
-            return address_of(numbers[name])
-        for k, f in enumerate(self.image.functions):
-            if f.name == name:
-                return c.FUNCTION_BASE + k
+    def _symbol(self, name: str, places: Mapping[str, int]) -> int:
+        if name in places:
+            return places[name]
+        if name in self.functions:
+            return self.functions[name]
         if name in self.module.functions:
             return c.FUNCTION_BASE + NOWHERE  # of a function that this kernel cannot reach
         raise PtxError(f"no variable or function {name}")
@@ -307,7 +310,7 @@ class Loader:
         k: Constant,
         launch: Launch,
         window: SharedWindow,
-        buffers: list[Buffer],
+        places: Mapping[str, int],
         params: bytes,
     ) -> int:
         what, _, name, add = k
@@ -316,22 +319,12 @@ class Loader:
             return name
         if what == "launch":
             if name in GRID_REGISTERS:
-                barrier = next((k for k, b in enumerate(buffers) if b.name == GRID_BARRIER), None)
-                at = 0 if barrier is None else address_of(barrier)
+                at = places.get(GRID_BARRIER, 0)
                 return at >> 32 if name == GRID_REGISTERS[0] else at & 0xFFFFFFFF
             return _special(str(name), launch, window)
         if what.startswith("param"):
             return parameter_value(params, what, add)
-        if (offset := window.offset(str(name))) is not None:
-            return offset + add
-        if str(name) in self.image.local_places:
-            return self.image.local_places[str(name)] + add
-        return (
-            self._symbol(
-                str(name), {b.name: n for n, b in enumerate(buffers) if b.argument is None}
-            )
-            + add
-        )
+        return self._symbol(str(name), places) + add
 
 
 def _special(name: str, launch: Launch, window: SharedWindow) -> int:

@@ -95,7 +95,7 @@ def reachable_functions(
         named = {x for i in body for x in i.operands} & callable_
         if any(i.op.startswith("call") for i in body):
             named |= in_variables
-        for name in sorted(named - reached.keys()):
+        for name in sorted(name for name in named if name not in reached):
             reached[name] = None
             work.append(name)
     return [kernel, *(n for n in functions if n in reached and n != kernel)]

@@ -72,9 +72,10 @@ Constant = tuple[str, int, str | int, int]
 
 @dataclass
 class ConstantBank:
-    """Interned constants and the place of each in the bank."""
+    """Interned constants and the place of each in the bank; `known` maps references to them."""
 
     places: dict[Constant, int] = field(default_factory=dict)
+    known: dict[int, Constant] = field(default_factory=dict)
     bytes: int = 0
 
     def place(self, constant: Constant) -> int:
@@ -82,6 +83,7 @@ class ConstantBank:
         at = self.places.get(constant)
         if at is None:
             at = self.places[constant] = self.bytes
+            self.known[at | CONSTANTS] = constant
             self.bytes += max(constant[1], 2) * LANES
         return at | CONSTANTS
 

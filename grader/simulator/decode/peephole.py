@@ -12,7 +12,7 @@ An instruction that `_SOURCES` does not list may read and write all registers th
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -93,28 +93,27 @@ def temporaries(f: Function, at: dict[str, int]) -> frozenset[int]:
 
 def shorten(blocks: Sequence[Block], registers: Registers, constants: ConstantBank) -> None:
     """Shorten the blocks of a function in place; the first is the entry."""
-    known = {place | CONSTANTS: constant for constant, place in constants.places.items()}
+    known = constants.known
     zero = constants.place(("bits", 4, 0, 0))
-    values: dict[int, int] = {}
+    values: ChainMap[int, int] = ChainMap()
     for block in blocks:
         for insn in block.insns:
-            _make_constant(insn, known, constants)
-        _put_constants(block, registers, values if block is blocks[0] else dict(values))
+            _make_constant(insn, constants)
+        _put_constants(block, registers, values if block is blocks[0] else values.new_child())
         _without_moves(block, registers.temporary)
         _without_negation(block, registers.temporary)
         block.insns = index_accesses(block.insns, registers.temporary, known, zero)
 
 
-def _make_constant(insn: Insn, known: dict[int, Constant], constants: ConstantBank) -> None:
+def _make_constant(insn: Insn, constants: ConstantBank) -> None:
     """Turn the generic address of a shared variable into a constant of the launch."""
-    kind, width, symbol, offset = known.get(insn.a, ("", 0, "", 0))
+    kind, width, symbol, offset = constants.known.get(insn.a, ("", 0, "", 0))
     if insn.exec == "cvta_shared_u64" and kind == "symbol":
         constant = (kind, width, symbol, offset + _SHARED_BASE)
         insn.exec, insn.a = "mov_b64", constants.place(constant)
-        known[insn.a] = constant
 
 
-def _put_constants(block: Block, registers: Registers, values: dict[int, int]) -> None:
+def _put_constants(block: Block, registers: Registers, values: ChainMap[int, int]) -> None:
     """Replace registers that hold a constant by that constant.
 
     Args:
