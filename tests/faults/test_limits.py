@@ -39,10 +39,11 @@ LIMITS = {
     "a home that is missing": "export HOME=/nonexistent/home",
     "a home without a path": "export HOME=",
     "no folder for temporary files": "export TMPDIR=/nonexistent",
+    "a clock that jumps": "export PYTHONPATH=$CLOCK:$PYTHONPATH",
 }
 WITH_THE_GRADE = (
     "200 open files", "no home", "a home that is missing", "a home without a path",
-    "no folder for temporary files",
+    "no folder for temporary files", "a clock that jumps",
 )  # fmt: skip
 """Those in which everything can be graded."""
 
@@ -64,7 +65,8 @@ def run(command: str, place: Path) -> subprocess.CompletedProcess[str]:
         ["sh", "-c", command],
         cwd=place,
         env=os.environ
-        | {"PYTHONPATH": str(ROOT), "HOME": str(place / "home"), "TMPDIR": str(place / "tmp")},
+        | {"PYTHONPATH": str(ROOT), "HOME": str(place / "home"), "TMPDIR": str(place / "tmp")}
+        | {"CLOCK": str(ROOT / "tests" / "faults" / "clock")},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
