@@ -1,0 +1,58 @@
+"""Measure that a reader of a text takes linear time."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from grader.faults import Fault
+from grader.simulator.ptx.model import PtxError
+
+Reader = Callable[[str], object]
+
+LONGER = 8
+MOST = 10
+"""How much longer a text is made, and how many times the processor time it may take."""
+
+SPARE = 0.4
+"""Seconds of processor time in addition, for any text."""
+
+ATTEMPTS = 4
+"""A shared machine can slow one measurement down; a quadratic reader fails each one."""
+
+
+def seconds(reader: Reader, text: str) -> float:
+    """The least processor time of three readings; a fault that the reader reports is an answer.
+
+    No garbage is collected meanwhile: its time grows with all objects of the test process.
+    """
+    best = float("inf")
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(3):
+            started = time.process_time()
+            with suppress(Fault, PtxError):
+                reader(text)
+            best = min(best, time.process_time() - started)
+            if best < SPARE:
+                break
+    finally:
+        if enabled:
+            gc.enable()
+    return best
+
+
+def assert_linear(reader: Reader, short: str, long: str) -> None:
+    """Fail if `reader` takes more than linear time for `long`, `LONGER` times `short`."""
+    measured = []
+    for _ in range(ATTEMPTS):
+        taken = seconds(reader, long)
+        if taken <= SPARE:
+            return
+        measured.append((taken, seconds(reader, short)))
+        if taken <= MOST * measured[-1][1] + SPARE:
+            return
+    raise AssertionError(f"not linear: seconds of the long and of the short text: {measured}")
