@@ -24,25 +24,20 @@ ATTEMPTS = 4
 
 
 def seconds(reader: Reader, text: str) -> float:
-    """The least processor time of three readings; a fault that the reader reports is an answer.
+    """The processor time of one reading; a fault that the reader reports is an answer.
 
     No garbage is collected meanwhile: its time grows with all objects of the test process.
     """
-    best = float("inf")
     enabled = gc.isenabled()
     gc.disable()
     try:
-        for _ in range(3):
-            started = time.process_time()
-            with suppress(Fault, PtxError):
-                reader(text)
-            best = min(best, time.process_time() - started)
-            if best < SPARE:
-                break
+        started = time.process_time()
+        with suppress(Fault, PtxError):
+            reader(text)
+        return time.process_time() - started
     finally:
         if enabled:
             gc.enable()
-    return best
 
 
 def assert_linear(reader: Reader, short: str, long: str) -> None:

@@ -52,7 +52,9 @@ from grader.simulator.schedules import (
 )
 
 TIMEOUT_SHARE = 4
-"""After a timeout, later launches get this fraction of the steps: they seldom end either."""
+LEAST_STEPS = 1_000_000
+"""After a timeout, later launches get this fraction of the steps: they seldom end either. At least
+so many are enough to find a loop that repeats the same values."""
 
 
 MEASURES: Mapping[WorkMeasure, int | None] = MappingProxyType(
@@ -130,7 +132,7 @@ def simulate(
         if trace.ended and table:
             trace = replace(trace, accesses=simulation.accesses())
         if any(f.kind == "timeout" for f in trace.errors):
-            allowed = max(allowed // TIMEOUT_SHARE, 1)
+            allowed = max(allowed // TIMEOUT_SHARE, min(allowed, LEAST_STEPS))
         out.append(replace(trace, seconds={"run": time.perf_counter() - started}))
     return tuple(out)
 

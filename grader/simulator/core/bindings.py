@@ -57,9 +57,12 @@ BLOCK = np.dtype(
             "index",
             "flag",
             "steps",
+            "loop",
         )
     ]
 )
+LOOP = np.dtype([(n, "u4") for n in ("first", "last", "outer", "pc", "state", "states")])
+STATE = np.dtype([("at", "u4"), ("bytes", "u4")])
 FUNCTION = np.dtype([(n, "u4") for n in ("block", "blocks", "registers", "local", "params")])
 CALL = np.dtype(
     [(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs", "library")]
@@ -169,6 +172,8 @@ class CLaunch(ctypes.Structure):
                 "call",
                 "copy",
                 "table",
+                "loop",
+                "state",
                 "constants",
                 "params",
                 "buffer",
@@ -243,6 +248,8 @@ class Core:
             REPORT.itemsize,
             COUNTER.itemsize,
             WORK.itemsize,
+            LOOP.itemsize,
+            STATE.itemsize,
             ctypes.sizeof(CLaunch),
             REPORTS,
         ]

@@ -31,6 +31,8 @@ class ImageArrays:
     calls: NDArray[np.void]
     copies: NDArray[np.void]
     tables: NDArray[np.uint32]
+    loops: NDArray[np.void]
+    states: NDArray[np.void]
 
 
 def encode_image(image: Image, core: c.Core) -> ImageArrays:
@@ -49,15 +51,23 @@ class _Encoder:
         self.calls: list[tuple[int, ...]] = []
         self.copies: list[tuple[int, int, int]] = []
         self.tables: list[int] = []
+        self.loops: list[tuple[int, ...]] = []
+        self.states: list[tuple[int, int]] = []
         self.numbers = {f.name: k for k, f in enumerate(image.functions)}
         for f in image.functions:
             sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
             self.functions.append(sizes)
+            base, before = len(self.blocks), len(self.loops)
             for block in f.blocks:
-                self.add(block)
+                self.add(block, before)
+            for loop in f.loops:
+                outer = loop.outer and loop.outer + before
+                where = (base + loop.first, base + loop.last, outer, loop.pc)
+                self.loops.append((*where, len(self.states), len(loop.state)))
+                self.states += loop.state
 
-    def add(self, block: Block) -> None:
-        """Append a basic block."""
+    def add(self, block: Block, loops: int) -> None:
+        """Append a basic block of a function before which there are so many loops."""
         first, end, index = len(self.insns), block.end, 0
         self.insns += [encode_insn(insn, self.core) for insn in block.insns]
         if end.table:
@@ -68,7 +78,17 @@ class _Encoder:
         where = (first, len(self.insns), end.kind, block.next, block.target)
         operands = (end.a, end.b, end.c, end.d)
         guard = (end.guard, end.negate, max(end.pc, 0))
-        self.blocks.append((*where, *guard, *operands, index, end.flag, block.steps))
+        self.blocks.append(
+            (
+                *where,
+                *guard,
+                *operands,
+                index,
+                end.flag,
+                block.steps,
+                block.loop and block.loop + loops,
+            )
+        )
 
     def call(self, call: Call) -> int:
         """Append a call site; return its number."""
@@ -90,6 +110,8 @@ class _Encoder:
             np.array([*self.calls, (0,) * 8], c.CALL),
             np.array([*self.copies, (0, 0, 0)], c.COPY),
             np.array([*self.tables, 0], np.uint32),
+            np.array([*self.loops, (0,) * 6], c.LOOP),
+            np.array([*self.states, (0, 0)], c.STATE),
         )
 
 
@@ -325,6 +347,8 @@ class Machine:
             ("call", arrays.calls),
             ("params", params),
             ("table", arrays.tables),
+            ("loop", arrays.loops),
+            ("state", arrays.states),
             ("constants", loaded.bank),
             ("buffer", rows),
             ("shared_init", initial),

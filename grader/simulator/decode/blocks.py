@@ -10,7 +10,10 @@ which it is the single predecessor, is merged with it: no lanes can take another
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from grader.simulator.decode.control_flow import (
     BRANCH,
@@ -22,10 +25,27 @@ from grader.simulator.decode.control_flow import (
     TRAP,
     Block,
 )
+from grader.simulator.decode.dataflow import BRANCHES, sources, targets
+from grader.simulator.decode.operands import RegisterFile, address_or_none
+from grader.simulator.ptx.model import Function, Instruction
 
 MAX_NESTING = 64
 """Nested loops whose blocks are ordered, so that the order takes linear time on any graph. Below
 that depth, blocks stay as they are; no program is written so."""
+
+MAX_INNER = 8
+"""Levels of loops inside a loop whose repetition is detected."""
+
+MAX_STATE = 512
+"""Registers that a loop's repetition is told by."""
+
+_ACCESSES = ("ld", "ldu", "st", "atom", "red")
+_COMPUTES = re.compile(
+    "add|sub|mul|mad|mul24|mad24|fma|div|rem|abs|neg|min|max|popc|clz|bfind|fns|brev|bfe|bfi|szext|"
+    "bmsk|dp2a|dp4a|sad|and|or|xor|not|cnot|lop3|shf|shl|shr|prmt|setp|set|selp|slct|cvt|cvta|rcp|"
+    "sqrt|rsqrt|sin|cos|lg2|ex2|tanh|testp|copysign|isspacep"
+)
+"""The instructions that make their results of registers and constants alone."""
 
 _CLOCKS = ("mov_clock32", "mov_clock64")
 
@@ -210,4 +230,171 @@ def _joined(chain: list[Block]) -> Block:
     last = chain[-1]
     insns = [insn for block in chain for insn in block.insns]
     steps = sum(block.steps for block in chain)
-    return Block(insns, last.end, last.next, last.target, last.table, steps)
+    code = [i for block in chain for i in block.code]
+    return Block(insns, last.end, last.next, last.target, last.table, steps, code)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop that leaves its blocks, or not, by the values of registers alone.
+
+    What its branches depend on is made, inside it, from registers and constants. A lane that comes
+    to its header twice with the same values in `state` never leaves it.
+
+    Attributes:
+        first, last: its blocks; the first is the header.
+        outer: the loop around it: its number + 1, or 0.
+        pc: the program counter of the first line that computes what its branches depend on; of
+            the branch back to the header where they depend on nothing.
+        state: the place and the bytes of each register that its branches or its addresses depend
+            on and that it writes; the core has 4 bytes for a predicate, else those of 32 lanes.
+    """
+
+    first: int
+    last: int
+    outer: int
+    pc: int
+    state: list[tuple[int, int]]
+
+
+def find_loops(
+    blocks: Sequence[Block],
+    function: Function,
+    functions: Mapping[str, Function],
+    registers: RegisterFile,
+    pc: int,
+) -> list[Loop]:
+    """The loops whose repetition the core can detect; the `loop` of their blocks is set.
+
+    Only the loops with fewer than MAX_INNER levels inside are examined, in linear time.
+
+    Args:
+        blocks: the blocks of the function, in their order.
+        function: the function.
+        functions: all functions that may be called.
+        registers: the places of the function's registers.
+        pc: the program counter of its first instruction.
+    """
+    loops: list[Loop] = []
+    reads = _Dependencies(function, functions)
+    for first, last, height in sorted(_loop_ranges(blocks)):
+        inside = blocks[first : last + 1]
+        if height >= MAX_INNER or (found := reads.state(inside)) is None:
+            continue
+        names, condition = found
+        back = [b.end.pc for b in inside if first in successors(b) and b.end.kind == BRANCH]
+        if condition is not None:
+            back = [pc + next(k for k, i in enumerate(function.body) if i is condition)]
+        places = [(registers.at[n], 32 * registers.width[n] or 4) for n in names]
+        at = max(back, default=inside[0].end.pc)
+        loops.append(Loop(first, last, inside[0].loop, at, places))
+        for block in inside:
+            block.loop = len(loops)
+    return loops
+
+
+def _loop_ranges(blocks: Sequence[Block]) -> list[tuple[int, int, int]]:
+    """The first and last block of each loop, and how many levels of loops are inside it."""
+    last_of: dict[int, int] = {}
+    for number, block in enumerate(blocks):
+        for s in successors(block):
+            if s <= number:
+                last_of[s] = number
+    out: list[tuple[int, int, int]] = []
+    outermost: list[tuple[int, int, int]] = []
+    for first in sorted(last_of, reverse=True):
+        last, height = last_of[first], 0
+        while outermost and outermost[-1][0] <= last:
+            inner = outermost.pop()
+            last, height = max(last, inner[1]), max(height, inner[2] + 1)
+        outermost.append((first, last, height))
+        out.append((first, last, height))
+    return out
+
+
+class _Dependencies:
+    """What the branches and the addresses of loops depend on."""
+
+    def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
+        self.registers = function.registers
+        self.parameters = {p.name for p in function.parameters}
+        self.functions = functions
+        self.known: dict[int, tuple[list[str], list[str], bool]] = {}
+
+    def of(self, i: Instruction) -> tuple[list[str], list[str], bool]:
+        """The registers that an instruction writes and reads; whether it computes from these."""
+        if id(i) not in self.known:
+            read = [name for name in sources(i) if name in self.registers]
+            if i.guard is not None:
+                read.append(i.guard[0])
+            self.known[id(i)] = targets(i), read, self.computes(i)
+        return self.known[id(i)]
+
+    def computes(self, i: Instruction) -> bool:
+        """Whether an instruction makes the same result of the same registers each time."""
+        parts = i.op.split(".")
+        if parts[0] in ("ld", "ldu"):
+            own = address_or_none(i.operands[-1])[0] in self.parameters
+            return "const" in parts or ("param" in parts and own)
+        if parts[0] == "mov":
+            return not any(x.startswith(("%clock", "%globaltimer")) for x in i.operands)
+        return bool(_COMPUTES.fullmatch(parts[0])) and "cc" not in parts
+
+    @cached_property
+    def calls_end(self) -> bool:
+        """Whether a called function may end its caller's lanes, or the launch."""
+        called = (f for f in self.functions.values() if not f.entry)
+        return any(
+            i.op.split(".")[0] in ("exit", "trap", "brkpt")
+            or (i.op.startswith("call") and "__assertfail" in i.operands)
+            for f in called
+            for i in f.body
+        )
+
+    def state(self, inside: Sequence[Block]) -> tuple[list[str], Instruction | None] | None:
+        """The registers to compare; None where a branch depends on anything else.
+
+        With the instruction of the first line that the branches depend on.
+        """
+        writers: dict[str, list[Instruction]] = {}
+        branches: list[str] = []
+        addresses: list[str] = []
+        for block in inside:
+            if block.end.call is not None and (block.end.call.callee is None or self.calls_end):
+                return None
+            for i in block.code:
+                written, read, _ = self.of(i)
+                for name in written:
+                    writers.setdefault(name, []).append(i)
+                head = i.op.split(".")[0]
+                if head in BRANCHES:
+                    branches += read
+                elif i.op == "st.param.b64":  # an address, perhaps
+                    addresses += read
+                elif head in _ACCESSES:
+                    where = next((x for x in i.operands if x.startswith("[")), "")
+                    addresses.append(address_or_none(where)[0])
+        control = self._origins(branches, writers, strict=True)
+        if control is None:
+            return None
+        accessed = self._origins(addresses, writers, strict=False) or frozenset()
+        names = sorted(n for n in control | accessed if n in writers and n in self.registers)
+        if len(names) > MAX_STATE:
+            return None
+        lines = [i for name in sorted(control) for i in writers.get(name, ()) if i.location.line]
+        return names, min(lines, key=lambda i: i.location.line, default=None)
+
+    def _origins(
+        self, names: list[str], writers: Mapping[str, list[Instruction]], *, strict: bool
+    ) -> frozenset[str] | None:
+        """The registers that these are computed from; None if `strict` and from anything else."""
+        work, visited = list(names), set(names)
+        while work:
+            for i in writers.get(work.pop(), ()):
+                _, read, computes = self.of(i)
+                if computes:
+                    work += set(read) - visited
+                    visited.update(read)
+                elif strict:
+                    return None
+        return frozenset(visited)

@@ -69,6 +69,8 @@ class Block:
         end: the terminator.
         next, target, table: the successors, as numbers of blocks of the same function.
         steps: the cost of one execution in the step budget.
+        code: the PTX instructions that it was decoded from.
+        loop: the innermost of the function's `Loop`s that it belongs to: its number + 1, or 0.
     """
 
     insns: list[Insn]
@@ -77,6 +79,8 @@ class Block:
     target: int = 0
     table: list[int] = field(default_factory=list)
     steps: int = 1
+    code: list[Instruction] = field(default_factory=list)
+    loop: int = 0
 
 
 def reachable_functions(

@@ -9,7 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from grader.simulator.decode import instructions, memory, sync, transfer
-from grader.simulator.decode.blocks import merge_chains, preferred_order
+from grader.simulator.decode.blocks import (
+    Loop,
+    find_loops,
+    merge_chains,
+    preferred_order,
+    successors,
+)
 from grader.simulator.decode.control_flow import (
     ARRIVE,
     BARRIER,
@@ -19,7 +25,6 @@ from grader.simulator.decode.control_flow import (
     FALL,
     RETURN,
     TABLE,
-    TRAP,
     WARPSYNC,
     Block,
     End,
@@ -78,6 +83,7 @@ class Decoded:
         registers, local, params: bytes of its register file, stack frame and parameter area.
         local_offsets: the offset of each `.local` variable in the stack frame.
         operands: what resolves the operands of its instructions.
+        loops: the loops whose endless repetition the core detects.
     """
 
     name: str
@@ -87,6 +93,7 @@ class Decoded:
     params: int
     local_offsets: dict[str, int]
     operands: Operands
+    loops: list[Loop]
 
 
 @dataclass(slots=True)
@@ -222,7 +229,9 @@ class _Decoder:
         drop_dead_elements(f)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
-        return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of), operands)
+        first = len(self.image.ops) - len(f.body)
+        loops = find_loops(blocks, f, self.functions, registers, first)
+        return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of), operands, loops)
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         """The basic blocks of the function in the preferred order."""
@@ -236,9 +245,9 @@ class _Decoder:
                 raw.append(Block([], End()))
             for label in by_index.get(at, ()):
                 where[label] = len(raw) - 1
+            raw[-1].code.append(i)
             self.add(f, i, o, raw)
-        for label in by_index.get(len(f.body), ()):
-            where[label] = len(raw)
+        where |= dict.fromkeys(by_index.get(len(f.body), ()), len(raw))
         raw.append(Block([], End(EXIT if f.entry else RETURN, pc=len(self.image.ops) - 1)))
         shortens = self.passes and self.shadows is None  # shadows read more registers
         temporary = temporaries(f, o.registers.at) if shortens else frozenset()
@@ -247,9 +256,8 @@ class _Decoder:
             block.steps = 1 + sum(not insn.exec.startswith("shadow_") for insn in block.insns)
         blocks = merge_chains(_arranged(raw, where))
         if shortens:
-            shorten(
-                blocks, Registers(temporary, written_once(f, o.registers.at)), self.image.constants
-            )
+            known = Registers(temporary, written_once(f, o.registers.at))
+            shorten(blocks, known, self.image.constants)
         return blocks
 
     def add(self, f: Function, i: Instruction, o: Operands, raw: list[Block]) -> None:
@@ -349,21 +357,13 @@ def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:
             raise PtxError(f"a branch to {name}, which is not a label")
         return where[name]
 
-    successors: list[list[int]] = []
     for number, block in enumerate(raw):
-        end = block.end
-        out: list[int] = []
-        if end.kind == BRANCH:
-            block.target = label(end.target)
-            out.append(block.target)
-        if end.kind == TABLE:
-            block.table = [label(name) for name in end.table]
-            out += block.table
+        if block.end.kind == BRANCH:
+            block.target = label(block.end.target)
+        if block.end.kind == TABLE:
+            block.table = [label(name) for name in block.end.table]
         block.next = min(number + 1, last)
-        if end.guard or end.kind not in (BRANCH, TABLE, RETURN, EXIT, TRAP):
-            out.append(block.next)
-        successors.append(out)
-    order = preferred_order(successors)
+    order = preferred_order([successors(block) for block in raw])
     renumber = {old: new for new, old in enumerate(order)}
     blocks = [raw[old] for old in order]
     for block in blocks:

@@ -359,6 +359,14 @@ def abort_finding(r: Report) -> Finding:
             hint="Check that the loop ends for every thread. If it does, launch fewer threads or a "
             "smaller problem.",
         )
+    if r.kind == c.TIMEOUT and r.extra:
+        return Finding(
+            "timeout",
+            "error",
+            "the kernel does not end: nothing that the condition of this loop depends on changes",
+            hint="Change a variable of the condition in each pass, so that it becomes false for "
+            "every thread.",
+        )
     if r.kind == c.TIMEOUT:
         return Finding(
             "timeout",

@@ -55,6 +55,7 @@ void free_cta(Cta *c) {
     free(c->warp[k].arena);
     free(c->warp[k].local);
     free(c->warp[k].params);
+    free(c->warp[k].watch.state);
   }
   announce_block_destroyed(c);
   free_copies(c);
@@ -174,6 +175,7 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
     }
     if (!waiting) break;
     if (release_barriers(c)) continue;
+    if (abort_endless(c)) return STOPPED;
     bool freed = false;
     for (u32 x = 0; x < c->warps && !freed; x++) freed = release_warp_waits(&c->warp[x], true);
     if (freed) continue;

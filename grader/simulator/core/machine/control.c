@@ -91,6 +91,7 @@ static bool push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call
 void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
   w->steps = 0;
+  start_loop_watch(w);
   memset(w->ran, 0, sizeof w->ran);
   push(w, function, w->valid, NO_FRAME, 0, 0);
 }
@@ -284,6 +285,8 @@ enum Outcome run_warp(Warp *w) {
     u64 look = w->steps + (w->launch->exact ? STEPS_A_LOOK : STEPS_A_TURN);
     do {
       const BasicBlock *b = &w->launch->block[fn->block + at];
+      straight = false;
+      if (w->steps >= w->watch.at && find_endless(w, frame, fn->block + at)) break;
       run_block(w, b, fn->block + at);
       straight = finish_block(w, b, frame, &at);
     } while (straight && w->steps < turn_ends && w->steps < look && !w->worker->stop);
@@ -295,5 +298,5 @@ enum Outcome run_warp(Warp *w) {
     return w->worker->stop ? STOPPED : ROTATE;
   }
   w->cta->steps += w->steps - before;
-  return w->waits ? BLOCKED : DONE;
+  return w->waits || w->watch.endless ? BLOCKED : DONE;
 }

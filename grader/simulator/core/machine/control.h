@@ -31,6 +31,11 @@ void start_warp(Warp *w, u32 function);
 enum Outcome run_warp(Warp *w);
 void fail(Warp *w, u32 kind, u32 pc, u32 extra);
 
+/* endless.c */
+void start_loop_watch(Warp *w);
+bool find_endless(Warp *w, u32 frame, u32 block);
+bool abort_endless(Cta *c);
+
 /* barrier.c. In the kind of a Wait at a barrier, and in the flag of its basic block: */
 enum { BAR_SYNC = 0, BAR_ARRIVE = 1, BAR_RED_POPC = 2, BAR_RED_AND = 3, BAR_RED_OR = 4, BAR_KIND = 7,
        BAR_ALIGNED = 8, BAR_COUNTED = 16, BAR_NEGATED = 32 };

@@ -75,7 +75,17 @@ typedef struct {
   u32 index;           /* into `tables` or `calls` */
   u32 flag;
   u32 steps;           /* its cost in the step budget */
+  u32 loop;            /* the innermost loop that it belongs to: its number + 1, or 0 */
 } BasicBlock; /* numbered in reverse post-order from 0 in each function */
+
+/* A loop whose branches depend on registers alone: see endless.c. */
+typedef struct {
+  u32 first, last;     /* its basic blocks, as numbers of the launch; the first is its header */
+  u32 outer;           /* the loop around it: its number + 1, or 0 */
+  u32 pc;              /* of the branch back to the header */
+  u32 state, states;   /* a range of `state` */
+} Loop;
+typedef struct { u32 at, bytes; } State; /* a part of the register file; 4 bytes: a predicate */
 
 typedef struct {
   u32 block, blocks;   /* its basic blocks */
@@ -158,6 +168,8 @@ typedef struct {
   const CallSite *call;
   const Copy *copy;
   const u32 *table;
+  const Loop *loop;
+  const State *state;
   const u8 *constants, *params;
   Buffer *buffer;
   const u32 *shared_init;       /* initial stamp of each shared granule: see watch/shared_stamps.h */

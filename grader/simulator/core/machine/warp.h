@@ -24,6 +24,15 @@ typedef struct {
 /* Lanes that wait: at a barrier, or for the other lanes of a member mask. */
 typedef struct { u32 mask, frame, block, pc, id, kind, want, membership, basic; } Wait;
 
+/* Watches the lanes of one loop, from one visit of its header to another: see endless.c. */
+typedef struct {
+  u64 at, pause;                /* the number of the warp's steps from which to look; until then */
+  u32 loop, frame, attempts;    /* its number + 1, or 0 */
+  u32 lanes, seen, visits;      /* lanes that stayed in the loop; that passed its header; how often */
+  u8 *state; u32 room;          /* what the loop's state was at the header, lane by lane */
+  u32 endless, pc;              /* lanes that never leave a loop, and do not run; its branch back */
+} LoopWatch;
+
 struct Warp {
   u8 *bank[4];                  /* registers, constants, special registers, (none) */
   u32 mask;                     /* active lanes */
@@ -43,6 +52,7 @@ struct Warp {
   u8 *params; u32 params_room;  /* [32][params_room] */
   struct AsyncCopy *copy;       /* copies in flight: see async_copy.c */
   u32 copies, copy_room, groups[LANES];
+  LoopWatch watch;
   u8 special[24 * 128] __attribute__((aligned(32)));
 };
 

@@ -1,0 +1,139 @@
+"""A loop that never ends is found without running it to the limit, and no other loop is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.compile.program import Program
+from grader.compile.source import compile_source
+from grader.launch import Array, Finding, Launch, Scalar, Trace
+from grader.simulator.simulate import simulate
+
+NEVER_CHANGES = "nothing that the condition of this loop depends on changes"
+STEPS = 40_000_000
+"""A limit that takes seconds to reach."""
+
+ORBIT = """
+extern "C" __global__ void k(const unsigned* x, const unsigned* target, unsigned* out,
+                             unsigned a, unsigned c, unsigned mask)
+{
+    unsigned at = x[threadIdx.x], end = target[threadIdx.x], passes = 0;
+    while (at != end) {
+        at = (at * a + c) & mask;
+        ++passes;
+    }
+    out[threadIdx.x] = at;
+}
+"""
+
+ENDLESS = {
+    "no condition": "for (;;) n += out[0];",
+    "no increment": "for (int i = t; i < n;) out[t] += 1;",
+    "other variable": "int i = 0, j = 0; while (i < n) { out[t] += i; ++j; }",
+    "inner variable": "for (int i = 0; i < n; ++i) for (int j = 0; j < 4; ++i) out[t] = j, i = -1;",
+    "alternates": "int i = 1; while (i != 3) { i = -i; out[t] += i; }",
+    "halves zero": "int i = 0; do { i /= 2; out[t] = i; } while (i < 1);",
+    "a barrier": "for (int i = 0; i < n; i *= 2) { out[t] += 1; __syncthreads(); }",
+    "one lane": "if (t == 3) while (n > 0) atomicAdd(&out[0], 1); else out[t] = 1;",
+    "a call": "int i = 0; while (i < n) atomicMax(&out[0], same(i));",
+    "unsigned": "for (unsigned i = n; i >= 0u; --i) { if (i > (unsigned)n) i = n; out[t] = i; }",
+}
+"""Bodies of a kernel that does not end."""
+
+ENDING = {
+    "long": "for (int i = 0; i < 30000; ++i) out[t] += 1;",
+    "state in memory": "out[t] = 0; while (out[t] < 30000) out[t] = out[t] + 1;",
+    "leaves from inside": "int i = 0; for (;;) { if (++i > 30000) break; }  out[t] = i;",
+    "state of another lane": (
+        "int i = 0; while (__shfl_sync(~0u, i, 0) < 20000) if (t % 32 == 0) ++i; out[t] = i;"
+    ),
+    "slow counter": "int i = 0, j = 0; while (j < 300) { if (++i % 100 == 0) ++j; } out[t] = j;",
+    "another thread's flag": (
+        "volatile int* f = out; if (t == 40) { for (int i = 0; i < 20000; ++i) f[2] = i; "
+        "__threadfence(); f[1] = 1; } else if (t == 0) { while (f[1] == 0) ; }"
+    ),
+    "64 bits": "for (long long i = 0; i < 30000ll << 33; i += 1ll << 33) out[t] += 1;",
+    "floats": "for (float x = 0.0f; x < 30000.0f; x += 1.0f) out[t] += 1;",
+    "recomputed bound": "int b = 1; for (int i = 0; i < b; ++i) { b = i < 20000 ? i + 2 : 0; }",
+}
+"""Bodies of a kernel that ends after more passes than are needed to look for a repetition."""
+
+KERNEL = """
+__device__ __noinline__ int same(int i) {{ return i; }}
+extern "C" __global__ void k(int* out, int n) {{ int t = threadIdx.x;
+{}
+}}
+"""
+
+
+def zeros(count: int) -> Array:
+    return Array("out", (count,), "int32", np.zeros(count, np.int32), read_back=True)
+
+
+def compiled(source: str) -> Program:
+    return compile_source(source.encode(), "a.cu")
+
+
+def run(program: Program, *args: Array | Scalar, threads: int = 64, steps: int = 0) -> Trace:
+    launch = Launch("k", (1, 1, 1), (threads, 1, 1), args)
+    (trace,) = simulate(program, [launch], limit=60.0, steps=steps or STEPS)
+    return trace
+
+
+def timeouts(trace: Trace) -> list[Finding]:
+    return [finding for finding in trace.errors if finding.kind == "timeout"]
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_endless_loop_is_found(name: str) -> None:
+    trace = run(compiled(KERNEL.format(ENDLESS[name])), zeros(64), Scalar("n", 8, "int32"))
+    assert [NEVER_CHANGES in finding.message for finding in timeouts(trace)] == [True]
+    assert timeouts(trace)[0].line == 4
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_ending_loop_runs_to_its_end(name: str) -> None:
+    trace = run(compiled(KERNEL.format(ENDING[name])), zeros(64), Scalar("n", 8, "int32"))
+    assert trace.ended
+    assert timeouts(trace) == []
+
+
+def test_an_access_outside_comes_first() -> None:
+    """The address changes, although the condition does not: the access that is wrong is found."""
+    source = KERNEL.format("for (int i = 0; n > 0; ++i) out[t + 64 * i] = 1;")
+    trace = run(compiled(source), zeros(64 * 9000), Scalar("n", 8, "int32"), steps=600_000)
+    assert "invalid-access" in {finding.kind for finding in trace.errors}
+
+
+ORBITS = compiled(ORBIT)
+
+
+def ends(x: int, end: int, a: int, c: int, mask: int) -> bool:
+    seen = set()
+    while x != end and x not in seen:
+        seen.add(x)
+        x = (x * a + c) & mask
+    return x == end
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=40, max_size=40),
+    st.integers(0, 9),
+    st.integers(0, 9),
+    st.sampled_from([0, 1, 3, 7, 15, 31]),
+)
+@settings(max_examples=60, deadline=None)
+def test_verdict_is_that_of_the_orbit(
+    pairs: list[tuple[int, int]], a: int, c: int, mask: int
+) -> None:
+    """Each thread follows its own orbit, of a period of up to 32, to a value that may be on it."""
+    columns = (np.array(column, np.uint32) for column in zip(*pairs, strict=True))
+    arrays = (Array(n, (40,), "uint32", x) for n, x in zip(("x", "target"), columns, strict=True))
+    numbers = (Scalar(n, x, "uint32") for n, x in (("a", a), ("c", c), ("mask", mask)))
+    given = (*arrays, Array("out", (40,), "uint32"), *numbers)
+    trace = run(ORBITS, *given, threads=40)
+    endless = not all(ends(*pair, a, c, mask) for pair in pairs)
+    assert [NEVER_CHANGES in finding.message for finding in timeouts(trace)] == [True] * endless
