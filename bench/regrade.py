@@ -30,8 +30,15 @@ from grader.checks.suite import plan as checks_of
 from grader.compile.source import compile_source
 from grader.gpu import timing as measure
 from grader.gpu.devices import devices
-from grader.gpu.samples import LOOK_INTERVAL
-from grader.gpu.speedup import MIN_RATIOS, Pair, Timing, TimingPlan, estimate, is_settled
+from grader.gpu.speedup import (
+    LOOK_INTERVAL,
+    MIN_RATIOS,
+    Pair,
+    Timing,
+    TimingPlan,
+    estimate,
+    is_settled,
+)
 from grader.grading.run import time_kernel
 from grader.grading.timing import MAX_ATTEMPTS, is_doubtful, timing_plan, verifier
 from grader.labs.model import Band, Case, Lab

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.labs.reading import load_lab
-from grader.reports.page.row import ReportRow
+from grader.reports.classes import ReportRow
 from grader.reports.page.write import write_class_report
 from tests.classes.demo import FOLDER, LAB, grade_class, rows
 

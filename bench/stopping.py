@@ -16,8 +16,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.gpu.samples import LOOK_INTERVAL
-from grader.gpu.speedup import MIN_RATIOS, decides_points, estimate, interval_rank, points_share
+from grader.gpu.speedup import (
+    LOOK_INTERVAL,
+    MIN_RATIOS,
+    decides_points,
+    estimate,
+    interval_rank,
+    points_share,
+)
 
 MINIMUM, FULL = 1.25, 1.4
 MOST = 400

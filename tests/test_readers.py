@@ -27,8 +27,8 @@ from grader.gpu import nvcc, tools
 from grader.labs.quiz import parse_answer, parse_answer_sheet
 from grader.labs.reading import load_lab
 from grader.launch import Finding, Trace
+from grader.reports.classes import ReportRow, page_names
 from grader.reports.explain.explanation import source_lines
-from grader.reports.page.row import ReportRow, page_names
 from grader.reports.page.source import source_view
 from grader.reports.page.student import student_view
 from grader.reports.page.write import load_templates
@@ -109,7 +109,7 @@ MESSAGE_READERS: dict[str, Reader] = {
     "reports/text.py:grade_report": lambda t: render(grade_report(grade_with(t))),  # type: ignore[arg-type]
     "reports/page/student.py:student_view": page,
     "reports/page/source.py:source_view": lambda t: source_view(grade_with(t), t, ()),  # type: ignore[arg-type]
-    "reports/page/row.py:page_names": lambda t: page_names([ReportRow(t, grade_with("a"), "")]),  # type: ignore[arg-type]
+    "reports/classes.py:page_names": lambda t: page_names([ReportRow(t, grade_with("a"), "")]),  # type: ignore[arg-type]
     "reports/explain/explanation.py:source_lines": lambda t: source_lines(t, Trace("sim")),
     "export/fields.py:one_line": fields.one_line,
     "export/fields.py:spreadsheet_safe": fields.spreadsheet_safe,
@@ -138,6 +138,14 @@ ELSEWHERE = {
     "compile/nvrtc.py:compile": "the compiler, in a child with limits of time and memory",
     "compile/source.py:compile_source": "calls the readers of this module",
     "compile/source_text.py:host_finding": "calls directives",
+    "feedback/edits.py:read_evidence": "calls read_dataflow",
+    "feedback/edits.py:read_source": "of at most 16 KiB: tests/feedback/test_edits.py",
+    "feedback/edits.py:diff_of": "of at most 16 KiB",
+    "feedback/edits.py:applied": "of at most 16 KiB",
+    "feedback/edits.py:negated": "a condition of at most 16 KiB",
+    "feedback/edits.py:bracketed": "a condition of at most 16 KiB",
+    "feedback/trials.py:alone": "the compiler, in a child with limits of time and memory",
+    "feedback/fixes.py:confirmed": "calls compile_source",
     "gpu/launches.py:error_finding": "the driver's message",
     "grading/run.py:simulator_memory": "calls static_bytes",
     "labs/files.py:compose_bytes": "called by parse_answer_sheet",

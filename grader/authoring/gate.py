@@ -15,6 +15,7 @@ from math import prod
 from threading import Lock
 
 from grader.authoring.cheats import Cheat, Cheats, NotMade
+from grader.authoring.mutation.mutants import MutantResult
 from grader.authoring.mutation.report import mutant_requirements
 from grader.authoring.mutation.study import (
     PreparedStudy,
@@ -22,7 +23,6 @@ from grader.authoring.mutation.study import (
     prepare_study,
     submission_of,
 )
-from grader.authoring.mutation.verdict import MutantResult
 from grader.authoring.requirements import (
     MIN_VARIANTS,
     LabFolder,

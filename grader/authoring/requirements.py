@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.authoring.mutation.verdict import MutantResult, ReportedLines, reported_lines
+from grader.authoring.mutation.mutants import MutantResult, ReportedLines, reported_lines
 from grader.authoring.new_lab import make_skeleton
 from grader.checks.quiz import mark_quiz
 from grader.faults import LabFault, MachineFault, StudentFault

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from grader.checks.causes import Explanation
 from grader.compile.program import Program
 from grader.gpu.speedup import Timing
 from grader.labs.cases import launch_shape
@@ -183,6 +184,7 @@ class Evidence:
         sampled: the timed launch at its full size on the simulator, of which a few blocks ran.
         quiz: the student's answers with the expected ones.
         localization: which thread stored a wrong element, and the fault lines.
+        explanation: what explains the findings, from the source and the public cases alone.
     """
 
     lab: Lab
@@ -196,6 +198,7 @@ class Evidence:
     sampled: tuple[CaseRun, ...] = ()
     quiz: QuizAttempt | None = None
     localization: Localization = Localization()
+    explanation: Explanation = Explanation()
 
     @property
     def all_runs(self) -> tuple[CaseRun, ...]:

@@ -268,7 +268,7 @@ def write_report(
     folder: Path, lab: Lab, table: Table, book: Gradebook, course: Course | None
 ) -> None:
     """Write the class report: the points of each student, with lateness and overrides."""
-    from grader.reports.page.row import ReportRow
+    from grader.reports.classes import ReportRow
     from grader.reports.page.write import write_class_report
 
     entries = {entry.submission: entry for entry in book.entries(lab.name, course=course)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli.options import (
+    All,
     Backend,
     Course,
     Json,
@@ -63,6 +64,7 @@ def check(
     limit: Limit = 20.0,
     sanitizer: Sanitizer = False,
     profile: Profile = False,
+    every: All = False,
 ) -> int:
     """Grade one submission and explain how to fix it.
 
@@ -98,13 +100,13 @@ def check(
     if json != "-":
         from grader.reports.text import grade_report
 
-        show(grade_report(grade, width()))
+        show(grade_report(grade, width(), every=every))
     return grade.exit_code
 
 
 def write_page(grade: Grade, file: Path, html: str) -> None:
     """Write the student's page of one grade, with the source when the file is text."""
-    from grader.reports.page.row import ReportRow
+    from grader.reports.classes import ReportRow
     from grader.reports.page.write import student_page
     from grader.submissions.files import read_submission
 
@@ -139,7 +141,7 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
 
     return grade(
         lab, submission, on=options.on, threads=options.threads, limit=options.limit,
-        answers=answers, progress=report_progress,
+        answers=answers, fixes=True, progress=report_progress,
     )  # fmt: skip
 
 
@@ -175,8 +177,8 @@ def explain(
     """
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, load_lab
+    from grader.reports.explain.explanation import explain_page
     from grader.reports.explain.explanation import explain_submission as explain_story
-    from grader.reports.explain.page import explain_page
     from grader.submissions.files import read_submission
 
     place = html or f"explain-{file.stem}.html"

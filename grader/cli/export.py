@@ -18,8 +18,8 @@ from grader.faults import LabFault, MachineFault
 if TYPE_CHECKING:
     from grader.export.formats import ExportRow, Format, LeftOut, Options
     from grader.gradebook.course import Course as CourseFile
+    from grader.gradebook.ledger import Student
     from grader.gradebook.policy import FeedbackPolicy
-    from grader.gradebook.roster import Student
     from grader.gradebook.values import Entry
     from grader.grading.record import HiddenFeedback
 
@@ -177,7 +177,7 @@ def _from_gradebook(
 
 def _row(entry: Entry, course: CourseFile | None, source: str) -> ExportRow:
     from grader.export.formats import WHY, ExportRow
-    from grader.gradebook.roster import Student
+    from grader.gradebook.ledger import Student
     from grader.grading.record import grade_from_json
 
     student = course.student(entry.student) if course else None

@@ -250,7 +250,7 @@ def roster(
 
     Submissions and grades do not change.
     """
-    from grader.gradebook.roster import read_roster
+    from grader.gradebook.ledger import read_roster
 
     with opened(db, course, create=True) as session:
         course_students = session.course.students if session.course else ()

@@ -50,6 +50,10 @@ Course = Annotated[
         "--course", metavar="DIR", help="The folder of a course, with labs/ or course.yaml."
     ),
 ]
+All = Annotated[
+    bool,
+    typer.Option("--all", help="Show every finding, not one block for each cause."),
+]
 LabName = Annotated[
     str, typer.Argument(metavar="LAB", help="The lab; `grader labs list` shows all labs.")
 ]

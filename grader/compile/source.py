@@ -143,6 +143,15 @@ def compile_source(
     return replace(program, seconds=time.perf_counter() - started)
 
 
+def nvrtc_options(compiler: Installation) -> dict[str, Any]:
+    """Return how sources are compiled for a trial: the `-G` build, as a request's part."""
+    return {
+        "options": _variants(ARCHITECTURE, compiler)["debug"],
+        "libraries": str(compiler.libraries),
+        "folder": str(_INCLUDE),
+    }
+
+
 def toolchain() -> dict[str, str]:
     """Return the compiler's release, for provenance.
 

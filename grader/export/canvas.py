@@ -13,7 +13,7 @@ from typing import Literal
 
 from grader.export.fields import cell_problem, csv_text, spreadsheet_safe, two_decimals
 from grader.export.formats import ExportRow, Options, column_title
-from grader.gradebook.roster import Student
+from grader.gradebook.ledger import Student
 
 EACH = False
 UNIQUE = True

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from grader.checks.causes import sort_findings
 from grader.checks.result import Result
 from grader.checks.suite import check_info
 from grader.export.fields import check_text, clipped, summary
 from grader.export.formats import ExportRow, Options
 from grader.grading.record import Grade
-from grader.reports.finding import sort_findings
 from grader.reports.json import dumps
 from grader.reports.printable import printable
 

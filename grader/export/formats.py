@@ -17,7 +17,7 @@ from typing import Literal
 
 from grader import export as folder
 from grader.faults import LabFault, did_you_mean
-from grader.gradebook.roster import Student
+from grader.gradebook.ledger import Student
 from grader.grading.record import Grade, HiddenFeedback
 from grader.reports.redact import redact
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from grader.export.formats import ExportRow, Options
-from grader.reports.page.row import ReportRow
+from grader.reports.classes import ReportRow
 from grader.reports.page.student import student_view
 from grader.reports.page.write import load_templates
 

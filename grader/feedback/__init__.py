@@ -1,9 +1,11 @@
-"""Grade one submission and localize the faults behind its wrong outputs.
+"""Grade one submission and explain its errors.
 
 In: a lab and a submission (`grade.grade`). Out: a Grade whose findings name the line at fault where
-one can be found. `localization` chooses the cases to search; `ptx_search`, in a sandboxed process,
-reruns the kernel with small changes of its PTX (`ptx_edits`): the lines of the changes that make
-every case right are at fault.
+one can be found, and what explains them. `grade` chooses the cases to search; `ptx_search`, in a
+sandboxed process, reruns the kernel with small changes of its PTX (`ptx_edits`): the lines of the
+changes that make every case right are at fault. `clues` reads the source. `fixes` tries edits of
+the source (`edits`, `statement_edits`, `value_edits`) in sandboxed processes (`trials`), and grades
+those that are right: a fix is told only when it was confirmed.
 
 Imports `grading`, `checks`, the simulator and the floors below; not `reports`.
 """

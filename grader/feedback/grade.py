@@ -6,23 +6,156 @@ is measured while the submission compiles and runs, and wrong outputs are locali
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
+from numpy.typing import NDArray
+
+from grader.checks.mismatch import compare
+from grader.checks.result import CaseRun, Evidence
 from grader.checks.suite import plan
-from grader.feedback.localization import localize_faults
+from grader.compile.program import Kernel, Program
+from grader.feedback.fixes import explain
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import prefetch
-from grader.grading.cases import MAX_STEPS, Backend, RunOptions, select_cases
+from grader.grading.cases import MAX_STEPS, Backend, RunOptions, expected_answer, select_cases
 from grader.grading.pipeline import Job, Progress, grade_submission
 from grader.grading.quiz import answer_quiz
 from grader.grading.record import Grade
-from grader.labs.model import Lab
+from grader.grading.run import simulator_memory
+from grader.labs.model import Lab, PreparedCase
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reference import prepare_process
-from grader.sandbox.call import prepare_template
+from grader.launch import OUTPUT_KINDS, Finding, Launch, Localization, pack_launches
+from grader.sandbox.call import Limits, SandboxFailure, prepare_template, run_sandboxed
+from grader.simulator.exchange import unpack_localization
 from grader.submissions.files import Submission
+
+SYMPTOMS = frozenset({"invalid-access", "uninitialized-read"})
+"""The kinds of errors whose line may show only the effect of another line's mistake."""
+
+MAX_THREADS = 8
+"""The most trials at a time: more would take more memory for little gain."""
+
+SEARCH_SECONDS = 30.0
+"""The wall-clock limit of one search. The search reaches its own limits, numbers of instructions,
+long before."""
+
+ExpectedOutputs = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
+"""The correct outputs of a launch: by argument index, values and allowed absolute errors."""
+
+
+@dataclass(frozen=True)
+class PublicRun:
+    """A run of a public case that ended, with its expected outputs."""
+
+    run: CaseRun
+    prepared: PreparedCase
+
+    @property
+    def expected(self) -> tuple[Launch, ExpectedOutputs]:
+        """The launch and its correct outputs."""
+        outputs = self.prepared.expected
+        return self.prepared.launch, {i: (e.value, e.bound) for i, e in outputs.items()}
+
+    @property
+    def needs_search(self) -> bool:
+        """Whether its output is wrong, or it has an error of SYMPTOMS."""
+        launch, trace = self.prepared.launch, self.run.trace
+        if any(f.kind in SYMPTOMS for f in trace.errors):
+            return True
+        return any(
+            compare(launch.args[i].name, trace.outputs[i], e, trace.unwritten.get(i), launch.block)
+            for i, e in self.prepared.expected.items()
+        )
+
+
+def localize_faults(evidence: Evidence, options: RunOptions) -> Evidence:
+    """Add to the evidence what further runs on the simulator show. Raises MachineFault."""
+    runs = _public_runs(evidence)
+    threads = min(options.threads or os.cpu_count() or 1, MAX_THREADS)
+    localization = Localization()
+    for name in dict.fromkeys(run.prepared.launch.kernel for run in runs):
+        kernel = evidence.program.kernel(name)
+        own = [run for run in runs if run.prepared.launch.kernel == name]
+        if kernel and any(run.needs_search for run in own):
+            expected = [run.expected for run in own]
+            more = search_fault_lines(evidence.program, kernel, expected, threads)
+            localization = Localization(
+                {**localization.lines, **more.lines}, {**localization.stored, **more.stored}
+            )
+    return _with_store_lines(replace(evidence, localization=localization))
+
+
+def _public_runs(evidence: Evidence) -> list[PublicRun]:
+    """The public runs that ended, including those that answer a derivation."""
+    answers = {d.call: expected_answer(d) for d in evidence.lab.derivations}
+    runs = [r for r in evidence.runs if r.launched and r.trace.ended]
+    ready = ((run, run.prepared or answers.get(run.case.name)) for run in runs)
+    return [PublicRun(r, p) for r, p in ready if p is not None and r.case.visibility == "public"]
+
+
+def _with_store_lines(evidence: Evidence) -> Evidence:
+    """Move wrong answers to derivations from the kernel's line to the line that stored them.
+
+    The findings of the cases that need an answer move along.
+    """
+    moved: dict[Finding, Finding] = {}
+    for run in evidence.runs:
+        stores = [
+            store
+            for (name, _), store in evidence.localization.stored.items()
+            if name == run.case.name
+        ]
+        if run.prepared is None and stores:
+            wrong = [f for f in run.trace.errors if f.kind in OUTPUT_KINDS]
+            moved |= {f: evidence.program.at(f, stores[0].line) for f in wrong}
+    return replace(evidence, runs=tuple(_with_moved(run, moved) for run in evidence.runs))
+
+
+def _with_moved(run: CaseRun, moved: Mapping[Finding, Finding]) -> CaseRun:
+    findings = tuple(moved.get(f, f) for f in run.trace.findings)
+    return replace(run, trace=replace(run.trace, findings=findings)) if moved else run
+
+
+def search_fault_lines(
+    program: Program,
+    kernel: Kernel,
+    expected: Sequence[tuple[Launch, ExpectedOutputs]],
+    threads: int,
+) -> Localization:
+    """Search the line at fault in launches of one kernel that ended with a wrong output.
+
+    Args:
+        program: the compiled submission.
+        kernel: the kernel that all launches run.
+        expected: each launch with its correct outputs.
+        threads: trials that run at a time.
+
+    Returns an empty Localization when the search takes too long. Raises MachineFault.
+    """
+    launches = [launch for launch, _ in expected]
+    rows, arrays = pack_launches(launches)
+    for k, (_, outputs) in enumerate(expected):
+        for index, (value, bound) in outputs.items():
+            arrays |= {f"{k}.value.{index}": value, f"{k}.bound.{index}": bound}
+    request = {
+        "ptx": program.debug_ptx,
+        "kernel": kernel.symbol,
+        "launches": rows,
+        "right": [list(outputs) for _, outputs in expected],
+        "threads": threads,
+    }
+    memory = threads * simulator_memory(launches, program.ptx)
+    limits = Limits(wall=SEARCH_SECONDS, cpu=SEARCH_SECONDS * threads, memory=memory)
+    try:
+        reply = run_sandboxed("grader.feedback.ptx_search:run", request, arrays, limits=limits)
+    except SandboxFailure:
+        return Localization()
+    return unpack_localization(reply.value, launches)
 
 
 def grade(
@@ -31,6 +164,7 @@ def grade(
     threads: int | None = None, limit: float = 20.0, step_limit: int = MAX_STEPS,
     student: str = "", answers: AnswerSheet | None = None,
     recorded: Sequence[Timing] | None = None,
+    fixes: bool = False,
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:  # fmt: skip
     """Grade one submission on one backend.
@@ -47,6 +181,7 @@ def grade(
         student: the student's name or number, for the record.
         answers: the student's answers to the quiz; None leaves the quiz out of what is evaluated.
         recorded: timings to evaluate in place of new ones, as of a GPU.
+        fixes: whether to try edits of the source, to find one that makes every public case right.
         progress: called before each step.
 
     Returns a grade with 0 points and its findings for a submission that does not compile, and an
@@ -59,4 +194,9 @@ def grade(
         background.submit(prepare_template)  # it takes longer than reading the compiled program
         quiz = background.submit(answer_quiz, lab, answers, options)
         prefetch(background, lab, plan(lab), select_cases(lab, visibility, seed), options)
-        return grade_submission(job, quiz=quiz.result, localize=localize_faults, progress=progress)
+
+        def localize(evidence: Evidence, options: RunOptions) -> Evidence:
+            evidence = localize_faults(evidence, options)
+            return replace(evidence, explanation=explain(evidence, options, fixes=fixes))
+
+        return grade_submission(job, quiz=quiz.result, localize=localize, progress=progress)

@@ -43,8 +43,17 @@ from grader.gpu.process import (
     device_info,
     require_healthy,
 )
-from grader.gpu.samples import BASELINE, BASELINE_PREFIX, MIN_PAIRS, SUBMISSION, throttled
-from grader.gpu.speedup import Timing, TimingPlan, Verify, make_pairs
+from grader.gpu.speedup import (
+    BASELINE,
+    BASELINE_PREFIX,
+    MIN_PAIRS,
+    SUBMISSION,
+    Timing,
+    TimingPlan,
+    Verify,
+    make_pairs,
+    throttled,
+)
 from grader.gpu.timing_verification import (
     array_arguments,
     baseline_findings,

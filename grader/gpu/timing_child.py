@@ -25,16 +25,6 @@ from numpy.typing import NDArray
 
 from grader.gpu.buffers import GUARD, POISONS, draw_moves, with_guard_bands
 from grader.gpu.peaks import measure_peaks
-from grader.gpu.samples import (
-    BASELINE,
-    BASELINE_PREFIX,
-    SUBMISSION,
-    Clock,
-    Record,
-    is_baseline_verified,
-    needs_more_pairs,
-    open_clock,
-)
 from grader.gpu.session import (
     allocate,
     by_value,
@@ -44,6 +34,16 @@ from grader.gpu.session import (
     reset_persisting_l2,
     set_variables,
     wait_for,
+)
+from grader.gpu.speedup import (
+    BASELINE,
+    BASELINE_PREFIX,
+    SUBMISSION,
+    Clock,
+    Record,
+    is_baseline_verified,
+    needs_more_pairs,
+    open_clock,
 )
 from grader.launch import Array, Arrays, Launch, Scalar, unpack_launches
 

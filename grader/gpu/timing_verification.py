@@ -21,8 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from grader.faults import LabFault, MachineFault
 from grader.gpu.buffers import GUARD, draw_moves, new_input, without_guard_bands
 from grader.gpu.launches import USE_SIMULATOR
-from grader.gpu.samples import BASELINE, BASELINE_PREFIX, SUBMISSION
-from grader.gpu.speedup import TimingPlan, Verify
+from grader.gpu.speedup import BASELINE, BASELINE_PREFIX, SUBMISSION, TimingPlan, Verify
 from grader.launch import Array, Finding, Launch
 
 VERIFIERS = 8
@@ -33,7 +32,7 @@ _KEY = re.compile(rf"(?:bands|(?:{BASELINE_PREFIX})?\d{{1,6}})\.(\d{{1,3}})")
 
 
 class ChildReply(BaseModel):
-    """The numbers of a timing child's reply: see grader.gpu.samples.Record."""
+    """The numbers of a timing child's reply: see grader.gpu.speedup.Record."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     times: list[tuple[_Seconds, _Seconds]]

@@ -15,7 +15,7 @@ from grader.gradebook import attempts as proposals
 from grader.gradebook import entries as counting
 from grader.gradebook.course import Course
 from grader.gradebook.database import Database, connect, migrate
-from grader.gradebook.roster import Student
+from grader.gradebook.ledger import Student
 from grader.gradebook.submissions import COLUMNS, MAX_FAULTS, NewSubmission, lab_query
 from grader.gradebook.tables import student, submission
 from grader.gradebook.values import (

@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
 
 from grader.faults import LabFault, did_you_mean, file_fault
+from grader.gradebook.ledger import Student, match_students, read_roster
 from grader.gradebook.policy import (
     FeedbackPolicy,
     Grace,
@@ -32,7 +33,6 @@ from grader.gradebook.policy import (
     later_moment,
     read_span,
 )
-from grader.gradebook.roster import Student, match_students, read_roster
 from grader.grading.record import HiddenFeedback
 from grader.labs.files import Document, read_document
 from grader.labs.schema import Label, Strict

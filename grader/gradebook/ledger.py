@@ -2,19 +2,195 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select, update
 
 from grader.faults import LabFault
 from grader.gradebook.chain import record_event, storable
-from grader.gradebook.roster import Student
 from grader.gradebook.tables import audit, override, student
 from grader.gradebook.values import AuditEvent, Override
+
+MAX_BYTES = 16 << 20
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "student id", "sid", "id number", "canvas id"),
+    "name": ("name", "student", "student name", "full name"),
+    "first": ("first name", "given name", "firstname"),
+    "last": ("last name", "surname", "family name", "lastname"),
+    "email": ("email", "email address", "e-mail"),
+    "sis_id": ("sis user id", "sis id"),
+    "login": ("sis login id", "login", "login id", "username"),
+    "role": ("role",),
+    "section": ("section", "sections", "section name", "groups", "group"),
+}
+"""The accepted headings of each column, ignoring letter case and `_`."""
+
+_IDENTIFIERS = ("id", "sis_id", "login", "email")
+_KNOWN = (
+    "ID", "Student ID", "SID", "ID number", "SIS User ID", "SIS Login ID", "Login", "Username",
+    "Email", "Email address",
+)  # fmt: skip
+_NOT_STUDENTS = ("points possible", "manual posting", "student, test")
+"""Names in Canvas' export that are not students; the last is Canvas' test student."""
+
+
+@dataclass(frozen=True)
+class Student:
+    """One student of the roster.
+
+    `id` is the gradebook's unique identifier: the first that the file has of ID, SIS ID, login and
+    e-mail address.
+    """
+
+    id: str
+    name: str = ""
+    email: str = ""
+    sis_id: str = ""
+    login: str = ""
+    section: str = ""
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """The student's identifiers, in the order in which they are tried."""
+        return tuple(filter(None, (self.id, self.sis_id, self.login, self.email)))
+
+
+def read_roster(path: Path) -> tuple[Student, ...]:
+    """Read the students of a CSV file in its order; lines with another role are skipped.
+
+    Raises:
+        LabFault: The file is missing or not UTF-8, no heading names an identifier, a line has no
+            identifier, or an identifier occurs twice.
+    """
+    rows = _rows(path, _text(path))
+    heads, line = next(rows, ([], 1))
+    if not heads:
+        fix = "Write the columns in the first line and one student in each other line."
+        raise LabFault("the roster is empty", where=str(path), fix=fix)
+    columns = _columns(heads)
+    if not any(name in columns for name in _IDENTIFIERS):
+        raise LabFault(
+            "no column identifies the students",
+            where=f"{path}:{line}",
+            fix="Add one of these columns: " + ", ".join(_KNOWN),
+        )
+    students: dict[str, Student] = {}
+    for cells, at in rows:
+        student = _student(cells, columns, f"{path}:{at}")
+        if student is None:
+            continue
+        if student.id in students:
+            what = f"the student `{student.id}` is listed twice"
+            raise LabFault(what, where=f"{path}:{at}", fix="Remove one of the lines.")
+        students[student.id] = student
+    return tuple(students.values())
+
+
+def match_students(students: Sequence[Student], word: str) -> tuple[Student, ...]:
+    """Return the students with that ID; else with that SIS ID, login or e-mail; else name.
+
+    Letter case and the form of Unicode do not matter; `Last, First` is the same name as
+    `First Last`.
+    """
+    wanted = _comparable(word)
+    if not wanted:
+        return ()
+    for keys in (lambda s: (s.id,), lambda s: s.identifiers):
+        found = tuple(s for s in students if wanted in map(_comparable, keys(s)))
+        if found:
+            return found
+    name = _spoken_name(word)
+    return tuple(s for s in students if name and _spoken_name(s.name) == name)
+
+
+def _comparable(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _spoken_name(name: str) -> str:
+    """Return a name as it is spoken, for comparing: `Noether, Emmy` is `emmy noether`."""
+    last, _, first = _comparable(name).partition(",")
+    return " ".join(f"{first} {last}".split())
+
+
+def _text(path: Path) -> str:
+    try:
+        # O_NONBLOCK: opening a FIFO without a writer would block forever.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise LabFault("the roster is not a regular file", where=str(path))
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        fix = "Create the file, or correct `roster:` in course.yaml."
+        if not isinstance(error, FileNotFoundError):
+            fix = "Check the file's name and permissions."
+        raise LabFault(f"cannot read the roster: {reason}", where=str(path), fix=fix) from None
+    if len(data) > MAX_BYTES:
+        raise LabFault(f"the roster is larger than {MAX_BYTES >> 20} MiB", where=str(path))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = error.start - data.rfind(b"\n", 0, error.start)
+        what = f"not UTF-8 text: byte {byte} of the line is 0x{data[error.start]:02x}"
+        raise LabFault(what, where=f"{path}:{line}", fix="Save the file as CSV UTF-8.") from None
+
+
+def _rows(path: Path, text: str) -> Iterator[tuple[list[str], int]]:
+    """Yield each row that is not blank, with its first line's number."""
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield [cell.strip() for cell in cells], line
+            line = reader.line_num + 1
+    except csv.Error as error:
+        fix = "Quote the cell, and double each quote inside it."
+        raise LabFault(f"not CSV: {error}", where=f"{path}:{line}", fix=fix) from None
+
+
+def _columns(heads: Sequence[str]) -> dict[str, int]:
+    """Map each known field to its column; the first of equal headings counts."""
+    plain = [" ".join(head.lower().replace("_", " ").split()) for head in heads]
+    return {
+        name: plain.index(head)
+        for name, known in COLUMNS.items()
+        for head in reversed(known)
+        if head in plain
+    }
+
+
+def _student(cells: Sequence[str], columns: Mapping[str, int], where: str) -> Student | None:
+    values = {name: cells[at] if at < len(cells) else "" for name, at in columns.items()}
+    if values.get("name", "").lower() in _NOT_STUDENTS:
+        return None
+    if values.get("role", "").lower() not in ("", "student"):
+        return None
+    if any("\0" in cell for cell in values.values()):
+        raise LabFault("a NUL character in a cell", where=where, fix="Save the file as CSV UTF-8.")
+    if not values.get("name"):
+        values["name"] = f"{values.get('first', '')} {values.get('last', '')}".strip()
+    values["id"] = next((values[name] for name in _IDENTIFIERS if values.get(name)), "")
+    if not values["id"]:
+        what = "this line identifies no student: it has no ID, login or e-mail address"
+        raise LabFault(what, where=where, fix="Add an identifier, or remove the line.")
+    return Student(**{f.name: values.get(f.name, "") for f in fields(Student)})
 
 
 def events(

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from grader import __version__
+from grader.checks.causes import Explanation, with_tried_hints
 from grader.checks.quiz import mark_quiz
 from grader.checks.result import CaseRun, Evidence, Result, Status
 from grader.checks.suite import (
@@ -118,6 +119,7 @@ def grade_submission(
         base = _baseline(lab, checks, runs, options)
         evidence = Evidence(lab, program, runs, backend, base, quiz=quiz())
         evidence = localize(evidence, options)
+        outcome.explanation = evidence.explanation
 
         if backend == "gpu":
             progress("time", 3, len(steps))
@@ -128,7 +130,7 @@ def grade_submission(
         results = with_public_verdicts(evaluate_all(checks, evidence), checks, evidence)
         outcome.cases = _case_results(runs, results)
         compiled = _public_where_hidden((_compile_result(program),), outcome.cases)
-        outcome.results = (*compiled, *results)
+        outcome.results = (*compiled, *_with_hints(results, evidence.explanation))
         outcome.largest = evidence.largest
     except (StudentFault, MachineFault) as fault:
         outcome.results, outcome.cases = _results_of_fault(checks, cases, fault, backend, quiz)
@@ -150,6 +152,7 @@ class _Outcome:
     results: tuple[Result, ...] = ()
     cases: tuple[CaseResult, ...] = ()
     largest: CaseRun | None = None
+    explanation: Explanation = Explanation()
 
 
 def _record(job: Job, outcome: _Outcome, score: Score, provenance: Provenance) -> Grade:
@@ -158,7 +161,7 @@ def _record(job: Job, outcome: _Outcome, score: Score, provenance: Provenance) -
     return Grade(
         job.lab.name, job.lab.title, job.submission.name, job.student, job.submission.sha256,
         job.backend, score, outcome.results, outcome.cases, provenance, lines, lines_on,
-        outcome.printed,
+        outcome.printed, outcome.explanation,
     )  # fmt: skip
 
 
@@ -263,6 +266,17 @@ def work_measure(checks: Sequence[Check]) -> WorkMeasure:
     if any(check.options.measures_sharing for check in checks):
         return "sharing"
     return "work" if any(check.options.measures_work for check in checks) else "nothing"
+
+
+def _with_hints(results: Sequence[Result], explanation: Explanation) -> Iterator[Result]:
+    """Let the hints of all findings say what was tried."""
+    for result in results:
+        public = result.public
+        if public is not None:
+            findings = with_tried_hints(public.findings, explanation)
+            public = replace(public, findings=findings)
+        findings = with_tried_hints(result.findings, explanation)
+        yield replace(result, findings=findings, public=public)
 
 
 def _compile_result(program: Program) -> Result:

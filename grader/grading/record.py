@@ -6,14 +6,15 @@ A system error never costs the student points: what was not evaluated leaves `ju
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from grader.checks.causes import Cause, Explanation, Fix, find_causes
 from grader.checks.result import Result, Status, Verdict
 from grader.faults import LabFault
 from grader.labs.model import Visibility
@@ -119,6 +120,7 @@ class Grade:
         lines_on: the largest case.
         printed: the first public case in which the kernel prints, and its text. Not part of the
             JSON record, and not graded.
+        explanation: what explains the findings, from the source and the public cases alone.
         hidden_feedback: what a student's copy shows of hidden cases; "" for the whole record.
     """
 
@@ -135,7 +137,13 @@ class Grade:
     lines: tuple[LineCounters, ...] = ()
     lines_on: str = ""
     printed: tuple[str, str] = ("", "")
+    explanation: Explanation = Explanation()
     hidden_feedback: HiddenFeedback | Literal[""] = ""
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """The findings of all checks, grouped by the mistake that causes them."""
+        return find_causes((f for c in self.checks for f in c.findings), self.explanation)
 
     @property
     def exit_code(self) -> int:
@@ -166,6 +174,8 @@ class Grade:
             "provenance": provenance_json(self.provenance),
             "lines": [{"line": at.line, "counters": dict(at.counters)} for at in self.lines],
             "lines_on": self.lines_on,
+            "causes": [cause_json(cause, self.checks) for cause in self.causes],
+            "explanation": asdict(self.explanation),
             **({"hidden_feedback": self.hidden_feedback} if self.hidden_feedback else {}),
         }
 
@@ -211,6 +221,29 @@ def _default_if_null(key: str, name: str, item: Any) -> Any:
     if item is None and key == "findings" and name in ("space", "hazard"):
         return ""
     return _with_defaults(item, name)
+
+
+def cause_json(cause: Cause, checks: Sequence[Result]) -> dict[str, Any]:
+    """Return one cause of a grade object; its findings are places in `checks`."""
+    places = [
+        {"check": check.name, "index": index, "follows": finding != cause.finding}
+        for check in checks
+        for index, finding in enumerate(check.findings)
+        if finding in cause.findings
+    ]
+    return {
+        "kind": cause.kind,
+        "line": cause.line,
+        "what": cause.what or cause.finding.message,
+        "findings": sorted(places, key=lambda place: bool(place["follows"])),
+        "fix": _fix_json(cause.fix),
+    }
+
+
+def _fix_json(fix: Fix | None) -> dict[str, Any]:
+    if fix is None:
+        return {"confirmed": False}
+    return {"confirmed": True, "kind": fix.kind, "line": fix.line, "diff": fix.diff or None}
 
 
 def check_json(check: Result) -> dict[str, Any]:

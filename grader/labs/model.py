@@ -22,6 +22,8 @@ from grader.launch import Array, Launch, Scalar
 
 Visibility = Literal["public", "hidden"]
 Role = Literal["in", "inout", "out", "value"]
+Hints = Literal["cause", "place", "fix"]
+"""What a student reads of a fix that was tried: nothing, its place and kind, or the edit."""
 
 BASELINE_FILE = "baseline.cu"
 
@@ -285,6 +287,7 @@ class Lab:
         derivations: What the student's code computes for derived dims.
         bands: The speed thresholds by the name of the device that they were measured on.
         quiz: The questions in their order.
+        hints: What a report shows of a fix that was tried.
         where: The path of lab.yaml, for messages.
         lines: The line of each key of lab.yaml.
     """
@@ -303,6 +306,7 @@ class Lab:
     derivations: tuple[Derivation, ...] = ()
     bands: Mapping[str, Band] = field(default_factory=dict)
     quiz: tuple[Question, ...] = ()
+    hints: Hints = "place"
     where: str = ""
     lines: Mapping[str, int] = field(default_factory=dict)
 

@@ -252,6 +252,7 @@ def _build(folder: Path) -> Lab:
         derivations=derivations,
         bands=_bands(model, folder),
         quiz=_questions(model, document),
+        hints=model.hints,
         where=document.file,
         lines=_lines(model, document),
     )

@@ -234,6 +234,11 @@ class LabModel(Strict):
     )
     checks: dict[Identifier, Check] = Field(min_length=1)
     quiz: dict[Identifier, Question] = Field(default_factory=dict, max_length=30)
+    hints: Literal["cause", "place", "fix"] = Field(
+        "place",
+        description="what a report shows of a fix that was tried: only its cause, its place and "
+        "the kind of change, or the edit as a diff",
+    )
 
     @field_validator("drawn")
     @classmethod

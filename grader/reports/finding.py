@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from grader.launch import KINDS, OUTPUT_KINDS, Dim3, Finding
+from grader.checks.causes import Cause, sort_findings
+from grader.faults import pluralize
+from grader.launch import OUTPUT_KINDS, Dim3, Finding
 from grader.reports.printable import NO_BREAK, clip, printable, wrap
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MAX_FINDINGS = 8
+MAX_CAUSES = 3
+"""The causes that a report shows; a student repairs the first one and runs it again."""
+
+SHOW_ALL = "--all shows every finding"
 MAX_CASES = 3
 MAX_TEXT_CELLS = 400
 """Maximum length of a message or hint, in cells."""
@@ -31,25 +39,52 @@ def findings_text(findings: Iterable[Finding], width: int = 80, most: int = MAX_
     return Text("\n\n").join(blocks)
 
 
-def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort findings, each once: errors first, causes before their consequences.
+def causes_text(causes: Sequence[Cause], width: int = 80) -> Text:
+    """Show one block for each cause, at most MAX_CAUSES of them; count what is left out.
 
-    A missed barrier comes before the races, a race before the wrong output, and an out-of-bounds
-    store before the race with the stores that it collides with.
+    Lines are at most `width` cells wide.
     """
-    once = dict.fromkeys(findings)
-    left = {(f.file, f.line, f.variable) for f in once if f.kind == "invalid-access"}
-    return sorted(once, key=lambda finding: _rank(finding, left))
+    blocks = [cause_text(cause, width) for cause in causes[:MAX_CAUSES]]
+    rest = [finding for cause in causes[MAX_CAUSES:] for finding in cause.findings]
+    if rest:
+        more = f"and {pluralize(len(rest), 'more finding')} ({_kinds(rest)}); {SHOW_ALL}"
+        blocks.append(Text("\n".join(wrap(more, width)), style="dim"))
+    return Text("\n\n").join(blocks)
 
 
-def _rank(finding: Finding, left: Container[tuple[str, int, str]]) -> tuple[int, int, bool]:
-    """Return the sort key; `left` has the file, line and name of each out-of-bounds access."""
-    kind = KINDS.index(finding.kind) if finding.kind in KINDS else len(KINDS)
-    if finding.kind == "barrier-divergence":
-        kind = KINDS.index("launch-failure")
-    met = finding.hazard == "WAW" and (finding.file, finding.line, finding.variable) in left
-    kind = KINDS.index("invalid-access") if met else kind
-    return list(STYLES).index(finding.severity), kind, met
+def cause_text(cause: Cause, width: int = 80) -> Text:
+    """Show one cause: what is wrong, the finding that shows it, and how many follow from it."""
+    text = Text()
+    if cause.what:
+        style = STYLES[cause.finding.severity]
+        head = wrap(f"{cause.kind}: {printable(cause.what)}", width, "  ")
+        text.append("\n".join(head))
+        text.stylize(style, 0, len(cause.kind) + 1)
+        left, source = _at(printable(cause.finding.file), cause.line), printable(cause.text).strip()
+        row = _in_one_line if cell_len(left) + cell_len(source) + 6 <= width else _in_two_lines
+        text.append("\n" + row(left, source, cell_len(left), width) + "\n")
+    shown = replace(cause.finding, origins=()) if cause.what else cause.finding
+    text.append_text(finding_text(shown, width))
+    for line in cause.fix.diff.splitlines()[2:] if cause.fix else ():
+        text.append("\n" + clip(f"    {printable(line)}", width), style="green")
+    for line in wrap(follows_text(cause), width - 2):
+        text.append("\n  " + line, style="dim")
+    return text
+
+
+def follows_text(cause: Cause) -> str:
+    """Return `3 more findings follow from this (race, 2 wrong-output)`; "" when none does."""
+    if not cause.follows:
+        return ""
+    count, verb = len(cause.follows), "follows" if len(cause.follows) == 1 else "follow"
+    return (
+        f"{pluralize(count, 'more finding')} {verb} from this ({_kinds(cause.follows)}); {SHOW_ALL}"
+    )
+
+
+def _kinds(findings: Iterable[Finding]) -> str:
+    counts = Counter(finding.kind for finding in findings)
+    return ", ".join(f"{n} {kind}" if n > 1 else kind for kind, n in counts.items())
 
 
 def finding_text(finding: Finding, width: int = 80) -> Text:

@@ -17,7 +17,7 @@ from grader.checks.speed import format_duration
 from grader.faults import pluralize
 from grader.grading.record import Grade
 from grader.launch import Trace
-from grader.reports.finding import findings_text
+from grader.reports.finding import causes_text, findings_text
 from grader.reports.printable import clip, printable, wrap
 
 COLUMN_CELLS = 14
@@ -138,17 +138,22 @@ def render(text: Text, *, color: bool = False) -> str:
     return out.getvalue()
 
 
-def grade_report(grade: Grade, width: int = 80) -> Text:
-    """Report one grade: the submission, the checks, the findings and the score.
+def grade_report(grade: Grade, width: int = 80, *, every: bool = False) -> Text:
+    """Report one grade: the submission, the checks, the causes and the score.
 
-    Lines are at most `width` cells wide (40 or more).
+    Lines are at most `width` cells wide (40 or more). With `every`, the report has every finding in
+    place of one block for each cause.
     """
     findings = [finding for check in grade.checks for finding in check.findings]
+    if every:
+        found = findings_text(findings, width, most=len(findings))
+    else:
+        found = causes_text(grade.causes, width)
     sections = [
         _header(grade, width),
         check_table(grade.checks, width),
         *([_cases(grade, width)] if grade.cases else []),
-        *([findings_text(findings, width)] if findings else []),
+        *([found] if findings else []),
         *measurement_text(grade.checks, width),
         *(
             [Text(_printed(grade.printed[1], f" in case {printable(grade.printed[0])}", width))]

@@ -36,6 +36,7 @@ from grader.sandbox.template_child import FAILED, STARTED, STATUS
 MODULES = (
     "grader.simulator.simulate",
     "grader.feedback.ptx_search",
+    "grader.feedback.trials",
     "grader.compile.nvrtc",
     "grader.sandbox.user",
 )

@@ -17,10 +17,9 @@ from xml.etree import ElementTree
 import pytest
 
 from grader.export.formats import Options, find_format, format_names, row_from_grade, select_rows
-from grader.gradebook.roster import Student
+from grader.gradebook.ledger import Student
 from grader.grading.record import Grade
-from grader.reports.classes import class_table
-from grader.reports.page.row import ReportRow
+from grader.reports.classes import ReportRow, class_table
 from grader.reports.page.write import student_page
 from grader.reports.text import grade_report, render
 from tests.attacks.test_attacks import FORGERY, is_harmless

@@ -17,8 +17,8 @@ from grader.batch.store import (
 )
 from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.course import Course
+from grader.gradebook.ledger import Student
 from grader.gradebook.policy import LabPolicy
-from grader.gradebook.roster import Student
 from grader.submissions.gather import find_submissions
 
 LAB = "tiled"

@@ -16,8 +16,7 @@ from grader.faults import Fault
 from grader.grading.cases import RunOptions
 from grader.grading.record import Grade
 from grader.labs.reading import load_lab
-from grader.reports.classes import class_table
-from grader.reports.page.row import ReportRow
+from grader.reports.classes import ReportRow, class_table
 from grader.reports.page.write import write_class_report
 from grader.reports.text import grade_report
 

@@ -13,7 +13,7 @@ from grader.export.formats import (
     row_from_grade,
     select_rows,
 )
-from grader.gradebook.roster import Student
+from grader.gradebook.ledger import Student
 from grader.grading.record import Grade
 from grader.launch import Finding
 from tests.made import RACE, a_grade, a_result

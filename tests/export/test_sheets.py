@@ -13,7 +13,7 @@ import pytest
 
 from grader.export.fields import csv_text, spreadsheet_safe
 from grader.export.formats import ExportRow, Options
-from grader.gradebook.roster import Student
+from grader.gradebook.ledger import Student
 from tests.export.rows import FAILED, HOSTILE, PASSED, a_row, graded, hostile_rows, made
 
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")

@@ -37,7 +37,7 @@ def refuse_to_search(*args: Any) -> None:
 
 
 def test_correct_kernel_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.feedback.localization.search_fault_lines", refuse_to_search)
+    monkeypatch.setattr("grader.feedback.grade.search_fault_lines", refuse_to_search)
     assert graded("vector-add")[0].exit_code == 0
 
 

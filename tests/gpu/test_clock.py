@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.gpu.samples import Clock, throttled
-from grader.gpu.speedup import Pair, Timing
+from grader.gpu.speedup import Clock, Pair, Timing, throttled
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from grader.gpu.samples import Record, needs_more_pairs
+from grader.gpu.speedup import Record, needs_more_pairs
 
 PLAN = {"minimum": 1.2, "full": 1.5, "budget": 3.0, "least": 50, "most": 100}
 NOISE = (-0.02, 0.01, 0.02, -0.01)

@@ -15,8 +15,15 @@ from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import Fault, LabFault, MachineFault
 from grader.gpu.buffers import GUARD, draw_moves, new_input, with_guard_bands, without_guard_bands
-from grader.gpu.samples import BASELINE, EMPTY_KERNEL, MIN_PAIRS, SUBMISSION
-from grader.gpu.speedup import Timing, TimingPlan, estimate
+from grader.gpu.speedup import (
+    BASELINE,
+    EMPTY_KERNEL,
+    MIN_PAIRS,
+    SUBMISSION,
+    Timing,
+    TimingPlan,
+    estimate,
+)
 from grader.gpu.timing import OUTPUT_BYTES, max_pairs, stop_findings
 from grader.gpu.timing_verification import recreate_launch
 from grader.grading.run import time_kernel

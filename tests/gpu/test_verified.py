@@ -17,16 +17,16 @@ from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault
 from grader.gpu import timing_child
 from grader.gpu.buffers import GUARD, with_guard_bands, without_guard_bands
-from grader.gpu.samples import (
+from grader.gpu.speedup import (
     ALWAYS_VERIFIED,
     BASELINE,
     BASELINE_PREFIX,
     SUBMISSION,
     Clock,
     Record,
+    TimingPlan,
     is_baseline_verified,
 )
-from grader.gpu.speedup import TimingPlan
 from grader.gpu.timing_verification import (
     baseline_findings,
     recreate_launch,

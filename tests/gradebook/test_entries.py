@@ -14,8 +14,8 @@ from grader.faults import LabFault
 from grader.gradebook.book import Entry, Gradebook, StoredSubmission, open_gradebook
 from grader.gradebook.course import Course
 from grader.gradebook.entries import MARKED_LATE, entry_table
+from grader.gradebook.ledger import Student
 from grader.gradebook.policy import LabPolicy, Penalty
-from grader.gradebook.roster import Student
 from tests.gradebook.made import NOON, a_grade
 
 LAB = "tiled"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.faults import LabFault
-from grader.gradebook.roster import Student, read_roster
+from grader.gradebook.ledger import Student, read_roster
 
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,tiled-matmul (991)

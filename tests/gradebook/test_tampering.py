@@ -18,7 +18,7 @@ from sqlalchemy import text
 from grader.faults import MachineFault
 from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.database import connect, is_sqlite, upgrade
-from grader.gradebook.roster import Student
+from grader.gradebook.ledger import Student
 from grader.gradebook.values import bytes_digest
 from tests.command import CommandResult, grader
 from tests.gradebook.made import NOON, a_grade

@@ -112,6 +112,51 @@ class LineObject(Contract):
     counters: dict[str, float]
 
 
+class PlaceObject(Contract):
+    check: str
+    index: int
+    follows: bool
+
+
+class FixObject(Contract):
+    confirmed: bool
+    kind: str = ""
+    line: int = 0
+    diff: str | None = None
+
+
+class CauseObject(Contract):
+    kind: str
+    line: int
+    what: str
+    findings: list[PlaceObject]
+    fix: FixObject
+
+
+class ClueObject(Contract):
+    kind: str
+    line: int
+    name: str
+    text: str
+
+
+class StoredFix(Contract):
+    kind: str
+    line: int
+    text: str
+    name: str
+    diff: str
+    explains: list[str]
+
+
+class ExplanationObject(Contract):
+    clues: list[ClueObject]
+    fixes: list[StoredFix]
+    trials: int
+    cases: list[str]
+    hints: Literal["cause", "place", "fix"]
+
+
 class GradeObject(Contract):
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
     schema_: Literal[1]
@@ -130,6 +175,8 @@ class GradeObject(Contract):
     provenance: ProvenanceObject
     lines: list[LineObject]
     lines_on: str
+    causes: list[CauseObject]
+    explanation: ExplanationObject
     hidden_feedback: Literal["", "score", "kind", "full"] = ""
 
 
@@ -188,7 +235,7 @@ def test_no_field_is_forgotten() -> None:
     assert names(Result) == set(check)
     assert names(Verdict) == set(check["public"])
     assert names(Provenance) == set(told["provenance"])
-    own = {"schema", "status", "judged_max", "max_score"}
+    own = {"schema", "status", "judged_max", "max_score", "causes"}
     shown_only = {"printed"}
     assert (names(Grade) - shown_only) | own == set(told)
     assert names(CaseResult) == {"name", "size", "visibility", "status"}

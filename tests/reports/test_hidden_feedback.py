@@ -24,8 +24,8 @@ from grader.grading.record import CaseResult, Grade, grade_from_json
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
 from grader.launch import Finding, Origin
+from grader.reports.classes import ReportRow
 from grader.reports.json import dumps
-from grader.reports.page.row import ReportRow
 from grader.reports.page.write import write_class_report
 from grader.reports.redact import redact
 from grader.reports.text import grade_report, render

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
+from grader.checks.causes import sort_findings
 from grader.grading.record import CaseResult, Grade
 from grader.launch import Finding, OtherAccess, Trace
 from grader.reports.classes import class_table, main_finding
-from grader.reports.finding import finding_text, findings_text, sort_findings
+from grader.reports.finding import finding_text, findings_text
 from grader.reports.text import grade_report, render, run_report
 from tests.made import RACE, a_grade, a_result, counters, resources
 

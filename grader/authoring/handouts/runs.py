@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grader.authoring.requirements import lab_folder, variant_kind
+from grader.checks.causes import sort_findings
 from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.feedback.grade import grade
@@ -27,7 +28,7 @@ from grader.grading.run import run_all
 from grader.labs.model import Lab
 from grader.labs.reading import lab_roots, load_lab
 from grader.launch import Argument, Array, Finding, Launch, Scalar, Trace
-from grader.reports.finding import finding_text, sort_findings
+from grader.reports.finding import finding_text
 from grader.submissions.files import read_submission
 
 KERNELS = Path(__file__).parent / "kernels"

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from grader.authoring.mutation.mutants import Mutant
-from grader.authoring.mutation.verdict import MutantResult
+from grader.authoring.mutation.mutants import Mutant, MutantResult
 from grader.labs.files import Document, read_document
 from grader.labs.schema import Strict
 

@@ -18,17 +18,18 @@ from typing import Literal
 import numpy as np
 
 import grader
-from grader.authoring.mutation.mutants import Mutant, make_mutants
-from grader.authoring.mutation.report import REASONS_FILE, ExplainedResults, apply_reasons
-from grader.authoring.mutation.verdict import (
+from grader.authoring.mutation.mutants import (
     SYMPTOMS,
+    Mutant,
     MutantResult,
     ReportedLines,
     Verdict,
+    make_mutants,
     normalized_ptx,
     reported_lines,
     verdict_from_json,
 )
+from grader.authoring.mutation.report import REASONS_FILE, ExplainedResults, apply_reasons
 from grader.checks.result import Result
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.source import compile_source, toolchain

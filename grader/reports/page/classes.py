@@ -10,11 +10,10 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
 
+from grader.checks.causes import sort_findings
 from grader.checks.result import Result
 from grader.launch import Finding
-from grader.reports.classes import main_finding
-from grader.reports.finding import sort_findings
-from grader.reports.page.row import ReportRow, display_name, short_name
+from grader.reports.classes import ReportRow, display_name, main_finding, short_name
 from grader.reports.printable import clip, printable
 from grader.reports.text import MAX_SUMMARY_CELLS, STATUS_WORDS
 

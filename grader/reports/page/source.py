@@ -9,8 +9,8 @@ from grader.compile.preprocessor import MAX_LINE
 from grader.compile.syntax import MAX_PIECE, Node, parse
 from grader.grading.record import Grade
 from grader.launch import Finding, Trace
+from grader.reports.classes import short_name
 from grader.reports.explain.explanation import Line, source_lines
-from grader.reports.page.row import short_name
 from grader.reports.printable import TAB, clip
 
 MAX_LINES = 2000

@@ -9,21 +9,22 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
 
+from grader.checks.causes import Cause, find_causes, sort_findings
 from grader.checks.findings import Key, fold, location_key
 from grader.checks.result import Result
 from grader.faults import LabFault
 from grader.grading.record import Grade
 from grader.grading.timing import timings_from_samples
 from grader.launch import OUTPUT_KINDS, Finding
+from grader.reports.classes import ReportRow, display_name, short_name
 from grader.reports.finding import (
     MAX_TEXT_CELLS,
     accesses,
+    follows_text,
     message,
     occurrences,
     origins,
-    sort_findings,
 )
-from grader.reports.page.row import ReportRow, display_name, short_name
 from grader.reports.page.source import SourceView, source_view
 from grader.reports.printable import clip
 from grader.reports.text import (
@@ -170,6 +171,20 @@ class FindingView:
 
 
 @dataclass(frozen=True)
+class CauseView:
+    """One mistake: what is wrong and where, the finding that shows it, and what follows from it."""
+
+    kind: str
+    what: str
+    line: str
+    text: str
+    finding: FindingView
+    follows: tuple[FindingView, ...]
+    summary: str
+    diff: str
+
+
+@dataclass(frozen=True)
 class CheckView:
     """One check: its verdict as a word, its points, its result and measurements."""
 
@@ -198,7 +213,7 @@ class StudentView:
     verdict: str
     where: str
     checks: tuple[CheckView, ...]
-    findings: tuple[FindingView, ...]
+    causes: tuple[CauseView, ...]
     source: SourceView | None
     plot: Markup
     facts: tuple[tuple[str, str], ...]
@@ -208,7 +223,8 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
     """Build the view of a row; `with_seed` includes the seed's identifier in the facts."""
     grade = row.grade
     every = sort_findings(f for check in grade.checks for f in check.findings)
-    findings = sort_findings(fold(every, _merge_key))
+    causes = find_causes(fold(every, _merge_key), grade.explanation)
+    findings = [finding for cause in causes for finding in cause.findings]
     counting = row.effective_points
     score = "incomplete" if counting is None else f"{counting:g} of {row.judged_max:g}"
     verdict = score_line(grade, UNWRAPPED).plain
@@ -220,7 +236,7 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
         verdict=f"{verdict};".removeprefix(f"score {score};").strip("; "),
         where=BACKENDS.get(grade.backend, grade.backend),
         checks=tuple(map(_check, grade.checks)),
-        findings=tuple(_finding(f, n, grade) for n, f in enumerate(findings, start=1)),
+        causes=tuple(_causes(causes, grade)),
         source=source_view(grade, row.source, findings),
         plot=_plot(grade),
         facts=tuple(_facts(grade, with_seed=with_seed)),
@@ -249,6 +265,20 @@ def _measured(check: Result) -> Iterator[str]:
         on = f" on {check.measured_on}" if check.measured_on else ""
         values = (f"{n.replace('_', ' ')} {format_number(value)}" for n, value in measured.items())
         yield "; ".join(values) + on
+
+
+def _causes(causes: Sequence[Cause], grade: Grade) -> Iterator[CauseView]:
+    """Yield the causes; their findings are numbered from 1 in the page's order."""
+    number = 1
+    for cause in causes:
+        views = tuple(_finding(f, n, grade) for n, f in enumerate(cause.findings, start=number))
+        number += len(views)
+        summary = follows_text(cause).partition(";")[0]
+        line = str(cause.line) if cause.what and cause.line else ""
+        kind = short_name(cause.kind)
+        diff = cause.fix.diff if cause.fix else ""
+        text = cause.text.strip()
+        yield CauseView(kind, cause.what, line, text, views[0], views[1:], summary, diff)
 
 
 def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:

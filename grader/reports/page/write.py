@@ -22,8 +22,8 @@ from grader.faults import LabFault
 from grader.grading.record import HiddenFeedback
 from grader.labs.files import write_atomically
 from grader.labs.model import Lab
+from grader.reports.classes import ReportRow, for_student, page_names
 from grader.reports.page.classes import ClassView, class_view
-from grader.reports.page.row import ReportRow, for_student, page_names
 from grader.reports.page.student import StudentView, student_view
 from grader.reports.printable import printable
 from grader.reports.text import STATUS_WORDS

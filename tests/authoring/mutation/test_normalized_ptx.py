@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.authoring.mutation.verdict import normalized_ptx
+from grader.authoring.mutation.mutants import normalized_ptx
 from grader.compile.source import compile_source
 
 KERNEL = """\

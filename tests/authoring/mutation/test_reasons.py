@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.mutation.mutants import Mutant
+from grader.authoring.mutation.mutants import Mutant, MutantResult, Verdict
 from grader.authoring.mutation.report import apply_reasons
-from grader.authoring.mutation.verdict import MutantResult, Verdict
 from grader.faults import LabFault
 
 WAS = "if (own[i] > 0) {"

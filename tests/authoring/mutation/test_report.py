@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.authoring.mutation.mutants import Mutant
-from grader.authoring.mutation.report import ExplainedResults, mutant_requirements, summary
-from grader.authoring.mutation.verdict import (
+from grader.authoring.mutation.mutants import (
+    Mutant,
     MutantResult,
     ReportedLines,
     Verdict,
     verdict_from_json,
 )
+from grader.authoring.mutation.report import ExplainedResults, mutant_requirements, summary
 from grader.authoring.requirements import RequirementResult
 from grader.cli.labs import gate_json, localization_counts, localization_rows, rows
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.authoring.mutation.verdict import changed_lines, code_rows, reported_lines
+from grader.authoring.mutation.mutants import changed_lines, code_rows, reported_lines
 from grader.launch import Finding, Origin, OtherAccess
 
 RIGHT = """\

@@ -11,8 +11,7 @@ from grader.cli.app import run
 from grader.faults import LabFault, StudentFault
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
-from grader.reports.explain.explanation import Explanation, explain_submission
-from grader.reports.explain.page import explain_page
+from grader.reports.explain.explanation import Explanation, explain_page, explain_submission
 from grader.submissions.files import Submission, read_submission
 
 SOLUTIONS = Path(__file__).parents[3] / "solutions"

@@ -10,7 +10,7 @@ from grader.grading.record import CaseResult, Grade
 from grader.grading.timing import timing_samples
 from grader.labs.model import CheckSpec
 from grader.launch import Finding, LineCounters, Origin, OtherAccess
-from grader.reports.page.row import ReportRow
+from grader.reports.classes import ReportRow
 from tests.checks.test_speed import ASKED, H100, a_timing, judged
 from tests.made import RACE, SOURCE, a_grade, a_result, counters
 

@@ -11,8 +11,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from grader.reports.classes import ReportRow
 from grader.reports.page.classes import class_view
-from grader.reports.page.row import ReportRow
 from grader.reports.page.write import load_templates, student_page, write_class_report
 from tests.made import a_lab
 from tests.reports.page.browser import DESK, PHONE, canary, chromium, console, look, requests

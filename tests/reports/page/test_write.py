@@ -12,8 +12,8 @@ from grader.faults import LabFault
 from grader.feedback.grade import grade
 from grader.grading.pipeline import seed_id
 from grader.labs.reading import load_lab
+from grader.reports.classes import ReportRow, page_names
 from grader.reports.page.classes import class_view
-from grader.reports.page.row import ReportRow, page_names
 from grader.reports.page.student import student_view
 from grader.reports.page.write import student_page, write_class_report
 from grader.submissions.files import read_submission
@@ -160,7 +160,7 @@ def test_points_that_a_course_scales_are_of_the_courses() -> None:
 def test_findings_of_public_and_hidden_cases_are_shown_once() -> None:
     hidden = replace(PUBLIC, message="elsewhere", count=5, cases=("secret-4711",))
     row = replace(a_row(2), grade=a_grade(a_result("sync", "fail", findings=(PUBLIC, hidden))))
-    (found,) = student_view(row).findings
+    ((found,),) = [(c.finding, *c.follows) for c in student_view(row).causes]
     assert found.message.startswith(PUBLIC.message)
     assert found.finding.count == PUBLIC.count + 5
     assert found.notes[0].endswith("in cases square, ragged, secret-4711")
@@ -171,7 +171,7 @@ def test_a_wrong_output_is_shown_once_although_only_public_cases_name_its_store(
     stored = replace(WRONG, access="write", thread=(1, 0, 0), block=(0, 0, 0))
     hidden = replace(WRONG, message="elsewhere", cases=("secret-4711",))
     row = replace(a_row(2), grade=a_grade(a_result("output", "fail", findings=(stored, hidden))))
-    (found,) = student_view(row).findings
+    ((found,),) = [(c.finding, *c.follows) for c in student_view(row).causes]
     assert found.places[0].who == "write by thread (1,0,0) of block (0,0,0)"
     assert found.message == WRONG.message
 

@@ -1,0 +1,400 @@
+"""Group the findings of a run into causes: one block for each mistake, the likeliest first.
+
+One mistake makes many findings: a missing barrier makes two races and a wrong output. `find_causes`
+links them. A confirmed fix is the strongest link: every finding that it removes has one cause. A
+clue of the source, such as `=` in a condition, comes next. Otherwise findings are linked by what
+they share: bytes, a value, a barrier, the cases in which an error makes the output wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from grader.labs.model import Hints
+from grader.launch import KINDS, OUTPUT_KINDS, Finding
+
+CORRECTNESS = OUTPUT_KINDS | {
+    "race", "lost-update", "order-dependent", "invalid-access", "uninitialized-read",
+    "barrier-divergence", "timeout", "launch-failure",
+}  # fmt: skip
+"""The kinds of findings about a wrong result; one mistake may make all of them."""
+
+MEASURED = frozenset({"uncoalesced", "bank-conflict", "spill", "missing-feature", "too-slow"})
+"""The kinds of findings about what a right kernel costs."""
+
+_SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass(frozen=True)
+class CauseKind:
+    """One kind of cause: what is wrong, and what kind of change repairs it.
+
+    `{line}` is the line of the cause, `{name}` the name of what it is about.
+    """
+
+    what: str
+    change: str
+    evidence: tuple[str, ...] = ()
+
+
+CAUSE_KINDS: Mapping[str, CauseKind] = MappingProxyType({
+    "assignment-in-condition": CauseKind(
+        "`=` in a condition assigns to {name} instead of comparing it",
+        "Compare in the condition in line {line}, instead of assigning."),
+    "barrier-not-called": CauseKind(
+        "a barrier is named without a call, so there is no barrier",
+        "Call the barrier in line {line}.", ("race",)),
+    "unused-size": CauseKind(
+        "the parameter {name} is never used: the kernel is right for one size only",
+        "Use the size that is passed to the kernel, instead of a constant."),
+    "early-exit": CauseKind(
+        "threads return before a barrier or a load that other threads of their block need",
+        "Let every thread run to the end, and put the condition of line {line} around its own "
+        "loads and stores only.", ("barrier-divergence", "uninitialized-read")),
+    "not-shared": CauseKind(
+        "{name} is an array of each thread alone, but threads exchange data through it",
+        "Declare the array in line {line} in shared memory.", ("uninitialized-read",)),
+    "missing-barrier": CauseKind(
+        "a barrier is missing, so threads read or write what others still use",
+        "Add a barrier after line {line}.", ("race", "uninitialized-read")),
+    "divergent-barrier": CauseKind(
+        "not all threads of the block reach a barrier",
+        "Move the barrier in line {line} to where every thread of the block reaches it.",
+        ("barrier-divergence", "race")),
+    "weak-barrier": CauseKind(
+        "a barrier orders the threads of a warp only",
+        "Use a barrier for the whole block in line {line}.", ("race",)),
+    "missing-fence": CauseKind(
+        "a store is not visible to other threads before the signal that follows it",
+        "Put a fence after line {line}.", ("race",)),
+    "missing-guard": CauseKind(
+        "no condition keeps threads without an element from the access",
+        "Add a condition to line {line}.", ("invalid-access",)),
+    "wrong-condition": CauseKind(
+        "a condition holds for the wrong threads or iterations",
+        "Change the condition in line {line}.", ("invalid-access", "timeout")),
+    "rounded-down": CauseKind(
+        "a division rounds down, so the last, partial part is left out",
+        "Round the division in line {line} up.", ("unwritten-output", "wrong-output")),
+    "wrong-number": CauseKind(
+        "a number is wrong", "Change a number in line {line}.", ("invalid-access",)),
+    "wrong-size": CauseKind(
+        "an array or its part has the wrong size",
+        "Change the size in line {line}.",
+        ("invalid-access", "uninitialized-read", "bank-conflict")),
+    "wrong-index": CauseKind(
+        "an index selects the wrong element", "Change the index in line {line}.",
+        ("invalid-access", "wrong-output", "uncoalesced")),
+    "exchanged-axes": CauseKind(
+        "x and y are exchanged", "Exchange x and y in line {line}.",
+        ("uncoalesced", "wrong-output", "unwritten-output")),
+    "overlapping-arrays": CauseKind(
+        "two arrays share bytes of the dynamic shared memory",
+        "Change where the array in line {line} begins.", ("race",)),
+    "wrong-operator": CauseKind("an operator is wrong", "Change the operator in line {line}."),
+    "wrong-variable": CauseKind(
+        "another variable is meant", "Change the variable in line {line}."),
+    "not-accumulated": CauseKind(
+        "a value is assigned where it should be added to the earlier ones",
+        "Change the assignment in line {line}.", ("wrong-output",)),
+    "wrong-accumulation": CauseKind(
+        "a value is added where it should be assigned", "Change the assignment in line {line}."),
+    "wrong-initial-value": CauseKind(
+        "a variable starts with the wrong value, or none",
+        "Change the initial value in line {line}.", ("uninitialized-read", "wrong-output")),
+    "wrong-type": CauseKind(
+        "a type is too narrow for the values", "Use a wider type in line {line}."),
+    "not-atomic": CauseKind(
+        "several threads update the same element without an atomic operation",
+        "Make the update in line {line} atomic.", ("race", "lost-update")),
+    "missing-stride": CauseKind(
+        "the kernel works on fewer elements than there are",
+        "Repeat the work of line {line} for further elements."),
+    "misplaced-statement": CauseKind(
+        "a statement is in the wrong place", "Move the statement in line {line}."),
+    "missing-qualifier": CauseKind(
+        "a qualifier of a declaration is missing", "Change the declaration in line {line}.",
+        ("missing-feature",)),
+    "not-unrolled": CauseKind(
+        "a loop indexes a local array with a variable, so the array is in local memory",
+        "Unroll the loop in line {line}.", ("spill",)),
+})  # fmt: skip
+"""The kinds of causes that a clue or a confirmed fix can name, apart from kinds of findings."""
+
+
+@dataclass(frozen=True)
+class Clue:
+    """A fact of the source alone that explains findings; `kind` is one of CAUSE_KINDS."""
+
+    kind: str
+    line: int
+    name: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A change of the source that was tried: every public case is right, and nothing else is lost.
+
+    Attributes:
+        kind: One of CAUSE_KINDS.
+        line: The line of the student's file that it changes, or that it adds to.
+        text: The text of that line.
+        name: What the cause is about, such as a variable; may be empty.
+        diff: The edit as a unified diff; empty where the lab does not show it.
+        explains: The kinds of the errors that it removes.
+    """
+
+    kind: str
+    line: int
+    text: str = ""
+    name: str = ""
+    diff: str = ""
+    explains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is known of the causes beside the findings: from the source and the public cases alone.
+
+    Attributes:
+        clues: Facts of the source.
+        fixes: The confirmed fixes, the best one first.
+        trials: How many changes were tried.
+        cases: The public cases that they were tried on.
+        hints: What a student reads of a fix.
+    """
+
+    clues: tuple[Clue, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    trials: int = 0
+    cases: tuple[str, ...] = ()
+    hints: Hints = "place"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One mistake: its finding that says most, and those that follow from it.
+
+    Attributes:
+        kind: One of CAUSE_KINDS, or the kind of the finding where nothing more is known.
+        line: The line to look at; 0 when unknown.
+        text: The text of that line.
+        what: What is wrong, in one line; empty where the finding alone says it.
+        finding: The finding to show.
+        follows: The other findings of this cause.
+        fix: The confirmed fix.
+    """
+
+    kind: str
+    line: int
+    text: str
+    what: str
+    finding: Finding
+    follows: tuple[Finding, ...] = ()
+    fix: Fix | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings of this cause, the one to show first."""
+        return (self.finding, *self.follows)
+
+
+def find_causes(findings: Iterable[Finding], explanation: Explanation) -> tuple[Cause, ...]:
+    """Group findings into causes, the likeliest first.
+
+    Each finding is in exactly one cause. Errors come before warnings and notes; notes that share
+    nothing with an error follow the first cause, because most of them disappear with it.
+    """
+    ordered = sort_findings(findings)
+    errors = [f for f in ordered if f.severity == "error"]
+    causes = [*_fixed(errors, explanation)]
+    causes += _with_clue(_rest(errors, causes), explanation.clues)
+    causes += [_cause(group) for group in _linked(_rest(errors, causes))]
+    for finding in _rest(ordered, causes):
+        place = next((k for k, c in enumerate(causes) if _shares_place(c, finding)), None)
+        if place is None and causes and finding.severity == "info":
+            place = 0
+        if place is None:
+            causes.append(_cause([finding]))
+        else:
+            causes[place] = _with_more(causes[place], finding)
+    return tuple(causes)
+
+
+def _rest(findings: Iterable[Finding], causes: Iterable[Cause]) -> list[Finding]:
+    known = {f for cause in causes for f in cause.findings}
+    return [f for f in findings if f not in known]
+
+
+def _with_more(cause: Cause, finding: Finding) -> Cause:
+    return Cause(cause.kind, cause.line, cause.text, cause.what, cause.finding,
+                 (*cause.follows, finding), cause.fix)  # fmt: skip
+
+
+def _cause(group: Sequence[Finding]) -> Cause:
+    first = group[0]
+    return Cause(first.kind, first.line, first.text, "", first, tuple(group[1:]))
+
+
+def _named(
+    kind: str, line: int, text: str, name: str, group: Sequence[Finding], fix: Fix | None = None
+) -> Cause:
+    """Return a cause that a clue or a fix names; `group` is what it explains."""
+    known = CAUSE_KINDS[kind]
+    ranks = {evidence: rank for rank, evidence in enumerate(known.evidence)}
+    first = min(group, key=lambda f: ranks.get(f.kind, len(ranks)))
+    what = known.what.format(line=line, name=f"`{name}`" if name else "a variable")
+    rest = tuple(f for f in group if f is not first)
+    return Cause(kind, line, text, what, first, rest, fix)
+
+
+def _fixed(errors: Sequence[Finding], explanation: Explanation) -> Iterable[Cause]:
+    """Make one cause of the errors that each confirmed fix removes."""
+    tried, left = set(explanation.cases), list(errors)
+    for fix in explanation.fixes:
+        group = [f for f in left if f.kind in fix.explains and (not f.cases or tried & {*f.cases})]
+        if group:
+            left = [f for f in left if f not in group]
+            yield _named(fix.kind, fix.line, fix.text, fix.name, group, fix)
+
+
+def _with_clue(errors: Sequence[Finding], clues: Sequence[Clue]) -> list[Cause]:
+    """Let the first clue of the source that can explain wrong results explain all of them."""
+    wrong = [f for f in errors if f.kind in CORRECTNESS]
+    for clue in clues:
+        known = CAUSE_KINDS[clue.kind].evidence
+        if wrong and (not known or any(f.kind in known for f in wrong)):
+            return [_named(clue.kind, clue.line, clue.text, clue.name, wrong)]
+    return []
+
+
+def _linked(errors: Sequence[Finding]) -> list[list[Finding]]:
+    """Group the errors that share a cause; each group is in the order of `errors`."""
+    groups: list[list[Finding]] = []
+    cases = {name for f in errors if f.kind in CORRECTNESS - OUTPUT_KINDS for name in f.cases}
+    for finding in errors:
+        group = next((g for g in groups if any(_are_linked(f, finding) for f in g)), None)
+        if group is None and finding.kind in OUTPUT_KINDS and {*finding.cases} <= cases:
+            group = _largest_overlap(groups, finding)
+        if group is None:
+            groups.append([finding])
+        else:
+            group.append(finding)
+    return groups
+
+
+def _largest_overlap(groups: Sequence[list[Finding]], finding: Finding) -> list[Finding] | None:
+    """Return the group of errors that occur in most of a wrong output's cases."""
+
+    def shared(group: Sequence[Finding]) -> int:
+        return len({name for f in group for name in f.cases} & {*finding.cases})
+
+    able = [g for g in groups if g[0].kind in CORRECTNESS and shared(g)]
+    return max(able, key=shared, default=None)
+
+
+def _are_linked(first: Finding, other: Finding) -> bool:
+    """Return whether two errors share a cause."""
+    kinds = {first.kind, other.kind}
+    if first.kind == other.kind and first.kind in MEASURED | OUTPUT_KINDS:
+        return True
+    if not kinds <= CORRECTNESS or kinds & OUTPUT_KINDS:
+        return False
+    if first.kind == "barrier-divergence" and _same_cases(first, other):
+        return True
+    same_bytes = bool(first.variable) and first.variable == other.variable
+    if same_bytes and (first.space, other.space).count("global") != 1:
+        return True
+    if kinds == {"race"} and _overlap(first, other):
+        return True
+    if kinds == {"race", "uninitialized-read"} and _lines(first) & _lines(other):
+        return True
+    return kinds <= {"invalid-access", "uninitialized-read"} and _same_cases(first, other)
+
+
+def _same_cases(first: Finding, other: Finding) -> bool:
+    return bool({*first.cases} & {*other.cases}) or first.cases == other.cases
+
+
+def _lines(finding: Finding) -> set[int]:
+    return {finding.line, finding.other.line if finding.other else finding.line} - {0}
+
+
+def _overlap(first: Finding, other: Finding) -> bool:
+    """Return whether one barrier could order both hazards: their lines overlap."""
+    (a, *_, b), (c, *_, d) = (sorted([*_lines(f), *_lines(f)]) or [0, 0] for f in (first, other))
+    return max(a, c) <= min(b, d)
+
+
+def _shares_place(cause: Cause, finding: Finding) -> bool:
+    """Return whether a warning or a note is about a line or a variable of an error's cause."""
+    if cause.finding.severity != "error":
+        return False
+    if finding.line and finding.line == cause.line:
+        return True
+    if finding.kind == "compile-warning":
+        return False
+    lines = {line for f in cause.findings for line in _lines(f)}
+    names = {f.variable for f in cause.findings} - {""}
+    return bool(_lines(finding) & lines) or finding.variable in names
+
+
+TRIED = "Tried: with such a change, every public case is right."
+_ADVICE = re.compile(
+    r"(?:Put|Use|Declare|Write|Let|Move|Make|Add|Give|Assign|Store|Guard|Index|Load|Keep|Pass|Set"
+    r"|Return|For example|Update|An atomic|or )\b", re.IGNORECASE
+)  # fmt: skip
+"""Matches a sentence of a hint that asks for a certain edit."""
+
+
+def with_tried_hints(findings: Iterable[Finding], explanation: Explanation) -> tuple[Finding, ...]:
+    """Let the hints of errors say what was tried, where edits of the source were tried.
+
+    A confirmed fix replaces the hint, as far as the lab shows it. Without one, the sentences that
+    ask for a certain edit go: an edit that was not confirmed is not told.
+    """
+    if not explanation.trials:
+        return tuple(findings)
+    tried = set(explanation.cases)
+
+    def hinted(finding: Finding) -> Finding:
+        if finding.kind not in CORRECTNESS | MEASURED:
+            return finding
+        for fix in explanation.fixes:
+            if finding.kind in fix.explains and (not finding.cases or tried & {*finding.cases}):
+                change = CAUSE_KINDS[fix.kind].change.format(line=fix.line, name=f"`{fix.name}`")
+                shown = explanation.hints != "cause"
+                return replace(finding, hint=f"{change} {TRIED}" if shown else "")
+        return replace(finding, hint=_without_advice(finding.hint))
+
+    return tuple(map(hinted, findings))
+
+
+def _without_advice(hint: str) -> str:
+    sentences = re.split(r"(?<=[.:]) +(?=[A-Z])", hint)
+    return " ".join(s for s in sentences if not _ADVICE.match(s))
+
+
+def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings, each once: errors first, causes before their consequences.
+
+    A missed barrier comes before the races, a race before the wrong output, and an out-of-bounds
+    store before the race with the stores that it collides with.
+    """
+    once = dict.fromkeys(findings)
+    left = {(f.file, f.line, f.variable) for f in once if f.kind == "invalid-access"}
+    return sorted(once, key=lambda finding: _rank(finding, left))
+
+
+def _rank(finding: Finding, left: Container[tuple[str, int, str]]) -> tuple[int, int, bool]:
+    """Return the sort key; `left` has the file, line and name of each out-of-bounds access."""
+    kind = KINDS.index(finding.kind) if finding.kind in KINDS else len(KINDS)
+    if finding.kind == "barrier-divergence":
+        kind = KINDS.index("launch-failure")
+    met = finding.hazard == "WAW" and (finding.file, finding.line, finding.variable) in left
+    kind = KINDS.index("invalid-access") if met else kind
+    return _SEVERITIES.index(finding.severity), kind, met

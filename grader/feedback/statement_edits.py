@@ -1,0 +1,397 @@
+"""Candidate edits of statements: barriers, early exits, guards, loops, the memory space of arrays.
+
+Each function ending in `_edits` offers the edits of one kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+
+from grader.compile.syntax import Node
+from grader.feedback.edits import (
+    LOOPS,
+    SIMPLE,
+    Change,
+    Edit,
+    Kernel,
+    Source,
+    bracketed,
+    enclosing,
+    indent_of,
+    negated,
+    replaced,
+    statement_of,
+    statements,
+)
+
+BARRIER = "__syncthreads();"
+WEAK = ("__syncwarp", "__threadfence", "__threadfence_block")
+MAX_PAIRS = 45
+"""The pairs of places that get a barrier each."""
+
+MAX_PLACES = 40
+"""The places of a kernel that a barrier is put to."""
+
+
+def barriers(kernel: Kernel) -> list[Node]:
+    """The statements that call __syncthreads()."""
+    return [
+        s
+        for s in kernel.walk("expression_statement")
+        if s.text.replace(" ", "") == "__syncthreads();"
+    ]
+
+
+def _places(kernel: Kernel) -> list[tuple[int, int, Change, int]]:
+    """The places for a barrier: offset, line, change and depth in loops and conditions."""
+    found = []
+    for block in kernel.walk("compound_statement"):
+        depth = sum(above.kind in LOOPS for above in block.ancestors)
+        if any(above.kind in ("if_statement", "switch_statement") for above in block.ancestors):
+            continue
+        for statement in statements(block):
+            if statement.kind == "return_statement":
+                continue
+            text = f"\n{indent_of(statement)}{BARRIER}"
+            line = statement.line if statement.line == statement.last_line else statement.last_line
+            found.append((statement.end, line, (statement.end, statement.end, text), depth))
+    return found[:MAX_PLACES]
+
+
+def barrier_added_edits(source: Source) -> Iterator[Edit]:
+    """A barrier behind each statement that all threads execute; then two of them."""
+    for kernel in source.kernels:
+        places = _places(kernel)
+        for _, line, change, depth in places:
+            yield Edit("missing-barrier", line, (change,), max(0, depth - 1))
+        inside = [p for p in places if p[3] <= 1]
+        for first, second in list(combinations(inside[-10:], 2))[:MAX_PAIRS]:
+            yield Edit("missing-barrier", first[1], (first[2], second[2]), 2)
+
+
+def barrier_moved_edits(source: Source) -> Iterator[Edit]:
+    """Each barrier behind each other statement, or taken out."""
+    for kernel in source.kernels:
+        places = _places(kernel)
+        for barrier in barriers(kernel):
+            gone = replaced(barrier, ";" if _is_only(barrier) else "")
+            branch = enclosing(barrier, "if_statement")
+            for at, _, change, _ in places:
+                if at == barrier.end or _overlap(gone, change):
+                    continue
+                near = branch is not None and at in (branch.end, branch.start)
+                kind = "divergent-barrier" if branch is not None else "missing-barrier"
+                yield Edit(kind, barrier.line, (gone, change), 0 if near else 1)
+            yield Edit("divergent-barrier", barrier.line, (replaced(barrier, ";"),), 1)
+
+
+def _is_only(statement: Node) -> bool:
+    """Return whether a statement is the whole branch or body, without braces."""
+    return statement.parent is not None and statement.parent.kind != "compound_statement"
+
+
+def _overlap(first: Change, second: Change) -> bool:
+    return first[0] < second[1] and second[0] < first[1]
+
+
+def barrier_out_of_branch_edits(source: Source) -> Iterator[Edit]:
+    """All barriers of a condition's branches become one barrier behind it, or before it."""
+    for kernel in source.kernels:
+        every = barriers(kernel)
+        for branch in kernel.walk("if_statement"):
+            inside = [b for b in every if branch.start <= b.start < branch.end]
+            if not inside:
+                continue
+            gone = tuple(replaced(b, ";" if _is_only(b) else "") for b in inside)
+            text = f"{indent_of(branch)}{BARRIER}"
+            behind = (branch.end, branch.end, f"\n{text}")
+            before = (branch.start, branch.start, f"{BARRIER}\n{indent_of(branch)}")
+            yield Edit("divergent-barrier", inside[0].line, (*gone, behind))
+            yield Edit("divergent-barrier", inside[0].line, (*gone, before))
+            yield from _unwrapped(kernel, branch, inside[0].line)
+
+
+def _unwrapped(kernel: Kernel, branch: Node, line: int) -> Iterator[Edit]:
+    """The condition around a block moves to the loads and stores inside."""
+    condition, block = branch.part("condition"), branch.part("consequence")
+    if condition is None or block is None or branch.part("alternative") is not None:
+        return
+    test = condition.text[1:-1]
+    opened = (branch.start, block.start, "")
+    for loads in (False, True):
+        guarded = _guarded(kernel, block.start, block.end, test, loads=loads)
+        yield Edit("divergent-barrier", line, (opened, *guarded), 1)
+
+
+def _guarded(kernel: Kernel, start: int, end: int, test: str, *, loads: bool) -> tuple[Change, ...]:
+    """Put a condition on the stores between two offsets, and on the loads if asked."""
+    changes: list[Change] = []
+    for statement in kernel.stores:
+        if start <= statement.start < end:
+            changes.append((statement.start, statement.start, f"if ({test}) "))
+    if loads:
+        for access in _loads(kernel):
+            if start <= access.start < end:
+                changes.append(replaced(access, f"(({test}) ? {access.text} : 0)"))
+    return tuple(changes)
+
+
+def _loads(kernel: Kernel) -> Iterator[Node]:
+    """The reads of array parameters."""
+    for access in kernel.walk("subscript_expression"):
+        above = access.parent
+        is_target = (
+            above is not None
+            and above.kind == "assignment_expression"
+            and above.part("left") == access
+        )
+        if kernel.array_of(access) and not is_target:
+            yield access
+
+
+def early_exit_edits(source: Source) -> Iterator[Edit]:
+    """An early return becomes a condition on the loads and stores that follow it."""
+    for kernel in source.kernels:
+        for statement in kernel.walk("if_statement"):
+            body, condition = statement.part("consequence"), statement.part("condition")
+            if body is None or condition is None or statement.part("alternative") is not None:
+                continue
+            if body.text.replace(" ", "").replace("\n", "") not in ("return;", "{return;}"):
+                continue
+            test = negated(condition.text[1:-1])
+            gone = replaced(statement, "")
+            for loads in (False, True):
+                rest = _guarded(kernel, statement.end, kernel.body.end, test, loads=loads)
+                yield Edit("early-exit", statement.line, (gone, *rest), int(loads))
+
+
+def weak_barrier_edits(source: Source) -> Iterator[Edit]:
+    """A barrier of a warp, or a fence, becomes a barrier of the block; a name becomes a call."""
+    for kernel in source.kernels:
+        for name in kernel.walk("identifier"):
+            statement = name.parent
+            if statement is None or name.text not in (*WEAK, "__syncthreads"):
+                continue
+            if statement.kind == "expression_statement":
+                yield Edit("barrier-not-called", name.line, (replaced(name, f"{name.text}()"),))
+            elif statement.kind == "call_expression" and name.text in WEAK:
+                yield Edit("weak-barrier", name.line, (replaced(statement, "__syncthreads()"),))
+
+
+def fence_edits(source: Source) -> Iterator[Edit]:
+    """A fence behind each store and each loop of a kernel that communicates between blocks."""
+    if b"atomic" not in source.data and b"volatile" not in source.data:
+        return
+    for kernel in source.kernels:
+        for block in kernel.walk("compound_statement"):
+            for statement in statements(block):
+                text = f"\n{indent_of(statement)}__threadfence();"
+                change = (statement.end, statement.end, text)
+                yield Edit("missing-fence", statement.last_line, (change,), 2)
+
+
+def guard_edits(source: Source) -> Iterator[Edit]:
+    """A condition on each store and load of an array parameter."""
+    for kernel in source.kernels:
+        for statement in kernel.stores:
+            access = statement.named[0].field("left")
+            for cost, test in enumerate(kernel.guards(access)):
+                change = (statement.start, statement.start, f"if ({test}) ")
+                yield Edit("missing-guard", statement.line, (change,), cost // 2)
+        for access in _loads(kernel):
+            whole_statement = statement_of(access)
+            for cost, test in enumerate(kernel.guards(access)):
+                whole = replaced(access, f"(({test}) ? {access.text} : 0)")
+                yield Edit("missing-guard", access.line, (whole,), cost // 2)
+                if whole_statement is not None and whole_statement.kind == SIMPLE[0]:
+                    at = whole_statement.start
+                    change = (at, at, f"if ({test}) ")
+                    yield Edit("missing-guard", access.line, (change,), 1 + cost // 2)
+
+
+def wider_guard_edits(source: Source) -> Iterator[Edit]:
+    """One more comparison in each condition: a size of the array that is accessed behind it."""
+    for kernel in source.kernels:
+        for guard in kernel.walk("if_statement", "conditional_expression", *LOOPS):
+            condition = guard.part("condition")
+            if condition is None:
+                continue
+            inner = condition.part("value") or condition
+            tests = dict.fromkeys(
+                test.strip()
+                for access in guard.walk("subscript_expression")
+                for whole in kernel.guards(access)
+                for test in whole.split("&&")
+            )
+            for test in tests:
+                if test not in inner.text:
+                    new = f"{_operand(inner)} && {test}"
+                    known = {*test.split()} - {"<", ">="} <= {*re.split(r"\W+", inner.text)}
+                    cost = 1 if known else 0  # another comparison of the same names is at fault
+                    yield Edit("missing-guard", inner.line, (replaced(inner, new),), cost)
+                    if "&&" not in inner.text:
+                        yield Edit("wrong-condition", inner.line, (replaced(inner, test),), 1)
+            for name in kernel.variables:
+                if name in inner.text:
+                    new = f"{name} >= 0 && {_operand(inner)}"
+                    yield Edit("missing-guard", inner.line, (replaced(inner, new),), 1)
+
+
+def _operand(node: Node) -> str:
+    return f"({node.text})" if "||" in node.text or "=" in node.text else node.text
+
+
+def atomic_edits(source: Source) -> Iterator[Edit]:
+    """An update of an array's element becomes an atomic operation."""
+    for kernel in source.kernels:
+        for update in kernel.walk("update_expression"):
+            target = update.part("argument")
+            if target is not None and target.kind in ("subscript_expression", "pointer_expression"):
+                step = "1" if "++" in update.text else "-1"
+                yield _atomic(update, "Add", target.text, step)
+        for update in kernel.walk("assignment_expression"):
+            left, sign, right = (update.field(n) for n in ("left", "operator", "right"))
+            if left.kind not in ("subscript_expression", "pointer_expression"):
+                continue
+            if sign.text in ("=", "+="):
+                yield _atomic(update, "Add", left.text, right.text, int(sign.text == "="))
+            if sign.text == "=" and right.kind == "binary_expression":
+                terms = right.field("left").text, right.field("right").text
+                if right.field("operator").text == "+" and left.text in terms:
+                    rest = terms[1] if terms[0] == left.text else terms[0]
+                    yield _atomic(update, "Add", left.text, rest)
+            elif sign.text == "=" and right.kind == "call_expression":
+                yield from _atomic_extreme(update, left, right)
+
+
+def _atomic(update: Node, what: str, target: str, value: str, cost: int = 0) -> Edit:
+    change = replaced(update, f"atomic{what}(&{target}, {value})")
+    return Edit("not-atomic", update.line, (change,), cost)
+
+
+def _atomic_extreme(update: Node, left: Node, call: Node) -> Iterator[Edit]:
+    name, given = call.field("function").text, [a.text for a in call.field("arguments").named]
+    if name in ("min", "max") and len(given) == 2 and left.text in given:
+        rest = given[1] if given[0] == left.text else given[0]
+        yield _atomic(update, name.capitalize(), left.text, rest)
+
+
+def memory_space_edits(source: Source) -> Iterator[Edit]:
+    """An array that each thread has for itself becomes shared; `__device__` becomes constant."""
+    for kernel in source.kernels:
+        for declaration in kernel.walk("declaration"):
+            words = {child.text for child in declaration.children}
+            arrays = list(declaration.walk("array_declarator"))
+            if not arrays or words & {"__shared__", "extern", "static", "const", "constexpr"}:
+                continue
+            if enclosing(declaration, *LOOPS) is not None:
+                continue
+            change = (declaration.start, declaration.start, "__shared__ ")
+            name = arrays[0].text.split("[")[0]
+            yield Edit("not-shared", declaration.line, (change,), 0, name)
+    for word in source.tree.walk("type_qualifier"):
+        if word.text == "__device__":
+            yield Edit("missing-qualifier", word.line, (replaced(word, "__constant__"),))
+
+
+def zeroed_edits(source: Source) -> Iterator[Edit]:
+    """The elements of a shared array start at zero, with a barrier behind."""
+    for kernel in source.kernels:
+        for declaration in kernel.walk("declaration"):
+            words = [child.text for child in declaration.children]
+            if "__shared__" not in words or "extern" in words:
+                continue
+            array = next(declaration.walk("array_declarator"), None)
+            if array is None:
+                continue
+            name, *extents = [part.rstrip("]") for part in array.text.split("[")]
+            total = " * ".join(bracketed(extent) for extent in extents)
+            pad = indent_of(declaration)
+            spec = declaration.part("type")
+            kind = spec.text if spec is not None else "float"
+            text = (
+                f"\n{pad}for (int z = threadIdx.y * blockDim.x + threadIdx.x; z < {total}; "
+                f"z += blockDim.x * blockDim.y) (({kind}*){name})[z] = 0;\n{pad}{BARRIER}"
+            )
+            at = declaration.end
+            yield Edit("wrong-initial-value", declaration.line, ((at, at, text),), 1, name)
+
+
+def stride_edits(source: Source) -> Iterator[Edit]:
+    """`for` with the stride of the grid in place of `if`: a thread takes further elements."""
+    for kernel in source.kernels:
+        for guard in kernel.walk("if_statement"):
+            condition = guard.part("condition")
+            if condition is None or guard.part("alternative") is not None:
+                continue
+            name = re.split(r"\W", condition.text[1:-1].strip())[0]
+            if name not in kernel.variables:
+                continue
+            head = f"for (; {condition.text[1:-1]}; {name} += gridDim.x * blockDim.x)"
+            change = (guard.start, condition.end, head)
+            yield Edit("missing-stride", guard.line, (change,), 0)
+
+
+def statement_edits(source: Source) -> Iterator[Edit]:
+    """A statement taken out, or moved behind or before the loop around it."""
+    for kernel in source.kernels:
+        for block in kernel.walk("compound_statement"):
+            for statement in statements(block):
+                if statement.kind not in ("expression_statement", "break_statement",
+                                          "continue_statement", "return_statement"):  # fmt: skip
+                    continue
+                if statement.text.startswith("__sync"):
+                    continue
+                gone = replaced(statement, ";")
+                loop = enclosing(statement, *LOOPS)
+                if loop is not None:
+                    pad = indent_of(loop)
+                    before = (loop.start, loop.start, f"{statement.text}\n{pad}")
+                    behind = (loop.end, loop.end, f"\n{pad}{statement.text}")
+                    yield Edit("misplaced-statement", statement.line, (gone, before), 1)
+                    yield Edit("misplaced-statement", statement.line, (gone, behind), 1)
+                    yield from _reset(statement, loop)
+
+
+def _reset(statement: Node, loop: Node) -> Iterator[Edit]:
+    """An assignment of a constant inside a loop, which restarts a sum, taken out."""
+    inner = statement.named[0] if statement.named else statement
+    value = inner.part("right")
+    is_constant = value is not None and value.kind == "number_literal"
+    if inner.kind == "assignment_expression" and is_constant and loop.start < statement.start:
+        name = inner.field("left").text
+        yield Edit("misplaced-statement", statement.line, (replaced(statement, ";"),), 0, name)
+
+
+def unroll_edits(source: Source) -> Iterator[Edit]:
+    """`#pragma unroll` before each loop; `#pragma unroll 1` taken out."""
+    for kernel in source.kernels:
+        for loop in kernel.walk("for_statement"):
+            text = f"#pragma unroll\n{indent_of(loop)}"
+            yield Edit("not-unrolled", loop.line, ((loop.start, loop.start, text),), 1)
+        for pragma in kernel.walk("preproc_call"):
+            if "unroll" in pragma.text:
+                yield Edit("not-unrolled", pragma.line, (replaced(pragma, "#pragma unroll\n"),))
+
+
+def unused_size_edits(source: Source) -> Iterator[Edit]:
+    """A size that is never used in place of a number, or of a macro, everywhere."""
+    for kernel in source.kernels:
+        used = {node.text for node in kernel.walk("identifier")}
+        nodes = [n for n in kernel.walk("number_literal", "identifier") if not _is_extent(n)]
+        macros = {d.field("name").text for d in source.tree.walk("preproc_def")}
+        texts = {n.text for n in nodes if n.text in macros or re.fullmatch(r"\d{1,9}", n.text)}
+        for size in kernel.sizes:
+            for text in sorted(texts - {"0", "1"}) if size not in used else ():
+                changes = tuple(replaced(n, size) for n in nodes if n.text == text)
+                yield Edit("unused-size", kernel.function.line, changes, 0, size)
+
+
+def _is_extent(number: Node) -> bool:
+    return number.parent is not None and number.parent.kind == "array_declarator"
+
+
+EDITORS = tuple(value for name, value in list(globals().items()) if name.endswith("_edits"))
+"""The functions of this module that offer edits."""

@@ -1,0 +1,163 @@
+"""Try edits of a submission's source: compile each, and run it on the public cases.
+
+`run` is the entry point of the sandbox. A trial costs some milliseconds, because the compiler takes
+most of its time for what all sources share: BATCH edited sources are compiled as one text, each in
+a namespace of its own. A source that does not compile there is compiled alone. A trial ends at the
+first launch that is wrong. Nothing here decides that an edit is a fix: what is right here is graded
+by the usual pipeline afterwards (grader.feedback.fixes).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grader.compile.nvrtc import SUCCESS, Nvrtc
+from grader.compile.preprocessor import directives
+from grader.faults import LabFault
+from grader.feedback.ptx_search import ExpectedRun, is_right
+from grader.launch import Arrays, unpack_launches
+from grader.simulator.core.bindings import core
+from grader.simulator.core.run import Limits, Machine
+from grader.simulator.decode.instructions import NotSimulated
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.model import Module, PtxError
+from grader.simulator.ptx.parser import parse
+
+BATCH = 12
+"""The sources that are compiled as one text."""
+
+ATTEMPTS = 3
+"""Compilations of one batch, each without the sources that had errors in the one before."""
+
+LAUNCH_SECONDS = 2.0
+"""Processor time of one launch, a backstop: the limit of steps ends a trial long before."""
+
+_SPACE = "wgtry"
+_EXTERN = re.compile(r'extern\s*"C"')
+_ERROR = re.compile(rf"^{_SPACE}(\d+)\(\d+\): (?:catastrophic )?error", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What the trials of one request share.
+
+    Attributes:
+        compiler: The loaded compiler.
+        options: Its options.
+        launches: The launches with their correct outputs, in the order in which they are tried.
+        steps: The warp instructions that a block may execute.
+    """
+
+    compiler: Nvrtc
+    options: list[str]
+    launches: Sequence[ExpectedRun]
+    steps: int
+
+    def batch(self, sources: Sequence[str]) -> list[bool]:
+        """Return whether each source computes the correct outputs without a report."""
+        left = list(range(len(sources)))
+        for _ in range(ATTEMPTS):
+            text = "".join(_in_namespace(sources[k], k) for k in left)
+            compiled = self.compiler.compile(text.encode(), "batch.cu", self.options)
+            if compiled.code == SUCCESS:
+                module = parse(compiled.ptx)
+                passed = {k for k in left if self.computes(_only(module, k))}
+                return [k in passed for k in range(len(sources))]
+            wrong = {int(number) for number in _ERROR.findall(compiled.log)}
+            if not wrong:
+                break
+            left = [k for k in left if k not in wrong]
+        return [self.alone(source) for source in sources]
+
+    def alone(self, source: str) -> bool:
+        """Return the same for one source, compiled as it is."""
+        compiled = self.compiler.compile(source.encode(), "alone.cu", self.options)
+        return compiled.code == SUCCESS and self.computes(parse(compiled.ptx))
+
+    def computes(self, module: Module) -> bool:
+        """Return whether the kernels of a module compute the correct outputs."""
+        machines: dict[str, Machine] = {}
+        limits = Limits(self.steps, LAUNCH_SECONDS, stop_at_error=True)
+        try:
+            for expected in self.launches:
+                name = expected.launch.kernel
+                if name not in machines:
+                    image = decode(module, _symbol(module, name), core().known)
+                    machines[name] = Machine(module, image)
+                raw = machines[name].run(expected.launch, limits, False)
+                if not is_right(raw, expected):
+                    return False
+        except (NotSimulated, PtxError, LabFault):  # LabFault: it has not the lab's variables
+            return False
+        return True
+
+
+def _in_namespace(source: str, number: int) -> str:
+    """Return a source that can be compiled beside others; its errors name it by its number.
+
+    The macros of an earlier source are undefined first. Headers stay outside of the namespace.
+    """
+    found = list(directives(source))
+    headers = "".join(f"#include {d.text}\n" for d in found if d.name == "include")
+    names = (d.text.split("(")[0].split()[:1] for d in found if d.name == "define")
+    macros = "".join(f"#undef {name[0]}\n" for name in names if name)
+    body = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", source, flags=re.MULTILINE)
+    name = f"{_SPACE}{number}"
+    text = f'namespace {name} {{\n#line 1 "{name}"\n{_EXTERN.sub("", body)}\n}}\n'
+    return f"{headers}{macros}{text}"
+
+
+def _only(module: Module, number: int) -> Module:
+    """Return the part of a module that comes from one source of its batch."""
+    tag = f"{_SPACE}{number}"
+    own = f"{len(tag)}{tag}"
+
+    def belongs(name: str) -> bool:
+        return _SPACE not in name or own in name
+
+    functions = {name: f for name, f in module.functions.items() if belongs(name)}
+    variables = [v for v in module.variables if belongs(v.name)]
+    return replace(module, functions=functions, variables=variables)
+
+
+def _symbol(module: Module, kernel: str) -> str:
+    """Return the symbol of a kernel: its name, or the mangled one that has it."""
+    part = f"{len(kernel)}{kernel}"
+    entries = (name for name, f in module.functions.items() if f.entry)
+    found = next((name for name in entries if name == kernel or part in name), None)
+    if found is None:
+        raise PtxError(f"the PTX has no kernel {kernel}")
+    return found
+
+
+def _batches(sources: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(sources), BATCH):
+        yield sources[start : start + BATCH]
+
+
+def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[bool], Arrays]:
+    """Try the sources of a request in batches, up to the first batch with one that is right.
+
+    Returns whether each source that was tried is right.
+    """
+    os.chdir(request["folder"])
+    launches = []
+    for k, launch in enumerate(unpack_launches(request["launches"], arrays)):
+        indices = request["right"][k]
+        outputs = {i: (arrays[f"{k}.value.{i}"], arrays[f"{k}.bound.{i}"]) for i in indices}
+        launches.append(ExpectedRun(launch, outputs))
+    compiler = Nvrtc(Path(request["libraries"]))
+    trials = Trials(compiler, request["options"], launches, request["steps"])
+    tried: list[bool] = []
+    for batch in _batches(request["sources"]):
+        tried += trials.batch(batch)
+        if any(tried):
+            break
+    return tried, {}

@@ -1,0 +1,123 @@
+"""The mistakes of `mistakes/<lab>.yaml`: a lab's solution with one mistake each, as students do.
+
+An entry has a name, the edits of the solution (each a text that occurs there, and its replacement),
+the lines that a report may name first, by their text, and the kinds of causes that are right.
+`seen.yaml` has mistakes of a trial with students; each names its lab.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from grader.authoring.mutation.study import submission_of
+from grader.authoring.requirements import lab_folder
+from grader.checks.causes import Cause, Fix
+from grader.feedback.grade import grade
+from grader.grading.pipeline import Grade
+from grader.labs.model import Lab
+from grader.labs.reading import load_lab
+
+FOLDER = Path(__file__).parent / "mistakes"
+MARK = re.compile(r"\s*// (?:SKELETON:|BEGIN SOLUTION|END SOLUTION)")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake.
+
+    Attributes:
+        lab: The lab's name.
+        name: What is wrong.
+        source: The submission.
+        lines: The lines that may be named first.
+        causes: The kinds of causes that are right.
+    """
+
+    lab: str
+    name: str
+    source: str
+    lines: frozenset[int]
+    causes: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the report of a mistake says.
+
+    Attributes:
+        first: The first cause.
+        shown: The causes that are shown.
+        fix: The confirmed fix.
+        fix_holds: Whether the fix earns all points in all cases, hidden ones too.
+    """
+
+    mistake: Mistake
+    graded: Grade
+    first: Cause | None
+    shown: int
+    fix: Fix | None
+    fix_holds: bool
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the first cause has a right line and a right kind."""
+        first, mistake = self.first, self.mistake
+        return first is not None and first.line in mistake.lines and first.kind in mistake.causes
+
+
+def solution_of(lab: Lab) -> str:
+    """The solution without the marks of its skeleton."""
+    lines = lab_folder(lab).solution.read_text().splitlines(keepends=True)
+    return "".join(line for line in lines if not MARK.match(line))
+
+
+def read_mistakes() -> Iterator[Mistake]:
+    """Yield all mistakes; a text that does not occur is an error of the file."""
+    for file in sorted(FOLDER.glob("*.yaml")):
+        for row in yaml.safe_load(file.read_text()):
+            lab = row.get("lab", file.stem)
+            source = solution_of(load_lab(lab))
+            for old, new in row["edit"]:
+                assert old in source, f"{file.name}: {row['name']}: {old!r}"
+                source = source.replace(old, new, 1)
+            texts = {text.strip() for text in row["line"]}
+            rows = enumerate(source.splitlines(), start=1)
+            lines = frozenset(number for number, text in rows if text.strip() in texts)
+            assert lines, f"{file.name}: {row['name']}: no line {row['line']}"
+            yield Mistake(lab, row["name"], source, lines, frozenset(row["cause"]))
+
+
+def examine(mistake: Mistake, *, threads: int | None = None, verify: bool = True) -> Outcome:
+    """Grade a mistake with fixes tried, and grade the fix that is told, if any, on all cases."""
+    lab = replace(load_lab(mistake.lab), hints="fix")
+    graded = grade(lab, submission_of(lab, mistake.source), threads=threads, fixes=True)
+    causes = graded.causes
+    fix = graded.explanation.fixes[0] if graded.explanation.fixes else None
+    holds = True
+    if fix is not None and verify:
+        repaired = patched(mistake.source, fix.diff)
+        again = grade(lab, submission_of(lab, repaired), visibility="all", threads=threads)
+        holds = again.exit_code == 0
+    return Outcome(mistake, graded, causes[0] if causes else None, len(causes), fix, holds)
+
+
+def patched(source: str, diff: str) -> str:
+    """Apply a unified diff of one file."""
+    lines, out, at = source.splitlines(keepends=True), [], 0
+    for row in diff.splitlines(keepends=True)[2:]:
+        if match := re.match(r"@@ -(\d+)(?:,(\d+))? ", row):
+            start = int(match[1]) - (match[2] != "0")
+            out += lines[at:start]
+            at = start
+        elif row[0] == "+":
+            out.append(row[1:])
+        else:
+            assert lines[at] == row[1:]
+            out += [lines[at]] if row[0] == " " else []
+            at += 1
+    return "".join(out + lines[at:])
