@@ -114,13 +114,11 @@ class Cheats:
         """Return the baseline as a submission: what a student earns for no work."""
         return Cheat("baseline", self._with_baseline("", "{run}"))
 
-    def make(self, public: Sequence[Case], *, every_size: bool = True) -> Iterator[Cheat]:
+    def make(self, public: Sequence[Case]) -> Iterator[Cheat]:
         """Yield the cheats.
 
         Args:
             public: The public cases, the largest last.
-            every_size: Whether to run the solution at each public size alone, or only at the
-                largest and at all of them.
 
         Raises:
             NotMade: One of the sources cannot be edited in this way.
@@ -131,15 +129,15 @@ class Cheats:
         yield from self._few_threads()
         variables = [_globals(text, self.lab) for text in self.texts.values()]
         if variables[0] == variables[1]:
-            yield from self._partial_work(public if every_size else public[-1:], public)
+            yield from self._partial_work(public)
 
-    def _partial_work(self, single: Sequence[Case], public: Sequence[Case]) -> Iterator[Cheat]:
+    def _partial_work(self, public: Sequence[Case]) -> Iterator[Cheat]:
         """Yield the solution at some sizes or in some blocks, and the baseline elsewhere.
 
         Where the two declare the lab's variables in different memory there is no such cheat: the
         baseline would use the solution's.
         """
-        for case in single:
+        for case in public:
             yield Cheat(f"solution at {case.name} only", self._solution_at([case]))
         if len(public) > 1:
             yield Cheat("solution at the public sizes only", self._solution_at(public))

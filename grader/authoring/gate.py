@@ -58,7 +58,7 @@ def check_lab(
     options: RunOptions,
     announce: Callable[[str], None] = lambda what: None,
     *,
-    mutants: bool = True,
+    generated: bool = True,
 ) -> Iterator[RequirementResult]:
     """Evaluate every requirement of a lab, and yield the results in order.
 
@@ -68,7 +68,7 @@ def check_lab(
         folder: The lab with its solutions.
         options: The backend and the limits.
         announce: Called with a short text before each step.
-        mutants: Whether to evaluate the mutants too, and a cheat for each public size.
+        generated: Whether to make and evaluate the mutants and the cheats.
 
     Raises:
         MachineFault: Grading failed on this machine.
@@ -78,10 +78,10 @@ def check_lab(
     single = replace(options, threads=1)  # requirements already run in parallel
     with ThreadPoolExecutor(max_workers=1) as pool:
         prepared = (
-            pool.submit(prepare_study, folder.lab, folder.solution, options) if mutants else None
+            pool.submit(prepare_study, folder.lab, folder.solution, options) if generated else None
         )
         evaluate = partial(evaluate_requirement, name)
-        todo = requirements(folder, single, every_size=mutants)
+        todo = requirements(folder, single, cheats=generated)
         for requirement, result in map_parallel(evaluate, todo, options.parallel_jobs):
             announce(f"{name}: {requirement.what}")
             yield result
@@ -93,7 +93,7 @@ def check_lab(
 
 
 def requirements(
-    folder: LabFolder, options: RunOptions, *, every_size: bool = True
+    folder: LabFolder, options: RunOptions, *, cheats: bool = True
 ) -> Iterator[Requirement]:
     """Yield the requirements on the files of a lab, each independent of the others."""
     yield Requirement("skeleton matches the solution", lambda: skeleton_matches(folder))
@@ -109,22 +109,20 @@ def requirements(
         yield Requirement(
             f"wrong/{variant.name}", partial(variant_is_caught, folder, variant, options)
         )
-    yield from cheat_requirements(folder, options, every_size=every_size)
+    if cheats:
+        yield from cheat_requirements(folder, options)
 
 
 MAX_SERIAL_INSTRUCTIONS = 1_600_000
 """Instructions in a case, at most, of a cheat that takes long: one thread executes all, say."""
 
 
-def cheat_requirements(
-    folder: LabFolder, options: RunOptions, *, every_size: bool
-) -> Iterator[Requirement]:
+def cheat_requirements(folder: LabFolder, options: RunOptions) -> Iterator[Requirement]:
     """Yield a requirement for each cheat that can be made: it earns no more than the baseline.
 
     Args:
         folder: The lab with its solutions.
         options: The backend and the limits.
-        every_size: Whether to run the solution at each public size alone.
 
     Raises:
         LabFault: A file of the lab cannot be read.
@@ -139,7 +137,7 @@ def cheat_requirements(
     try:
         made = Cheats(lab, read_text(lab.baseline), read_text(folder.solution), cases)
         study = CheatStudy(lab, made, cases, options)
-        for cheat in made.make(public, every_size=every_size):
+        for cheat in made.make(public):
             yield Requirement(f"cheat: {cheat.name}", partial(study.earns_nothing, cheat))
     except (NotMade, RequirementNotMet) as problem:
         reason = str(problem)

@@ -238,7 +238,9 @@ def check(
     mutants: Annotated[
         bool, typer.Option("--mutants", help="Show every mutant and what caught it.")
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Skip the mutants.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Skip the mutants and the cheats.")
+    ] = False,
     json: Json = None,
 ) -> int:
     """Check that labs meet all requirements.
@@ -261,7 +263,7 @@ def check(
     results: list[RequirementResult] = []
     for lab in [load_lab(name, roots) for name in names or list_labs(roots)]:
         show_row(lab.name, good=True)
-        for result in check_lab(lab_folder(lab), options, doing, mutants=not quick):
+        for result in check_lab(lab_folder(lab), options, doing, generated=not quick):
             finished()
             for row in rows(without_repetition(result, results), mutants=mutants):
                 show_row(row, good=result.holds)

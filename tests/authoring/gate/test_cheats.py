@@ -66,7 +66,7 @@ def results(lab: Lab, *names: str) -> dict[str, tuple[bool, str]]:
     wanted = [f"cheat: {name}" for name in names]
     found = {
         each.what: evaluate_requirement(lab.name, each)
-        for each in cheat_requirements(lab_folder(lab), OPTIONS, every_size=False)
+        for each in cheat_requirements(lab_folder(lab), OPTIONS)
         if each.what in wanted
     }
     assert list(found) == [what for what in found if what in wanted] and len(found) == len(wanted)
