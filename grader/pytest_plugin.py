@@ -110,7 +110,7 @@ class LabFile(pytest.File):
         """Return the grade of the file, which is graded once; raises Fault."""
         if self._grade is None:
             from grader.cli.check import grade_file
-            from grader.cli.options import Backend, resolved
+            from grader.cli.terminal import Backend, resolved
             from grader.grading.cases import RunOptions
 
             how = RunOptions(resolved(Backend(self.config.getoption("lab_on"))))

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.batch.similarity import fingerprints
-from grader.compile import diagnostics, entries, nvrtc, source, source_text
+from grader.compile import diagnostics, entries, nvrtc, source_text
 from grader.compile.functions import Declaration
 from grader.compile.preprocessor import line_of
 from grader.export import fields, junit
@@ -84,7 +84,7 @@ PTX_READERS: dict[str, Reader] = {
     "compile/diagnostics.py:used_host_data": lambda text: diagnostics.used_host_data(
         "a.cu(1): error: host variables are not allowed in JIT mode\n  x\n  ^\n", text, "a.cu", "x"
     ),
-    "compile/source.py:_constant_bytes": source._constant_bytes,
+    "compile/entries.py:_constant_bytes": entries._constant_bytes,
     "compile/nvrtc.py:_FILE": lambda text: nvrtc._FILE.sub(r"\1\2", text),
     "compile/nvrtc.py:entry_names": lambda text: nvrtc.entry_names([text]),
     "compile/diagnostics.py:findings of the assembler": assembler_log,
@@ -137,7 +137,6 @@ ELSEWHERE = {
     "compile/diagnostics.py:error_at": "calls line_of",
     "compile/nvrtc.py:compile": "the compiler, in a child with limits of time and memory",
     "compile/source.py:compile_source": "calls the readers of this module",
-    "compile/source_text.py:host_finding": "calls directives",
     "feedback/edits.py:read_evidence": "calls read_dataflow",
     "feedback/edits.py:read_source": "of at most 16 KiB: tests/feedback/test_edits.py",
     "feedback/edits.py:diff_of": "of at most 16 KiB",
@@ -146,6 +145,11 @@ ELSEWHERE = {
     "feedback/edits.py:bracketed": "a condition of at most 16 KiB",
     "feedback/trials.py:alone": "the compiler, in a child with limits of time and memory",
     "feedback/fixes.py:confirmed": "calls compile_source",
+    "compile/source.py:attempt": "calls the readers of this module",
+    "compile/entries.py:exceeded_memory": "calls _constant_bytes and resources",
+    "compile/preprocessor.py:kernel_words": "calls macro_words and words_behind_macros",
+    "compile/preprocessor.py:joined": "called by code",
+    "compile/preprocessor.py:with_blanks": "called by Selection.text",
     "gpu/launches.py:error_finding": "the driver's message",
     "grading/run.py:simulator_memory": "calls static_bytes",
     "labs/files.py:compose_bytes": "called by parse_answer_sheet",

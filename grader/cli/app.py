@@ -11,14 +11,13 @@ import typer
 from grader import __version__
 from grader.cli.batch import batch
 from grader.cli.check import check, explain
-from grader.cli.course import new, quiz, release
+from grader.cli.course import new, quiz, release, similar
 from grader.cli.doctor import doctor
 from grader.cli.export import export
 from grader.cli.gradebook import gradebook
 from grader.cli.labs import labs
 from grader.cli.replay import replay
 from grader.cli.run import run as run_kernel
-from grader.cli.similar import similar
 from grader.cli.terminal import flush, open_standard_streams, report_failure, say
 from grader.faults import Fault, is_system_error, root_fault, system_fault
 

@@ -23,8 +23,21 @@ from grader.cli.batch_messages import (
     show_notes,
     waiting_note,
 )
-from grader.cli.options import Backend, Course, Json, LabName, Limit, On, resolved
-from grader.cli.terminal import check_writable, finished, say, show, width, write_json
+from grader.cli.terminal import (
+    Backend,
+    Course,
+    Json,
+    LabName,
+    Limit,
+    On,
+    check_writable,
+    finished,
+    resolved,
+    say,
+    show,
+    width,
+    write_json,
+)
 from grader.faults import LabFault, pluralize
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.options import (
+from grader.cli.terminal import (
     All,
     Backend,
     Course,
@@ -21,12 +21,10 @@ from grader.cli.options import (
     Sanitizer,
     Source,
     Threads,
-    resolved,
-)
-from grader.cli.terminal import (
     check_writable,
     finished,
     progress,
+    resolved,
     show,
     show_fault,
     width,

@@ -12,8 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from grader.cli.options import Json
-from grader.cli.terminal import check_writable, show_line, write_json
+from grader.cli.terminal import Json, check_writable, show_line, write_json
 from grader.faults import Fault, MachineFault, install_command
 
 State = Literal["ok", "note", "bad"]

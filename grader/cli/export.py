@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from grader.cli.options import Course
-from grader.cli.terminal import STDOUT, say, write, write_file
+from grader.cli.terminal import STDOUT, Course, say, write, write_file
 from grader.faults import LabFault, MachineFault
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from grader.cli.options import Json
-from grader.cli.terminal import STDOUT, check_writable, say, show, width, write_json
+from grader.cli.terminal import STDOUT, Json, check_writable, say, show, width, write_json
 from grader.faults import LabFault, MachineFault, did_you_mean
 
 if TYPE_CHECKING:

@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from grader.cli.options import Backend, Course, Json, LabName, Limit, On, Threads, resolved
 from grader.cli.terminal import (
     PLAIN_WIDTH,
     STDOUT,
+    Backend,
+    Course,
+    Json,
+    LabName,
+    Limit,
+    On,
+    Threads,
     check_writable,
     doing,
     finished,
+    resolved,
     say,
     show,
     show_line,

@@ -20,8 +20,17 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from grader.cli.batch import Unsafe
-from grader.cli.options import Backend, Json, Limit, Threads, resolved
-from grader.cli.terminal import check_writable, finished, progress, write_json
+from grader.cli.terminal import (
+    Backend,
+    Json,
+    Limit,
+    Threads,
+    check_writable,
+    finished,
+    progress,
+    resolved,
+    write_json,
+)
 from grader.faults import LabFault
 
 if TYPE_CHECKING:

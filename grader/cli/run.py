@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.options import (
+from grader.cli.terminal import (
     Backend,
     Json,
     Limit,
@@ -16,12 +16,10 @@ from grader.cli.options import (
     Sanitizer,
     Source,
     Threads,
-    resolved,
-)
-from grader.cli.terminal import (
     check_writable,
     finished,
     progress,
+    resolved,
     say,
     show,
     show_fault,

@@ -187,6 +187,19 @@ def student_fault(findings: tuple[Finding, ...], what: str) -> StudentFault:
     return StudentFault(what, where=where, fix=first.hint, findings=findings)
 
 
+def with_unknown_headers(fault: StudentFault, unknown: tuple[str, ...]) -> StudentFault:
+    """Say of an undefined name that a header which is not here may declare it."""
+    if not unknown:
+        return fault
+    names = ", ".join(dict.fromkeys(unknown))
+    hint = f"if {names} declares it, write it in this file: device code cannot include that"
+    found = tuple(
+        replace(f, hint=hint) if "undefined" in f.message and not f.hint else f
+        for f in fault.findings
+    )
+    return student_fault(found, fault.what)
+
+
 def _entries(log: str) -> Iterator[_Entry]:
     """The diagnostics in the log's order; a note is part of the diagnostic before it."""
     pending: _Entry | None = None

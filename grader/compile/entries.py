@@ -12,9 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from grader.compile.diagnostics import error_at
 from grader.compile.functions import Declaration
 from grader.compile.program import Kernel, Parameter
-from grader.launch import Resources
+from grader.launch import Finding, Resources
+
+MAX_CONSTANT = 64 << 10  # CUDA C++ Programming Guide, technical specifications
+MAX_STATIC_SHARED = 48 << 10  # CUDA C++ Programming Guide, technical specifications
 
 _ENTRY = re.compile(
     r"^(?:\.visible |\.weak |\.extern )*\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.M
@@ -23,6 +27,9 @@ _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,4})\s+)?\.[a-z]+(?P<bits>\d{1,4})\b[^\[]*?(?:\[(?P<count>\d{1,18})\])?\s*$"
 )
 _EAST_CONST = re.compile(r"^(?P<base>[^*&]*?) (?P<cv>const volatile|const|volatile)(?=[*&]|$)")
+_CONSTANT = re.compile(
+    r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d{1,4})\s+[\w$]+(?:\[(\d{1,18})\])?"
+)
 _FUNCTION = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)'")
 _STACK = re.compile(r"(?<!\d)(\d{1,18}) bytes stack frame")
 _USED = re.compile(r"Used (\d{1,9}) registers")
@@ -117,6 +124,43 @@ def local_memory_line(ptx: str, symbol: str, file: str) -> int:
         elif _ACCESS.match(text) and place[0] in own and place[1]:
             accesses[place[1]] += 1
     return max(accesses, key=lambda line: accesses[line], default=0)
+
+
+def exceeded_memory(
+    log: str, debug_ptx: str, debug_kernels: tuple[Kernel, ...], text: str, name: str
+) -> tuple[Finding, ...]:
+    """The failures for which the compiler reports no error.
+
+    These are too much static shared memory and too much constant memory. Nothing is returned for
+    a failure without a known cause, which can be the machine's.
+    """
+    lines = {kernel.symbol: kernel for kernel in debug_kernels}
+    errors = []
+    for symbol, used in resources(log).items():
+        declared = used.static_shared_bytes or 0
+        if declared > MAX_STATIC_SHARED and symbol in lines:
+            kernel = lines[symbol]
+            message = (
+                f"kernel `{kernel.name}` declares {declared:,} bytes of static shared memory, "
+                f"a block can have {MAX_STATIC_SHARED:,}"
+            )
+            hint = "use smaller tiles, or an extern __shared__ array whose size the launch sets"
+            errors.append(error_at(message, name, kernel.line, text, hint=hint))
+    constant = _constant_bytes(debug_ptx)
+    if not errors and constant > MAX_CONSTANT:
+        message = (
+            f"the file declares {constant:,} bytes of constant memory, "
+            f"a program can have {MAX_CONSTANT:,}"
+        )
+        hint = "declare large __constant__ arrays as __device__ const arrays"
+        errors.append(error_at(message, name, 0, text, hint=hint))
+    return tuple(errors)
+
+
+def _constant_bytes(ptx: str) -> int:
+    """Return the bytes of all variables in constant memory."""
+    rows = _CONSTANT.findall(ptx)
+    return sum(int(bits) // 8 * int(count or 1) for bits, count in rows)
 
 
 def _size(declaration: str) -> tuple[int, int]:

@@ -9,6 +9,7 @@ are searched for in the whole head, because the grammar does not know all of CUD
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 
 from grader.compile.syntax import Node, Tree
@@ -60,12 +61,19 @@ class Declaration:
     defined: bool = False
 
 
-def declarations(tree: Tree) -> tuple[Declaration, ...]:
-    """Find the kernels that a source declares, definitions first."""
+def declarations(
+    tree: Tree, kernel_words: Container[str] = ("__global__",)
+) -> tuple[Declaration, ...]:
+    """Find the kernels that a source declares, definitions first.
+
+    Args:
+        tree: The tree of the source.
+        kernel_words: The words that make a function a kernel: `preprocessor.kernel_words`.
+    """
     kernels = [
         Declaration(f.name, f.line, parameters(f.declarator), "template" in f.head, f.defined)
         for f in functions(tree)
-        if "__global__" in f.head and f.declarator is not None
+        if f.declarator is not None and any(word in kernel_words for word in f.head)
     ]
     return tuple(sorted(kernels, key=lambda d: not d.defined))
 

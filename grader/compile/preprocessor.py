@@ -11,7 +11,7 @@ All functions take time in proportion to the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -37,17 +37,24 @@ _SPACE = r"[ \t\v\f\0]*"
 _DIRECTIVE = re.compile(
     rf"^{_SPACE}(?P<sign>\#|%:|\?\?=){_SPACE}(?P<name>\w*){_SPACE}(?P<text>[^\n]*)$", re.MULTILINE
 )
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_INKED = re.compile(r"[^\n]")
 _IF = ("if", "ifdef", "ifndef")
 
 
 @dataclass(frozen=True)
 class Directive:
-    """A preprocessor directive: `#name text` at `line`, inside `depth` conditionals."""
+    """A preprocessor directive: `#name text` at `line`, inside `depth` conditionals.
+
+    `start` and `end` are its offsets in the text of `joined`.
+    """
 
     name: str
     text: str
     line: int
     depth: int
+    start: int = 0
+    end: int = 0
 
 
 def without_comments(source: str) -> str:
@@ -82,9 +89,65 @@ def directives(source: str) -> Iterator[Directive]:
         counted = at
         if match["name"] == "endif":
             depth -= 1
-        yield Directive(match["name"], match["text"].replace(_INNER, " ").strip(), line, depth)
+        content = match["text"].replace(_INNER, " ").strip()
+        yield Directive(match["name"], content, line, depth, match.start(), match.end())
         if match["name"] in _IF:
             depth += 1
+
+
+def macro_words(found: Iterable[Directive]) -> dict[str, frozenset[str]]:
+    """Return the identifiers of all definitions of each macro."""
+    words: dict[str, set[str]] = {}
+    for directive in found:
+        if directive.name == "define":
+            name, *rest = _WORD.findall(directive.text) or [""]
+            words.setdefault(name, set()).update(rest)
+    return {name: frozenset(rest) for name, rest in words.items()}
+
+
+def words_behind_macros(
+    macros: Mapping[str, frozenset[str]], wanted: Iterable[str]
+) -> dict[str, frozenset[str]]:
+    """Return which of some words each word stands for: itself, or what a macro contains."""
+    users: dict[str, list[str]] = {}
+    for macro, words in macros.items():
+        for word in words:
+            users.setdefault(word, []).append(macro)
+    found: dict[str, set[str]] = {}
+    for annotation in wanted:
+        waiting = [annotation]
+        while waiting:
+            word = waiting.pop()
+            if annotation not in found.setdefault(word, set()):
+                found[word].add(annotation)
+                waiting += users.get(word, ())
+    return {word: frozenset(some) for word, some in found.items()}
+
+
+def kernel_words(source: str) -> frozenset[str]:
+    """Return the words that stand for `__global__`: itself, and macros that contain it."""
+    return frozenset(words_behind_macros(macro_words(directives(source)), ("__global__",)))
+
+
+def block_macros(found: Iterable[Directive]) -> frozenset[str]:
+    """Return the macros with parameters and a block, which may declare a function."""
+    return frozenset(
+        name[1]
+        for directive in found
+        if directive.name == "define" and "{" in directive.text
+        and (name := re.match(r"([A-Za-z_]\w*)\(", directive.text))
+    )  # fmt: skip
+
+
+def with_blanks(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return the text with spaces in these parts; line ends remain."""
+    parts, at = [], 0
+    for start, end in sorted(spans):
+        start = max(start, at)
+        if end > start:
+            parts += [text[at:start], _INKED.sub(" ", text[start:end])]
+            at = end
+    return "".join([*parts, text[at:]])
 
 
 def line_of(text: str, line: int) -> str:
@@ -106,13 +169,13 @@ def _lines(text: str) -> list[str]:
 
 
 def _blanked(source: str, blank: Callable[[re.Match[str]], str]) -> str:
-    return _TOKEN.sub(blank, _joined(source))
+    return _TOKEN.sub(blank, joined(source))
 
 
-def _joined(source: str) -> str:
+def joined(source: str) -> str:
     """Join spliced lines and put the removed line ends behind them.
 
-    Later lines keep their numbers.
+    Later lines keep their numbers. `code` and `without_comments` return a text of this length.
     """
     first, *rest = _SPLICE.split(source)
     parts, removed = [first], 0
@@ -140,7 +203,7 @@ def _without_contents(token: re.Match[str]) -> str:
     if token["raw"]:
         return '""' + _blank(text[2:], _INNER)
     if token["literal"]:
-        return f'"{_blank(text[1:-1])}"'
+        return f'"{_blank(text[1:-1])}"' if len(text) > 1 else " "
     return _DIGRAPHS.get(text, text)
 
 

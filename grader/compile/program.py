@@ -58,7 +58,7 @@ class Program:
 
     Attributes:
         file: The name that messages show.
-        source: The student's text.
+        source: The text that was compiled: the student's, without host code.
         kernels: Its kernels.
         debug_ptx: PTX text compiled with `-G`, which diagnostics come from.
         ptx: Optimized PTX text compiled with `-lineinfo`, which counters come from.
@@ -66,6 +66,7 @@ class Program:
         warnings: The compiler's warnings.
         toolchain: The compiler's release, by tool.
         seconds: How long the compilation took.
+        notes: What the grader did to compile it, such as setting host code aside.
     """
 
     file: str
@@ -77,6 +78,7 @@ class Program:
     warnings: tuple[Finding, ...] = ()
     toolchain: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
     def kernel(self, name: str) -> Kernel | None:
         """Return the kernel of that name; None when there is none."""

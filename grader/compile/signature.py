@@ -1,13 +1,15 @@
 """Check that a program has the kernel and the variable that a lab requires.
 
-A kernel is compared by name and by count, order and types of its parameters; a variable, which the
-grader sets before each launch, by name and size.
+A kernel is compared by name and by count and types of its parameters; a variable, which the grader
+sets before each launch, by name and size. Where no kernel has the name, the only one with the right
+parameters is taken.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -79,17 +81,45 @@ _FLOATING = ("float", "double", "__half", "__nv_bfloat16")
 _POINTER_BYTES = 8
 
 
-def check_kernel(program: Program, spec: KernelSpec) -> Kernel:
+def with_lab_kernels(program: Program, specs: Sequence[KernelSpec]) -> Program:
+    """Return the program with the kernels that a lab asks for first, under the lab's names.
+
+    Raises:
+        StudentFault: One is missing, or its parameters differ.
+    """
+    names = {spec.name for spec in specs}
+    chosen = [(check_kernel(program, spec, names), spec.name) for spec in specs]
+    notes = tuple(
+        f"kernel `{kernel.name}` is graded as `{name}`"
+        for kernel, name in chosen
+        if _base(kernel.name) != name
+    )
+    own = [replace(kernel, name=name) for kernel, name in chosen]
+    others = [
+        k for k in program.kernels if k.name not in names and all(k is not c for c, _ in chosen)
+    ]
+    return replace(program, kernels=(*own, *others), notes=(*program.notes, *notes))
+
+
+def check_kernel(
+    program: Program, spec: KernelSpec, names: frozenset[str] | set[str] = frozenset()
+) -> Kernel:
     """Return the program's kernel that matches `spec`.
 
-    const, __restrict__ and the names of parameters may differ.
+    const, __restrict__ and the names of parameters may differ. In a namespace its name counts
+    alone. A kernel of another name is taken where it is the only one with these parameters.
+
+    Args:
+        program: The submission.
+        spec: The kernel that the lab asks for.
+        names: The names of all kernels that the lab asks for.
 
     Raises:
         StudentFault: There is no such kernel, or its parameters differ, with one message.
     """
-    named = [k for k in program.kernels if k.name == spec.name]
+    named = [k for k in program.kernels if _base(k.name) == spec.name]
     if not named:
-        raise _missing(program, spec)
+        return _of_another_name(program, spec, names)
     problems = [_misfit(kernel, spec) for kernel in named]  # more than one: overloads
     if "" in problems:
         return named[problems.index("")]
@@ -125,6 +155,47 @@ def check_variable(program: Program, spec: ArgumentSpec) -> None:
     raise student_fault((program.at(finding, line),), what)
 
 
+def wrong_order(program: Program, specs: Sequence[KernelSpec]) -> tuple[Finding, ...]:
+    """Report the kernels whose parameters have the lab's names in another order.
+
+    The order is no error: a student may use the names for other sizes and be right. It explains an
+    output that is wrong.
+    """
+    found = []
+    for spec in specs:
+        kernel, required = program.kernel(spec.name), [name for _, name in spec.parameters]
+        names = [p.name for p in kernel.parameters] if kernel else required
+        if kernel and names != required and sorted(names) == sorted(required):
+            finding = Finding(
+                "compile-warning", "warning",
+                f"kernel `{spec.name}` has its parameters in another order: {', '.join(names)}",
+                hint=f"declare them in the order of the launch: {', '.join(required)}",
+            )  # fmt: skip
+            found.append(program.at(finding, kernel.line))
+    return tuple(found)
+
+
+def _base(name: str) -> str:
+    """A kernel's name without its namespaces."""
+    return name.rpartition("::")[2]
+
+
+def _of_another_name(
+    program: Program, spec: KernelSpec, names: frozenset[str] | set[str]
+) -> Kernel:
+    """The only kernel with the required parameters, of any name that the lab does not use."""
+    fitting = [k for k in program.kernels if _base(k.name) not in names and not _misfit(k, spec)]
+    if len({kernel.name for kernel in fitting}) == 1 and not _is_declared(program, spec.name):
+        return fitting[0]
+    raise _missing(program, spec, fitting)
+
+
+def _is_declared(program: Program, name: str) -> bool:
+    """Whether the source has a function of that name, which is then the one to correct."""
+    tree = parse(code(program.source))
+    return bool(function_line(tree, name)) or any(d.name == name for d in declarations(tree))
+
+
 def _misfit(kernel: Kernel, spec: KernelSpec) -> str:
     """What is wrong with the kernel's parameters, as a predicate; empty when they match."""
     count, expected = len(kernel.parameters), len(spec.parameters)
@@ -132,12 +203,12 @@ def _misfit(kernel: Kernel, spec: KernelSpec) -> str:
         return f"has {count} parameter{'s' * (count != 1)}, the lab requires {expected}"
     names = [p.name for p in kernel.parameters]
     required = [name for _, name in spec.parameters]
-    if names != required and sorted(names) == sorted(required):
-        return "has its parameters in another order: " + ", ".join(names)
     for index, ((type_, name), own) in enumerate(
         zip(spec.parameters, kernel.parameters, strict=True), 1
     ):
         if problem := _differs(own, type_):
+            if names != required and sorted(names) == sorted(required):
+                return "has its parameters in another order: " + ", ".join(names)
             return f"has a wrong parameter {index}, `{own.name or name}`: {problem}"
     return ""
 
@@ -183,19 +254,25 @@ def _shape(text: str) -> tuple[str, int]:
     return _SPELLINGS.get(base, base), stars
 
 
-def _missing(program: Program, spec: KernelSpec) -> StudentFault:
+def _missing(program: Program, spec: KernelSpec, fitting: Sequence[Kernel] = ()) -> StudentFault:
     tree = parse(code(program.source))
     head = f"there is no kernel `{spec.name}`"
     declared = next((d for d in declarations(tree) if d.name == spec.name), None)
     if declared and declared.template:
-        what = f"kernel `{spec.name}` is a template"
-        return _refused(program, spec, what, declared.line, "write it for the lab's types")
+        what = f"kernel `{spec.name}` is a template, and the file does not say for which arguments"
+        form = f"template __global__ void {spec.name}<...>(...);"
+        fix = f"write it for the lab's types, or add `{form}` with arguments"
+        return _refused(program, spec, what, declared.line, fix)
     if declared and not declared.defined:
         what = f"kernel `{spec.name}` is declared, not defined"
         return _refused(program, spec, what, declared.line, "write its body")
     if line := function_line(tree, spec.name):
         what = f"function `{spec.name}` is not a kernel"
         return _refused(program, spec, what, line, "put __global__ before it")
+    if len(fitting) > 1:
+        which = " and ".join(f"`{k.name}` (line {k.line})" for k in fitting[:4])
+        fix = f"rename the one to grade to `{spec.name}`"
+        return _refused(program, spec, f"{head}: {which} have its parameters", fitting[0].line, fix)
     names = [k.name for k in program.kernels]
     if not names:
         return _refused(program, spec, head + ": the file has no __global__ function", 0)
@@ -211,6 +288,7 @@ def _refused(
     program: Program, spec: KernelSpec, what: str, line: int, fix: str = "", found: str = ""
 ) -> StudentFault:
     detail = f"expected: {spec.signature}"
+    detail += "".join(f"\n{note}" for note in program.notes)
     if found:
         detail += f"\nfound:    {found}" + (f"  (line {line})" if line else "")
     hint = fix or f"declare it as {spec.signature}"

@@ -7,6 +7,9 @@ both are nvcc's, and the optimized one is the PTX of the timed machine code. The
 NVRTC defines in one build alone, `__CUDACC_DEBUG__`, is undefined in both, so that the findings of
 the `-G` build describe the code that counts.
 
+A whole program is compiled without its host code (grader.compile.host_code). The Program's source
+is the text that was compiled, so that all that reads the source reads what counts.
+
 `compile_source` is the one entry point. A failure that the text causes is a StudentFault with
 findings; one that the machine causes is a MachineFault.
 """
@@ -28,22 +31,18 @@ from grader.compile.diagnostics import (
     missing_header,
     student_fault,
     used_host_data,
+    with_unknown_headers,
 )
-from grader.compile.entries import kernels, resources
+from grader.compile.entries import exceeded_memory, kernels
 from grader.compile.functions import declarations
+from grader.compile.host_code import ROUNDS, Selection
 from grader.compile.nvrtc import COMPILATION, Installation, installation
-from grader.compile.preprocessor import code, directives
+from grader.compile.preprocessor import code, kernel_words
 from grader.compile.program import Kernel, Program
-from grader.compile.source_text import (
-    HostCode,
-    decode_source,
-    host_code,
-    host_finding,
-    nested_launch,
-    refuse_forbidden_code,
-)
+from grader.compile.source_text import decode_source, nested_launch, refuse_forbidden_code
 from grader.compile.syntax import Tree, parse
 from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
+from grader.labs.model import KernelSpec
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
@@ -51,8 +50,6 @@ FORMAT = 2
 """Version of the cache's entries: increase it when the child returns something else."""
 
 LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
-MAX_CONSTANT = 64 << 10  # CUDA C++ Programming Guide, technical specifications
-MAX_STATIC_SHARED = 48 << 10  # CUDA C++ Programming Guide, technical specifications
 ARCHITECTURE = "sm_90"
 
 CRASHES = 2
@@ -61,12 +58,17 @@ CRASHES = 2
 _STEP = "grader.compile.nvrtc:compile_variants"
 _CONTROL = "grader.compile.nvrtc:compile_known_source"
 
-_CONSTANT = re.compile(
-    r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d{1,4})\s+[\w$]+(?:\[(\d{1,18})\])?"
-)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\"\\\\]")  # in a file's name
 _INCLUDE = Path(__file__).parent / "include"
-_TOOLKIT = ("cooperative_groups", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda/", "cuda_pipeline")
+_TOOLKIT = (
+    "cooperative_groups",
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "mma.h",
+    "cuda/",
+    "cuda_pipeline",
+    "cub/",
+)
 _TOOLKIT_WHEELS = (
     'python -m pip install "nvidia-cuda-runtime==13.0.*" "nvidia-cuda-cccl==13.0.*" '
     '"nvidia-cuda-crt==13.0.*"'
@@ -100,6 +102,7 @@ def compile_source(
     source: bytes,
     file: str,
     *,
+    wanted: tuple[KernelSpec, ...] = (),
     architecture: str = ARCHITECTURE,
     cache: Path | Literal["user"] | None = "user",
     limits: Limits = LIMITS,
@@ -110,6 +113,7 @@ def compile_source(
     Args:
         source: The file's content.
         file: Its path; messages show only the last part.
+        wanted: The kernels that the lab asks for; with none, every kernel is compiled.
         architecture: What to compile for.
         cache: The folder that results are kept in, "user" for the user's own, None for none.
         limits: Limits of the compiling child.
@@ -123,23 +127,11 @@ def compile_source(
     name = _UNPRINTABLE.sub("_", Path(file).name) or "kernel.cu"
     text = decode_source(source, name)
     refuse_forbidden_code(text, name)
-    tree = parse(code(text))
-    _refuse_host_code(text, name, tree)
     compiler = installation()
-    variants = _variants(architecture, compiler)
     folder = user_folder() if cache == "user" else cache
-    key = cache_key(FORMAT, text, name, variants, compiler.release, _headers())
-    known = load(folder, key)
-    reply = known or _compiled(text, name, variants, compiler, limits, confine)
-    raw = _Raw(_last(reply), reply["variants"]["debug"], reply["names"], reply["host_data"])
-    try:
-        program = _program(raw, text, tree, name, architecture, compiler)
-    except StudentFault:  # not a MachineFault, which would then be the answer for ever
-        if known is None and raw.last["code"] == COMPILATION:
-            store(folder, key, reply)
-        raise
-    if known is None:
-        store(folder, key, reply)
+    compilation = _Compilation(name, architecture, compiler, folder, limits, confine)
+    selection = Selection(text, compilation.is_known, wanted)
+    program = _device_program(text, selection, compilation, [spec.name for spec in wanted])
     return replace(program, seconds=time.perf_counter() - started)
 
 
@@ -150,6 +142,92 @@ def nvrtc_options(compiler: Installation) -> dict[str, Any]:
         "libraries": str(compiler.libraries),
         "folder": str(_INCLUDE),
     }
+
+
+def _device_program(
+    text: str, selection: Selection, compilation: _Compilation, wanted: list[str]
+) -> Program:
+    """Compile a source as it is, or without what is not for the device.
+
+    Raises:
+        StudentFault: Neither compiles.
+    """
+    first: StudentFault | None = None
+    if not selection.has_host_code:
+        program = compilation.attempt(text)
+        if isinstance(program, Program):
+            return _with_hidden_kernels(program, selection, compilation, wanted)
+        first = program
+    for _ in range(ROUNDS):
+        if (reduced := selection.text()) == text and first is not None:
+            break
+        program = compilation.attempt(reduced)
+        if isinstance(program, Program):
+            return replace(program, notes=tuple(filter(None, [selection.note()])))
+        if first is None or not selection.lost(program.findings):
+            first = first if first is not None and not selection.has_host_code else program
+        if not selection.learn(program.findings):
+            break
+    assert first is not None
+    raise with_unknown_headers(first, selection.unknown)
+
+
+def _with_hidden_kernels(
+    program: Program, selection: Selection, compilation: _Compilation, wanted: list[str]
+) -> Program:
+    """Compile again with the kernels that the compiler left out, where these are asked for."""
+    found = {kernel.name.rpartition("::")[2] for kernel in program.kernels}
+    if not selection.has_hidden_kernels or (wanted and found.issuperset(wanted)):
+        return program
+    visible = compilation.attempt(selection.whole())
+    return visible if isinstance(visible, Program) else program
+
+
+@dataclass(frozen=True)
+class _Compilation:
+    """How the texts of one submission are compiled."""
+
+    name: str
+    architecture: str
+    compiler: Installation
+    cache: Path | None
+    limits: Limits
+    confine: bool | None
+
+    def attempt(self, text: str) -> Program | StudentFault:
+        """Compile a text, or return why the compiler rejects it.
+
+        Raises:
+            StudentFault: The compiler reached a limit, or a kernel launches a kernel.
+            MachineFault: The compiler is missing, or the machine ended it.
+        """
+        tree = parse(code(text))
+        if nested := nested_launch(text, self.name, tree):
+            return student_fault((nested,), nested.message)
+        variants = _variants(self.architecture, self.compiler)
+        key = cache_key(FORMAT, text, self.name, variants, self.compiler.release, _headers())
+        known = load(self.cache, key)
+        how = (variants, self.compiler, self.limits, self.confine)
+        reply = known or _compiled(text, self.name, *how)
+        raw = _Raw(_last(reply), reply["variants"]["debug"], reply["names"], reply["host_data"])
+        program: Program | StudentFault
+        try:
+            program = _program(raw, text, tree, self.name, self.architecture, self.compiler)
+        except StudentFault as fault:  # a MachineFault would then be the answer for ever
+            program = fault
+        if known is None and (isinstance(program, Program) or raw.last["code"] == COMPILATION):
+            store(self.cache, key, reply)
+        return program
+
+    def is_known(self, header: str) -> bool:
+        """Whether device code has a header of that name, if the toolkit is installed.
+
+        A path that leads out of the include folders is never looked for.
+        """
+        if ".." in header.split("/") or header.startswith("/"):
+            return False
+        folders = (_INCLUDE, *self.compiler.headers)
+        return header.startswith(_TOOLKIT) or any((f / header).is_file() for f in folders)
 
 
 def toolchain() -> dict[str, str]:
@@ -186,7 +264,9 @@ def _variants(architecture: str, compiler: Installation) -> dict[str, list[str]]
 
 def _headers() -> list[str]:
     """The names and contents of our headers, which are part of a compilation's key."""
-    return [f"{path.name}\n{path.read_text()}" for path in sorted(_INCLUDE.iterdir())]
+    return [
+        f"{path.name}\n{path.read_text()}" for path in sorted(_INCLUDE.rglob("*")) if path.is_file()
+    ]
 
 
 def _compiled(
@@ -270,10 +350,10 @@ def _compiler_fault(
 def _program(
     raw: _Raw, text: str, tree: Tree, name: str, architecture: str, compiler: Installation
 ) -> Program:
-    declared = declarations(tree)
+    declared = declarations(tree, kernel_words(text))
     if raw.last["code"] != 0:
         debug_kernels = kernels(raw.debug["ptx"], raw.names, declared, raw.log)
-        raise _failure(raw, debug_kernels, host_code(text, tree), text, name, compiler)
+        raise _failure(raw, debug_kernels, text, name, compiler)
     if used := used_host_data(raw.host_data, raw.debug["ptx"], name, text):
         raise _compile_fault(used)
     return Program(
@@ -291,7 +371,6 @@ def _program(
 def _failure(
     raw: _Raw,
     debug_kernels: tuple[Kernel, ...],
-    hosts: tuple[HostCode, ...],
     text: str,
     name: str,
     compiler: Installation,
@@ -300,16 +379,14 @@ def _failure(
     missing = missing_header(raw.log)
     if missing.startswith(_TOOLKIT) and not compiler.headers:
         return MachineFault(f"the toolkit's header {missing} is not installed", fix=_TOOLKIT_WHEELS)
-    if missing and missing not in _unknown_headers(f"#include <{missing}>", compiler):
+    if any((folder / missing).is_file() for folder in (_INCLUDE, *compiler.headers) if missing):
         return MachineFault(f"the compiler could not read {missing}", fix=CHECK_RESOURCES)
     if failure := machine_failure(raw.log):
         return MachineFault(f"the compiler failed: {failure}", fix=CHECK_RESOURCES)
-    if hosts:
-        finding = host_finding(hosts, text, name, _unknown_headers(text, compiler))
-        return student_fault((finding,), finding.message)
     errors = findings(raw.log, name, text, raw.last["ptx"])
     if not any(f.severity == "error" for f in errors):
-        errors = _unreported_errors(raw, debug_kernels, text, name)
+        rejected = raw.last["code"] == COMPILATION
+        errors = rejected and exceeded_memory(raw.log, raw.debug["ptx"], debug_kernels, text, name)
     if not errors:
         return MachineFault(f"NVRTC failed with code {raw.last['code']} and reported no error")
     return _compile_fault(errors)
@@ -318,60 +395,3 @@ def _failure(
 def _compile_fault(errors: tuple[Finding, ...]) -> StudentFault:
     count = sum(f.severity == "error" for f in errors)
     return student_fault(errors, f"it does not compile: {count} error{'s' * (count != 1)}")
-
-
-def _unreported_errors(
-    raw: _Raw, debug_kernels: tuple[Kernel, ...], text: str, name: str
-) -> tuple[Finding, ...]:
-    """The failures for which the compiler reports no error.
-
-    These are too much static shared memory and too much constant memory. Nothing is returned for
-    a failure without a known cause, which can be the machine's.
-    """
-    if raw.last["code"] != COMPILATION:
-        return ()
-    lines = {kernel.symbol: kernel for kernel in debug_kernels}
-    errors = []
-    for symbol, used in resources(raw.log).items():
-        declared = used.static_shared_bytes or 0
-        if declared > MAX_STATIC_SHARED and symbol in lines:
-            kernel = lines[symbol]
-            message = (
-                f"kernel `{kernel.name}` declares {declared:,} bytes of static shared memory, "
-                f"a block can have {MAX_STATIC_SHARED:,}"
-            )
-            hint = "use smaller tiles, or an extern __shared__ array whose size the launch sets"
-            errors.append(error_at(message, name, kernel.line, text, hint=hint))
-    constant = _constant_bytes(raw.debug["ptx"])
-    if not errors and constant > MAX_CONSTANT:
-        message = (
-            f"the file declares {constant:,} bytes of constant memory, "
-            f"a program can have {MAX_CONSTANT:,}"
-        )
-        hint = "declare large __constant__ arrays as __device__ const arrays"
-        errors.append(error_at(message, name, 0, text, hint=hint))
-    return tuple(errors)
-
-
-def _constant_bytes(ptx: str) -> int:
-    """Return the bytes of all variables in constant memory."""
-    rows = _CONSTANT.findall(ptx)
-    return sum(int(bits) // 8 * int(count or 1) for bits, count in rows)
-
-
-def _refuse_host_code(text: str, name: str, tree: Tree) -> None:
-    """Raise a StudentFault for a host function or a nested launch outside of conditionals."""
-    hosts = tuple(h for h in host_code(text, tree) if not h.guarded)
-    if hosts:
-        compiler = installation()
-        finding = host_finding(hosts, text, name, _unknown_headers(text, compiler))
-        raise student_fault((finding,), finding.message)
-    if nested := nested_launch(text, name, tree):
-        raise student_fault((nested,), nested.message)
-
-
-def _unknown_headers(text: str, compiler: Installation) -> tuple[str, ...]:
-    """The headers that a source includes and that no include folder has."""
-    names = [d.text.strip('<>"') for d in directives(text) if d.name == "include"]
-    folders = (_INCLUDE, *compiler.headers)
-    return tuple(n for n in names if not any((folder / n).is_file() for folder in folders))

@@ -1,13 +1,10 @@
-"""Decode a source, and refuse what no kernel file may have: other files and host code.
+"""Decode a source, and refuse what no kernel file may have: other files and nested launches.
 
 Files that are not source text are refused by `decode_source`.
 
 Includes of other files are refused for a clear message and as a second line of defense. The first
-one is the sandbox, which does not contain those files.
-
-Host code is main, kernel launches and calls of the CUDA runtime. Students often submit the whole
-program in which they tried their kernel. The compiler reports that with a page of errors; the one
-message here lists the lines to delete.
+one is the sandbox, which does not contain those files. Headers of a course or of the host that are
+not here are no error by themselves: `host_code` sets them aside.
 
 Nothing here searches for code that differs between builds, because no reader of text finds all of
 it. The build that counts is the build that is watched (grader.compile.source), so that such code
@@ -18,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from grader.compile.diagnostics import error_at, student_fault
 from grader.compile.functions import Function, functions
@@ -105,12 +101,13 @@ def _include_problem(text: str) -> tuple[str, str, str] | None:
         )
     name = (match[1] or match[2] or "").strip().replace("\\", "/")
     absolute = name.startswith(("/", "~")) or name[1:2] == ":"
-    if absolute and not name.lower().endswith(_HEADER_SUFFIXES):
+    is_header = name.lower().endswith(_HEADER_SUFFIXES)
+    if absolute and not is_header:
         kind = "cheat"
-    elif absolute or ".." in name.split("/"):
-        kind = "compile-error"
+    elif not absolute and (".." not in name.split("/") or is_header):
+        return None  # a header that is not here is set aside with the host code
     else:
-        return None
+        kind = "compile-error"
     return (
         kind,
         f"#include of another file, {name}",
@@ -120,70 +117,6 @@ def _include_problem(text: str) -> tuple[str, str, str] | None:
 
 def _refusal(file: str, what: str, fix: str) -> StudentFault:
     return student_fault((error_at(what, file, 0, "", hint=fix),), what)
-
-
-@dataclass(frozen=True)
-class HostCode:
-    """Lines that run on the host.
-
-    Attributes:
-        what: What they are, such as "main".
-        first: The first line.
-        last: The last line.
-        guarded: Whether they are in a preprocessor conditional, so that the compiler may skip them.
-    """
-
-    what: str
-    first: int
-    last: int
-    guarded: bool
-
-    def __str__(self) -> str:
-        lines = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
-        return f"{lines} ({self.what})"
-
-
-def host_code(text: str, tree: Tree | None = None) -> tuple[HostCode, ...]:
-    """Find the host functions of a source, in order.
-
-    Args:
-        text: The source.
-        tree: The tree of its `preprocessor.code`, where the caller has it already.
-    """
-    tree = tree or parse(code(text))
-    conditional = _conditional_lines(text)
-    return tuple(
-        HostCode(what, f.first_line, f.last_line, f.first_line in conditional)
-        for f in _outer(tree)
-        if (what := _role(f, tree))
-    )
-
-
-def host_finding(
-    hosts: tuple[HostCode, ...], text: str, file: str, unknown: tuple[str, ...]
-) -> Finding:
-    """Return the one finding about a whole program: which lines to delete.
-
-    Args:
-        hosts: The host code, not empty.
-        text: The source.
-        file: Its name in the message.
-        unknown: The included headers that device code does not have; these lines are listed too.
-    """
-    lines = [
-        HostCode(f"#include {d.text}", d.line, d.line, False)
-        for d in directives(text)
-        if d.name == "include" and d.text.strip('<>"') in unknown
-    ]
-    ordered = sorted([*hosts, *lines], key=lambda h: h.first)
-    return error_at(
-        "this is a whole program: submit only the kernel, which the grader launches itself",
-        file,
-        hosts[0].first,
-        text,
-        hint="delete "
-        + ", ".join(f"line {h}" if h.first == h.last else f"lines {h}" for h in ordered),
-    )
 
 
 def nested_launch(text: str, file: str, tree: Tree | None = None) -> Finding | None:
@@ -208,24 +141,6 @@ def _outer(tree: Tree) -> Iterator[Function]:
     return (f for f in functions(tree) if f.outer and f.defined)
 
 
-def _role(function: Function, tree: Tree) -> str:
-    """What a function is on the host; empty for device code and for what may be device code."""
-    if not _DEVICE.isdisjoint(function.head):
-        return ""
-    name = function.name or "a function"
-    if name == "main":
-        return "main"
-    if _launch_line(function, tree):
-        return f"{name}: a kernel launch"
-    words = [node.text for node in tree.between(function.body, function.end)]
-    called = (one for one, two in zip(words, words[1:], strict=False) if two == "(")
-    if runtime := next(filter(_RUNTIME.fullmatch, called), ""):
-        return f"{name}: {runtime}"
-    named = zip(words, words[1:], words[2:], strict=False)
-    streams = any(a == "std" and b == "::" and c in _STREAM for a, b, c in named)
-    return f"{name}: host code" if streams or "__host__" in function.head else ""
-
-
 def _launch_line(function: Function, tree: Tree) -> int:
     """The line of the first `<<<` in a function's body; 0 when there is none.
 
@@ -235,15 +150,3 @@ def _launch_line(function: Function, tree: Tree) -> int:
         if node.kind in ("<<<", "<<") and tree.data.startswith(b"<<<", node.start):
             return node.line
     return 0
-
-
-def _conditional_lines(text: str) -> frozenset[int]:
-    """The lines between an outermost #if and its #endif."""
-    lines: set[int] = set()
-    opened = 0
-    for directive in directives(text):
-        if directive.depth == 0 and directive.name.startswith("if"):
-            opened = directive.line
-        elif directive.depth == 0 and directive.name == "endif":
-            lines.update(range(opened, directive.line + 1))
-    return frozenset(lines)

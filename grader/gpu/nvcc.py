@@ -28,7 +28,7 @@ from grader.compile.diagnostics import machine_failure
 from grader.compile.entries import kernels
 from grader.compile.functions import declarations
 from grader.compile.nvrtc import entry_names
-from grader.compile.preprocessor import code
+from grader.compile.preprocessor import code, kernel_words
 from grader.compile.program import Program
 from grader.compile.syntax import parse
 from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
@@ -76,7 +76,7 @@ def compile_cubin(program: Program, architecture: str) -> bytes:
 def with_nvcc_ptx(program: Program, architecture: str) -> Program:
     """Return the program with nvcc's PTX, kernels and resources in place of NVRTC's."""
     built = build(program, architecture)
-    declared = declarations(parse(code(program.source)))
+    declared = declarations(parse(code(program.source)), kernel_words(program.source))
     return replace(
         program,
         kernels=kernels(built.ptx, built.names, declared, built.log),

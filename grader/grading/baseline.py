@@ -21,6 +21,7 @@ import grader
 from grader.checks.suite import Check
 from grader.compile.cache import load, store, user_folder
 from grader.compile.program import Program
+from grader.compile.signature import with_lab_kernels
 from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.grading.cases import RunOptions
@@ -97,7 +98,8 @@ def baseline_program(lab: Lab) -> Program:
         LabFault: the file cannot be read or does not compile.
     """
     try:
-        return compile_source(lab.baseline.read_bytes(), lab.baseline.name)
+        data, name, kernels = lab.baseline.read_bytes(), lab.baseline.name, lab.kernels[:1]
+        return with_lab_kernels(compile_source(data, name, wanted=kernels), kernels)
     except OSError as error:
         what = f"cannot read the baseline: {error.strerror}"
         raise LabFault(what, where=str(lab.baseline)) from None

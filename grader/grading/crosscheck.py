@@ -17,6 +17,7 @@ from grader.compile.source import compile_source
 from grader.faults import MachineFault, StudentFault
 from grader.gpu.tools import require_tool, run_profiler, run_sanitizer
 from grader.grading.cases import RunOptions, prepare_cases, run_derivations, select_cases
+from grader.grading.pipeline import compile_submission
 from grader.grading.run import build_for, run_all
 from grader.grading.single_launch import LaunchResult, launch_of, select_kernel
 from grader.labs.model import Lab
@@ -51,7 +52,7 @@ def cross_checks(
     tools = {"sanitizer": sanitizer_result} if sanitizer else {}
     tools |= {"profile": profile_result} if profile else {}
     try:
-        program = build_for("gpu", compile_source(submission.data, submission.name))
+        program = compile_submission(lab, submission, "gpu")
         launches = public_launches(lab, program, options)
     except StudentFault:
         return ()

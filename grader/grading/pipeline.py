@@ -32,7 +32,7 @@ from grader.checks.suite import (
     with_public_verdicts,
 )
 from grader.compile.program import Program
-from grader.compile.signature import check_kernel, check_variable
+from grader.compile.signature import check_variable, with_lab_kernels, wrong_order
 from grader.compile.source import compile_source
 from grader.faults import MachineFault, StudentFault, system_fault
 from grader.gpu.speedup import Timing
@@ -129,7 +129,9 @@ def grade_submission(
         progress("check", len(steps), len(steps))
         results = with_public_verdicts(evaluate_all(checks, evidence), checks, evidence)
         outcome.cases = _case_results(runs, results)
-        compiled = _public_where_hidden((_compile_result(program),), outcome.cases)
+        compiled = _public_where_hidden(
+            (_compile_result(lab, program, results, outcome.cases),), outcome.cases
+        )
         outcome.results = (*compiled, *_with_hints(results, evidence.explanation))
         outcome.largest = evidence.largest
     except (StudentFault, MachineFault) as fault:
@@ -232,15 +234,14 @@ class _Start:
 
 
 def compile_submission(lab: Lab, submission: Submission, on: Backend) -> Program:
-    """Compile a submission and check that it has the lab's kernels and variables.
+    """Compile a submission, whose kernels get the lab's names, and check its variables.
 
     Raises:
         StudentFault: it does not compile, or a kernel or variable is missing or has another type.
         MachineFault: the compiler fails.
     """
-    program = build_for(on, compile_source(submission.data, submission.name))
-    for kernel in lab.kernels:
-        check_kernel(program, kernel)
+    compiled = compile_source(submission.data, submission.name, wanted=lab.kernels)
+    program = with_lab_kernels(build_for(on, compiled), lab.kernels)
     for variable in lab.globals:
         check_variable(program, variable)
     return program
@@ -279,10 +280,19 @@ def _with_hints(results: Sequence[Result], explanation: Explanation) -> Iterator
         yield replace(result, findings=findings, public=public)
 
 
-def _compile_result(program: Program) -> Result:
-    """Return the result of compiling, worth no points, with the compiler's warnings."""
-    summary = f"compiles for {program.architecture}"
-    return Result("compile", "pass", 0, 0, summary, findings=program.warnings)
+def _compile_result(
+    lab: Lab, program: Program, results: Sequence[Result], cases: Sequence[CaseResult]
+) -> Result:
+    """Return the result of compiling, worth no points, with the compiler's warnings.
+
+    The order of parameters is reported only where the output of a public case is wrong.
+    """
+    summary = "; ".join([f"compiles for {program.architecture}", *program.notes])
+    output = next((result for result in results if result.name == "output"), None)
+    is_hidden = any(case.visibility != "public" for case in cases)
+    public = (output.public if is_hidden else verdict_of(output)) if output else None
+    more = wrong_order(program, lab.kernels) if public and public.status == "fail" else ()
+    return Result("compile", "pass", 0, 0, summary, findings=(*more, *program.warnings))
 
 
 def _public_where_hidden(

@@ -1,4 +1,4 @@
-"""The functions of a source, the parameters of its kernels, and its host code."""
+"""The functions of a source and the parameters of its kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from grader.compile.functions import declarations, function_line, functions
 from grader.compile.preprocessor import code
-from grader.compile.source_text import host_code, nested_launch
+from grader.compile.source_text import nested_launch
 from grader.compile.syntax import Tree, parse
 
 
@@ -85,33 +85,6 @@ def test_a_function_ends_at_its_own_brace() -> None:
     source = "int a(int n)\n{\n  if (x) {\n  }\n}\nint b() { return 1; }\nint c() {\n\n"
     found = [(f.name, f.first_line, f.last_line) for f in functions(tree_of(source)) if f.outer]
     assert found == [("a", 1, 5), ("b", 6, 6), ("c", 7, 9)]
-
-
-def test_host_code_is_named_with_its_lines() -> None:
-    source = (
-        "namespace n {\nvoid run() { k<<<1, 1>>>(); }\n}\n"
-        'extern "C" {\n__device__ int helper(int a) { return a; }\n}\n'
-        "struct S { int f() { return 1; } };\n"
-        "#ifdef X\nint main(int argc, char** argv)\n{\n}\n#endif\n"
-    )
-    found = [(str(h), h.guarded) for h in host_code(source)]
-    assert found == [("2 (run: a kernel launch)", False), ("9-11 (main)", True)]
-    assert nested_launch(source, "a.cu") is None
-
-
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
-        ("float* d; cudaMalloc(&d, 4);", "run: cudaMalloc"),
-        ("CHECK(cudaFree(d));", "run: cudaFree"),
-        ("std::vector<float> v;", "run: host code"),
-        ("k<<<1, 1>>>();", "run: a kernel launch"),
-        ("return cuda;", ""),
-        ('f("cudaMalloc(");', ""),
-    ],
-)
-def test_what_makes_a_function_host_code(body: str, what: str) -> None:
-    assert [h.what for h in host_code(f"void run() {{ {body} }}")] == ([what] if what else [])
 
 
 def test_a_nested_launch_has_its_line() -> None:

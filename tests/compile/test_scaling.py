@@ -7,6 +7,7 @@ time of C functions is measured with the longest texts, against a generous limit
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -18,16 +19,24 @@ import pytest
 from grader.compile.dataflow import read_dataflow
 from grader.compile.diagnostics import findings
 from grader.compile.functions import declarations, function_line, functions
-from grader.compile.preprocessor import code, directives, without_comments
+from grader.compile.host_code import Selection
+from grader.compile.items import split_items
+from grader.compile.preprocessor import (
+    block_macros,
+    code,
+    directives,
+    macro_words,
+    without_comments,
+)
 from grader.compile.source_text import (
     MAX_BYTES,
-    host_code,
     nested_launch,
     refuse_forbidden_code,
 )
 from grader.compile.syntax import parse
 from grader.faults import StudentFault
-from grader.launch import Origin
+from grader.labs.model import KernelSpec
+from grader.launch import Finding, Origin
 from grader.reports.page.source import tokens_by_line
 from grader.simulator.diagnose.variables import SourceVariables
 
@@ -65,15 +74,37 @@ def refused(text: str) -> None:
         assert fault.findings
 
 
+SPEC = KernelSpec("f", (("const float*", "A"), ("int", "n")))
+
+
+def host_code(text: str) -> None:
+    """Select, write and describe, with errors at every line that name everything."""
+    selection = Selection(text, lambda header: header == "a", (SPEC,))
+    selection.whole()
+    words, last = set(re.findall(r"\w+", text[:2000])), text.count("\n") + 1
+    errors = [
+        Finding("compile-error", "error", f'identifier "{word}" is undefined', line=min(line, last))
+        for line, word in zip(range(1, 40), sorted(words), strict=False)
+    ]
+    for _ in range(3):
+        selection.text()
+        selection.note()
+        selection.learn(errors)
+        selection.lost(errors)
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "without_comments": without_comments,
     "code": code,
     "directives": lambda text: list(directives(text)),
+    "macro_words": lambda text: macro_words(directives(text)),
+    "block_macros": lambda text: block_macros(directives(text)),
     "refuse_forbidden_code": refused,
     "parse": parse,
     "functions": lambda text: functions(parse(code(text))),
     "declarations": lambda text: declarations(parse(code(text))),
     "function_line": lambda text: function_line(parse(code(text)), "f"),
+    "split_items": split_items,
     "host_code": host_code,
     "nested_launch": lambda text: nested_launch(text, "a.cu"),
     "flow": flow,
@@ -118,6 +149,22 @@ TEXTS: dict[str, tuple[str, str]] = {
     "hashes": ("", "#\n"),
     "includes": ("", "#include <a>\n"),
     "digraphs": ("", "<::"),
+    "main": ("", "int main() { k<<<1, 1>>>(a); }\n"),
+    "kernel templates": (
+        "",
+        "template <int N> __global__ void f{}(float* a) {}\nf{}<4><<<1>>>();\n",
+    ),
+    "one kernel template": ("template <int N> __global__ void f(int a) {}\n", "f<a{}><<<1>>>();\n"),
+    "macros of macros": ("__global__ void f() { A1; }\n", "#define A{} A1 A2 A{} B{}\n"),
+    "conditionals": ("", "#if A\nvoid f() {\n#else\nvoid g() {\n#endif\n}\n"),
+    "open conditionals": ("", "#if A\n{"),
+    "branches": ("#if A\n{\n", "#else\n{{\n"),
+    "namespaces": ("", "namespace a{} {{ int b;\n"),
+    "unnamed namespaces": ("", "namespace {"),
+    "using": ("", "using namespace a{};\n"),
+    "variables": ("__global__ void f() { a1; }\n", "float a{} = a{} + a1, b{};\n"),
+    "calls": ("__global__ void f() { f1(); }\n", "float f{}() { return f1(f{}()); }\n"),
+    "one name": ("__global__ void f() { g(); }\n", "float g() { return g(); }\n"),
 }
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from grader.compile.program import Kernel, Parameter, Program
-from grader.compile.signature import check_kernel
+from grader.compile.signature import check_kernel, with_lab_kernels, wrong_order
 from grader.compile.source import compile_source
 from grader.faults import StudentFault
 from grader.labs.model import KernelSpec
 
 SPEC = KernelSpec("matmul", (("const float*", "A"), ("float*", "C"), ("int", "n")))
+
+SPEC_PARAMETERS = "const float* A, float* C, int n"
 
 MATCHING = [
     'extern "C" __global__ void matmul(const float* A, float* C, int n) {}',
@@ -26,11 +28,17 @@ MATCHING = [
 
 MISMATCHED = [
     ("", 0, "there is no kernel `matmul`: the file has no __global__ function"),
-    ("__global__ void matmull(const float* A, float* C, int n) {}", 1, "no kernel `matmul`"),
+    ("__global__ void matmull(const float* A, float* C) {}", 1, "no kernel `matmul`"),
+    (
+        "__global__ void a(float* A, float* C, int n) {}\n"
+        "__global__ void b(float* A, float* C, int n) {}",
+        1,
+        "there is no kernel `matmul`: `a` (line 1) and `b` (line 2) have its parameters",
+    ),
     ("\n__global__ void k(int a) {}", 2, "there is no kernel `matmul`"),
     ("__global__ void a() {}\n__global__ void b() {}", 0, "`matmul`, only a, b"),
     ("\n__device__ void matmul(const float* A, float* C, int n) {}", 2, "is not a kernel"),
-    ("template <class T>\n__global__ void matmul(T* A, T* C, int n) {}", 2, "is a template"),
+    ("template <class T>\n__global__ void matmul(T* A, T* C, int n) {}", 2, "is a template, and"),
     ("__global__ void matmul(const float* A, float* C, int n);", 1, "is declared, not defined"),
     ("__global__ void matmul() {}", 1, "has 0 parameters, the lab requires 3"),
     ("__global__ void matmul(float* A) {}", 1, "has 1 parameter, the lab requires 3"),
@@ -39,7 +47,6 @@ MISMATCHED = [
         1,
         "has 4 parameters, the lab requires 3",
     ),
-    ("__global__ void matmul(float* C, float* A, int n) {}", 1, "in another order: C, A, n"),
     ("__global__ void matmul(int n, float* A, float* C) {}", 1, "in another order: n, A, C"),
     (
         "__global__ void matmul(double* A, float* C, int n) {}",
@@ -105,6 +112,47 @@ def test_a_kernel_that_does_not_match(source: str, line: int, says: str) -> None
     assert f"expected: {SPEC.signature}" in finding.detail
     assert caught.value.what == finding.message
     assert finding.hint
+
+
+@pytest.mark.parametrize(
+    ("source", "notes"),
+    [
+        (f"__global__ void mine({SPEC_PARAMETERS}) {{}}", ["kernel `mine` is graded as `matmul`"]),
+        (f"namespace n {{ __global__ void matmul({SPEC_PARAMETERS}) {{}} }}", []),
+        (f"namespace {{ __global__ void matmul({SPEC_PARAMETERS}) {{}} }}", []),
+        (f"static __global__ void matmul({SPEC_PARAMETERS}) {{}}", []),
+        (f"__global__ void matmul(int a) {{}}\n__global__ void matmul({SPEC_PARAMETERS}) {{}}", []),
+        ("template <class T>\n__global__ void matmul(const T* A, T* C, int n) {}", []),
+        (
+            f"template <int N> __global__ void mine({SPEC_PARAMETERS}) {{ C[0] = N; }}\n"
+            "int main() { mine<4><<<1, 1>>>(0, 0, 0); }",
+            ["host code set aside: line 2 (main)", "kernel `mine` is graded as `matmul`"],
+        ),
+        (
+            f"template <int N> __global__ void mine({SPEC_PARAMETERS}) {{ C[0] = N; }}\n"
+            f"template __global__ void mine<4>({SPEC_PARAMETERS});",
+            ["kernel `mine` is graded as `matmul`"],
+        ),
+    ],
+)
+def test_a_kernel_is_graded_under_the_name_of_the_lab(source: str, notes: list[str]) -> None:
+    program = compile_source(source.encode(), "lab.cu", wanted=(SPEC,), cache=None)
+    fitted = with_lab_kernels(program, [SPEC])
+    kernel = fitted.kernel("matmul")
+    assert kernel is not None
+    assert [p.bytes for p in kernel.parameters] == [8, 8, 4]
+    assert list(fitted.notes) == notes
+    assert f".entry {kernel.symbol}" in fitted.ptx
+
+
+def test_the_order_of_names_is_a_note_where_the_types_fit() -> None:
+    program = compiled("__global__ void matmul(float* C, float* A, int n) {}")
+    (finding,) = wrong_order(with_lab_kernels(program, [SPEC]), [SPEC])
+    assert (finding.severity, finding.line) == ("warning", 1)
+    assert "in another order: C, A, n" in finding.message
+    straight = compiled("__global__ void matmul(float* A, float* C, int n) {}")
+    other_names = compiled("__global__ void matmul(float* x, float* y, int m) {}")
+    assert wrong_order(straight, [SPEC]) == wrong_order(other_names, [SPEC]) == ()
 
 
 def test_renaming_a_kernel_of_a_similar_name_is_suggested() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.options import Backend, resolved
+from grader.cli.terminal import Backend, resolved
 from grader.faults import MachineFault
 from grader.gpu import devices
 from grader.gpu.devices import quarantine, same_model_devices

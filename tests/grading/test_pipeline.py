@@ -90,7 +90,8 @@ def test_file_that_does_not_compile_earns_nothing_and_shows_errors() -> None:
 
 
 def test_wrong_kernel_name_is_reported_with_the_right_one() -> None:
-    text = VECTOR_ADD.replace("vector_add", "vector_sum").replace("b[i]\n", "b[i];\n")
+    text = VECTOR_ADD.replace("vector_add", "vector_sum").replace("int n", "int n, int m")
+    text = text.replace("b[i]\n", "b[i];\n")
     graded = grade(load_lab("vector-add"), submitted(text))
     assert graded.score.points == 0
     assert "vector_add(" in render(grade_report(graded))

@@ -7,6 +7,8 @@
 #include "stddef.h"
 #include "stdint.h"
 
+namespace std {} // for `using namespace std;`, which programs have for their host code
+
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;

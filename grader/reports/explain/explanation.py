@@ -13,9 +13,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from grader.checks.traffic import line_hints
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.faults import LabFault, closest_match
 from grader.grading.cases import RunOptions, prepare_cases, run_derivations
+from grader.grading.pipeline import compile_submission
 from grader.grading.run import run_all
 from grader.labs.model import Lab, PreparedCase
 from grader.launch import Array, Dim3, Finding, Launch, Trace
@@ -148,7 +148,7 @@ def explain_submission(
         MachineFault: The simulator failed.
     """
     announce("compile", 1, 2)
-    program = compile_source(submission.data, submission.name)
+    program = compile_submission(lab, submission, "sim")
     announce("run", 2, 2)
     chosen = smallest_case(launchable_cases(lab, program, how, case))
     trace = run_all(

@@ -1,4 +1,3 @@
-// expect: compile-error 3 the header
-// hint: delete the #include: a kernel can use CUDA's headers, not the host's libraries
+// expect: compile-error 2 the header memory is not available in device code
 #include <thrust/device_vector.h>
-extern "C" __global__ void k(float* a) { a[0] = 1; }
+extern "C" __global__ void k(float* a) { thrust::device_vector<float> v(1); a[0] = v[0]; }
