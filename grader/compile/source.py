@@ -147,11 +147,7 @@ def nvrtc_options(compiler: Installation) -> dict[str, Any]:
 def _device_program(
     text: str, selection: Selection, compilation: _Compilation, wanted: list[str]
 ) -> Program:
-    """Compile a source as it is, or without what is not for the device.
-
-    Raises:
-        StudentFault: Neither compiles.
-    """
+    """Compile a source as it is, or without host code; raise StudentFault if neither compiles."""
     first: StudentFault | None = None
     if not selection.has_host_code:
         program = compilation.attempt(text)
@@ -163,6 +159,8 @@ def _device_program(
             break
         program = compilation.attempt(reduced)
         if isinstance(program, Program):
+            if first is not None and not program.kernels:
+                break  # what does not compile was all that there is
             return replace(program, notes=tuple(filter(None, [selection.note()])))
         if first is None or not selection.lost(program.findings):
             first = first if first is not None and not selection.has_host_code else program
