@@ -18,7 +18,7 @@ from grader.checks.causes import CORRECTNESS, Explanation, Fix
 from grader.checks.result import Evidence, Result, Verdict
 from grader.checks.suite import Check, award, evaluate_all, evaluate_one, plan
 from grader.compile.nvrtc import installation
-from grader.compile.signature import check_kernel, check_variable
+from grader.compile.signature import check_variable, with_lab_kernels
 from grader.compile.source import compile_source, nvrtc_options
 from grader.faults import LabFault, StudentFault
 from grader.feedback.clues import find_clues
@@ -200,9 +200,9 @@ class _Search:
         cases = [run.case for run in self.evidence.runs if run.case.name not in _calls(lab)]
         options = replace(self.options, measure=work_measure(self.checks))
         try:
-            program = compile_source(text.encode(), self.evidence.program.file, cache=None)
-            for kernel in lab.kernels:
-                check_kernel(program, kernel)
+            file, kernels = self.evidence.program.file, lab.kernels
+            program = compile_source(text.encode(), file, wanted=kernels, cache=None)
+            program = with_lab_kernels(program, kernels)
             for variable in lab.globals:
                 check_variable(program, variable)
             runs = run_cases(lab, program, cases, options)

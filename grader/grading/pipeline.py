@@ -129,9 +129,8 @@ def grade_submission(
         progress("check", len(steps), len(steps))
         results = with_public_verdicts(evaluate_all(checks, evidence), checks, evidence)
         outcome.cases = _case_results(runs, results)
-        compiled = _public_where_hidden(
-            (_compile_result(lab, program, results, outcome.cases),), outcome.cases
-        )
+        result = _compile_result(lab, program, results, outcome.cases)
+        compiled = _public_where_hidden((result,), outcome.cases)
         outcome.results = (*compiled, *_with_hints(results, evidence.explanation))
         outcome.largest = evidence.largest
     except (StudentFault, MachineFault) as fault:
