@@ -182,16 +182,19 @@ def parameter_value(data: bytes, what: str, at: int) -> int:
 
 
 def without_effect(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode a hint that changes no result: a prefetch, a cache policy, or sleep."""
+    """Decode a hint that changes no result: a prefetch, or a cache policy."""
     if "tensormap" in op:
         raise NotSimulated(op)
     return [Insn("nop")]
 
 
-op_prefetch = op_prefetchu = op_applypriority = op_discard = op_nanosleep = op_pmevent = (
-    without_effect
-)
+op_prefetch = op_prefetchu = op_applypriority = op_discard = op_pmevent = without_effect
 op_createpolicy = without_effect
+
+
+def op_nanosleep(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode nanosleep."""
+    return [Insn("nanosleep", a=o.source(operands[0], 4))]
 
 
 def op_isspacep(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:

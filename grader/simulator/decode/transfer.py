@@ -9,6 +9,18 @@ from grader.simulator.decode.operands import OperandError, Operands, vector
 from grader.simulator.ptx.model import TYPE_BYTES
 
 
+_HIGH, _WHOLE, _TIMER = 1, 2, 4
+_CLOCKS = {
+    "%clock": 0,
+    "%clock_hi": _HIGH,
+    "%clock64": _WHOLE,
+    "%globaltimer": _TIMER | _WHOLE,
+    "%globaltimer_lo": _TIMER,
+    "%globaltimer_hi": _TIMER | _HIGH,
+}
+"""The special registers that measure time, and what of it: clock.c."""
+
+
 def op_mov(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
     """Decode a move, or the packing or unpacking of a vector."""
     d, a = operands
@@ -22,16 +34,9 @@ def op_mov(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
         if not known(name):
             raise NotSimulated(f"{op} of {len(parts)} elements")
         return [make_insn(name, o.register(d, width), refs)]
-    if a in (
-        "%clock",
-        "%clock_hi",
-        "%clock64",
-        "%globaltimer",
-        "%globaltimer_lo",
-        "%globaltimer_hi",
-    ):
+    if (clock := _CLOCKS.get(a)) is not None:
         name = "mov_clock64" if width == 8 else "mov_clock32"
-        return [Insn(name, o.register(d, 8 if width == 8 else 4))]
+        return [Insn(name, o.register(d, 8 if width == 8 else 4), mode=clock)]
     if a in o.local:
         if width not in (4, 8):
             raise OperandError(f"{op} of an address")

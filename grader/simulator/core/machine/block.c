@@ -124,7 +124,7 @@ void start_cta(Cta *c, u64 number) {
   c->at[0] = (u32)(number % n->grid[0]);
   c->at[1] = (u32)(number / n->grid[0] % n->grid[1]);
   c->at[2] = (u32)(number / n->grid[0] / n->grid[1]);
-  c->steps = c->barriers = 0;
+  c->steps = c->barriers = c->time = c->clock = 0;
   memset(c->shared, 0xA5, n->shared_bytes);
   memset(c->arrived, 0, sizeof c->arrived);
   start_copies(c);
@@ -158,9 +158,13 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
   for (u32 round = 1;; round++) {
     if (c->steps > n->step_limit) { abort_cta(c, TIMEOUT); return STOPPED; }
     bool turning = false, waiting = false;
+    u64 longest = 0;
+    c->timed = false;
     for (u32 x = 0; x < c->warps; x++) {
-      enum Outcome o = run_warp(&c->warp[warp_in_turn(c, x, round)]);
+      Warp *w = &c->warp[warp_in_turn(c, x, round)];
+      enum Outcome o = run_warp(w);
       if (o == STOPPED) return STOPPED;
+      if (turn_cycles(w) > longest) longest = turn_cycles(w);
       turning |= o == ROTATE;
       waiting |= o == BLOCKED;
     }
@@ -169,8 +173,9 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
       if (__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) return STOPPED;
       if (is_late(k, 1)) { abort_cta(c, LIMIT); k->team->late = true; return STOPPED; }
     }
+    c->time += longest; /* the warps ran at the same time */
     if (turning) {
-      if (c->steps > until) return ROTATE;
+      if (c->steps > until || (c->timed && n->may_wait)) return ROTATE;
       continue;
     }
     if (!waiting) break;

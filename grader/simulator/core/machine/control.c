@@ -90,7 +90,7 @@ static bool push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call
 
 void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
-  w->steps = 0;
+  w->steps = w->clock_steps = w->clock_reads = 0;
   start_loop_watch(w);
   memset(w->ran, 0, sizeof w->ran);
   push(w, function, w->valid, NO_FRAME, 0, 0);
@@ -267,7 +267,9 @@ static u64 turn_of(const Warp *w) {
 }
 
 enum Outcome run_warp(Warp *w) {
-  u64 before = w->steps, turn_ends = before + turn_of(w);
+  u64 before = w->turn_began = w->steps;
+  w->turn_ends = before + turn_of(w);
+  w->slept = 0;
   for (;;) {
     u32 frame = pick_frame(w);
     if (frame == NO_FRAME) {
@@ -289,10 +291,10 @@ enum Outcome run_warp(Warp *w) {
       if (w->steps >= w->watch.at && find_endless(w, frame, fn->block + at)) break;
       run_block(w, b, fn->block + at);
       straight = finish_block(w, b, frame, &at);
-    } while (straight && w->steps < turn_ends && w->steps < look && !w->worker->stop);
+    } while (straight && w->steps < w->turn_ends && w->steps < look && !w->worker->stop);
     if (straight) make_runnable(w, frame, at, w->mask);
     bool late = w->launch->exact && is_late(w->worker, BLOCKS_A_LOOK);
-    if (w->steps < turn_ends && !w->worker->stop && !late) continue;
+    if (w->steps < w->turn_ends && !w->worker->stop && !late) continue;
     w->turns++;
     w->cta->steps += w->steps - before;
     return w->worker->stop ? STOPPED : ROTATE;

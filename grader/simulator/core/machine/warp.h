@@ -44,6 +44,9 @@ struct Warp {
   u32 valid, exited;            /* lanes that exist; lanes that ended */
   u32 top, frames, waits, turns, picks;
   u64 steps;
+  u64 turn_began, turn_ends;    /* steps at the start of its turn, and at its end */
+  u64 slept, clock, clock_steps; /* see instructions/clock.c: cycles in this turn; the last read */
+  u32 clock_pc, clock_reads;
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];
   Wait wait[MAX_WAITS];
@@ -61,6 +64,8 @@ struct Cta {                    /* one block in progress */
   u32 number, at[3];
   u32 warps, nthreads;
   u64 steps, barriers;          /* steps run, barriers completed */
+  u64 time, clock;              /* simulated cycles at the start of a round; the last that was read */
+  bool timed;                   /* a warp read a clock or slept in this round */
   u32 arrived[MAX_BARRIERS];    /* threads that came by bar.arrive */
   u8 *shared;
   Warp *warp;                   /* [MAX_WARPS] */
@@ -74,6 +79,7 @@ struct Worker {
   u64 *visits, *visit_lanes;    /* by basic block: times and lanes */
   u64 *guarded;                 /* by pc, of instructions under a guard: lanes; when counting */
   u64 steps;
+  u64 timer;                    /* the last global time that was read */
   u64 heap_used; u32 buffer_room; /* heap.c */
   f64 deadline;                 /* on the clock of now() */
   u32 looks; bool late;         /* see is_late */

@@ -85,15 +85,6 @@ OP3(slct_b16_f32, u16, u16, u16, f32, c >= 0 ? a : b)
 OP3(slct_b32_f32, u32, u32, u32, f32, c >= 0 ? a : b)
 OP3(slct_b64_f32, u64, u64, u64, f32, c >= 0 ? a : b)
 
-/* Clocks count instructions, so that a run repeats. */
-void ptx_mov_clock32(Warp *w, const Insn *i) {
-  u32 *d = DST(u32, i->d), now = (u32)w->steps;
-  EACH_LANE { d[l] = w->lane[l] ? now : d[l]; }
-}
-void ptx_mov_clock64(Warp *w, const Insn *i) {
-  u64 *d = DST(u64, i->d), now = w->steps;
-  EACH_LANE { d[l] = w->lane[l] ? now : d[l]; }
-}
 void ptx_activemask_b32(Warp *w, const Insn *i) {
   u32 *d = DST(u32, i->d), now = w->mask;
   EACH_LANE { d[l] = w->lane[l] ? now : d[l]; }

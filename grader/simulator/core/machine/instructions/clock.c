@@ -1,0 +1,74 @@
+/* PTX ISA, "Special Registers": %clock, %clock64, %globaltimer; "Miscellaneous Instructions": nanosleep.
+ *
+ * Time is simulated, so that a run repeats. A warp instruction takes CYCLES; the warps of a block run at
+ * the same time, so a round of their turns takes as long as its longest turn, and every block starts at 0.
+ * No read in a block gives less than an earlier one. The global timer is the block's time; where blocks
+ * may wait for each other, none reads less than another read before.
+ *
+ * A warp that reads a clock or sleeps ends its turn soon: a loop with a timeout then waits for other warps
+ * about as long as on a GPU. Timeouts can be far beyond the step limit, so after READS reads time passes
+ * faster and faster for that warp. */
+#include "machine/control.h"
+#include "machine/instructions/operation.h"
+
+enum { CYCLES = 16, CLOCK_TURN = 64, READS = 1 << 15, FASTEST = 40 };
+enum { NANOSECONDS = 5, IN_CYCLES = 8 }; /* 1.6 GHz */
+enum Register { LOW, HIGH, WHOLE, TIMER = 4 };
+
+/* The block's time at this warp. */
+static u64 own_time(const Warp *w) { return w->cta->time + turn_cycles(w); }
+
+u64 turn_cycles(const Warp *w) { return (w->steps - w->turn_began) * CYCLES + w->slept; }
+
+static void end_turn_after(Warp *w, u64 steps) {
+  if (w->turn_ends > w->turn_began + steps) w->turn_ends = w->turn_began + steps;
+  w->cta->timed = true;
+}
+
+/* Steps are counted by basic block: within one, the distance from the block's last read counts. */
+static u64 clock_now(Warp *w, const Insn *i) {
+  Cta *c = w->cta;
+  if (++w->clock_reads > READS) {
+    u32 faster = w->clock_reads / READS;
+    w->slept += (u64)CYCLES << (faster < FASTEST ? faster : FASTEST);
+  }
+  u64 now = own_time(w);
+  u64 since = i->pc > w->clock_pc ? (i->pc - w->clock_pc) * CYCLES : 0;
+  if (w->clock_steps == w->steps && now < w->clock + since) now = w->clock + since;
+  if (now <= c->clock) now = c->clock + 1;
+  end_turn_after(w, CLOCK_TURN);
+  w->clock_steps = w->steps;
+  w->clock_pc = i->pc;
+  return c->clock = w->clock = now;
+}
+
+static u64 timer_now(Warp *w, const Insn *i) {
+  Worker *k = w->worker;
+  u64 now = clock_now(w, i) * NANOSECONDS / IN_CYCLES;
+  if (!w->launch->may_wait) return now;
+  return k->timer = now > k->timer ? now : k->timer;
+}
+
+/* mode: enum Register. All active lanes read the same time. */
+static u64 time_read(Warp *w, const Insn *i) {
+  u64 now = i->mode & TIMER ? timer_now(w, i) : clock_now(w, i);
+  return (i->mode & ~TIMER) == HIGH ? now >> 32 : now;
+}
+void ptx_mov_clock32(Warp *w, const Insn *i) {
+  u32 *d = DST(u32, i->d), now = (u32)time_read(w, i);
+  EACH_LANE { d[l] = w->lane[l] ? now : d[l]; }
+}
+void ptx_mov_clock64(Warp *w, const Insn *i) {
+  u64 *d = DST(u64, i->d), now = time_read(w, i);
+  EACH_LANE { d[l] = w->lane[l] ? now : d[l]; }
+}
+
+/* The warp sleeps as long as its longest lane, and other warps run. */
+void ptx_nanosleep(Warp *w, const Insn *i) {
+  const u32 *a = SRC(u32, i->a);
+  u32 longest = 0;
+  for (u32 l = 0; l < LANES; l++)
+    if (w->lane[l] && a[l] > longest) longest = a[l];
+  w->slept += (u64)longest * IN_CYCLES / NANOSECONDS;
+  end_turn_after(w, 0);
+}

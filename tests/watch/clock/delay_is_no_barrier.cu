@@ -1,0 +1,10 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: race error line 9 hazard RAW variable s
+extern "C" __global__ void k(const float *in, float *out) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  long long start = clock64();
+  while (clock64() - start < 100000) {}
+  out[t] = s[63 - t];
+}
