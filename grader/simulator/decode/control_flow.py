@@ -19,6 +19,9 @@ ORDERS = 1
 BUILTINS = {"vprintf": (2, 1), "malloc": (1, 1), "free": (1, 0), "__assertfail": (5, 0)}
 """The functions of the device runtime: the numbers of their arguments and results."""
 
+MATRIX = ("wmma", "mma", "ldmatrix", "stmatrix", "movmatrix")
+"""Instructions that all lanes of a warp execute together."""
+
 WARP_SYNCS = ("shfl", "vote", "match", "redux", "elect")
 """The instructions that the lanes of a member mask execute together."""
 
@@ -136,6 +139,8 @@ def terminator(
 def warp_sync(i: Instruction, o: Operands) -> End | None:
     """The barrier of lanes that a .sync instruction begins with; None for any other."""
     parts = i.op.split(".")
+    if parts[0] in MATRIX and "sync" in parts:
+        return End(WARPSYNC, a=o.source("0xffffffff", 4))
     if parts[0] not in WARP_SYNCS or "sync" not in parts:
         return None
     return End(WARPSYNC, a=o.source(i.operands[-1], 4))

@@ -55,6 +55,17 @@ def _shape(parts: list[str]) -> tuple[str, int]:
     return kind, count
 
 
+def accessed(parts: list[str]) -> tuple[int, int] | None:
+    """The state space of a load, a store or an atomic, and the bytes of its smallest part."""
+    if parts[0] in ("ld", "st", "atom", "red"):
+        return space_of(parts), TYPE_BYTES.get(parts[-1], 4)
+    if parts[0] in ("ldmatrix", "stmatrix"):
+        return SHARED, 2 if "trans" in parts else 4
+    if parts[0] == "wmma" and "mma" not in parts[1:]:
+        return space_of(parts), {"f16": 2, "bf16": 2, "s8": 1, "u8": 1}.get(parts[-1], 4)
+    return None
+
+
 def base_of(o: Operands, text: str, space: int) -> tuple[int, int, int]:
     """The reference of an address, its displacement, and the bytes of its register."""
     base, add = address(text)

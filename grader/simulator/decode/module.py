@@ -63,7 +63,6 @@ from grader.simulator.decode.peephole import (
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
 from grader.simulator.ptx.model import (
-    TYPE_BYTES,
     Function,
     Instruction,
     Location,
@@ -335,10 +334,9 @@ class _Decoder:
             image.sync |= memory.HAS_NONCOHERENT
         if parts[0] in ("membar", "fence", "ld", "st", "atom", "red"):
             image.sync |= memory.HAS_BLOCK_SCOPE if memory.scope_of(parts) else 0
-        if parts[0] in ("ld", "st", "atom", "red"):
+        if (access := memory.accessed(parts)) is not None:
             image.sync |= memory.HAS_ACQUIRES if {"acquire", "acq_rel"} & set(parts) else 0
-            space = memory.space_of(parts)
-            size = TYPE_BYTES.get(parts[-1], 4)
+            space, size = access
             for touched in (SHARED, GLOBAL) if space == GENERIC else (space,):
                 image.smallest[touched] = min(image.smallest.get(touched, 4), size)
             strong = parts[0] in _ATOMICS or bool(_STRONG & set(parts))

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from grader.simulator.ptx.model import TYPE_BYTES, Function, float_bits, integer
 
 LANES = 32
+MATRIX_BYTES = (4 * 8 + 3) * 4 * LANES
+"""Scratch for four matrices of 8 registers, an address and a value."""
+
 CONSTANTS, SPECIAL = 1, 2
 WARP_SPECIAL = {
     "%tid.x": 0,
@@ -118,8 +121,16 @@ class RegisterFile:
         self.carry = end
         self.scratch = end + 4
         self.sink = (end + 8 + 31) // 32 * 32
+        self._matrices: int | None = None
         self.bytes = self.sink + 8 * LANES
         """The last 256 bytes are the sink `_`, unless `allocate` added registers."""
+
+    def matrices(self) -> int:
+        """The place of the scratch registers of matrix instructions, added at the first use."""
+        if self._matrices is None:
+            self.allocate(-self.bytes % 32)
+            self._matrices = self.allocate(MATRIX_BYTES)
+        return self._matrices
 
     def allocate(self, size: int) -> int:
         """Add a register of `size` bytes without a name; return its place."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from grader.simulator.decode.control_flow import MATRIX
 from grader.simulator.decode.dataflow import (
     LocalAccesses,
     Piece,
@@ -54,15 +55,7 @@ from grader.simulator.ptx.source_map import LocalVariables
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _GUARDED = frozenset(
-    (
-        "shadow_load",
-        "shadow_store",
-        "shadow_stored",
-        "shadow_bits",
-        "shadow_pack",
-        "shadow_unpack",
-        "shadow_object",
-    )
+    f"shadow_{name}" for name in ("load", "store", "stored", "bits", "pack", "unpack", "object")
 )
 """The shadow instructions with guards of their own; the others have it among their operands."""
 
@@ -203,7 +196,8 @@ class Shadows:
         """Give shadow instructions the guard and the place of the one that they accompany."""
         for insn in insns:
             if insn.exec == "shadow_check":
-                insn.flag |= _LIBRARY * (i.library or self.library)
+                own = i.op.split(".")[0] in MATRIX  # whatever library function executes it
+                insn.flag |= _LIBRARY * (not own and (i.library or self.library))
         if i.guard is not None:
             guard, negate = self.o.predicate(i.guard[0]) + 1, int(i.guard[1])
             for insn in insns:

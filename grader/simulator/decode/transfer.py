@@ -1,13 +1,17 @@
-"""Decode moves between registers: mov, packing, cvta and cvt."""
+"""Decode moves between registers: mov, packing, cvta and cvt; and the warp's matrix instructions.
+
+The registers of a matrix are copied to scratch registers, where they lie one after the other.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated, make_insn, types_of
+from grader.simulator.decode.memory import base_of, space_of
 from grader.simulator.decode.operands import OperandError, Operands, vector
 from grader.simulator.ptx.model import TYPE_BYTES
-
 
 _HIGH, _WHOLE, _TIMER = 1, 2, 4
 _CLOCKS = {
@@ -94,6 +98,9 @@ def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
     """Decode cvt: the conversion of a number."""
     parts = op.split(".")
     kinds = types_of(op)
+    if op in ("cvt.rna.tf32.f32", "cvt.rn.tf32.f32", "cvt.rz.tf32.f32"):
+        d, a = operands
+        return [Insn(op.replace(".", "_"), o.register(d, 4), o.source(a, 4))]
     if len(kinds) == 1 and "pack" in parts or len(kinds) != 2 or "e4m3x2" in op or "e5m2x2" in op:
         raise NotSimulated(op)
     to, source = kinds
@@ -146,3 +153,158 @@ def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
 
 def _simple(parts: list[str]) -> bool:
     return not {"sat", "ftz", "rz", "rm", "rp", "relu", "rni", "rzi", "rmi", "rpi"} & set(parts)
+
+
+_VECTOR, _REGISTERS = 128, 8
+"""The bytes of a 32-bit register; the most registers of a matrix."""
+
+_D, _A, _B, _C, _ADDRESS = (k * _REGISTERS * _VECTOR for k in range(5))
+"""Where the matrices and the addresses of an access lie in the scratch registers."""
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
+_MULTIPLICANDS = ("f16", "bf16", "tf32", "s8", "u8")
+_ELEMENT_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "s8": 1, "u8": 1, "s32": 4}
+_HALF_C, _HALF_D, _WHOLE, _SATURATES = 1, 2, 4, 8
+_ROLES = {"a": 0, "b": 1, "c": 2, "d": 2}
+_WMMA = {"f16": 16, "bf16": 16, "s8": 16, "u8": 16, "tf32": 8}
+"""The extent k of the shapes of wmma, by the type of the multiplicands."""
+
+
+def _shape_of(op: str) -> tuple[int, int, int]:
+    """The extents m, n and k of a matrix instruction. Raises NotSimulated."""
+    match = next((m for p in op.split(".") if (m := _SHAPE.match(p))), None)
+    if match is None:
+        raise NotSimulated(op)
+    return int(match[1]), int(match[2]), int(match[3])
+
+
+def _gathered(o: Operands, text: str, at: int) -> list[Insn]:
+    """Copy the registers of a matrix to scratch registers."""
+    refs = [o.source(name, 4) for name in vector(text)]
+    if len(refs) > _REGISTERS:
+        raise OperandError(f"{len(refs)} registers for a matrix")
+    return [
+        Insn("gather", at + k * _VECTOR, *_four(refs[k : k + 4]), count=len(refs[k : k + 4]))
+        for k in range(0, len(refs), 4)
+    ]
+
+
+def _scattered(o: Operands, text: str, at: int) -> list[Insn]:
+    """Copy scratch registers to the registers of a matrix."""
+    refs = [o.register(name, 4) for name in vector(text)]
+    insns = []
+    for k in range(0, len(refs), 4):
+        d, b, c, e = _four(refs[k : k + 4])
+        count = len(refs[k : k + 4])
+        insns.append(Insn("scatter", d, at + k * _VECTOR, b, c, e, count=count))
+    return insns
+
+
+def _four(refs: Sequence[int]) -> tuple[int, int, int, int]:
+    a, b, c, d = (*refs, 0, 0, 0)[:4]
+    return a, b, c, d
+
+
+def _multiplied(
+    op: str, operands: list[str], o: Operands, kinds: tuple[str, str, str, str]
+) -> list[Insn]:
+    """Decode D = A * B + C, with the types of D, A, B and C."""
+    to, left, right, added = kinds
+    m, n, k = _shape_of(op)
+    whole = to == "s32"
+    fits = left in _MULTIPLICANDS and right in _MULTIPLICANDS
+    fits &= (left == right or whole) and whole == (left in ("s8", "u8")) == (right in ("s8", "u8"))
+    fits &= {to, added} == {"s32"} if whole else {to, added} <= {"f16", "f32"}
+    if not fits or (left != "f16" and "f16" in (to, added)):
+        raise NotSimulated(op)
+    d, a, b, c = operands
+    expected = (
+        m * n * _ELEMENT_BYTES[to] // _VECTOR,
+        m * k * _ELEMENT_BYTES[left] // _VECTOR,
+        k * n * _ELEMENT_BYTES[right] // _VECTOR,
+        m * n * _ELEMENT_BYTES[added] // _VECTOR,
+    )
+    given = tuple(len(vector(x)) for x in (d, a, b, c))
+    copies = op.startswith("wmma") and left == "f16"
+    if given[0] != expected[0] or given[3] != expected[3] or (given != expected and not copies):
+        raise OperandError(f"{given} registers where {expected} are expected")
+    scratch = o.registers.matrices()
+    flag = _HALF_C * (added == "f16") | _HALF_D * (to == "f16") | _WHOLE * whole
+    insn = make_insn(
+        "mma", scratch + _D, [scratch + _A, scratch + _B, scratch + _C, m | n << 8 | k << 16]
+    )
+    insn.flag = flag | _SATURATES * ("satfinite" in op.split("."))
+    insn.mode = _MULTIPLICANDS.index(left) | _MULTIPLICANDS.index(right) << 4
+    gathers = [
+        x for text, at in ((a, _A), (b, _B), (c, _C)) for x in _gathered(o, text, scratch + at)
+    ]
+    return [*gathers, insn, *_scattered(o, d, scratch + _D)]
+
+
+def op_mma(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode mma.sync."""
+    parts = op.split(".")
+    kinds = [p for p in parts if p in _ELEMENT_BYTES]
+    plain_forms = parts[1] == "sync" and "m8n8k4" not in parts and len(kinds) == 4
+    if not plain_forms or {"row", "col"} - set(parts) or len(operands) != 4:
+        raise NotSimulated(op)
+    return _multiplied(op, operands, o, (kinds[0], kinds[1], kinds[2], kinds[3]))
+
+
+def op_wmma(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode wmma.load, wmma.mma and wmma.store."""
+    parts = op.split(".")
+    kinds = [p for p in parts if p in _ELEMENT_BYTES]
+    if parts[1] == "mma":
+        if len(kinds) == 2:
+            kinds[1:1] = ["f16", "f16"]
+        if len(kinds) != 4 or _shape_of(op)[2] != _WMMA[kinds[1]]:
+            raise NotSimulated(op)
+        return _multiplied(op, operands, o, (kinds[0], kinds[1], kinds[2], kinds[3]))
+    if parts[1] not in ("load", "store") or parts[2] not in _ROLES or len(kinds) != 1:
+        raise NotSimulated(op)
+    (m, n, k), stores = _shape_of(op), parts[1] == "store"
+    values, where = operands[:2][::-1] if stores else operands[:2]
+    role, by_column = _ROLES[parts[2]], "col" in parts
+    columns, rows = ((k, m), (n, k), (n, m))[role]
+    stride = operands[2] if len(operands) > 2 else str(rows if by_column else columns)
+    scratch, space = o.registers.matrices(), space_of(parts)
+    a, add, mode = base_of(o, where, space)
+    shape = m | n << 8 | k << 16 | role << 24 | by_column << 26
+    refs = (scratch + _D, a, o.source(stride, 4), scratch + _ADDRESS, shape)
+    size, count = _ELEMENT_BYTES[kinds[0]], len(vector(values))
+    least = rows * columns * size // _VECTOR
+    if count != least and (kinds[0] != "f16" or count % least):
+        raise OperandError(f"{count} registers where {least} are expected")
+    insn = Insn(f"wmma_{parts[1]}", *refs, imm=add, size=size, count=count, space=space, mode=mode)
+    if stores:
+        return [*_gathered(o, values, scratch + _D), insn]
+    return [insn, *_scattered(o, values, scratch + _D)]
+
+
+def op_ldmatrix(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode ldmatrix and stmatrix."""
+    parts = op.split(".")
+    stores = parts[0] == "stmatrix"
+    values, where = operands[::-1] if stores else operands
+    count = next((int(p[1]) for p in parts if p in ("x1", "x2", "x4")), 0)
+    if "m8n8" not in parts or parts[-1] != "b16" or count != len(vector(values)):
+        raise NotSimulated(op)
+    scratch, space = o.registers.matrices(), space_of(parts)
+    a, add, mode = base_of(o, where, space)
+    trans = int("trans" in parts)
+    refs = (scratch + _D, a, 0, scratch + _ADDRESS, trans)
+    insn = Insn(parts[0], *refs, imm=add, size=16, count=count, space=space, mode=mode)
+    if stores:
+        return [*_gathered(o, values, scratch + _D), insn]
+    return [insn, *_scattered(o, values, scratch + _D)]
+
+
+op_stmatrix = op_ldmatrix
+
+
+def op_movmatrix(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode movmatrix."""
+    if op != "movmatrix.sync.aligned.m8n8.trans.b16":
+        raise NotSimulated(op)
+    return [Insn("movmatrix", o.register(operands[0], 4), o.source(operands[1], 4))]

@@ -128,3 +128,12 @@ static u32 pack_halves(f32 a, f32 b, u32 type, u32 mode, u32 mods) {
   return (u32)to_float((f64)a, type, mode, mods) << 16 | (u32)to_float((f64)b, type, mode, mods);
 }
 OP2(convert_pair, u32, f32, f32, pack_halves(a, b, i->count, i->mode, (u32)i->imm))
+
+/* tf32: the upper 19 bits of a single-precision number. rna rounds ties away from zero. */
+static inline u32 to_tf32(u32 x, u32 half) {
+  if ((x & 0x7FFFFFFF) > 0x7F800000) return 0x7FFFFFFF;
+  return (x & 0x7F800000) == 0x7F800000 ? x : (x + half) & ~0x1FFFu;
+}
+OP1(cvt_rna_tf32_f32, u32, u32, to_tf32(a, 0x1000))
+OP1(cvt_rn_tf32_f32, u32, u32, to_tf32(a, 0xFFF + (a >> 13 & 1)))
+OP1(cvt_rz_tf32_f32, u32, u32, to_tf32(a, 0))

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "machine/control.h"
 #include "machine/events.h"
+#include "machine/instructions/operation.h"
 #include "machine/memory.h"
 #include "machine/rows.h"
 
