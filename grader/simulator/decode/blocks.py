@@ -39,7 +39,7 @@ MAX_INNER = 8
 MAX_STATE = 512
 """Registers that a loop's repetition is told by."""
 
-_ACCESSES = ("ld", "ldu", "st", "atom", "red")
+_ACCESSES = ("ld", "ldu", "st", "atom", "red", "wmma", "ldmatrix", "stmatrix")
 _COMPUTES = re.compile(
     "add|sub|mul|mad|mul24|mad24|fma|div|rem|abs|neg|min|max|popc|clz|bfind|fns|brev|bfe|bfi|szext|"
     "bmsk|dp2a|dp4a|sad|and|or|xor|not|cnot|lop3|shf|shl|shr|prmt|setp|set|selp|slct|cvt|cvta|rcp|"
