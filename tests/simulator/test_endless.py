@@ -57,12 +57,20 @@ ENDING = {
     ),
     "64 bits": "for (long long i = 0; i < 30000ll << 33; i += 1ll << 33) out[t] += 1;",
     "floats": "for (float x = 0.0f; x < 30000.0f; x += 1.0f) out[t] += 1;",
+    "returns from inside": "for (int i = 0; i < 9000; ++i) returns(out, 5);",
     "recomputed bound": "int b = 1; for (int i = 0; i < b; ++i) { b = i < 20000 ? i + 2 : 0; }",
 }
 """Bodies of a kernel that ends after more passes than are needed to look for a repetition."""
 
 KERNEL = """
 __device__ __noinline__ int same(int i) {{ return i; }}
+__device__ __noinline__ void returns(int* out, int n)
+{{
+    for (int i = 0;; ++i) {{
+        out[threadIdx.x] = i;
+        asm volatile("{{.reg .pred p; setp.eq.s32 p, %0, %1; @p ret;}}" ::"r"(i), "r"(n));
+    }}
+}}
 extern "C" __global__ void k(int* out, int n) {{ int t = threadIdx.x;
 {}
 }}
@@ -91,7 +99,7 @@ def timeouts(trace: Trace) -> list[Finding]:
 def test_endless_loop_is_found(name: str) -> None:
     trace = run(compiled(KERNEL.format(ENDLESS[name])), zeros(64), Scalar("n", 8, "int32"))
     assert [NEVER_CHANGES in finding.message for finding in timeouts(trace)] == [True]
-    assert timeouts(trace)[0].line == 4
+    assert timeouts(trace)[0].line == 11
 
 
 @pytest.mark.parametrize("name", ENDING)

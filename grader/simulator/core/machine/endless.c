@@ -82,13 +82,19 @@ static bool reserve_state(Warp *w, const Loop *loop) {
   return true;
 }
 
+/* Whether a block is outside a loop, or may leave the function: its next call is another loop. */
+static bool leaves(const Warp *w, const Loop *loop, u32 block) {
+  u32 kind = w->launch->block[block].kind;
+  return block < loop->first || block > loop->last || kind == RETURN || kind == EXIT;
+}
+
 /* Called before a block runs. Returns true when none of the warp's active lanes goes on. */
 bool find_endless(Warp *w, u32 frame, u32 block) {
   LoopWatch *v = &w->watch;
   if (!v->loop && !begin_watch(w, frame, block)) return false;
   const Loop *loop = &w->launch->loop[v->loop - 1];
   u32 mine = frame == v->frame ? w->mask & v->lanes : 0;
-  if (mine && (block < loop->first || block > loop->last)) v->lanes &= ~mine;
+  if (mine && leaves(w, loop, block)) v->lanes &= ~mine;
   if (!v->lanes || w->steps > v->at + LONGEST_WATCH || !reserve_state(w, loop)) {
     end_watch(w);
     return false;
