@@ -111,11 +111,16 @@ static void release_threads(Cta *c, u32 id) {
 /* Releases the threads of every barrier that is complete. False when none is. */
 bool release_barriers(Cta *c) {
   bool any = false;
-  u32 alive = 0;
-  for (u32 k = 0; k < c->warps; k++) alive += (u32)__builtin_popcount(live_lanes(&c->warp[k]));
-  for (u32 id = 0; id < MAX_BARRIERS; id++) {
+  u32 alive = 0, ids = 0;
+  for (u32 k = 0; k < c->warps; k++) {
+    const Warp *w = &c->warp[k];
+    alive += (u32)__builtin_popcount(live_lanes(w));
+    for (u32 n = 0; n < w->waits; n++)
+      if (!w->wait[n].membership) ids |= 1u << w->wait[n].id;
+  }
+  for (; ids; ids &= ids - 1) {
+    u32 id = first_lane(ids);
     Tally t = tally(c, id);
-    if (!t.any) continue;
     bool all = t.threads == alive, full = all && (!t.want || t.threads == c->nthreads);
     if (t.want ? t.counted + c->arrived[id] < t.want : !all) continue;
     if (t.reduces) reduce(c, id);

@@ -270,6 +270,7 @@ enum Outcome run_warp(Warp *w) {
   u64 before = w->turn_began = w->steps;
   w->turn_ends = before + turn_of(w);
   w->slept = 0;
+  bool exact = w->launch->exact;
   for (;;) {
     u32 frame = pick_frame(w);
     if (frame == NO_FRAME) {
@@ -284,7 +285,7 @@ enum Outcome run_warp(Warp *w) {
     w->bank[0] = w->arena + f->registers;
     if (mask != w->mask) set_mask(w, mask);
     bool straight;
-    u64 look = w->steps + (w->launch->exact ? STEPS_A_LOOK : STEPS_A_TURN);
+    u64 look = exact ? w->steps + STEPS_A_LOOK : UINT64_MAX;
     do {
       const BasicBlock *b = &w->launch->block[fn->block + at];
       straight = false;
@@ -293,7 +294,7 @@ enum Outcome run_warp(Warp *w) {
       straight = finish_block(w, b, frame, &at);
     } while (straight && w->steps < w->turn_ends && w->steps < look && !w->worker->stop);
     if (straight) make_runnable(w, frame, at, w->mask);
-    bool late = w->launch->exact && is_late(w->worker, BLOCKS_A_LOOK);
+    bool late = exact && is_late(w->worker, BLOCKS_A_LOOK);
     if (w->steps < w->turn_ends && !w->worker->stop && !late) continue;
     w->turns++;
     w->cta->steps += w->steps - before;

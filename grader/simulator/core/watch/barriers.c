@@ -6,8 +6,8 @@
 #include "machine/control.h"
 #include "watch/findings.h"
 
-/* By warp: the barrier that each lane last left, as its pc + 1. */
-typedef struct { u32 lane[LANES]; } Passed;
+/* By warp: the barrier that each lane last left, as its pc + 1; `all` where it is the same one. */
+typedef struct { u32 all, lane[LANES]; } Passed;
 static Passed *passed_of(const Cta *c) { return c->state[barriers_slot]; }
 
 static void make(Cta *c) {
@@ -17,8 +17,9 @@ static void make(Cta *c) {
 static void reset(Cta *c) { memset(passed_of(c), 0, c->warps * sizeof(Passed)); }
 static void discard(Cta *c) { free(passed_of(c)); }
 
-/* Where threads wait: the first wait, and the first one elsewhere, NULL if there is none. */
-typedef struct { const Wait *first, *other; u32 thread, other_thread; } Places;
+/* Where threads wait: the first wait, and the first one elsewhere, NULL if there is none; whether one of
+ * them names a count. */
+typedef struct { const Wait *first, *other; u32 thread, other_thread; bool counted; } Places;
 
 static void report_divergence(Cta *c, u32 kind, Places p) {
   const Wait *other = p.other ? p.other : p.first;
@@ -35,6 +36,7 @@ static Places places_at(const Cta *c, u32 id) {
     for (u32 n = 0; n < c->warp[k].waits; n++) {
       const Wait *x = &c->warp[k].wait[n];
       if (x->membership || x->id != id) continue;
+      p.counted |= x->want != 0;
       if (!p.first) {
         p.first = x;
         p.thread = first_thread(&c->warp[k], x);
@@ -54,7 +56,8 @@ static void report_early_exit(const Cta *c, u32 pc) {
     const Warp *w = &c->warp[k];
     for (u32 m = w->exited; m && !r.extra; m &= m - 1) {
       u32 l = first_lane(m);
-      r.extra = passed_of(c)[k].lane[l] == pc + 1;
+      const Passed *p = &passed_of(c)[k];
+      r.extra = (p->all ? p->all : p->lane[l]) == pc + 1;
       if (r.extra || !r.count) r.thread = thread_of(w, l);
       r.count = 1;
     }
@@ -65,12 +68,14 @@ static void report_early_exit(const Cta *c, u32 pc) {
 
 static void note_passed(Cta *c, u32 id) {
   for (u32 k = 0; k < c->warps; k++) {
-    u32 *lane = passed_of(c)[k].lane;
+    Passed *p = &passed_of(c)[k];
     for (u32 n = c->warp[k].waits; n-- > 0;) {
       const Wait *x = &c->warp[k].wait[n];
       if (x->membership || x->id != id) continue;
-      u32 mask = x->mask, pc = x->pc;
-      EACH_LANE { lane[l] = mask >> l & 1 ? pc + 1 : lane[l]; }
+      u32 mask = x->mask, left = x->pc + 1, all = p->all, *lane = p->lane;
+      p->all = mask == c->warp[k].valid ? left : 0;
+      if (p->all) continue;
+      EACH_LANE { lane[l] = mask >> l & 1 ? left : all ? all : lane[l]; }
     }
   }
 }
@@ -103,7 +108,7 @@ static void check_completed(Cta *c, u32 id, bool full) {
   (void)full;
   Places p = places_at(c, id);
   u32 alive = 0;
-  check_counts(c, id, p.first);
+  if (p.counted) check_counts(c, id, p.first);
   for (u32 k = 0; k < c->warps; k++) alive += (u32)__builtin_popcount(live_lanes(&c->warp[k]));
   if (!p.first->want && p.other && p.first->kind & BAR_ALIGNED) report_divergence(c, DIVERGENCE, p);
   if (!p.first->want && alive < c->nthreads) report_early_exit(c, p.first->pc);

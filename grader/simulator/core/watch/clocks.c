@@ -142,24 +142,36 @@ static Members *own_members(Worker *k, Shape s, Members *m) {
   return copy;
 }
 
-/* Makes `thread` known up to `epoch` of `phase`, to the one owner of *m. */
-void raise_epoch(Worker *k, Shape s, Members **m, u32 phase, u32 thread, u32 epoch) {
+/* The epochs of a warp's lanes in `phase`, for the one owner of *m to change. */
+static u32 *own_epochs(Worker *k, Shape s, Members **m, u32 phase, u32 warp) {
   if (*m && (*m)->phase != phase) drop_members(s, m);
-  if (epoch_in(*m, thread) >= epoch) return;
   Members *mine = *m ? own_members(k, s, *m) : new_members(k, s, phase);
-  if (!mine) return;
+  if (!mine) return NULL;
   *m = mine;
-  Lanes **place = &mine->warp[thread / LANES], *old = *place;
-  if (!old || old->refs > 1) {
-    Lanes *copy = made(k, sizeof *copy);
-    if (!copy) return;
-    if (old) {
-      memcpy(copy->epoch, old->epoch, sizeof copy->epoch);
-      old->refs--;
-    }
-    *place = copy;
+  Lanes **place = &mine->warp[warp], *old = *place;
+  if (old && old->refs == 1) return old->epoch;
+  Lanes *copy = made(k, sizeof *copy);
+  if (!copy) return NULL;
+  if (old) {
+    memcpy(copy->epoch, old->epoch, sizeof copy->epoch);
+    old->refs--;
   }
-  (*place)->epoch[thread % LANES] = epoch;
+  *place = copy;
+  return copy->epoch;
+}
+
+/* Makes `thread` known up to `epoch` of `phase`. */
+void raise_epoch(Worker *k, Shape s, Members **m, u32 phase, u32 thread, u32 epoch) {
+  if (*m && (*m)->phase == phase && epoch_in(*m, thread) >= epoch) return;
+  u32 *mine = own_epochs(k, s, m, phase, thread / LANES);
+  if (mine && mine[thread % LANES] < epoch) mine[thread % LANES] = epoch;
+}
+
+/* Makes lanes of a warp known, each up to its epoch. */
+void raise_warp(Worker *k, Shape s, Members **m, u32 phase, u32 warp, u32 lanes, const u32 *epoch) {
+  u32 *mine = own_epochs(k, s, m, phase, warp);
+  if (!mine) return;
+  EACH_LANE { mine[l] = lanes >> l & 1 && mine[l] < epoch[l] ? epoch[l] : mine[l]; }
 }
 
 const Members *members_of(Shape s, const Clock *clock, u32 block) {

@@ -19,6 +19,7 @@ void drop_members(Shape s, Members **m);
 void join_clock(Worker *k, Shape s, Clock **to, Clock *from);
 void join_members(Worker *k, Shape s, Members **to, Members *from);
 void raise_epoch(Worker *k, Shape s, Members **m, u32 phase, u32 thread, u32 epoch);
+void raise_warp(Worker *k, Shape s, Members **m, u32 phase, u32 warp, u32 lanes, const u32 *epoch);
 const Members *members_of(Shape s, const Clock *clock, u32 block);
 Clock *clock_with(Worker *k, Shape s, Clock *clock, u32 block, Members *m);
 

@@ -26,7 +26,7 @@ static void make(Cta *c) {
   o->threads = c->nthreads;
   o->shape = shape_of(n);
   o->granules = (n->shared_bytes >> n->shared_shift) + 1;
-  o->epoch = calloc(o->threads, sizeof(u32));
+  o->epoch = calloc(c->warps * LANES, sizeof(u32));
   o->clocks = calloc(o->threads, sizeof(Clocks));
   o->head = calloc(o->granules, sizeof(Head));
   if (!o->epoch || !o->clocks || !o->head) out_of_memory(k);
@@ -56,13 +56,23 @@ static void drop_gathered(Shape s, Gathered *g) {
   drop_members(s, &g->near);
   drop_clock(s, &g->far);
   for (u32 x = 0; x < SCOPES; x++) {
+    drop_members(s, &g->fences[x]);
     drop_clock(s, &g->fenced[x]);
     drop_clock(s, &g->seen[x]);
   }
 }
 
+static void drop_last_fence(Shape s, LastFence *l) {
+  drop_members(s, &l->near);
+  drop_clock(s, &l->far);
+  drop_clock(s, &l->fenced);
+  drop_clock(s, &l->seen);
+  *l = (LastFence){0};
+}
+
 static void forget_thread(Order *o, Clocks *t) {
   Shape s = o->shape;
+  drop_last_fence(s, &t->last);
   drop_members(s, &t->near);
   drop_far(s, t);
   drop_view(s, &t->ticket);
@@ -119,7 +129,19 @@ static void start_block(Cta *c) {
   memset(o->head, 0, o->granules * sizeof(Head));
 }
 
-static void gather_far(Worker *k, Order *o, Gathered *g, const Clocks *t) {
+static void gather_fence(Worker *k, Shape s, Gathered *g, const LastFence *l, u32 thread, u32 narrowest) {
+  for (u32 x = l->scope; x <= narrowest; x++) {
+    join_members(k, s, &g->fences[x], l->near);
+    raise_epoch(k, s, &g->fences[x], l->phase, thread, l->epoch);
+    join_clock(k, s, &g->fenced[x], l->far);
+  }
+}
+
+static void gather_far(Warp *w, Gathered *g, u32 thread) {
+  Order *o = order_of(w->cta);
+  const Clocks *t = &o->clocks[thread];
+  Worker *k = w->worker;
+  if (t->last.sc && !t->last.joined) gather_fence(k, o->shape, g, &t->last, thread, first_scope(w));
   join_clock(k, o->shape, &g->far, t->far);
   for (u32 x = 0; x < SCOPES; x++) {
     join_clock(k, o->shape, &g->fenced[x], t->fenced[x]);
@@ -127,8 +149,21 @@ static void gather_far(Worker *k, Order *o, Gathered *g, const Clocks *t) {
   }
 }
 
+/* After all are gathered: the part of each thread's last fence that is of the own block. */
+static void add_fences(Cta *c, Gathered *g) {
+  Shape s = order_of(c)->shape;
+  for (u32 x = 0; x < SCOPES; x++) {
+    if (!g->fences[x]) continue;
+    Clock *own = clock_with(c->worker, s, NULL, c->number, g->fences[x]);
+    join_clock(c->worker, s, &g->fenced[x], own);
+    drop_clock(s, &own);
+    drop_members(s, &g->fences[x]);
+  }
+}
+
 static void give_far(Order *o, const Gathered *g, Clocks *t) {
   drop_far(o->shape, t);
+  t->last.joined = true;
   t->far = shared_clock(g->far);
   for (u32 x = 0; x < SCOPES; x++) {
     t->fenced[x] = shared_clock(g->fenced[x]);
@@ -136,51 +171,61 @@ static void give_far(Order *o, const Gathered *g, Clocks *t) {
   }
 }
 
-/* What a thread knows is among what the barrier orders. */
-static void gather(Warp *w, Gathered *g, u32 t) {
+/* What threads of a warp know is among what the barrier orders. */
+static void gather(Warp *w, Gathered *g, u32 mask) {
   Order *o = order_of(w->cta);
-  join_members(w->worker, o->shape, &g->near, o->clocks[t].near);
-  if (o->far) gather_far(w->worker, o, g, &o->clocks[t]);
+  const Members *last = NULL;
+  for (u32 m = mask; m; m &= m - 1) {
+    u32 t = thread_of(w, first_lane(m));
+    Members *near = o->clocks[t].near;
+    if (near != last) join_members(w->worker, o->shape, &g->near, near);
+    last = near;
+    if (o->far) gather_far(w, g, t);
+  }
 }
 
-/* What a thread did is, too; its next accesses are not. After `gather` of all threads: most know the same. */
-static void gather_own(Warp *w, Gathered *g, u32 t) {
+/* What they did is, too; their next accesses are not. After `gather` of all threads: most know the same. */
+static void gather_own(Warp *w, Gathered *g, u32 mask) {
   Order *o = order_of(w->cta);
-  raise_epoch(w->worker, o->shape, &g->near, phase_of(w->cta), t, o->epoch[t]++);
+  u32 *epoch = o->epoch + w->base;
+  raise_warp(w->worker, o->shape, &g->near, phase_of(w->cta), w->index, mask, epoch);
+  for (u32 m = mask; m; m &= m - 1) epoch[first_lane(m)]++;
 }
 
-static void give(Warp *w, const Gathered *g, u32 t) {
+static void give(Warp *w, Gathered *g, u32 mask) {
   Order *o = order_of(w->cta);
-  drop_members(o->shape, &o->clocks[t].near);
-  o->clocks[t].near = shared_clock(g->near);
-  if (o->far) give_far(o, g, &o->clocks[t]);
+  for (u32 m = mask; m; m &= m - 1) {
+    Clocks *t = &o->clocks[thread_of(w, first_lane(m))];
+    drop_members(o->shape, &t->near);
+    t->near = shared_clock(g->near);
+    if (o->far) give_far(o, g, t);
+  }
 }
 
 static void sync_warp(Warp *w, u32 mask) {
   Gathered g = {0};
-  for (u32 m = mask; m; m &= m - 1) gather(w, &g, w->base + first_lane(m));
-  for (u32 m = mask; m; m &= m - 1) gather_own(w, &g, w->base + first_lane(m));
-  for (u32 m = mask; m; m &= m - 1) give(w, &g, w->base + first_lane(m));
+  gather(w, &g, mask);
+  gather_own(w, &g, mask);
+  add_fences(w->cta, &g);
+  give(w, &g, mask);
   drop_gathered(order_of(w->cta)->shape, &g);
 }
 
 /* bar.arrive releases what came before it and acquires nothing. */
 static void arrive_at_barrier(Warp *w, u32 id, u32 mask) {
   Gathered *g = &order_of(w->cta)->gathered[id];
-  for (u32 m = mask; m; m &= m - 1) gather(w, g, w->base + first_lane(m));
-  for (u32 m = mask; m; m &= m - 1) gather_own(w, g, w->base + first_lane(m));
+  gather(w, g, mask);
+  gather_own(w, g, mask);
+  add_fences(w->cta, g);
 }
 
 static void each_waiting(Cta *c, u32 id, void (*f)(Warp *, Gathered *, u32)) {
   for (u32 x = 0; x < c->warps; x++)
     for (u32 n = 0; n < c->warp[x].waits; n++) {
       const Wait *t = &c->warp[x].wait[n];
-      if (t->membership || t->id != id) continue;
-      for (u32 m = t->mask; m; m &= m - 1)
-        f(&c->warp[x], &order_of(c)->gathered[id], c->warp[x].base + first_lane(m));
+      if (!t->membership && t->id == id) f(&c->warp[x], &order_of(c)->gathered[id], t->mask);
     }
 }
-static void take(Warp *w, Gathered *g, u32 t) { give(w, g, t); }
 
 /* Makes what is before another point of the causality order known to a thread. */
 void learn(Warp *w, u32 thread, const View *v) {
@@ -203,8 +248,9 @@ static void complete_full(Cta *c) {
   for (u32 t = 0; o->far && t < o->threads; t++) {
     learn(&c->warp[t / LANES], t, &o->clocks[t].ticket);
     drop_view(o->shape, &o->clocks[t].ticket);
-    gather_far(c->worker, o, &g, &o->clocks[t]);
+    gather_far(&c->warp[t / LANES], &g, t);
   }
+  add_fences(c, &g);
   for (u32 t = 0; t < o->threads; t++) {
     drop_members(o->shape, &o->clocks[t].near);
     if (o->far) give_far(o, &g, &o->clocks[t]);
@@ -220,7 +266,8 @@ static void complete_barrier(Cta *c, u32 id, bool full) {
   } else {
     each_waiting(c, id, gather);
     each_waiting(c, id, gather_own);
-    each_waiting(c, id, take);
+    add_fences(c, &o->gathered[id]);
+    each_waiting(c, id, give);
   }
   drop_gathered(o->shape, &o->gathered[id]);
 }
@@ -243,8 +290,10 @@ static void acquire_at_fence(Warp *w, u32 thread, u32 scope, bool sc) {
   Order *o = order_of(w->cta);
   Clocks *t = &o->clocks[thread];
   for (u32 x = scope; x < SCOPES; x++) {
-    learn(w, thread, &t->read[x]);
-    drop_view(o->shape, &t->read[x]);
+    if (t->read[x].known || t->read[x].fenced || t->read[x].seen) {
+      learn(w, thread, &t->read[x]);
+      drop_view(o->shape, &t->read[x]);
+    }
     if (!sc || !t->seen[x]) continue;
     View v = {.known = t->seen[x]};
     t->seen[x] = NULL;
@@ -259,20 +308,45 @@ static void set_clock(Shape s, Clock **to, Clock *from) {
   *to = from;
 }
 
-static void fence_thread(Warp *w, u32 thread, u32 scope, bool sc) {
+/* Makes what the thread's last fence ordered what its strong writes release. */
+void settle_fence(Warp *w, u32 thread) {
   Order *o = order_of(w->cta);
   Shape s = o->shape;
   Clocks *t = &o->clocks[thread];
-  acquire_at_fence(w, thread, scope, sc);
-  View v = release_now(w, thread);
-  o->epoch[thread]++;
-  for (u32 x = scope; x <= first_scope(w); x++) {
-    if (sc) set_clock(s, &t->fenced[x], v.known);
-    set_clock(s, &t->fence[x].known, v.known);
-    set_clock(s, &t->fence[x].fenced, t->fenced[DEVICE]);
-    set_clock(s, &t->fence[x].seen, v.seen);
+  LastFence *l = &t->last;
+  if (!l->set) return;
+  raise_epoch(w->worker, s, &l->near, l->phase, thread, l->epoch);
+  Clock *known = clock_with(w->worker, s, l->far, w->cta->number, l->near);
+  for (u32 x = l->scope; x <= first_scope(w); x++) {
+    if (l->sc && !l->joined) join_clock(w->worker, s, &t->fenced[x], known);
+    set_clock(s, &t->fence[x].known, known);
+    set_clock(s, &t->fence[x].fenced, l->sc && l->scope == DEVICE ? known : l->fenced);
+    set_clock(s, &t->fence[x].seen, l->seen);
   }
-  drop_view(s, &v);
+  drop_clock(s, &known);
+  drop_last_fence(s, l);
+}
+
+/* A fence stands for those before it, unless they order more. */
+static void fence_thread(Warp *w, u32 thread, u32 scope, bool sc) {
+  Order *o = order_of(w->cta);
+  Clocks *t = &o->clocks[thread];
+  LastFence *l = &t->last;
+  acquire_at_fence(w, thread, scope, sc);
+  if (l->scope < scope || (l->sc && !sc)) settle_fence(w, thread);
+  if (l->near != t->near || l->far != t->far || l->fenced != t->fenced[DEVICE] || l->seen != t->seen[DEVICE]) {
+    drop_last_fence(o->shape, l);
+    l->near = shared_clock(t->near);
+    l->far = shared_clock(t->far);
+    l->fenced = shared_clock(t->fenced[DEVICE]);
+    l->seen = shared_clock(t->seen[DEVICE]);
+  }
+  l->set = true;
+  l->joined = false;
+  l->sc = sc;
+  l->scope = scope;
+  l->phase = phase_of(w->cta);
+  l->epoch = o->epoch[thread]++;
   o->far = true;
 }
 

@@ -23,24 +23,35 @@ typedef struct { Clock *known, *fenced, *seen; } View;
 /* What a thread released at a place, and what it read there. */
 typedef struct { u64 key; View released[SCOPES], read[SCOPES]; } Visited;
 
+/* A thread's last fence, of which no strong write has released anything yet: most fences are followed by a
+ * barrier, and one thread alone writes. `fenced` and `seen` are as they were before the fence; `joined`: a
+ * barrier has made it known to all that `sc` concerns. */
+typedef struct {
+  bool set, sc, joined;
+  u32 scope, phase, epoch;
+  Members *near;
+  Clock *far, *fenced, *seen;
+} LastFence;
+
 typedef struct {
   Members *near;                     /* known of the own block's present phase */
   Clock *far;                        /* known of other blocks */
   Clock *fenced[SCOPES], *seen[SCOPES];
-  View fence[SCOPES];                /* at the last fence: what strong writes release from then on */
+  LastFence last;
+  View fence[SCOPES];                /* at the fence before: what strong writes release from then on */
   View read[SCOPES];                 /* what the next fence acquires */
   View ticket;                       /* what the next full barrier acquires: see TICKET */
   Visited *visited; u32 visits;
   u64 observed;                      /* Carried.change of what it observed last */
 } Clocks;
 
-/* The joined clocks of a named barrier's arrivals. */
-typedef struct { Members *near; Clock *far, *fenced[SCOPES], *seen[SCOPES]; } Gathered;
+/* The joined clocks of a barrier's arrivals. `fences`: their own part of what `fenced` gets. */
+typedef struct { Members *near, *fences[SCOPES]; Clock *far, *fenced[SCOPES], *seen[SCOPES]; } Gathered;
 
 typedef struct Order {
   u32 threads;
   Shape shape;
-  u32 *epoch;                        /* [threads] */
+  u32 *epoch;                        /* [warps of LANES] */
   Clocks *clocks;                    /* [threads] */
   Gathered gathered[MAX_BARRIERS];
   struct Head *head;                 /* [shared granules] */
@@ -97,6 +108,7 @@ void join_view(Worker *k, Shape s, View *to, const View *from);
 void drop_view(Shape s, View *v);
 void learn(Warp *w, u32 thread, const View *v);
 View release_now(Warp *w, u32 thread);
+void settle_fence(Warp *w, u32 thread);
 bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 epoch);
 
 /* release.c. TICKET, beside the bits of Insn.flag: an atomic that draws a ticket. CUDA's own example of a

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "watch/order.h"
 
-enum { CROWD = 64, FEW_READERS = 4, MANY_READERS = 40, MAX_NODES = 8 << 20 };
+enum { CROWD = 64, FEW_READERS = 4, MANY_READERS = 40 };
 
 /* One lane's access to one granule of an element. `reads`: it may read an uninitialized value;
  * `fails`: a compare-and-swap that writes nothing. */
@@ -45,23 +45,18 @@ static bool conflict(const Visit *v, const Node *n) {
   return !morally_strong(v, n) || unwaited(v, n);
 }
 
-static u32 new_node(Worker *k, Node n) {
+/* A node, to be filled: its number, or 0 without memory. */
+static u32 new_node(Worker *k) {
   Ledger *g = ledger_of(k);
   u32 at = g->node_free;
   if (at) {
     g->node_free = g->node[at - 1].next;
-  } else {
-    if (g->nodes == g->node_room) {
-      u32 room = g->node_room ? 2 * g->node_room : 4096;
-      Node *p = room <= MAX_NODES ? realloc(g->node, (size_t)room * sizeof(Node)) : NULL;
-      if (!p) { out_of_memory(k); return 0; }
-      g->node = p;
-      g->node_room = room;
-    }
-    at = ++g->nodes;
+    return at;
   }
-  g->node[at - 1] = n;
-  return at;
+  Node *p = grown(g->node, &g->node_room, g->nodes + 1, sizeof(Node));
+  if (!p) { out_of_memory(k); return 0; }
+  g->node = p;
+  return ++g->nodes;
 }
 
 static void free_node(Ledger *g, u32 *link) {
@@ -180,21 +175,22 @@ static u32 drop_covered(Visit *v, u32 *list) {
   return length;
 }
 
-/* Checks a list, and drops from it the accesses that this one covers. */
+/* Checks a list, and drops from it the accesses that this one covers; what is left. */
 static u32 against(Visit *v, u32 *list, u32 version) {
   const Ledger *g = ledger_of(v->w->worker);
-  if (!*list) return 0;
-  for (u32 at = *list; at; at = g->node[at - 1].next) {
+  u32 length = 0;
+  bool any = false;
+  for (u32 at = *list; at; at = g->node[at - 1].next, length++) {
     Node *n = &g->node[at - 1];
-    bool matters = conflict(v, n);
-    n->covered = covers(v, n, version);
-    u32 lane = matters || n->covered ? unordered(v, n) : 0;
-    n->gone = n->covered && lane == LANES;
+    bool matters = conflict(v, n), covered = covers(v, n, version);
+    u32 lane = matters || covered ? unordered(v, n) : 0;
+    any |= n->covered = covered;
+    n->gone = covered && lane == LANES;
     if (!matters || lane == LANES || v->race_reported) continue;
     v->race_reported = true;
     report_race(v, n, n->warp * LANES + lane);
   }
-  return drop_covered(v, list);
+  return any ? drop_covered(v, list) : length;
 }
 
 static void drop_oldest(Ledger *g, u32 *list) {
@@ -205,12 +201,13 @@ static void drop_oldest(Ledger *g, u32 *list) {
 
 static void add_node(Visit *v, u32 *list, u32 access, u32 epoch, u32 version) {
   const Warp *w = v->w;
-  u32 made = new_node(w->worker, (Node){.block = w->cta->number, .phase = phase_of(w->cta), .warp = w->index,
-                                        .lanes = 1u << v->lane, .epoch = epoch, .pc = v->i->pc,
-                                        .next = *list, .access = access, .serial = (u32)w->steps,
-                                        .version = version, .at = v->at, .size = (u16)v->size,
-                                        .flag = v->i->flag});
-  if (made) *list = made;
+  u32 at = new_node(w->worker);
+  if (!at) return;
+  ledger_of(w->worker)->node[at - 1] =
+      (Node){.block = w->cta->number, .phase = phase_of(w->cta), .warp = w->index, .lanes = 1u << v->lane,
+             .epoch = epoch, .pc = v->i->pc, .next = *list, .access = access, .serial = (u32)w->steps,
+             .version = version, .at = v->at, .size = (u16)v->size, .flag = v->i->flag};
+  *list = at;
 }
 
 /* Lanes whose accesses cannot be told apart share a node; a strong write has one of its own. */
@@ -429,10 +426,13 @@ static void check_lane(Visit *v, u32 bytes) {
 
 /* A plain access of every active lane to global memory, or to shared memory when `b` is NULL. */
 static void check(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, enum Access access) {
+  Visit v = {.w = w, .i = i, .buffer = b, .size = bytes, .access = access,
+             .reads = access != WRITES && !is_followed(i)};
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
-    u32 l = first_lane(m);
-    Visit v = {.w = w, .i = i, .buffer = b, .lane = l, .thread = thread_of(w, l), .offset = offset[l],
-               .at = offset[l], .size = bytes, .access = access, .reads = access != WRITES && !is_followed(i)};
+    v.lane = first_lane(m);
+    v.thread = thread_of(w, v.lane);
+    v.offset = v.at = offset[v.lane];
+    v.race_reported = v.uninit_reported = v.loss_reported = false;
     check_lane(&v, bytes);
   }
 }

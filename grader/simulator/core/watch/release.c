@@ -181,6 +181,7 @@ void carry(Warp *w, u32 lane, const Place *p, u32 flag, bool updates) {
   Worker *k = w->worker;
   u32 thread = thread_of(w, lane);
   u64 key = key_of(w, p);
+  settle_fence(w, thread);
   if (flag & RELEASE) note_release(w, thread, key, flag);
   u32 old = updates ? value_at(w, p, flag) : 0, number = old;
   if (!old) {
