@@ -23,6 +23,7 @@ from grader.gpu.session import (
     error_state,
     kernel_arguments,
     leak,
+    load_module,
     set_variables,
     wait_for,
 )
@@ -138,7 +139,7 @@ class _Attempt:
         before = {k: with_guard_bands(k, array, poison) for k, array in arrays}
         memory = {k: self._sent(held) for k, held in before.items()}
         try:
-            module = self.cuda.module_from_buffer(self.cubin)
+            module = load_module(self.cuda, self.cubin, cooperative=self.launch.cooperative)
             function = module.get_function(self.symbol)
             set_variables(self.cuda, module, self.launch.globals)
             with _capture_stdout() as text:

@@ -56,6 +56,8 @@ LAUNCH_FAILURE = {
     "multiprocessor has",
     "CUDA_ERROR_INVALID_VALUE": "CUDA rejected the launch: the grid, the block or the shared "
     "memory is larger than the device allows",
+    "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE": "a cooperative launch has more blocks than the GPU "
+    "can run at the same time",
     "CUDA_ERROR_NOT_FOUND": "there is no such kernel in the compiled code",
 }
 USE_SIMULATOR = "run it with --on sim: the simulator names the line and the thread"

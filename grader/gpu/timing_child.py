@@ -31,6 +31,7 @@ from grader.gpu.session import (
     context,
     error_state,
     leak,
+    load_module,
     reset_persisting_l2,
     set_variables,
     wait_for,
@@ -279,7 +280,7 @@ def _allocate_buffers(cuda: Any, launch: Launch, device: Any) -> Buffers:
 def _timed_kernel(
     cuda: Any, cubin: NDArray[Any], launch: Launch, symbol: str, buffers: Buffers
 ) -> TimedKernel:
-    module = cuda.module_from_buffer(cubin.tobytes())
+    module = load_module(cuda, cubin.tobytes(), cooperative=launch.cooperative)
     set_variables(cuda, module, launch.globals)
     values: Sequence[Any] = [
         by_value(a.value, a.dtype)

@@ -21,7 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.gpu.session import allocate, context, kernel_arguments, set_variables, wait_for
+from grader.gpu.session import (
+    allocate,
+    context,
+    kernel_arguments,
+    load_module,
+    set_variables,
+    wait_for,
+)
 from grader.launch import Array, Launch, unpack_launches
 
 REPORT_BYTES = 4 << 20
@@ -113,8 +120,12 @@ def launch_under(place: str, first: int) -> None:
         arrays = dict(held)
     launches = unpack_launches(request["launches"], arrays)
     with context(cuda):
-        module = cuda.module_from_buffer(arrays["cubin"].tobytes())
+        modules = {
+            together: load_module(cuda, arrays["cubin"].tobytes(), cooperative=together)
+            for together in {one.cooperative for one in launches}
+        }
         for number in range(first, len(launches)):
+            module = modules[launches[number].cooperative]
             (own / "launched").write_text(str(number))
             _launch(cuda, module, launches[number], request["symbols"][number], request["limit"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,35 @@ def test_structures_and_parts_of_arrays_reach_the_kernel(tmp_path: Path) -> None
     assert {k: v.tolist() for k, v in gpu.outputs.items()} == {
         k: v.tolist() for k, v in sim.outputs.items()
     }
+
+
+GRID_SYNC = """
+#include <cooperative_groups.h>
+__device__ int sums[8];
+extern "C" __global__ void k(const float *in, float *out, int n)
+{
+    if (threadIdx.x == 0) sums[blockIdx.x] = blockIdx.x + 1;
+    cooperative_groups::this_grid().sync();
+    int sum = 0;
+    for (int b = 0; b < gridDim.x; ++b) sum += ((volatile int *)sums)[b];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] + sum;
+}
+"""
+
+
+def test_blocks_of_a_cooperative_launch_wait_for_each_other() -> None:
+    one = replace(launch(cooperative=True), grid=(4, 1, 1), block=(32, 1, 1))
+    (trace,) = ran(GRID_SYNC, one)
+    assert trace.ended and not trace.findings
+    assert np.array_equal(trace.outputs[1], np.arange(N, dtype=np.float32) + 10)
+
+
+def test_cooperative_grid_that_does_not_fit_is_a_finding() -> None:
+    one = replace(launch(cooperative=True), grid=(1 << 20, 1, 1))
+    (trace,) = ran(GRID_SYNC, one)
+    assert not trace.ended
+    assert "cooperative launch has more blocks" in trace.findings[0].message
 
 
 @pytest.mark.parametrize("name", BODIES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import struct
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ from grader.gpu.devices import Device, Toolkit, same_model_devices
 from grader.gpu.launch_child import Outcome
 from grader.gpu.nvcc import _compile_fault
 from grader.gpu.process import DeviceInfo, device_info
-from grader.launch import Array, Launch
+from grader.gpu.session import CooperativeModule, kernel_arguments
+from grader.launch import Array, Launch, Scalar
 from grader.sandbox.call import Reply, SandboxFailure
 
 GPU = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
@@ -165,3 +168,54 @@ def test_assembler_error_is_the_submissions(log: str, kind: type[Exception], lin
     assert type(fault) is kind
     if isinstance(fault, StudentFault):
         assert [(f.kind, f.line) for f in fault.findings] == [("compile-error", line)]
+
+
+class RecordingDriver:
+    """Stands for libcuda: what a cooperative launch asks of it."""
+
+    def __init__(self, refuses: int = 0) -> None:
+        self.refuses, self.parameters = refuses, list[bytes]()
+        self.geometry: tuple[int, ...] = ()
+
+    def cuModuleLoadData(self, out: Any, cubin: bytes) -> int:
+        return 0
+
+    def cuModuleGetFunction(self, out: Any, module: Any, name: bytes) -> int:
+        return 0 if name == b"k" else 500
+
+    def cuGetErrorString(self, code: int, out: Any) -> int:
+        ctypes.cast(out, ctypes.POINTER(ctypes.c_char_p))[0] = f"error {code}".encode()
+        return 0
+
+    def cuLaunchCooperativeKernel(self, function: Any, *given: Any) -> int:
+        *geometry, stream, places = given
+        assert stream is None
+        self.geometry = tuple(geometry)
+        self.parameters = [ctypes.string_at(places[k], size) for k, size in enumerate((8, 4))]
+        return self.refuses
+
+
+class FakeCuda:
+    """Stands for PyCUDA."""
+
+    class LogicError(Exception):
+        """CUDA refused a call."""
+
+
+def test_cooperative_launch_gives_each_parameter_to_the_driver() -> None:
+    args = (Array("a", (3,), "float32"), Scalar("n", -2, "int32"))
+    one = Launch("k", (4, 2, 1), (64, 1, 1), args, shared=16, cooperative=True)
+    driver = RecordingDriver()
+    function = CooperativeModule(FakeCuda, driver, b"cubin").get_function("k")
+    arguments = kernel_arguments(one, {0: 0x7F0000001000})
+    function(*arguments, block=one.block, grid=one.grid, shared=one.shared)
+    assert driver.geometry == (4, 2, 1, 64, 1, 1, 16)
+    assert driver.parameters == [struct.pack("<Q", 0x7F0000001000), struct.pack("<i", -2)]
+
+
+def test_refused_cooperative_launch_raises_the_drivers_text() -> None:
+    module = CooperativeModule(FakeCuda, RecordingDriver(refuses=720), b"cubin")
+    with pytest.raises(FakeCuda.LogicError, match="cuLaunchCooperativeKernel failed: error 720"):
+        module.get_function("k")(np.uint64(1), np.int32(2), block=(1, 1, 1), grid=(1, 1, 1))
+    with pytest.raises(FakeCuda.LogicError, match="error 500"):
+        module.get_function("other")
