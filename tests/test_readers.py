@@ -37,7 +37,8 @@ from grader.reports.text import grade_report, render
 from grader.simulator import exchange
 from grader.simulator.ptx.model import PtxError, function_name, plain_name
 from grader.simulator.ptx.parser import parse
-from grader.submissions.files import parse_submission
+from grader.submissions.containers import Part, Wanted, choose_part, container_parts
+from grader.submissions.files import binary_kind, parse_submission
 from grader.submissions.layouts import canvas, gradescope, moodle
 from grader.submissions.listing import printable_name
 from tests.compile.test_scaling import READERS as SOURCE_READERS
@@ -122,6 +123,13 @@ MESSAGE_READERS: dict[str, Reader] = {
     "simulator/ptx/model.py:function_name": lambda text: function_name(f"_ZN{text}"),
     "submissions/layouts/canvas.py:_NAME": lambda text: canvas._NAME.fullmatch(text + "!"),
     "submissions/layouts/moodle.py:_NAME": lambda text: moodle._NAME.fullmatch(text + "!"),
+    "submissions/files.py:binary_kind": lambda t: binary_kind(t.encode(), "a"),
+    "submissions/containers.py:container_parts": lambda t: container_parts(
+        b'{"cells": [{"cell_type": "code", "source": ' + t.encode(), "a"
+    ),
+    "submissions/containers.py:choose_part": lambda t: choose_part(
+        "a", [Part("b", t[:200_000].encode())], Wanted("a", ("k",))
+    ),
     "submissions/files.py:parse_submission": lambda t: parse_submission(t[:200_000].encode(), "a"),
     "compile/source_text.py:decode_source": lambda t: source_text.decode_source(t.encode(), "a"),
     "compile/preprocessor.py:line_of": lambda text: line_of(text, 5),
@@ -145,6 +153,7 @@ ELSEWHERE = {
     "feedback/edits.py:bracketed": "a condition of at most 16 KiB",
     "feedback/trials.py:alone": "the compiler, in a child with limits of time and memory",
     "feedback/fixes.py:confirmed": "calls compile_source",
+    "submissions/containers.py:open_submission": "calls container_parts and choose_part",
     "compile/source.py:attempt": "calls the readers of this module",
     "compile/entries.py:exceeded_memory": "calls _constant_bytes and resources",
     "compile/preprocessor.py:kernel_words": "calls macro_words and words_behind_macros",

@@ -10,6 +10,7 @@ from grader.faults import Fault, StudentFault
 from grader.gradebook.book import Gradebook, StoredSubmission
 from grader.gradebook.course import Course
 from grader.launch import Finding
+from grader.submissions.containers import Wanted
 from grader.submissions.gather import StudentSubmission, SubmissionSet
 
 
@@ -46,40 +47,60 @@ def task_of(stored: StoredSubmission, refused: Finding | None = None) -> Task:
 
 
 def store_submissions(
-    lab: str, gathered: SubmissionSet, book: Gradebook, course: Course | None
+    lab: str,
+    gathered: SubmissionSet,
+    book: Gradebook,
+    course: Course | None,
+    kernels: Sequence[str] = (),
 ) -> tuple[StoreResult, ...]:
     """Store every submission, and read each file exactly once: the stored bytes are graded.
 
-    A submission that is no regular file is stored without bytes and gets its verdict.
+    Of a notebook or an archive the source is stored that is graded; `kernels` are the names that
+    the lab asks for, which decide between several. A submission that is no regular file is stored
+    without bytes and gets its verdict.
 
     Raises:
         MachineFault: The gradebook fails.
     """
     return tuple(
-        _stored(lab, found, roster_id(found, course), book, gathered)
+        _stored(Wanted(lab, kernels), found, roster_id(found, course), book, gathered)
         for found in gathered.submissions
     )
 
 
 def _stored(
-    lab: str, found: StudentSubmission, student: str, book: Gradebook, gathered: SubmissionSet
+    wanted: Wanted,
+    found: StudentSubmission,
+    student: str,
+    book: Gradebook,
+    gathered: SubmissionSet,
 ) -> StoreResult:
     mine = StoreResult(found, student)
-    data, answers = b"", None
+    data, answers, name = b"", None, found.name
     try:
         answers = _answers(found)
-        data = found.read()
+        submission = found.submission(wanted)
+        data, name = submission.data, submission.name
     except StudentFault as fault:
         mine = replace(mine, refused=fault.findings[0])
+        data = _refused_bytes(found)
     except Fault as fault:
         return replace(mine, problem=fault)
     place = found.file.path if found.file is not None else found.name
     source = f"{gathered.layout}: {place}"
     stored = book.submit(
-        lab, student, found.name, data, received=found.received, answers=answers, source=source,
+        wanted.lab, student, name, data, received=found.received, answers=answers, source=source,
         late=found.late,
     )  # fmt: skip
     return replace(mine, stored=stored)
+
+
+def _refused_bytes(found: StudentSubmission) -> bytes:
+    """The first bytes of a file that has no source in it; none of a link or a special file."""
+    try:
+        return found.read()
+    except Fault:
+        return b""
 
 
 def _answers(found: StudentSubmission) -> bytes | None:

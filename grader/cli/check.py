@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from grader.grading.cases import RunOptions
     from grader.grading.record import Grade
     from grader.labs.model import Lab
+    from grader.submissions.files import Submission
 
 Html = Annotated[
     str | None,
@@ -94,7 +95,7 @@ def check(
     if json:
         write_json(grade.to_json(), json)
     if html:
-        write_page(grade, file, html)
+        write_page(loaded_lab, grade, file, html)
     if json != "-":
         from grader.reports.text import grade_report
 
@@ -102,14 +103,13 @@ def check(
     return grade.exit_code
 
 
-def write_page(grade: Grade, file: Path, html: str) -> None:
+def write_page(lab: Lab, grade: Grade, file: Path, html: str) -> None:
     """Write the student's page of one grade, with the source when the file is text."""
     from grader.reports.classes import ReportRow
     from grader.reports.page.write import student_page
-    from grader.submissions.files import read_submission
 
     try:
-        source = read_submission(file).text
+        source = source_of(lab, file).text
     except StudentFault:  # the grade says so
         source = ""
     write_file(Path(html), student_page(ReportRow("", grade, source)))
@@ -123,11 +123,11 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
     from grader.feedback.grade import grade
     from grader.grading.pipeline import grade_unreadable
     from grader.labs.quiz import read_answer_sheet
-    from grader.submissions.files import read_submission
 
-    answers = read_answer_sheet(file.parent) if lab.quiz else None
+    folder = file if file.is_dir() else file.parent
+    answers = read_answer_sheet(folder) if lab.quiz else None
     try:
-        submission = read_submission(file)
+        submission = source_of(lab, file)
     except StudentFault as fault:
         return grade_unreadable(lab, file.name, fault, on=options.on, answers=answers)
 
@@ -143,6 +143,18 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
     )  # fmt: skip
 
 
+def source_of(lab: Lab, file: Path) -> Submission:
+    """Read the source in a student's file: text, a notebook, an archive or a folder.
+
+    Raises:
+        LabFault: There is no such file, or it cannot be read.
+        StudentFault: There is no source in it, or more than one.
+    """
+    from grader.submissions.containers import Wanted, read_submitted
+
+    return read_submitted(file, Wanted(lab.name, [kernel.name for kernel in lab.kernels]))
+
+
 def add_cross_checks(
     lab: Lab, file: Path, options: RunOptions, grade: Grade, *, sanitizer: bool, profile: bool
 ) -> Grade:
@@ -150,10 +162,9 @@ def add_cross_checks(
     from dataclasses import replace
 
     from grader.grading.crosscheck import cross_checks
-    from grader.submissions.files import read_submission
 
     try:
-        submission = read_submission(file)
+        submission = source_of(lab, file)
     except StudentFault:  # the grade says so
         return grade
     more = cross_checks(lab, submission, options, sanitizer=sanitizer, profile=profile)
@@ -177,7 +188,6 @@ def explain(
     from grader.labs.reading import lab_roots, load_lab
     from grader.reports.explain.explanation import explain_page
     from grader.reports.explain.explanation import explain_submission as explain_story
-    from grader.submissions.files import read_submission
 
     place = html or f"explain-{file.stem}.html"
     check_writable(place)
@@ -187,7 +197,7 @@ def explain(
     loaded_lab = load_lab(lab, lab_roots(course))
     try:
         options = RunOptions("sim", threads=threads, limit=limit)
-        story = explain_story(loaded_lab, read_submission(file), options, case, progress)
+        story = explain_story(loaded_lab, source_of(loaded_lab, file), options, case, progress)
     except Fault as fault:
         finished()
         show_fault(fault)

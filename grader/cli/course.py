@@ -216,7 +216,7 @@ def similar(
 
 def _submissions(place: Path, lab: str) -> Mapping[str, str]:
     """Return every submission that is text, by student; report the others on stderr."""
-    from grader.submissions.files import parse_submission
+    from grader.submissions.containers import Wanted
     from grader.submissions.gather import find_submissions
 
     gathered = find_submissions(place, lab)
@@ -225,7 +225,7 @@ def _submissions(place: Path, lab: str) -> Mapping[str, str]:
     texts = {}
     for one in gathered.submissions:
         try:
-            text = parse_submission(one.read(), one.name).text
+            text = one.submission(Wanted(lab)).text
         except Fault as fault:
             say(f"left out: {one.student}: {fault.what}")
             continue

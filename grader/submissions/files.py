@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import stat
 import unicodedata
 from dataclasses import dataclass
@@ -24,6 +25,23 @@ from grader.faults import Fault, LabFault, StudentFault, closest_match, file_fau
 from grader.launch import Finding
 
 MAX_BYTES = 256 * 1024
+
+_KINDS = (
+    (b"%PDF-", "a PDF document"), (b"\x89PNG", "a picture"), (b"\xff\xd8\xff", "a picture"),
+    (b"GIF8", "a picture"), (b"BM\x36", "a picture"), (b"RIFF", "a picture or a recording"),
+    (b"\xd0\xcf\x11\xe0", "a document of an old Word or Excel"), (b"{\\rtf", "an RTF document"),
+    (b"\x7fELF", "a compiled program"), (b"MZ\x90", "a compiled program"),
+    (b"!<arch>", "a compiled library"), (b"7z\xbc\xaf", "a 7z archive: submit a zip"),
+    (b"Rar!", "a RAR archive: submit a zip"), (b"\xca\xfe\xba\xbe", "a compiled program"),
+    (b"SQLite", "a database"), (b"\x93NUMPY", "a NumPy array"),
+)  # fmt: skip
+_OFFICE = (
+    (b"word/document", "a Word document"), (b"xl/workbook", "an Excel sheet"),
+    (b"ppt/presentation", "a PowerPoint presentation"),
+    (b"vnd.oasis.opendocument", "an OpenDocument file"),
+)  # fmt: skip
+"""Office documents are zips: the names of their parts tell them apart."""
+_HTML = re.compile(rb"\s{0,99}<(?:!doctype html|html)", re.IGNORECASE)
 
 DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
           "float16", "float32", "float64")  # fmt: skip
@@ -77,15 +95,59 @@ def read_submission(path: Path) -> Submission:
 def parse_submission(data: bytes, name: str) -> Submission:
     """Make a submission from bytes that were read already.
 
+    Text in UTF-16 or Latin-1 becomes UTF-8; the digest is that of the bytes that are graded.
+
     Raises:
         StudentFault: The content cannot be CUDA C++ source.
     """
+    data = _in_utf8(data)
     _check_content(data, name)
     return Submission(name, data, hashlib.sha256(data).hexdigest())
 
 
-def read_regular_file(path: Path) -> bytes:
-    """Return the first MAX_BYTES + 1 bytes of a regular file.
+def binary_kind(data: bytes, name: str) -> str:
+    """Return what a file is that cannot be CUDA source: "a PDF document"; "" where it may be."""
+    for magic, kind in _KINDS:
+        if data.startswith(magic):
+            return kind
+    if data.startswith(b"PK\3\4"):
+        return next((kind for part, kind in _OFFICE if part in data), "")
+    if name.lower().endswith(".py"):
+        return "a Python file"
+    return "a web page" if _HTML.match(data) else ""
+
+
+def _in_utf8(data: bytes) -> bytes:
+    """Text of another encoding as UTF-8; everything else as it is.
+
+    Editors of Windows save UTF-16 with a byte order mark. Bytes that are not UTF-8 are Latin-1,
+    which has a character for every byte: a program has them in comments only, and the compiler
+    reports others.
+    """
+    if len(data) > MAX_BYTES or any(data.startswith(magic) for magic, _ in _KINDS):
+        return data
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return data.decode("utf-16").encode()
+        except UnicodeError:
+            return data
+    if b"\0" in data:
+        return data
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", "replace")
+        return text.encode() if _is_text(text) else data
+    return data
+
+
+def _is_text(text: str) -> bool:
+    """Whether nearly all characters are those of a program."""
+    return sum(c.isascii() and (c.isprintable() or c.isspace()) for c in text) > 0.8 * len(text)
+
+
+def read_regular_file(path: Path, most: int = MAX_BYTES + 1) -> bytes:
+    """Return the first `most` bytes of a regular file.
 
     A link is refused. Where other people's files are graded, the compiler's messages could show
     lines of a file that only the grader may read, or the link could submit another student's file.
@@ -104,7 +166,7 @@ def read_regular_file(path: Path) -> bytes:
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             raise LabFault(f"this is {kind}", where=str(path), fix="name the .cu file itself")
         with os.fdopen(handle, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES + 1)
+            return file.read(most)
     except OSError as error:
         raise _unreadable(path, error) from None
     finally:
@@ -137,11 +199,12 @@ def _closest_file(path: Path) -> str:
 def _check_content(data: bytes, name: str) -> None:
     if not data.strip(b"\xef\xbb\xbf \t\r\n\f\v"):
         raise _refused(name, 0, "the file is empty", "submit the .cu file with your kernel")
-    if len(data) > MAX_BYTES:
+    kind = binary_kind(data, name)
+    if len(data) > MAX_BYTES and not kind:
         what = f"the file is larger than {MAX_BYTES // 1024} KiB"
         raise _refused(name, 0, what, "submit only the source of the kernel, without data in it")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _refused(name, 1, "the file is saved as UTF-16", "save it as UTF-8")
+    if kind:
+        raise _refused(name, 0, f"this is {kind}", "submit the .cu file with your kernel")
     nul = data.find(b"\0")
     if nul >= 0:
         what = f"this is a binary file: byte {nul} is NUL"

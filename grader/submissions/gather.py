@@ -17,7 +17,14 @@ from types import ModuleType
 from grader.faults import Fault, LabFault, pluralize
 from grader.labs.quiz import ANSWERS_FILE, MAX_SHEET_BYTES
 from grader.submissions import layouts
-from grader.submissions.files import MAX_BYTES, not_a_file
+from grader.submissions.containers import (
+    MAX_PARTS,
+    SOURCE_SUFFIX,
+    SUFFIXES,
+    Wanted,
+    choose_files,
+)
+from grader.submissions.files import MAX_BYTES, Submission, binary_kind, not_a_file
 from grader.submissions.listing import (
     UNREADABLE,
     ListedFile,
@@ -27,7 +34,8 @@ from grader.submissions.listing import (
     list_folder,
 )
 
-SOURCE_SUFFIX = ".cu"
+MAX_NAMED = 3
+"""Files of which a message says what they are."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,8 @@ class StudentSubmission:
     Attributes:
         student: What the download calls the student; unique in it.
         name: The file's own name.
-        file: The source file, if there is one.
+        file: The source file, or the first of several among which the contents decide.
+        others: The rest of those.
         sheet: The file with the answers to the quiz, if there is one.
         received: When it was submitted; None when the download does not say.
         late: Whether the course site marked it as late.
@@ -55,9 +64,10 @@ class StudentSubmission:
     full_name: str = ""
     email: str = ""
     problem: Fault | None = None
+    others: tuple[ListedFile, ...] = ()
 
     def read(self) -> bytes:
-        """Return the bytes of the source, at most one more than a submission may have.
+        """Return the first bytes of the file, at most one more than a source may have.
 
         Raises:
             Fault: There is nothing to read, or it cannot be read.
@@ -65,6 +75,16 @@ class StudentSubmission:
         if self.problem is not None or self.file is None:
             raise self.problem or LabFault("there is no file", where=self.student)
         return self.file.bytes(MAX_BYTES + 1)
+
+    def submission(self, wanted: Wanted) -> Submission:
+        """Return the source: the file's text, or what is chosen in it by what a lab asks for.
+
+        Raises:
+            Fault: There is nothing to read, it cannot be read, or there is no source in it.
+        """
+        if self.problem is not None or self.file is None:
+            raise self.problem or LabFault("there is no file", where=self.student)
+        return choose_files(self.student, (self.file, *self.others), wanted)
 
     def answers(self) -> bytes | None:
         """Return the bytes of the answers to the quiz; None when there are none.
@@ -116,17 +136,21 @@ def choose_submission(
 ) -> StudentSubmission:  # fmt: skip
     """Choose the submission among one student's own files.
 
-    The source is the only .cu file, or the one named after the lab; otherwise the submission has a
-    problem. The answers are those in the folder of the source, or the only ones. In a `listing`
-    whose folders have the students' names, two folders may look the same: neither is chosen.
+    The source is the only .cu file, or the one named after the lab. Without a .cu file it is the
+    notebook, archive or other text with a kernel; among several files their contents decide. The
+    answers are those in the folder of the source, or the only ones. In a `listing` whose folders
+    have the students' names, two folders may look the same: neither is chosen.
     """
-    file, problem = _choose_source(student, files, lab)
+    chosen, problem = _choose_source(student, files, lab)
+    file = chosen[0] if chosen else None
     problem = (listing.same_name_problem(student) if listing else None) or problem
     sheets = [f for f in files if f.name == ANSWERS_FILE]
     near = [f for f in sheets if file is not None and f.parts[:-1] == file.parts[:-1]]
     sheet = (near or sheets)[0] if near or len(sheets) == 1 else None
     name = file.name if file is not None else f"{lab}{SOURCE_SUFFIX}"
-    return StudentSubmission(student, name, file, sheet, received, late, full_name, email, problem)
+    return StudentSubmission(
+        student, name, file, sheet, received, late, full_name, email, problem, tuple(chosen[1:])
+    )
 
 
 def files_by_folder(listing: Listing) -> dict[str, list[ListedFile]]:
@@ -140,7 +164,7 @@ def files_by_folder(listing: Listing) -> dict[str, list[ListedFile]]:
 
 def _choose_source(
     student: str, files: Sequence[ListedFile], lab: str
-) -> tuple[ListedFile | None, Fault | None]:
+) -> tuple[Sequence[ListedFile], Fault | None]:
     sources = [f for f in files if f.name.lower().endswith(SOURCE_SUFFIX)]
     named = sorted(
         (f for f in sources if f.name == f"{lab}{SOURCE_SUFFIX}"), key=lambda f: len(f.parts)
@@ -149,17 +173,29 @@ def _choose_source(
         named = []
     chosen = sources if len(sources) == 1 else named[:1]
     if chosen:
-        return chosen[0], chosen[0].problem
-    where = f"{student}/{lab}{SOURCE_SUFFIX}"
-    if sources:
-        what = f"{len(sources)} .cu files were submitted; only one can be graded"
-        fix = f"submit one .cu file, or name one of them {lab}{SOURCE_SUFFIX}"
-        return None, not_a_file(where, what, fix=fix)
+        return chosen, chosen[0].problem
     unreadable = [f.problem for f in files if f.problem and f.name == UNREADABLE]
+    possible = sources or [f for f in files if f.name.lower().endswith(SUFFIXES)]
+    if len(possible) > MAX_PARTS:
+        what = f"{len(possible)} files with source suffixes were submitted, at most {MAX_PARTS}"
+        return (), not_a_file(student, f"{what} can be", fix="submit one .cu file")
+    if possible and not unreadable:
+        return possible, next((f.problem for f in possible if f.problem), None)
     if unreadable:
-        return None, unreadable[0]
+        return (), unreadable[0]
+    where = f"{student}/{lab}{SOURCE_SUFFIX}"
+    kinds = [f"{f.name} is {kind}" for f in files[:MAX_NAMED] if (kind := _kind(f))]
     others = f" among {pluralize(len(files), 'file')}" if files else ""
-    return None, not_a_file(where, f"no .cu file was submitted{others}")
+    others += f": {', '.join(kinds)}" if kinds else ""
+    return (), not_a_file(where, f"no .cu file was submitted{others}")
+
+
+def _kind(file: ListedFile) -> str:
+    """What a file is that has no source in it; "" where its first bytes do not say."""
+    try:
+        return binary_kind(file.bytes(MAX_BYTES + 1), file.name)
+    except Fault:
+        return ""
 
 
 def _list_files(path: Path) -> Listing:

@@ -34,7 +34,7 @@ MAX_DIRECTORY = 256 << 20
 UNREADABLE = "*"
 """The name of the entry that stands for a folder whose files cannot be listed."""
 
-_END_OF_DIRECTORY = b"PK\5\6"
+_FIRST_FILE, _END_OF_DIRECTORY = b"PK\3\4", b"PK\5\6"
 _END_OF_DIRECTORY_SIZE = 22
 _LONGEST_COMMENT = 0xFFFF
 _UNIX = 3
@@ -139,7 +139,7 @@ def is_clutter(parts: tuple[str, ...]) -> bool:
 def is_archive(path: Path) -> bool:
     """Return whether the file begins as a zip does."""
     with path.open("rb") as file:
-        return file.read(4) in (b"PK\3\4", _END_OF_DIRECTORY)
+        return file.read(4) in (_FIRST_FILE, _END_OF_DIRECTORY)
 
 
 def list_archive(path: Path) -> Listing:
@@ -156,7 +156,7 @@ def list_archive(path: Path) -> Listing:
     infos = archive.infolist()
     counts = Counter(info.filename for info in infos)
     for info in infos:
-        parts, problem = _split_name(info.filename)
+        parts, problem = split_name(info.filename)
         if problem:
             notes.append(f"{printable_name(info.filename)}: left out, {problem}")
             continue
@@ -167,18 +167,16 @@ def list_archive(path: Path) -> Listing:
         if info.is_dir():
             folders.add(parts)
         else:
-            files.append(_archive_file(archive, info, parts, counts[info.filename]))
+            files.append(archive_file(archive, info, parts, counts[info.filename]))
     files.sort(key=lambda f: f.parts)
     return Listing(tuple(files), tuple(sorted(folders)), tuple(notes), spelled.ambiguous())
 
 
-def list_folder(root: Path) -> Listing:
+def list_folder(root: Path, most: int = 0) -> Listing:
     """List every file below `root`, ordered by path.
 
-    A folder inside that cannot be read is an entry whose problem says so.
-
-    Raises:
-        LabFault: `root` cannot be read.
+    A folder inside that cannot be read is an entry whose problem says so. Raises LabFault when
+    `root` cannot be read, or has more than `most` files, if that is not 0.
     """
     files: list[ListedFile] = []
     folders: list[tuple[str, ...]] = []
@@ -187,6 +185,9 @@ def list_folder(root: Path) -> Listing:
     waiting: list[tuple[str, ...]] = [()]
     while waiting:
         parts = waiting.pop()
+        if 0 < most < len(files):
+            what = f"the folder has more than {most} files"
+            raise LabFault(what, where=str(root), fix="name the .cu file itself")
         try:
             entries = _entries(root, parts)
         except OSError as error:
@@ -200,9 +201,8 @@ def list_folder(root: Path) -> Listing:
             if not stat.S_ISDIR(info.st_mode):
                 files.append(_folder_file(root, path, info))
             elif len(path) > MAX_DEPTH:
-                notes.append(
-                    f"{_path_text(path)}: left out, it is more than {MAX_DEPTH} folders deep"
-                )
+                why = f"it is more than {MAX_DEPTH} folders deep"
+                notes.append(f"{_path_text(path)}: left out, {why}")
             else:
                 folders.append(tuple(map(printable_name, path)))
                 waiting.append(path)
@@ -254,7 +254,7 @@ def _directory_size(path: Path) -> int:
     return min(recorded, size)
 
 
-def _split_name(name: str) -> tuple[tuple[str, ...], str]:
+def split_name(name: str) -> tuple[tuple[str, ...], str]:
     """Return the parts of a name in a zip, and why the file is left out, if so."""
     plain = name.replace("\\", "/")
     parts = _name_parts(name)
@@ -271,9 +271,10 @@ def _name_parts(name: str) -> tuple[str, ...]:
     return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
 
 
-def _archive_file(
+def archive_file(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, parts: tuple[str, ...], count: int
 ) -> ListedFile:
+    """Return a zip's file; `parts` are its path, and `count` files have its name."""
     try:
         modified = datetime(*info.date_time, tzinfo=UTC)
     except ValueError:

@@ -47,8 +47,15 @@ REFUSED = [
     ("too-large", SOURCE.ljust(MAX_BYTES + 1), 0, "larger than 256 KiB"),
     ("ten-megabytes", b"/" * 10_000_000, 0, "larger than 256 KiB"),
     ("binary", b"line\nline\n\x7fELF\0\0", 3, "byte 14 is NUL"),
-    ("utf-16", "k\n".encode("utf-16"), 1, "UTF-16"),
-    ("latin-1", b"// a\n// gr\xfc\xdf\n", 2, "byte 10 is 0xfc"),
+    ("torn utf-16", b"\xff\xfek\x00\n", 1, "byte 3 is NUL"),
+    ("noise", b"// a\n" + bytes(range(128, 256)), 2, "byte 5 is 0x80"),
+    ("pdf", b"%PDF-1.7\n%\xe2\xe3\n", 0, "this is a PDF document"),
+    ("large pdf", b"%PDF-1.7\n" + b"x" * MAX_BYTES, 0, "this is a PDF document"),
+    ("picture", b"\x89PNG\r\n\x1a\n\0\0", 0, "this is a picture"),
+    ("photograph", b"\xff\xd8\xff\xe0\0\x10JFIF", 0, "this is a picture"),
+    ("program", b"\x7fELF\2\1\1\0", 0, "this is a compiled program"),
+    ("old word", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, "a document of an old Word"),
+    ("page", b"<!DOCTYPE html><html></html>", 0, "this is a web page"),
 ]
 
 
@@ -67,6 +74,32 @@ def test_content_that_is_not_source_is_refused(
     assert fault.where == (f"kernel.cu:{line}" if line else "kernel.cu")
     assert fault.fix
     assert [(f.severity, f.line, f.file) for f in fault.findings] == [("error", line, "kernel.cu")]
+
+
+OTHER_ENCODINGS = {
+    "utf-16": "utf-16",
+    "utf-16-be": "utf-16-be",
+    "latin-1": "latin-1",
+    "windows-1252": "cp1252",
+}
+
+
+@pytest.mark.parametrize("encoding", OTHER_ENCODINGS)
+def test_text_in_another_encoding_becomes_utf8(tmp_path: Path, encoding: str) -> None:
+    text = "// größe der Kacheln: 16 × 16\r\n" + SOURCE.decode()
+    path = tmp_path / "kernel.cu"
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    path.write_bytes(mark + text.encode(OTHER_ENCODINGS[encoding]))
+    submission = read_submission(path)
+    assert submission.text == text
+    assert submission.sha256 == hashlib.sha256(submission.data).hexdigest()
+
+
+def test_a_python_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_bytes(b"import pycuda\n")
+    with pytest.raises(StudentFault, match="this is a Python file"):
+        read_submission(path)
 
 
 def test_missing_file_gets_its_closest_match(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.faults import LabFault, StudentFault
+from grader.submissions.containers import Wanted
 from grader.submissions.gather import find_submissions
 from tests.batch.class_folders import archive, folder, kernel
 
@@ -90,17 +91,21 @@ CASES = {
             "cy/scratch.cu": B,
             "di/a.cu": A,
             "di/b.cu": B,
+            "ge/a.cu": b"__global__ void a() {}",
+            "ge/old/b.cu": b"__global__ void b() {}",
+            "ge/c.cu": b"// __global__ void c() {}",
             "ed": None,
-            "fi/report.pdf": b"%PDF",
+            "fi/report.pdf": b"%PDF-1.7",
             "readme.md": b"",
         },
         {
             "ann": A,
             "bo": B,
             "cy": C,
-            "di": "2 .cu files",
+            "di": "2 parts have a CUDA kernel",
+            "ge": "2 parts have a CUDA kernel, and only one can be graded: a.cu, old/b.cu",
             "ed": "no .cu file was submitted",
-            "fi": "no .cu file was submitted among 1 file\n",
+            "fi": "no .cu file was submitted among 1 file: report.pdf is a PDF document",
         },
         ("readme.md",),
         ("ann", "bo"),
@@ -180,7 +185,7 @@ def test_each_file_is_assigned_to_its_student(name: str, kind: str, tmp_path: Pa
             assert got[student].read() == expected
         else:
             with pytest.raises((StudentFault, LabFault), match=expected):
-                got[student].read()
+                got[student].submission(Wanted(LAB))
     with_sheet = {s for s, one in got.items() if one.answers() is not None}
     assert with_sheet == set(layout.sheets)
     assert {s: got[s].full_name for s in layout.full_names} == dict(layout.full_names)

@@ -85,7 +85,7 @@ def test_hundred_thousand_files_are_listed_in_time(tmp_path: Path) -> None:
     path = archive(tmp_path / "class.zip", {"honest/x.cu": HONEST, **files})
     began = time.process_time()
     submissions = {one.student: one for one in find_submissions(path, LAB).submissions}
-    with pytest.raises(StudentFault, match="100000 .cu files"):
+    with pytest.raises(StudentFault, match="100000 files"):
         submissions["eve"].read()
     assert submissions["honest"].read() == HONEST
     assert time.process_time() - began < 30

@@ -21,7 +21,7 @@ import pypandoc
 import typst
 
 from grader.authoring.handouts import figures
-from grader.authoring.handouts.canvas import svg
+from grader.authoring.handouts.figures import svg
 from grader.authoring.handouts.figures.tiles import phase_table
 from grader.authoring.handouts.page import Page, Sources, expand
 from grader.authoring.handouts.runs import message

@@ -1,28 +1,32 @@
 """One file per student: `alice.cu`, and `alice.answers.yaml` for the answers to the quiz.
 
-Other students of the class may have a folder each.
+A notebook, an archive, or text of another name with a kernel in it is a student's as well. Other
+students of the class may have a folder each.
 """
 
 from __future__ import annotations
 
-from grader.faults import LabFault
+from grader.faults import Fault, LabFault
 from grader.labs.quiz import ANSWERS_FILE
+from grader.submissions.containers import CONTAINER_SUFFIXES, SOURCE_SUFFIX, TEXT_SUFFIXES
+from grader.submissions.files import MAX_BYTES, binary_kind
 from grader.submissions.gather import (
-    SOURCE_SUFFIX,
     LayoutResult,
     StudentSubmission,
     choose_submission,
     files_by_folder,
 )
-from grader.submissions.listing import UNREADABLE, Listing
+from grader.submissions.listing import UNREADABLE, ListedFile, Listing
 
 RANK = 4
 OF_A_SITE = False
 
 
 def fits(listing: Listing) -> bool:
-    """Return whether a .cu file is at the top."""
-    return any(len(f.parts) == 1 and f.name.lower().endswith(SOURCE_SUFFIX) for f in listing.files)
+    """Return whether a .cu file is at the top, or a notebook or archive beside no folder."""
+    top = [f.name.lower() for f in listing.files if len(f.parts) == 1]
+    suffixes = (SOURCE_SUFFIX,) if listing.folders else (SOURCE_SUFFIX, *CONTAINER_SUFFIXES)
+    return any(name.endswith(suffixes) for name in top)
 
 
 def arrange(listing: Listing, lab: str) -> LayoutResult:
@@ -33,16 +37,17 @@ def arrange(listing: Listing, lab: str) -> LayoutResult:
     top = {f.name: f for f in listing.files if len(f.parts) == 1}
     submissions, used = {}, set()
     for name, file in top.items():
-        if not name.lower().endswith(SOURCE_SUFFIX):
+        suffix = _suffix(file)
+        if not suffix:
             continue
-        student = name[: -len(SOURCE_SUFFIX)] or name
+        student = name[: -len(suffix)] or name
         sheet = f"{student}.{ANSWERS_FILE}"
         used |= {name, sheet}
         problem = listing.same_name_problem(name) or listing.same_name_problem(sheet)
         submissions[name] = StudentSubmission(
             student, name, file, top.get(sheet), problem=problem or file.problem
         )
-    notes = [f"{name}: left out, it is not a .cu file" for name in top if name not in used]
+    notes = [f"{name}: left out, {_kind(top[name])}" for name in top if name not in used]
     students = {one.student: name for name, one in submissions.items()}
     for folder, files in files_by_folder(listing).items():
         if not any(f.name.lower().endswith(SOURCE_SUFFIX) or f.name == UNREADABLE for f in files):
@@ -53,6 +58,28 @@ def arrange(listing: Listing, lab: str) -> LayoutResult:
             submissions[folder] = choose_submission(folder, files, lab, listing=listing)
             notes.append(f"{folder}/: taken as a student's, like the files next to it")
     return LayoutResult(tuple(submissions.values()), tuple(notes))
+
+
+def _suffix(file: ListedFile) -> str:
+    """The suffix of a file that may have a kernel in it; "" of any other file."""
+    name = file.name.lower()
+    known = next((s for s in (SOURCE_SUFFIX, *CONTAINER_SUFFIXES) if name.endswith(s)), "")
+    other = next((s for s in TEXT_SUFFIXES if name.endswith(s)), "")
+    return known or (other if other and b"__global__" in _content(file) else "")
+
+
+def _kind(file: ListedFile) -> str:
+    """What a file is that was left out."""
+    kind = binary_kind(_content(file), file.name)
+    return f"it is {kind}" if kind else "it is not a .cu file"
+
+
+def _content(file: ListedFile) -> bytes:
+    """The first bytes of a file without the zeros of UTF-16; none where it cannot be read."""
+    try:
+        return file.bytes(MAX_BYTES).replace(b"\0", b"")
+    except Fault:
+        return b""
 
 
 def _ambiguous(student: str, file: str) -> StudentSubmission:

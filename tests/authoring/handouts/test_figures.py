@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.handouts import runs
-from grader.authoring.handouts.canvas import svg
-from grader.authoring.handouts.figures import images, memory, performance, tiles
+from grader.authoring.handouts.figures import images, memory, performance, svg, tiles
 from grader.faults import LabFault
 from grader.launch import Launch
 from grader.reports.explain.accesses import thread_accesses

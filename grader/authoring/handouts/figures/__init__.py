@@ -2,6 +2,128 @@
 
 A figure NAME is a function `draw_NAME()` in any module of this folder, which returns a matplotlib
 figure or None when its data is missing, and a constant `NAME_ALT`, its description in words.
-`build.find_figures` finds them; there is no list to edit. The modules import the canvas, the runs
-of the simulator, and nothing from the pages.
+`build.find_figures` finds them; there is no list to edit. The modules import the canvas below, the
+runs of the simulator, and nothing from the pages.
+
+Canvas: The look of the figures, and their SVG files.
+
+Equal figures give equal bytes. The colors are those of Okabe and Ito and tints of them, which
+people with any color vision can distinguish. No figure relies on color alone.
 """
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+__all__ = ["Axes", "Figure", "cells", "frame", "lined", "numbered", "sheet", "svg", "titled"]
+
+WIDTH = 7.0
+"""The width of a figure in inches, that of a page's text."""
+
+BLUE, ORANGE, GREEN, PINK = "#8CCBF0", "#F2C14E", "#6CC9AE", "#E3A9CB"
+DARK_BLUE, RED, YELLOW, GRAY, PALE, INK = (
+    "#0072B2",
+    "#D55E00",
+    "#F0E442",
+    "#BBBBBB",
+    "#EEEEEE",
+    "#222222",
+)
+THREADS = (BLUE, ORANGE, GREEN, PINK)
+"""One color for each of four threads; each cell also has the thread's index as text."""
+
+SETTINGS: Any = {
+    "svg.hashsalt": "warpgrade",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.edgecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.constrained_layout.use": True,
+}
+
+
+def sheet(rows: int, columns: int, height: float, **more: Any) -> tuple[Figure, list[list[Axes]]]:
+    """Make a figure of `height` inches with rows x columns of axes."""
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, **more)
+    return figure, [list(row) for row in axes]
+
+
+def svg(figure: Figure) -> bytes:
+    """Return the figure as SVG, without a date."""
+    out = io.BytesIO()
+    with rc_context(SETTINGS):
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()
+
+
+def cells(
+    axes: Axes,
+    rows: int,
+    columns: int,
+    fills: Mapping[tuple[int, int], str],
+    texts: Mapping[tuple[int, int], str],
+    *,
+    size: float = 7.5,
+    hatched: frozenset[tuple[int, int]] = frozenset(),
+) -> None:
+    """Draw an array as cells, row 0 at the top, each with a color and a text."""
+    for row in range(rows):
+        for column in range(columns):
+            at = row, column
+            axes.add_patch(
+                Rectangle(
+                    (column, row),
+                    1,
+                    1,
+                    facecolor=fills.get(at, "white"),
+                    edgecolor=INK if at not in hatched else GRAY,
+                    linewidth=0.6,
+                    hatch="////" if at in hatched else None,
+                )
+            )
+            if at in texts:
+                axes.text(
+                    column + 0.5, row + 0.52, texts[at], ha="center", va="center", fontsize=size
+                )
+    frame(axes, rows, columns)
+
+
+def frame(axes: Axes, rows: float, columns: float) -> None:
+    """Fit the limits to rows x columns of square cells, row 0 at the top, and hide the axes."""
+    axes.set_xlim(-0.05, columns + 0.05)
+    axes.set_ylim(rows + 0.05, -0.05)
+    axes.set_aspect("equal")
+    axes.axis("off")
+
+
+def lined(axes: Axes, rows: int, columns: int) -> None:
+    """Draw thin lines between rows x columns of cells."""
+    axes.hlines(range(rows + 1), 0, columns, color=GRAY, linewidth=0.3, zorder=3)
+    axes.vlines(range(columns + 1), 0, rows, color=GRAY, linewidth=0.3, zorder=3)
+
+
+def numbered(axes: Axes, rows: int, columns: int, size: float = 7) -> None:
+    """Write row numbers at the left and column numbers at the top."""
+    for row in range(rows):
+        axes.text(-0.15, row + 0.5, str(row), ha="right", va="center", fontsize=size, color=INK)
+    for column in range(columns):
+        axes.text(column + 0.5, -0.12, str(column), ha="center", va="bottom", fontsize=size)
+    axes.set_xlim(-0.6, columns + 0.05)
+    axes.set_ylim(rows + 0.05, -0.6)
+
+
+def titled(axes: Axes, text: str) -> None:
+    """Set a title at the left, in the size of all figures."""
+    axes.set_title(text, fontsize=9, loc="left", pad=6)

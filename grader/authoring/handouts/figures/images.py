@@ -10,7 +10,16 @@ from collections import Counter
 
 import numpy as np
 
-from grader.authoring.handouts.canvas import BLUE, GREEN, ORANGE, Axes, Figure, cells, sheet, titled
+from grader.authoring.handouts.figures import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    Axes,
+    Figure,
+    cells,
+    sheet,
+    titled,
+)
 from grader.authoring.handouts.runs import int_argument, numbers, run_traced, solution
 from grader.launch import Array, Launch
 from grader.reports.explain.accesses import ThreadAccess, thread_accesses

@@ -14,7 +14,7 @@ from collections import Counter
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from grader.authoring.handouts.canvas import (
+from grader.authoring.handouts.figures import (
     BLUE,
     DARK_BLUE,
     INK,

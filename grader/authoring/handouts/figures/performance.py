@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.authoring.handouts.canvas import DARK_BLUE, INK, RED, Axes, Figure, sheet, titled
+from grader.authoring.handouts.figures import DARK_BLUE, INK, RED, Axes, Figure, sheet, titled
 from grader.authoring.handouts.runs import CUBLAS, Measured, read_measured
 from grader.compile.launch_limits import theoretical_occupancy
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from matplotlib.patches import Rectangle
 
-from grader.authoring.handouts.canvas import (
+from grader.authoring.handouts.figures import (
     BLUE,
     GRAY,
     ORANGE,

@@ -1,0 +1,209 @@
+"""Notebooks, archives and folders: what is taken is named, what cannot be taken is said."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import time
+import tracemalloc
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.faults import Fault, LabFault, StudentFault
+from grader.submissions.containers import (
+    MAX_CONTAINER,
+    MAX_PARTS,
+    Wanted,
+    open_submission,
+    read_submitted,
+)
+from grader.submissions.gather import find_submissions
+
+KERNEL = "__global__ void matmul(float* a)\n{\n    a[0] = 1;\n}\n"
+OTHER = "__global__ void other(float* a) { a[0] = 2; }\n"
+WANTED = Wanted("tiled-matmul", ("matmul",))
+
+
+def notebook(*cells: str | tuple[str, str], language: str = "python") -> bytes:
+    made = [
+        {"cell_type": kind, "source": text.splitlines(keepends=True), "outputs": []}
+        for kind, text in (c if isinstance(c, tuple) else ("code", c) for c in cells)
+    ]
+    return json.dumps({"cells": made, "metadata": {"kernelspec": {"language": language}}}).encode()
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def tarred(files: Mapping[str, bytes], form: int = tarfile.PAX_FORMAT) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=form) as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return data.getvalue()
+
+
+LONG = f"{'long' * 20}/{'longer' * 10}/"
+SOURCE = KERNEL.encode()
+TAKEN = {
+    "a cell of %%cuda": (notebook(("markdown", "# 1"), "import os", f"%%cuda\n{KERNEL}"),
+                         "x[cell 3]"),
+    "a cell of %%cu": (notebook("!nvcc --version", f"%%cu\n{KERNEL}int main() {{}}"), "x[cell 2]"),
+    "a written file": (notebook(f"%%writefile mm.cu\n{KERNEL}", "!nvcc mm.cu"), "x[cell 1]"),
+    "a file that is written again": (
+        notebook(f"%%writefile mm.cu\n{OTHER}", f"%%writefile mm.cu\n{KERNEL}"), "x[cell 2]"
+    ),
+    "a cell of ours": (notebook(f"%%warpgrade tiled-matmul\n{KERNEL}"), "x[cell 1]"),
+    "the lab's kernel among several": (notebook(f"%%cuda\n{OTHER}", f"%%cuda\n{KERNEL}"),
+                                       "x[cell 2]"),
+    "a notebook of C++": (notebook(KERNEL, language="C++17"), "x[cell 1]"),
+    "a zip of one": (zipped({"hw/readme.txt": b"hello", "hw/mm.cu": SOURCE}), "x:mm.cu"),
+    "a zip with host files": (zipped({"main.cpp": b"int main() {}", "k.cuh": SOURCE}), "x:k.cuh"),
+    "a zip with a notebook": (zipped({"a.ipynb": notebook(f"%%cuda\n{KERNEL}")}),
+                              "x:a.ipynb[cell 1]"),
+    "a zip of macOS": (zipped({"__MACOSX/._mm.cu": SOURCE, "mm.cu": SOURCE}), "x:mm.cu"),
+    "the file of the lab's name": (
+        zipped({"tiled-matmul.cu": SOURCE, "v1.cu": SOURCE}), "x:tiled-matmul.cu"
+    ),
+    "a tar": (tarred({"hw/mm.cu": SOURCE}), "x:mm.cu"),
+    "a tar.gz": (gzip.compress(tarred({"hw/mm.cu": SOURCE})), "x:mm.cu"),
+    "a tar.bz2": (bz2.compress(tarred({"hw/mm.cu": SOURCE})), "x:mm.cu"),
+    "a tar.xz": (lzma.compress(tarred({"hw/mm.cu": SOURCE})), "x:mm.cu"),
+    "a tar of GNU": (tarred({LONG + "mm.cu": SOURCE}, tarfile.GNU_FORMAT), "x:mm.cu"),
+    "a tar of pax": (tarred({LONG + "mm.cu": SOURCE}), "x:mm.cu"),
+    "a text": (SOURCE, "x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_source_is_taken_and_named(name: str) -> None:
+    data, taken = TAKEN[name]
+    submission = open_submission(data, "x", WANTED)
+    assert submission.name == taken
+    line = submission.text.split("\n").index("__global__ void matmul(float* a)") + 1
+    assert line == (2 if "[cell" in taken and "C++" not in name else 1)
+
+
+def docx() -> bytes:
+    return zipped({"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"})
+
+
+REFUSED = {
+    "two cells": (notebook(f"%%cuda\n{OTHER}", f"%%cuda\n{OTHER}"), "cell 1.*cell 2"),
+    "two files": (zipped({"a/a.cu": OTHER.encode(), "b.cu": OTHER.encode()}), "x:a.cu, x:b.cu"),
+    "no kernel in cells": (notebook("import numpy"), "no CUDA kernel"),
+    "a kernel of PyCUDA": (notebook(f'mod = SourceModule("""{KERNEL}""")'), "no CUDA kernel"),
+    "a kernel in a comment": (zipped({"a.cu": b"/* " + SOURCE + b"*/"}), "no CUDA kernel"),
+    "an archive inside": (zipped({"a.zip": zipped({"mm.cu": SOURCE})}), "inside an archive"),
+    "a document": (docx(), "a Word document"),
+    "a document inside": (zipped({"hw/report.docx": docx()}), "report.docx is a Word document"),
+    "a PDF inside": (zipped({"hw.pdf": b"%PDF-1.7 x"}), "hw.pdf is a PDF document"),
+    "an empty zip": (zipped({}) or b"", "empty zip|binary file"),
+    "a cut zip": (zipped({"mm.cu": SOURCE})[:-30], "damaged"),
+    "a cut gzip": (gzip.compress(tarred({"mm.cu": SOURCE}))[:40], "no CUDA kernel|damaged|no tar"),
+    "gzip of text": (gzip.compress(SOURCE), "no tar archive|no CUDA kernel|damaged"),
+    "names that lead out": (zipped({"../../mm.cu": SOURCE, "/etc/mm.cu": SOURCE}),
+                            "no CUDA kernel"),
+    "a tar that leads out": (tarred({"../mm.cu": SOURCE, "/mm.cu": SOURCE}), "no CUDA kernel"),
+    "many files": (zipped({f"{n}.txt": b"" for n in range(MAX_PARTS + 5)}), "more than"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_taken_is_said(name: str) -> None:
+    data, says = REFUSED[name]
+    with pytest.raises(StudentFault, match=says) as caught:
+        open_submission(data, "x", WANTED)
+    assert caught.value.findings[0].severity == "error"
+    assert caught.value.fix
+
+
+def test_links_in_archives_are_not_followed() -> None:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+            info = tarfile.TarInfo("mm.cu")
+            info.type, info.linkname = kind, "/etc/passwd"
+            archive.addfile(info)
+    link = zipfile.ZipInfo("mm.cu")
+    link.create_system, link.external_attr = 3, 0o120777 << 16
+    zipped_link = io.BytesIO()
+    with zipfile.ZipFile(zipped_link, "w") as archive_of_link:
+        archive_of_link.writestr(link, "/etc/passwd")
+    for content in (data.getvalue(), zipped_link.getvalue()):
+        with pytest.raises(StudentFault, match="no CUDA kernel"):
+            open_submission(content, "x", WANTED)
+
+
+BOMBS = {
+    "zip": zipped({f"{n}.cu": b" " * (1 << 20) for n in range(100)}),
+    "one file": zipped({"a.ipynb": b"[" * (100 << 20)}),
+    "gzip": gzip.compress(b"\0" * (200 << 20), 1),
+    "xz": lzma.compress(b"\0" * (200 << 20), preset=0),
+    "nested lists": b'{"cells": ' + b"[" * 1_000_000,
+    "empty lists": b'{"cells": [' + b"[]," * 1_000_000 + b"[]]}",
+    "large": b"{" + b" " * MAX_CONTAINER,
+    "long cells": notebook(*["%%cuda\n" + "/*" * 3000] * 1200),
+    "headers": b"".join(
+        tarfile.TarInfo(f"{n}.cu").tobuf() for n in range(4 * MAX_PARTS)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_ends_within_its_limits(name: str) -> None:
+    began = time.process_time()
+    tracemalloc.start()
+    try:
+        with pytest.raises(StudentFault):
+            open_submission(BOMBS[name], "x", WANTED)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 300 << 20
+    assert time.process_time() - began < 20
+
+
+def test_a_folder_is_read_like_an_archive(tmp_path: Path) -> None:
+    (tmp_path / "hw").mkdir()
+    (tmp_path / "hw" / "report.pdf").write_bytes(b"%PDF-1.4")
+    with pytest.raises(StudentFault, match="no CUDA kernel in hw"):
+        read_submitted(tmp_path / "hw", WANTED)
+    (tmp_path / "hw" / "src").mkdir()
+    (tmp_path / "hw" / "src" / "kernel.txt").write_text(KERNEL)
+    (tmp_path / "hw" / "main.cu").symlink_to("/etc/passwd")
+    assert read_submitted(tmp_path / "hw", WANTED).name == "src/kernel.txt"
+    with pytest.raises(LabFault):
+        read_submitted(tmp_path / "nowhere", WANTED)
+
+
+def test_a_class_takes_the_same_files(tmp_path: Path) -> None:
+    for student, (data, _) in enumerate(TAKEN.values()):
+        suffix = ".ipynb" if data.startswith(b"{") else ".zip" if data[:2] == b"PK" else ".tar.gz"
+        (tmp_path / f"s{student:02}{suffix if data != SOURCE else '.txt'}").write_bytes(data)
+    (tmp_path / "notes.txt").write_text("nothing")
+    (tmp_path / "essay.pdf").write_bytes(b"%PDF-1.7")
+    gathered = find_submissions(tmp_path, "tiled-matmul")
+    assert len(gathered.submissions) == len(TAKEN)
+    assert "essay.pdf: left out, it is a PDF document" in gathered.notes
+    for one in gathered.submissions:
+        assert "matmul" in one.submission(WANTED).text
+    for data, _ in REFUSED.values():
+        (tmp_path / "s00.ipynb").write_bytes(data)
+        first = find_submissions(tmp_path, "tiled-matmul").submissions[0]
+        with pytest.raises(Fault):
+            first.submission(WANTED)
