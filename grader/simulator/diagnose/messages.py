@@ -17,6 +17,7 @@ from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import (
     ATOMIC,
     BAD_FREE,
+    FOREIGN_LOCAL,
     FREED,
     MISALIGNED,
     OTHER_ATOMIC,
@@ -181,6 +182,12 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
     """The message and the hint of an invalid access."""
     t, bytes_ = r.target, _plural(r.bytes, "byte")
     whole = f"`{t.name}` ({t.extent})" if t.name else ""
+    if r.has(FOREIGN_LOCAL):
+        return (
+            f"{own} of {bytes_} through a pointer to a local variable of another thread",
+            "Pass the value, or put the variable into shared or global memory. Each thread has its "
+            "own local memory: through this pointer it accesses its own, not the other thread's.",
+        )
     if r.has(MISALIGNED):
         return (
             f"misaligned {own} of {bytes_} in {t.space} {whole}".rstrip(),

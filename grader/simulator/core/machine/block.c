@@ -135,6 +135,7 @@ void start_cta(Cta *c, u64 number) {
       u32 *lanes = (u32 *)(w->special + (CTAID + d) * 128), at = c->at[d];
       EACH_LANE { lanes[l] = at; }
     }
+    w->owner = LOCAL_MARK | ((u64)(c->number % OWNED_BLOCKS * MAX_BLOCK_THREADS + w->base) << OWNER_SHIFT);
     start_warp(w, n->entry);
   }
 }

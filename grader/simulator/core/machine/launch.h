@@ -31,6 +31,11 @@ enum { LANES = 32, MAX_BLOCK_THREADS = 1024, MAX_WARPS = 32, MAX_BARRIERS = 16 }
 #define LOCAL_BASE 0x030000000000ull
 #define PARAM_BASE 0x040000000000ull
 #define WINDOW (1ull << 32)
+/* The generic address of a local variable names its owner above OWNER_SHIFT: the thread, and the low bits
+ * of the block's number. On a GPU it does not, and another thread that uses it accesses its own memory. */
+#define LOCAL_MARK (1ull << 63)
+#define OWNER_SHIFT 48
+#define OWNED_BLOCKS 32u
 #define GLOBAL_BASE 0x100000000000ull
 #define SLOT_BITS 36
 #define SLOT_MIDDLE (1ull << 35)
@@ -126,7 +131,8 @@ enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
        READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
-       BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072, STALE_CACHE = 262144 };
+       BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072, STALE_CACHE = 262144,
+       FOREIGN_LOCAL = 524288 };
 
 typedef struct {
   u32 kind, flags, pc, pc2, space, buffer;

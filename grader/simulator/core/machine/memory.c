@@ -14,6 +14,15 @@ static u32 lanes_inside(const Region *r, const u64 *at, u32 mask, u32 bytes) {
   return in & mask;
 }
 
+void take_owners(Warp *w, const Insn *i, u64 *at, u32 bytes, u32 flags) {
+  for (u32 l = 0; l < LANES; l++) {
+    u64 plain = without_owner(at[l]);
+    if (plain == at[l]) continue;
+    if (w->lane[l] && at[l] - plain != owner_of(w, l)) announce_invalid(w, i, l, at[l], bytes, flags | FOREIGN_LOCAL);
+    at[l] = plain;
+  }
+}
+
 /* Returns the lanes of `mask` that are aligned; the others are announced. */
 u32 drop_misaligned(Warp *w, const Insn *i, const u64 *at, u32 mask, u32 bytes, u32 flags) {
   u64 low = 0;

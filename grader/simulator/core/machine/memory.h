@@ -34,7 +34,7 @@ static inline Region region_of(const Warp *w, u32 space, u64 at) {
   Region none = {.space = GENERIC};
   if (space == SHARED || at - SHARED_BASE < WINDOW)
     return (Region){SHARED, space == SHARED ? 0 : SHARED_BASE, n->shared_bytes, w->cta->shared, NULL};
-  if (space == LOCAL || at - LOCAL_BASE < WINDOW) {
+  if (space == LOCAL || is_local(at)) {
     const Frame *f = &w->frame[w->top];
     u32 stack = f->local + n->function[f->function].local;
     return (Region){LOCAL, space == LOCAL ? 0 : LOCAL_BASE, stack, w->local, NULL};
@@ -48,6 +48,13 @@ static inline Region region_of(const Warp *w, u32 space, u64 at) {
   return (Region){b->readonly ? CONST : GLOBAL, b->base, b->size, b->data, b};
 }
 
+void take_owners(Warp *w, const Insn *i, u64 *at, u32 bytes, u32 flags);
+/* Before lanes' addresses are used: those of local variables become plain, those of others are announced. */
+static inline void check_owners(Warp *w, const Insn *i, u64 *at, u32 bytes, u32 flags) {
+  u64 any = 0;
+  EACH_LANE { any |= at[l]; }
+  if (any & LOCAL_MARK) take_owners(w, i, at, bytes, flags);
+}
 u32 drop_misaligned(Warp *w, const Insn *i, const u64 *at, u32 mask, u32 bytes, u32 flags);
 u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 flags, Region *r,
                u32 *offset);

@@ -41,6 +41,7 @@ struct Warp {
   Cta *cta;
   const Launch *launch;
   u32 index, base;              /* number in the block; its first thread */
+  u64 owner;                    /* what cvta.local adds for lane 0: see LOCAL_MARK */
   u32 valid, exited;            /* lanes that exist; lanes that ended */
   u32 top, frames, waits, turns, picks;
   u64 steps;
@@ -101,6 +102,14 @@ struct Worker {
  * outside, so that the frequent one saves few registers. */
 #define INLINE static inline __attribute__((always_inline))
 #define OUTLINE static __attribute__((noinline))
+
+/* Addresses of local variables: their owner; whether it is one; the address without its owner. */
+static inline u64 owner_of(const Warp *w, u32 lane) { return w->owner + ((u64)lane << OWNER_SHIFT); }
+static inline u64 without_owner(u64 at) {
+  u64 plain = at & ((1ull << OWNER_SHIFT) - 1);
+  return at & LOCAL_MARK && plain - LOCAL_BASE < WINDOW ? plain : at;
+}
+static inline bool is_local(u64 at) { return without_owner(at) - LOCAL_BASE < WINDOW; }
 
 static inline u32 thread_of(const Warp *w, u32 lane) { return w->base + lane; }
 static inline u32 first_lane(u32 mask) { return (u32)__builtin_ctz(mask); }

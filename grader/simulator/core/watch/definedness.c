@@ -263,7 +263,7 @@ static bool one_address(const Warp *w, const Insn *i, u32 first) {
     EACH_LANE { differ |= w->lane[l] & (p[l] ^ it); }
   } else {
     const u64 *p = SRC(u64, i->a), it = p[first];
-    EACH_LANE { differ |= (u64)(s64)(s32)w->lane[l] & (p[l] ^ it); }
+    EACH_LANE { differ |= (u64)(s64)(s32)w->lane[l] & (without_owner(p[l]) ^ without_owner(it)); }
   }
   return !differ;
 }
@@ -276,7 +276,7 @@ static Places places_of(const Warp *w, const Insn *i) {
   if (r.size < i->size) return found;
   for (u32 m = found.same ? 1u << first : w->mask; m; m &= m - 1) {
     u32 l = (u32)__builtin_ctz(m);
-    u64 at = (i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm - base;
+    u64 at = without_owner((i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm) - base;
     if (at > most) continue;
     found.at[l] = (u32)at;
     found.lanes |= 1u << l;
@@ -329,7 +329,7 @@ static u64 local_bits(const Defined *d, u32 at, u32 bytes, u32 l, u32 *from) {
 /* Where a lane's access that is not to its stack goes to; false: to no shared or global memory. */
 static bool memory_at(const Warp *w, const Insn *i, u32 l, Region *r, u32 *offset) {
   u64 at = (i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
-  if (i->space == LOCAL || (i->space != SHARED && at - LOCAL_BASE < WINDOW)) return false;
+  if (i->space == LOCAL || (i->space != SHARED && is_local(at))) return false;
   *r = region_of(w, i->space, at);
   if ((r->space != SHARED && r->space != GLOBAL) || r->size < i->size || at - r->base > r->size - i->size)
     return false;
@@ -476,7 +476,7 @@ void ptx_shadow_object(Warp *w, const Insn *i) {
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m);
     u64 at = (i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
-    s64 from = (s64)(at - (i->space == LOCAL ? 0 : LOCAL_BASE)) - f->local;
+    s64 from = (s64)(without_owner(at) - (i->space == LOCAL ? 0 : LOCAL_BASE)) - f->local;
     if (from >= (s64)i->b && from + i->size <= (s64)i->c) continue;
     report(w->worker, (Report){.kind = INVALID, .flags = i->flag, .pc = i->pc, .space = LOCAL, .size = i->size,
                                .buffer = i->b, .block = w->cta->number, .thread = thread_of(w, l), .count = 1,
@@ -504,7 +504,7 @@ void ptx_shadow_check(Warp *w, const Insn *i) {
   if (missing && i->flag & 2) missing &= ~touched(w, i->a, i->size);
   if (!missing) return;
   for (u32 m = i->mode ? missing : 0; m; m &= m - 1)
-    if (SRC(u64, i->c)[first_lane(m)] - LOCAL_BASE < WINDOW) missing &= ~(m & -m);
+    if (is_local(SRC(u64, i->c)[first_lane(m)])) missing &= ~(m & -m);
   if (!missing) return;
   *DST(u32, i->a) |= missing;
   if (from & FROM_MEMORY) {

@@ -6,6 +6,7 @@
 void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags) {
   const Launch *n = w->launch;
   u64 slot = (address - GLOBAL_BASE) >> SLOT_BITS;
+  u64 plain = without_owner(address);
   bool global = i->space == GLOBAL || i->space == GENERIC || i->space == CONST;
   bool known = global && address >= GLOBAL_BASE && slot < n->buffers;
   Report r = {.kind = INVALID, .flags = flags, .pc = i->pc, .space = i->space, .size = bytes,
@@ -13,8 +14,9 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
   if (i->space == SHARED || address + WINDOW - SHARED_BASE < 2 * WINDOW) {
     r.space = SHARED; /* also just before its start */
     r.address = i->space == SHARED ? (u64)(s64)(s32)(u32)address : address - SHARED_BASE;
-  } else if (i->space == LOCAL || address - LOCAL_BASE < WINDOW) {
+  } else if (i->space == LOCAL || plain - LOCAL_BASE < WINDOW) {
     r.space = LOCAL;
+    r.address = plain;
   } else if (known) {
     r.space = GLOBAL;
     r.buffer = (u32)slot;

@@ -50,6 +50,7 @@ void ptx_atom(Warp *w, const Insn *i) {
   u64 at[LANES];
   for (u32 l = 0; l < LANES; l++)
     at[l] = (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+  check_owners(w, i, at, bytes, STORE | ATOMIC);
   u32 left = drop_misaligned(w, i, at, whole, bytes, STORE | ATOMIC);
   while (left) {
     Region r;

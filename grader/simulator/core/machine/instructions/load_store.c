@@ -41,6 +41,20 @@ static inline bool narrow_offsets(const Warp *w, const Insn *i, u64 size, u32 by
   return most <= size - bytes - add && !(any & (bytes - 1));
 }
 
+/* The same of the threads' own local variables. */
+static inline bool own_offsets(const Warp *w, const Insn *i, u64 size, u32 bytes, u32 first, u32 *offset) {
+  const u64 *p = SRC(u64, i->a);
+  u64 add = (u64)i->imm - LOCAL_BASE, fill = p[first] - owner_of(w, first), any = 0;
+  u32 most = 0;
+  EACH_LANE {
+    u64 x = (w->lane[l] ? p[l] - owner_of(w, (u32)l) : fill) + add;
+    offset[l] = (u32)x;
+    any |= x;
+  }
+  EACH_LANE { most = offset[l] > most ? offset[l] : most; }
+  return any >> 32 == 0 && most <= size - bytes && !(any & (bytes - 1));
+}
+
 static inline bool wide_offsets(const Warp *w, const Insn *i, u64 base, u64 size, u32 bytes, u32 first,
                                 u32 *offset) {
   const u64 *p = SRC(u64, i->a);
@@ -62,6 +76,7 @@ static inline bool all_inside(const Warp *w, const Insn *i, u32 bytes, u32 flags
   *r = region_of(w, i->space, start + (u64)i->imm);
   if (r->space == GENERIC || r->size < bytes || r->size > UINT32_MAX) return false;
   if (flags & STORE && (r->space == CONST || r->space == PARAM)) return false;
+  if (start & LOCAL_MARK) return own_offsets(w, i, r->size, bytes, first, offset);
   return i->mode == 4 ? narrow_offsets(w, i, r->size, bytes, first, offset)
                       : wide_offsets(w, i, r->base, r->size, bytes, first, offset);
 }
@@ -163,6 +178,7 @@ static inline void load_group(Warp *w, const Insn *i, const Region *r, const u32
 static void load_apart(Warp *w, const Insn *i, u32 *offset, u32 bytes, bool word) {
   u64 at[LANES] __attribute__((aligned(32)));
   addresses(w, i, at);
+  check_owners(w, i, at, bytes, 0);
   u32 whole = w->mask, left = drop_misaligned(w, i, at, whole, bytes, 0), done = 0;
   while (left) {
     Region r;
@@ -226,6 +242,7 @@ static void store_apart(Warp *w, const Insn *i, u32 *offset, u32 bytes, bool wor
   u64 at[LANES] __attribute__((aligned(32)));
   Region r;
   addresses(w, i, at);
+  check_owners(w, i, at, bytes, STORE);
   u32 whole = w->mask, left = drop_misaligned(w, i, at, whole, bytes, STORE);
   while (left)
     if (next_group(w, i, at, &left, bytes, STORE, &r, offset))

@@ -32,8 +32,8 @@ OP1(local_address_b64, u64, u64, a + w->frame[w->top].local + (u64)i->imm)
 /* cvta: a window's base is added or taken off; the null pointer stays null. */
 OP1(cvta_shared_u64, u64, u64, a + SHARED_BASE)
 OP1(cvta_to_shared_u64, u64, u64, a - SHARED_BASE)
-OP1(cvta_local_u64, u64, u64, a + LOCAL_BASE)
-OP1(cvta_to_local_u64, u64, u64, a - LOCAL_BASE)
+OP1(cvta_local_u64, u64, u64, a + LOCAL_BASE + owner_of(w, (u32)l))
+OP1(cvta_to_local_u64, u64, u64, without_owner(a) - LOCAL_BASE)
 OP1(cvta_param_u64, u64, u64, a + PARAM_BASE)
 OP1(cvta_to_param_u64, u64, u64, a - PARAM_BASE)
 
@@ -44,7 +44,12 @@ static u32 lanes_within(Warp *w, u32 a, u64 base, u64 size) {
   return r;
 }
 void ptx_isspacep_shared(Warp *w, const Insn *i) { put(w, i, lanes_within(w, i->a, SHARED_BASE, WINDOW)); }
-void ptx_isspacep_local(Warp *w, const Insn *i) { put(w, i, lanes_within(w, i->a, LOCAL_BASE, WINDOW)); }
+void ptx_isspacep_local(Warp *w, const Insn *i) {
+  const u64 *p = SRC(u64, i->a);
+  u32 r = 0;
+  for (int l = 0; l < LANES; l++) r |= (u32)is_local(p[l]) << l;
+  put(w, i, r);
+}
 void ptx_isspacep_param(Warp *w, const Insn *i) { put(w, i, lanes_within(w, i->a, PARAM_BASE, WINDOW)); }
 static u32 lanes_in_buffers(Warp *w, const Insn *i, u32 readonly) {
   const u64 *p = SRC(u64, i->a);
@@ -52,7 +57,7 @@ static u32 lanes_in_buffers(Warp *w, const Insn *i, u32 readonly) {
   for (int l = 0; l < LANES; l++) {
     u64 slot = (p[l] - GLOBAL_BASE) >> SLOT_BITS;
     bool constant = slot < w->launch->buffers && w->launch->buffer[slot].readonly;
-    r |= (u32)(p[l] >= GLOBAL_BASE && constant == (bool)readonly) << l;
+    r |= (u32)(p[l] >= GLOBAL_BASE && !is_local(p[l]) && constant == (bool)readonly) << l;
   }
   return r;
 }

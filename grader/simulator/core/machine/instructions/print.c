@@ -23,6 +23,7 @@ static void put(Print *p, const char *text, size_t n) {
 
 /* A byte of the kernel's memory; 0 at an invalid address, which is announced once. */
 static u8 byte_at(Print *p, u64 at) {
+  at = without_owner(at);
   Region r = region_of(p->w, GENERIC, at);
   if (r.space != GENERIC && at - r.base < r.size)
     return (r.space == LOCAL ? r.data + (size_t)p->lane * p->w->local_room : r.data)[at - r.base];
