@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.simulator.core import bindings as c
@@ -56,6 +57,7 @@ def operations(machine: Machine, raw: Raw) -> list[Operation]:
         (int(r["block"]), int(r["thread"])) for r in raw.accesses if int(r["event"]) <= c.FENCE
     }
     out: list[Operation] = []
+    memory = Memory()
     uses: dict[tuple[int, int], int] = {}
     leaving, last = False, (0, 0)
     for row in raw.accesses:
@@ -82,14 +84,38 @@ def operations(machine: Machine, raw: Raw) -> list[Operation]:
             group = ("barrier", *barrier, uses.get(barrier, 0))
             out.append(Operation(EVENTS[event], thread, group=group, sc=full))
         else:
-            out.append(_access(machine, row, thread))
+            out.append(_access(machine, row, thread, memory))
         if leaving and event != c.BARRIER_LEFT:
             uses[last] = uses.get(last, 0) + 1
             leaving = False
     return out
 
 
-def _access(machine: Machine, row: object, thread: tuple[int, int]) -> Operation:
+FIRST = {"global": 0, "shared": 0xA5}
+"""The bytes that the core puts into memory before a block runs."""
+
+
+class Memory:
+    """The bytes in memory, computed from the operations: the trace has no values."""
+
+    def __init__(self) -> None:
+        self.bytes: dict[tuple[object, int], int] = {}
+
+    def performs(self, op: str, operands: Sequence[str], at: tuple[object, int], size: int) -> bool:
+        """Perform a write; return whether it writes: a compare-and-swap may fail."""
+        space, first = at
+        places = [(space, first + k) for k in range(size)]
+        old = int.from_bytes(bytes(self.bytes.get(p, FIRST[p[0][0]]) for p in places), "little")
+        value = 1 if operands[-1].startswith("%") else int(operands[-1])
+        parts = op.split(".")
+        if "cas" in parts and old != int(operands[-2]):
+            return False
+        new = (old + value) % (1 << 8 * size) if "add" in parts else value
+        self.bytes |= zip(places, new.to_bytes(size, "little"), strict=True)
+        return True
+
+
+def _access(machine: Machine, row: object, thread: tuple[int, int], values: Memory) -> Operation:
     """A memory operation of the trace."""
     text = machine.image.ops[int(row["pc"])]  # type: ignore[index]
     parts = text.split(".")
@@ -98,6 +124,11 @@ def _access(machine: Machine, row: object, thread: tuple[int, int]) -> Operation
     kind = {"ld": Kind.READ, "st": Kind.WRITE}.get(parts[0], Kind.UPDATE)
     atomic = kind is Kind.UPDATE
     fences = any(op.startswith(("fence", "membar")) for op in machine.image.ops)
+    i = machine.image.instructions[int(row["pc"])]  # type: ignore[index]
+    if kind is not Kind.READ:
+        first, size = int(row["at"]), int(row["bytes"])  # type: ignore[index]
+        if not values.performs(text, i.operands, (memory, first), size):
+            kind = Kind.READ  # a compare-and-swap that finds another value
     weak = shared and "volatile" in parts and not fences
     return Operation(
         kind,

@@ -2,7 +2,8 @@
 
 All threads execute the same steps. In a step one of the acting threads performs its operation, or
 all threads of a block wait at a barrier. Half of the operations are taken from patterns that
-programs use (a flag, a lock, a ticket), of which each part may be missing or changed.
+programs use (a flag, a lock, a ticket), of which each part may be missing or changed. A thread may
+wait in a loop, for a flag or for a lock, a few times at most; so every kernel ends.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ ORDERS = {
 FENCES = ("membar.cta", "membar.gl", "membar.sys") + tuple(
     f"fence.{order}.{scope}" for order in ("sc", "acq_rel") for scope in ("cta", "gpu", "sys")
 )
+
+
+TRIES = 40
+"""How often a thread that waits looks."""
 
 
 @dataclass
@@ -60,7 +65,7 @@ HEAD = f"""\
 {{
 .reg .pred %p<4>;
 .reg .b16 %h<4>;
-.reg .b32 %r<9>;
+.reg .b32 %r<10>;
 .reg .b64 %rd<9>;
 ld.param.u64 %rd1, [x];
 cvta.to.global.u64 %rd1, %rd1;
@@ -82,7 +87,7 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self.random = r = random.Random(seed)
         self.kernel = Kernel(seed, r.choice((1, 2, 2, 3)), r.choice((2, 2, 64)), r.randrange(4))
-        self.labels = self.arrivals = 0
+        self.labels = self.arrivals = self.loops = 0
         warps = [0, 1] if self.kernel.threads == 2 else [0, 1, 32, 33]
         every = [(b, t) for b in range(self.kernel.blocks) for t in warps]
         self.actors = r.sample(every, min(len(every), r.randrange(2, 5)))
@@ -104,6 +109,8 @@ class Generator:
         if r.random() < 0.25:
             return [self.operation() for _ in range(r.randrange(2, 6))]
         data, flag = self.place(0), self.place(1)
+        if r.random() < 0.2:
+            return self.with_lock(data, flag)
         order = r.choice(("fence", "fence", "order", "none"))
         write, read = r.choice(("st", "atom", "red")), r.choice(("ld", "ld", "atom"))
         publish = [
@@ -116,6 +123,8 @@ class Generator:
             self.fence(),
             self.access(r.choice(("ld", "st")), data, ""),
         ]
+        if read == "ld" and r.random() < 0.4:
+            consume[0] = self.repeated(consume[0], "setp.eq.u32 %p3, %r5, 0;", TRIES)
         parts = publish if actor % 2 == 0 else consume
         parts = parts if r.random() < 0.85 else consume + publish
         if order != "fence":
@@ -127,6 +136,36 @@ class Generator:
                 self.barrier() if r.random() < 0.6 else self.operation(),
             )
         return parts
+
+    def with_lock(self, data: str, lock: str) -> list[str]:
+        """A lock by compare-and-swap, a use of the data, and the release of the lock."""
+        r = self.random
+        ordered = r.random() < 0.5
+        acquire, release = ("acquire", "release") if ordered else ("relaxed", "relaxed")
+        scope = self.scope()
+        swap = f"atom.{acquire}.{scope}.cas.b32 %r5, {lock}, 0, 1;"
+        if r.random() < 0.7:
+            swap = self.repeated(swap, "setp.ne.u32 %p3, %r5, 0;", TRIES)
+        unlock = r.choice(
+            (
+                f"atom.{release}.{scope}.exch.b32 %r5, {lock}, 0;",
+                f"st.{release}.{scope}.b32 {lock}, 0;",
+                f"atom.{release}.{scope}.cas.b32 %r5, {lock}, 1, 0;",
+            )
+        )
+        use = [self.access(what, data, "") for what in r.choice((("ld", "st"), ("st",), ("ld",)))]
+        if r.random() < 0.3:
+            use = [self.repeated("\n".join(use), "setp.eq.u32 %p3, %r4, 1;", r.randrange(2, 4))]
+        fences = [] if ordered else [self.fence()]
+        parts = [swap, *fences, *use, *fences, unlock]
+        return [p for p in parts if r.random() < 0.95]
+
+    def repeated(self, body: str, again: str, most: int) -> str:
+        """A loop that repeats instructions while `again` sets %p3, `most` times in all."""
+        self.loops += 1
+        count = f"add.u32 %r9, %r9, 1;\nsetp.lt.and.u32 %p3, %r9, {most}, %p3;"
+        loop = f"$S{self.loops}"
+        return f"mov.u32 %r9, 0;\n{loop}:\n{body}\n{again}\n{count}\n@%p3 bra {loop};"
 
     def place(self, number: int) -> str:
         """An operand: one of few places in global or shared memory."""
@@ -166,7 +205,9 @@ class Generator:
             return f"{name}.b{size} {where}, {value};"
         if what == "red":
             return f"{name}.add.u{size} {where}, {value};"
-        op = r.choice((f"add.u{size}", f"exch.b{size}"))
+        op = r.choice((f"add.u{size}", f"exch.b{size}", f"cas.b{size}"))
+        if op.startswith("cas"):
+            return f"{name}.{op} {old}, {where}, {r.choice((0, 0, 1))}, {r.choice((0, 1, 2))};"
         return f"{name}.{op} {old}, {where}, {value};"
 
     def operation(self) -> str:

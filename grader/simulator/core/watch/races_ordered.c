@@ -41,7 +41,7 @@ static bool unwaited(const Visit *v, const Node *n) {
          (n->access == PEEKS && n->flag & DATA_READ && v->access == STORES);
 }
 static bool conflict(const Visit *v, const Node *n) {
-  if (is_read(n->access) && is_read(v->access)) return false;
+  if (is_read(n->access) && (is_read(v->access) || v->fails)) return false;
   return !morally_strong(v, n) || unwaited(v, n);
 }
 
@@ -390,7 +390,7 @@ static bool crowded(Visit *v, u32 *hot) {
     *hot = HOT_SHARED_INPUT;
     return true;
   }
-  if (!reads && h->crowd && v->access != PEEKS) {
+  if (!reads && h->crowd && v->access != PEEKS && !v->fails) {
     const Node *n = &ledger_of(v->w->worker)->node[h->readers - 1];
     bool acquired = order_of(v->w->cta)->clocks[v->thread].far;
     if (!acquired && !v->race_reported && h->readers) {
