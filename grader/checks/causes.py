@@ -75,12 +75,14 @@ CAUSE_KINDS: Mapping[str, CauseKind] = MappingProxyType({
         "Add a condition to line {line}.", ("invalid-access",)),
     "wrong-condition": CauseKind(
         "a condition holds for the wrong threads or iterations",
-        "Change the condition in line {line}.", ("invalid-access", "timeout")),
+        "Change the condition in line {line}.",
+        ("invalid-access", "timeout", "unwritten-output", "wrong-output")),
     "rounded-down": CauseKind(
         "a division rounds down, so the last, partial part is left out",
         "Round the division in line {line} up.", ("unwritten-output", "wrong-output")),
     "wrong-number": CauseKind(
-        "a number is wrong", "Change a number in line {line}.", ("invalid-access",)),
+        "a number is wrong", "Change a number in line {line}.",
+        ("invalid-access", "timeout", "unwritten-output", "wrong-output")),
     "wrong-size": CauseKind(
         "an array or its part has the wrong size",
         "Change the size in line {line}.",
@@ -93,28 +95,39 @@ CAUSE_KINDS: Mapping[str, CauseKind] = MappingProxyType({
         ("uncoalesced", "wrong-output", "unwritten-output")),
     "overlapping-arrays": CauseKind(
         "two arrays share bytes of the dynamic shared memory",
-        "Change where the array in line {line} begins.", ("race",)),
-    "wrong-operator": CauseKind("an operator is wrong", "Change the operator in line {line}."),
+        "Change where the array in line {line} begins.", ("race", "wrong-output")),
+    "wrong-operator": CauseKind(
+        "an operator is wrong", "Change the operator in line {line}.",
+        ("invalid-access", "unwritten-output", "wrong-output")),
     "wrong-variable": CauseKind(
-        "another variable is meant", "Change the variable in line {line}."),
+        "another variable is meant", "Change the variable in line {line}.",
+        ("invalid-access", "unwritten-output", "wrong-output")),
+    "missing-else": CauseKind(
+        "elements without data keep an old value, or none",
+        "Also store a value in line {line} where the condition does not hold.",
+        ("uninitialized-read", "wrong-output")),
     "not-accumulated": CauseKind(
         "a value is assigned where it should be added to the earlier ones",
         "Change the assignment in line {line}.", ("wrong-output",)),
     "wrong-accumulation": CauseKind(
-        "a value is added where it should be assigned", "Change the assignment in line {line}."),
+        "a value is added where it should be assigned", "Change the assignment in line {line}.",
+        ("uninitialized-read", "wrong-output")),
     "wrong-initial-value": CauseKind(
         "a variable starts with the wrong value, or none",
         "Change the initial value in line {line}.", ("uninitialized-read", "wrong-output")),
     "wrong-type": CauseKind(
-        "a type is too narrow for the values", "Use a wider type in line {line}."),
+        "a type is too narrow for the values", "Use a wider type in line {line}.",
+        ("wrong-output", "unwritten-output")),
     "not-atomic": CauseKind(
         "several threads update the same element without an atomic operation",
         "Make the update in line {line} atomic.", ("race", "lost-update")),
     "missing-stride": CauseKind(
         "the kernel works on fewer elements than there are",
-        "Repeat the work of line {line} for further elements."),
+        "Repeat the work of line {line} for further elements.",
+        ("wrong-output", "unwritten-output")),
     "misplaced-statement": CauseKind(
-        "a statement is in the wrong place", "Move the statement in line {line}."),
+        "a statement is in the wrong place", "Move the statement in line {line}.",
+        ("wrong-output",)),
     "missing-qualifier": CauseKind(
         "a qualifier of a declaration is missing", "Change the declaration in line {line}.",
         ("missing-feature",)),
@@ -215,13 +228,12 @@ def find_causes(findings: Iterable[Finding], explanation: Explanation) -> tuple[
     causes += _with_clue(_rest(errors, causes), explanation.clues)
     causes += [_cause(group) for group in _linked(_rest(errors, causes))]
     for finding in _rest(ordered, causes):
-        place = next((k for k, c in enumerate(causes) if _shares_place(c, finding)), None)
-        if place is None and causes and finding.severity == "info":
-            place = 0
+        other = 0 if causes and finding.severity == "info" else None
+        place = next((k for k, c in enumerate(causes) if _shares_place(c, finding)), other)
         if place is None:
             causes.append(_cause([finding]))
         else:
-            causes[place] = _with_more(causes[place], finding)
+            causes[place] = replace(causes[place], follows=(*causes[place].follows, finding))
     return tuple(causes)
 
 
@@ -230,14 +242,8 @@ def _rest(findings: Iterable[Finding], causes: Iterable[Cause]) -> list[Finding]
     return [f for f in findings if f not in known]
 
 
-def _with_more(cause: Cause, finding: Finding) -> Cause:
-    return Cause(cause.kind, cause.line, cause.text, cause.what, cause.finding,
-                 (*cause.follows, finding), cause.fix)  # fmt: skip
-
-
 def _cause(group: Sequence[Finding]) -> Cause:
-    first = group[0]
-    return Cause(first.kind, first.line, first.text, "", first, tuple(group[1:]))
+    return Cause(group[0].kind, group[0].line, group[0].text, "", group[0], tuple(group[1:]))
 
 
 def _named(
@@ -246,10 +252,9 @@ def _named(
     """Return a cause that a clue or a fix names; `group` is what it explains."""
     known = CAUSE_KINDS[kind]
     ranks = {evidence: rank for rank, evidence in enumerate(known.evidence)}
-    first = min(group, key=lambda f: ranks.get(f.kind, len(ranks)))
+    first, *rest = sorted(group, key=lambda f: ranks.get(f.kind, len(ranks)))
     what = known.what.format(line=line, name=f"`{name}`" if name else "a variable")
-    rest = tuple(f for f in group if f is not first)
-    return Cause(kind, line, text, what, first, rest, fix)
+    return Cause(kind, line, text, what, first, tuple(rest), fix)
 
 
 def _fixed(errors: Sequence[Finding], explanation: Explanation) -> Iterable[Cause]:
@@ -267,7 +272,8 @@ def _with_clue(errors: Sequence[Finding], clues: Sequence[Clue]) -> list[Cause]:
     wrong = [f for f in errors if f.kind in CORRECTNESS]
     for clue in clues:
         known = CAUSE_KINDS[clue.kind].evidence
-        if wrong and (not known or any(f.kind in known for f in wrong)):
+        about = [f for f in wrong if clue.kind != "not-shared" or f.variable == clue.name]
+        if about and (not known or any(f.kind in known for f in about)):
             return [_named(clue.kind, clue.line, clue.text, clue.name, wrong)]
     return []
 
@@ -281,9 +287,8 @@ def _linked(errors: Sequence[Finding]) -> list[list[Finding]]:
         if group is None and finding.kind in OUTPUT_KINDS and {*finding.cases} <= cases:
             group = _largest_overlap(groups, finding)
         if group is None:
-            groups.append([finding])
-        else:
-            group.append(finding)
+            groups.append(group := [])
+        group.append(finding)
     return groups
 
 
@@ -367,16 +372,14 @@ def with_tried_hints(findings: Iterable[Finding], explanation: Explanation) -> t
         for fix in explanation.fixes:
             if finding.kind in fix.explains and (not finding.cases or tried & {*finding.cases}):
                 change = CAUSE_KINDS[fix.kind].change.format(line=fix.line, name=f"`{fix.name}`")
-                shown = explanation.hints != "cause"
-                return replace(finding, hint=f"{change} {TRIED}" if shown else "")
+                return replace(finding, hint=f"{change} {TRIED}" * (explanation.hints != "cause"))
         return replace(finding, hint=_without_advice(finding.hint))
 
     return tuple(map(hinted, findings))
 
 
 def _without_advice(hint: str) -> str:
-    sentences = re.split(r"(?<=[.:]) +(?=[A-Z])", hint)
-    return " ".join(s for s in sentences if not _ADVICE.match(s))
+    return " ".join(s for s in re.split(r"(?<=[.:]) +", hint) if not _ADVICE.match(s))
 
 
 def sort_findings(findings: Iterable[Finding]) -> list[Finding]:

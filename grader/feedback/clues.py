@@ -91,11 +91,12 @@ def _early_exits(tree: Tree, kernel: Function) -> Iterator[Clue]:
 
 
 def _unused_sizes(tree: Tree, kernel: Function) -> Iterator[Clue]:
-    """A parameter passed by value that the body never names."""
+    """The parameters passed by value, where the body names none of them."""
     used = {node.text for node in nodes_of(tree, kernel, "identifier")}
-    for kind, name in parameters(kernel.declarator) if kernel.declarator else ():
-        if name and not kind.endswith("*") and name not in used:
-            yield Clue("unused-size", kernel.line, name)
+    own = parameters(kernel.declarator) if kernel.declarator else ()
+    sizes = [name for kind, name in own if name and not kind.endswith("*")]
+    if used.isdisjoint(sizes):
+        yield from (Clue("unused-size", kernel.line, name) for name in sizes)
 
 
 def _private_arrays(tree: Tree, kernel: Function) -> Iterator[Clue]:

@@ -13,11 +13,20 @@ from difflib import unified_diff
 from itertools import islice
 
 from grader.checks.causes import CAUSE_KINDS, CORRECTNESS, Clue
-from grader.compile.dataflow import read_dataflow
+from grader.compile.dataflow import DataFlow, read_dataflow
 from grader.compile.functions import Function, functions, parameters
 from grader.compile.syntax import Node, Tree, parse
 from grader.labs.model import Lab
 from grader.launch import Finding
+
+GENERIC = ("wrong-number", "wrong-operator", "wrong-variable", "wrong-condition", "wrong-type")
+"""The kinds of edits that can repair many kinds of errors, and that come behind others."""
+
+FAR = 4
+"""How far a line is from the findings that no value or condition connects with them."""
+
+RINGS = 4
+"""How many steps of the data flow count as near."""
 
 LOOPS = ("for_statement", "while_statement", "do_statement")
 MAX_DEPTH = 100
@@ -118,11 +127,12 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Source:
-    """A source with its kernels."""
+    """A source with its kernels and device functions; `extents` are those of the lab's blocks."""
 
     text: str
     tree: Tree
     kernels: tuple[Kernel, ...]
+    extents: tuple[str, ...] = ()
 
     @property
     def data(self) -> bytes:
@@ -137,14 +147,14 @@ class Evidence:
     Attributes:
         kinds: The kinds of the errors.
         near: The lines that errors name, and those where a change of the PTX repairs the output.
-        around: The lines that these depend on.
+        around: The lines that these depend on, those that those depend on, and so on.
         spans: The first and last line of each hazard.
         clues: Facts of the source.
     """
 
     kinds: frozenset[str]
     near: frozenset[int]
-    around: frozenset[int]
+    around: tuple[frozenset[int], ...] = ()
     spans: tuple[tuple[int, int], ...] = ()
     clues: tuple[Clue, ...] = ()
 
@@ -164,10 +174,15 @@ def read_evidence(
     flow = read_dataflow(text)
     around = {origin.line for f in errors for origin in f.origins}
     around |= {origin.line for line in near - {0} for origin in flow.reaching(line)}
-    spans = tuple((min(p), max(p)) for p, f in zip(both, errors, strict=True) if f.kind == "race")
+    rings = [around - {0}]
+    while len(rings) < RINGS:
+        lines = {origin.line for line in rings[-1] for origin in flow.reaching(line)}
+        rings.append(lines - {0}.union(*rings))
+    races = [pair for pair, f in zip(both, errors, strict=True) if f.kind == "race"]
+    spans = tuple(span for pair in races for span in _spans(*pair, flow))
     return Evidence(
-        frozenset(f.kind for f in errors), frozenset(near - {0}), frozenset(around - {0}),
-        spans, tuple(clues),
+        frozenset(f.kind for f in errors), frozenset(near - {0}),
+        tuple(map(frozenset, rings)), spans, tuple(clues),
     )  # fmt: skip
 
 
@@ -179,6 +194,21 @@ def is_readable(tree: Tree) -> bool:
     return max(depths) <= MAX_DEPTH
 
 
+def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]]:
+    """Yield the lines in which a barrier orders two accesses.
+
+    They are the lines between both, or, where the later one is in the next iteration of a loop,
+    those behind the one and those before the other.
+    """
+    if earlier <= later:
+        yield earlier, later
+        return
+    loops = (s for s in flow.conditions if s.name in ("for", "while"))
+    ends = [s.last for s in loops if s.line <= later and earlier <= s.last]
+    yield earlier, min(ends, default=earlier)
+    yield later - 1, later
+
+
 def read_source(text: str, lab: Lab) -> Source:
     """Parse a source, and find its kernels and what the lab says of their arguments.
 
@@ -187,9 +217,10 @@ def read_source(text: str, lab: Lab) -> Source:
     tree = parse(text)
     if not is_readable(tree):
         return Source(text, tree, ())
-    found = [f for f in functions(tree) if f.defined and "__global__" in f.head]
+    found = [f for f in functions(tree) if f.defined and {"__global__", "__device__"} & {*f.head}]
     kernels = (_kernel(tree, f, lab) for f in found)
-    return Source(text, tree, tuple(k for k in kernels if k is not None))
+    extents = tuple(str(n) for n in lab.geometry.block if isinstance(n, int))
+    return Source(text, tree, tuple(k for k in kernels if k is not None), extents)
 
 
 def _kernel(tree: Tree, function: Function, lab: Lab) -> Kernel | None:
@@ -327,10 +358,12 @@ def _rank(edit: Edit, evidence: Evidence) -> int:
     """Return how late an edit is tried: by its kind, its distance to the findings, its cost."""
     if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
         return edit.cost - len(CAUSE_KINDS)
-    rank = 3 * edit.cost + (0 if _explains(edit, evidence) else 3)
+    prior = (1 if edit.kind in GENERIC else 0) if _explains(edit, evidence) else 3
+    rank = 3 * edit.cost + prior
     if edit.line in evidence.near or any(a <= edit.line <= b for a, b in evidence.spans):
         return rank
-    return rank + (1 if edit.line in evidence.around else 4)
+    rings = (ring for ring, lines in enumerate(evidence.around, start=1) if edit.line in lines)
+    return rank + next(rings, FAR)
 
 
 def _explains(edit: Edit, evidence: Evidence) -> bool:

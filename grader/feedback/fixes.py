@@ -23,6 +23,7 @@ from grader.compile.source import compile_source, nvrtc_options
 from grader.faults import LabFault, StudentFault
 from grader.feedback.clues import find_clues
 from grader.feedback.edits import Edit, Source, diff_of, list_edits, read_evidence, read_source
+from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
 from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
 from grader.grading.cases import RunOptions, expected_answer, run_cases
@@ -37,7 +38,7 @@ MAX_SOURCE = 16 << 10
 """Bytes of a source whose fix is searched; a kernel of a course has a quarter of that."""
 
 PROCESSES = 2
-ROUNDS = (24, 48, 72, 144)
+ROUNDS = (24, 72, 96, 192)
 """The edits that the processes try before the search looks at what they found, in turn."""
 
 MAX_TRIALS = sum(ROUNDS)
@@ -74,7 +75,7 @@ def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanat
     search = _Search(public, checks, results, replace(options, on="sim"))
     source = read_source(evidence.program.source, evidence.lab)
     lines = {line for found in evidence.localization.lines.values() for line in found}
-    editors = (*STATEMENT_EDITORS, *VALUE_EDITORS)
+    editors = (*STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
     seen = read_evidence(errors, lines, clues, source.text)
     ranked = list_edits(source, seen, editors, MAX_TRIALS)
     found = search.fix(source, ranked)

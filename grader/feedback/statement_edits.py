@@ -17,7 +17,6 @@ from grader.feedback.edits import (
     Edit,
     Kernel,
     Source,
-    bracketed,
     enclosing,
     indent_of,
     negated,
@@ -68,7 +67,7 @@ def barrier_added_edits(source: Source) -> Iterator[Edit]:
             yield Edit("missing-barrier", line, (change,), max(0, depth - 1))
         inside = [p for p in places if p[3] <= 1]
         for first, second in list(combinations(inside[-10:], 2))[:MAX_PAIRS]:
-            yield Edit("missing-barrier", first[1], (first[2], second[2]), 2)
+            yield Edit("missing-barrier", first[1], (first[2], second[2]), 1)
 
 
 def barrier_moved_edits(source: Source) -> Iterator[Edit]:
@@ -158,12 +157,15 @@ def early_exit_edits(source: Source) -> Iterator[Edit]:
             body, condition = statement.part("consequence"), statement.part("condition")
             if body is None or condition is None or statement.part("alternative") is not None:
                 continue
-            if body.text.replace(" ", "").replace("\n", "") not in ("return;", "{return;}"):
+            word = body.text.strip("{} \n\t;")
+            loop = enclosing(statement, *LOOPS)
+            if word not in ("return", "continue") or (word == "continue" and loop is None):
                 continue
             test = negated(condition.text[1:-1])
             gone = replaced(statement, "")
+            end = loop.end if loop is not None and word == "continue" else kernel.body.end
             for loads in (False, True):
-                rest = _guarded(kernel, statement.end, kernel.body.end, test, loads=loads)
+                rest = _guarded(kernel, statement.end, end, test, loads=loads)
                 yield Edit("early-exit", statement.line, (gone, *rest), int(loads))
 
 
@@ -225,6 +227,12 @@ def wider_guard_edits(source: Source) -> Iterator[Edit]:
                 for whole in kernel.guards(access)
                 for test in whole.split("&&")
             )
+            for access in guard.walk("subscript_expression"):
+                for whole in kernel.guards(access):
+                    change = replaced(inner, whole)
+                    yield Edit("wrong-condition", inner.line, (change,))
+                    new = f"{_operand(inner)} && {whole}"
+                    yield Edit("missing-guard", inner.line, (replaced(inner, new),), 1)
             for test in tests:
                 if test not in inner.text:
                     new = f"{_operand(inner)} && {test}"
@@ -241,6 +249,40 @@ def wider_guard_edits(source: Source) -> Iterator[Edit]:
 
 def _operand(node: Node) -> str:
     return f"({node.text})" if "||" in node.text or "=" in node.text else node.text
+
+
+def early_return_edits(source: Source) -> Iterator[Edit]:
+    """A return of threads without an element, in a kernel that has no barrier."""
+    for kernel in source.kernels:
+        if b"__sync" in source.data[kernel.body.start : kernel.body.end]:
+            continue
+        top = statements(kernel.body)
+        for store in kernel.stores:
+            for test in kernel.guards(store.named[0].field("left")):
+                names = {*re.split(r"\W+", test)}
+                known = [s for s in top if s.kind == "declaration" and names & _declared(s)]
+                if known:
+                    text = f"\n{indent_of(known[-1])}if (!({test})) return;"
+                    change = (known[-1].end, known[-1].end, text)
+                    yield Edit("missing-guard", store.line, (change,), 1)
+
+
+def _declared(declaration: Node) -> set[str]:
+    return {node.field("declarator").text for node in declaration.walk("init_declarator")}
+
+
+def missing_else_edits(source: Source) -> Iterator[Edit]:
+    """Zero where the condition of a store does not hold."""
+    for kernel in source.kernels:
+        for guard in kernel.walk("if_statement"):
+            body = guard.part("consequence")
+            store = next(body.walk("assignment_expression"), None) if body is not None else None
+            if body is None or store is None or guard.part("alternative") is not None:
+                continue
+            left = store.field("left")
+            if left.kind == "subscript_expression" and not kernel.array_of(left):
+                text = f"\n{indent_of(guard)}else {left.text} = 0;"
+                yield Edit("missing-else", body.line, ((guard.end, guard.end, text),))
 
 
 def atomic_edits(source: Source) -> Iterator[Edit]:
@@ -276,47 +318,6 @@ def _atomic_extreme(update: Node, left: Node, call: Node) -> Iterator[Edit]:
     if name in ("min", "max") and len(given) == 2 and left.text in given:
         rest = given[1] if given[0] == left.text else given[0]
         yield _atomic(update, name.capitalize(), left.text, rest)
-
-
-def memory_space_edits(source: Source) -> Iterator[Edit]:
-    """An array that each thread has for itself becomes shared; `__device__` becomes constant."""
-    for kernel in source.kernels:
-        for declaration in kernel.walk("declaration"):
-            words = {child.text for child in declaration.children}
-            arrays = list(declaration.walk("array_declarator"))
-            if not arrays or words & {"__shared__", "extern", "static", "const", "constexpr"}:
-                continue
-            if enclosing(declaration, *LOOPS) is not None:
-                continue
-            change = (declaration.start, declaration.start, "__shared__ ")
-            name = arrays[0].text.split("[")[0]
-            yield Edit("not-shared", declaration.line, (change,), 0, name)
-    for word in source.tree.walk("type_qualifier"):
-        if word.text == "__device__":
-            yield Edit("missing-qualifier", word.line, (replaced(word, "__constant__"),))
-
-
-def zeroed_edits(source: Source) -> Iterator[Edit]:
-    """The elements of a shared array start at zero, with a barrier behind."""
-    for kernel in source.kernels:
-        for declaration in kernel.walk("declaration"):
-            words = [child.text for child in declaration.children]
-            if "__shared__" not in words or "extern" in words:
-                continue
-            array = next(declaration.walk("array_declarator"), None)
-            if array is None:
-                continue
-            name, *extents = [part.rstrip("]") for part in array.text.split("[")]
-            total = " * ".join(bracketed(extent) for extent in extents)
-            pad = indent_of(declaration)
-            spec = declaration.part("type")
-            kind = spec.text if spec is not None else "float"
-            text = (
-                f"\n{pad}for (int z = threadIdx.y * blockDim.x + threadIdx.x; z < {total}; "
-                f"z += blockDim.x * blockDim.y) (({kind}*){name})[z] = 0;\n{pad}{BARRIER}"
-            )
-            at = declaration.end
-            yield Edit("wrong-initial-value", declaration.line, ((at, at, text),), 1, name)
 
 
 def stride_edits(source: Source) -> Iterator[Edit]:
@@ -374,23 +375,6 @@ def unroll_edits(source: Source) -> Iterator[Edit]:
         for pragma in kernel.walk("preproc_call"):
             if "unroll" in pragma.text:
                 yield Edit("not-unrolled", pragma.line, (replaced(pragma, "#pragma unroll\n"),))
-
-
-def unused_size_edits(source: Source) -> Iterator[Edit]:
-    """A size that is never used in place of a number, or of a macro, everywhere."""
-    for kernel in source.kernels:
-        used = {node.text for node in kernel.walk("identifier")}
-        nodes = [n for n in kernel.walk("number_literal", "identifier") if not _is_extent(n)]
-        macros = {d.field("name").text for d in source.tree.walk("preproc_def")}
-        texts = {n.text for n in nodes if n.text in macros or re.fullmatch(r"\d{1,9}", n.text)}
-        for size in kernel.sizes:
-            for text in sorted(texts - {"0", "1"}) if size not in used else ():
-                changes = tuple(replaced(n, size) for n in nodes if n.text == text)
-                yield Edit("unused-size", kernel.function.line, changes, 0, size)
-
-
-def _is_extent(number: Node) -> bool:
-    return number.parent is not None and number.parent.kind == "array_declarator"
 
 
 EDITORS = tuple(value for name, value in list(globals().items()) if name.endswith("_edits"))

@@ -16,7 +16,6 @@ from grader.feedback.edits import (
     Edit,
     Kernel,
     Source,
-    bracketed,
     enclosing,
     index_of,
     replaced,
@@ -40,10 +39,7 @@ WIDE = ("float", "int", "unsigned int", "double")
 INTEGER = re.compile(r"(\d{1,9})([uUlL]*)")
 FLOAT = re.compile(r"\d+\.\d*f?")
 MAX_NAMES = 12
-"""The names that are tried in place of another one."""
-
-MAX_USES = 180
-"""The uses of names that are replaced."""
+"""The numbers and sizes that are tried in place of a number."""
 
 
 def condition_edits(source: Source) -> Iterator[Edit]:
@@ -58,6 +54,15 @@ def condition_edits(source: Source) -> Iterator[Edit]:
                 yield Edit("wrong-condition", node.line, (change,))
                 for side in (left, right):
                     yield Edit("wrong-condition", node.line, (replaced(node, side.text),), 1)
+                yield from _all_comparisons(node)
+
+
+def _all_comparisons(chain: Node) -> Iterator[Edit]:
+    """Every comparison of a chain with the boundary on the other side: `>=` for `>`."""
+    other = {">": ">=", "<": "<=", ">=": ">", "<=": "<"}
+    signs = [node.field("operator") for node in chain.walk("binary_expression")]
+    changes = tuple(replaced(s, other[s.text]) for s in signs if s.text in other)
+    yield Edit("wrong-condition", chain.line, changes)
 
 
 def assignment_in_condition_edits(source: Source) -> Iterator[Edit]:
@@ -80,14 +85,17 @@ def arithmetic_edits(source: Source) -> Iterator[Edit]:
         for node in kernel.walk("binary_expression"):
             sign, left, right = (node.field(n) for n in ("operator", "left", "right"))
             for other in ARITHMETIC.get(sign.text, ()):
-                yield Edit("wrong-operator", node.line, (replaced(sign, other),), 1)
+                yield Edit("wrong-operator", node.line, (replaced(sign, other),))
             if sign.text == "/":
                 up = f"({left.text} + {right.text} - 1) / {right.text}"
+                yield Edit("rounded-down", node.line, (replaced(node, up),))
+                up = f"({node.text} + 1)"
                 yield Edit("rounded-down", node.line, (replaced(node, up),))
             if sign.text in "*/+-%":
                 for side in (left, right):
                     kind = "wrong-size" if "sizeof" in node.text else "wrong-index"
-                    yield Edit(kind, node.line, (replaced(node, side.text),), 1)
+                    cost = 0 if kind == "wrong-size" else 1
+                    yield Edit(kind, node.line, (replaced(node, side.text),), cost)
         for node in kernel.walk("assignment_expression", "init_declarator"):
             value = node.part("right") or node.part("value")
             if value is not None and value.kind in ("identifier", "field_expression"):
@@ -110,13 +118,14 @@ def number_edits(source: Source) -> Iterator[Edit]:
         kind = "wrong-size" if _is_extent(node) else "wrong-number"
         for cost, other in enumerate(_near(int(match[1]), others, sizes)):
             change = replaced(node, other + match[2])
-            yield Edit(kind, node.line, (change,), 0 if cost < 2 else 1)
+            yield Edit(kind, node.line, (change,), 0 if cost < 2 or other in sizes else 1)
     for body in source.tree.walk("preproc_arg"):
         for match in re.finditer(rf"\b{INTEGER.pattern}\b", body.text):
             start = body.start + len(body.text[: match.start()].encode())
-            for cost, other in enumerate(_near(int(match[1]), others, ())):
+            for cost, other in enumerate(_near(int(match[1]), others, list(source.extents))):
                 change = (start, start + len(match[0]), other)
-                yield Edit("wrong-number", body.line, (change,), 0 if cost < 2 else 1)
+                usual = cost < 2 or other in source.extents
+                yield Edit("wrong-number", body.line, (change,), 0 if usual else 1)
 
 
 def _is_extent(number: Node) -> bool:
@@ -133,7 +142,17 @@ def _numbers(source: Source) -> tuple[str, ...]:
 def _near(value: int, others: tuple[str, ...], sizes: object) -> list[str]:
     names = [str(s) for s in sizes] if isinstance(sizes, list) else []
     close = [str(value + 1), str(value - 1) if value else "-1"]
-    near = [str(2 * value), str(value // 2), "0", "1", *others, *names, *EXTENTS]
+    near = [
+        str(value + 2),
+        str(value - 2),
+        str(2 * value),
+        str(value // 2),
+        "0",
+        "1",
+        *others,
+        *names,
+        *EXTENTS,
+    ]
     return list(dict.fromkeys((*close, *near)))
 
 
@@ -237,40 +256,14 @@ def shared_index_edits(source: Source) -> Iterator[Edit]:
                 yield Edit("wrong-index", access.line, (change,), 1)
 
 
-def name_edits(source: Source) -> Iterator[Edit]:
-    """Another variable, size or macro in place of each name."""
-    macros = [d.field("name").text for d in source.tree.walk("preproc_def")]
-    for kernel in source.kernels:
-        names = list(dict.fromkeys((*kernel.sizes, *kernel.variables, *macros)))[:MAX_NAMES]
-        arrays = list(kernel.shapes)
-        uses = [n for n in kernel.walk("identifier") if _is_use(n)][:MAX_USES]
-        for use in uses:
-            choices = names if use.text in names else arrays if use.text in arrays else []
-            for other in choices:
-                if other != use.text:
-                    cost = 0 if _is_counterpart(use.text, other) else 1
-                    yield Edit("wrong-variable", use.line, (replaced(use, other),), cost)
-
-
-def _is_use(name: Node) -> bool:
-    above = name.parent
-    declared = above is not None and above.part("declarator") == name
-    return not declared and name.text not in BUILT_IN
-
-
-def _is_counterpart(name: str, other: str) -> bool:
-    """Return whether two names are one letter apart, or a row and a column."""
-    pairs = {("row", "col"), ("width", "height"), ("i", "j"), ("tx", "ty"), ("m", "n"), ("n", "k")}
-    return (name, other) in pairs or (other, name) in pairs or (
-        len(name) == len(other) and sum(a != b for a, b in zip(name, other, strict=True)) == 1
-    )  # fmt: skip
-
-
 def assignment_edits(source: Source) -> Iterator[Edit]:
     """`+=` for `=`, `=` for `+=`, another operator; a step of a loop."""
     for kernel in source.kernels:
         for node in kernel.walk("assignment_expression"):
             sign, left = node.field("operator"), node.field("left")
+            right = node.field("right")
+            for name in kernel.variables if right.kind == "number_literal" else ():
+                yield Edit("wrong-variable", node.line, (replaced(right, name),), 1)
             if sign.text == "=" and enclosing(node, *LOOPS) is not None:
                 yield Edit("not-accumulated", node.line, (replaced(sign, "+="),), 0, left.text)
             if sign.text in ("+=", "-=", "*=", "/="):
@@ -314,30 +307,6 @@ def _other_start(kernel: Kernel, node: Node) -> Iterator[Edit]:
             yield Edit("wrong-initial-value", node.line, (replaced(value, new),), cost, name)
 
 
-def size_edits(source: Source) -> Iterator[Edit]:
-    """Another extent of an array, or another start of a part of shared memory."""
-    names = [d.field("name").text for d in source.tree.walk("preproc_def")]
-    for array in source.tree.walk("array_declarator"):
-        extent = array.part("size")
-        if extent is None:
-            continue
-        text = extent.text
-        for new in (f"{text} + 1", f"{text} + 2", f"2 * {text}", *names):
-            if new != text:
-                yield Edit("wrong-size", array.line, (replaced(extent, new),))
-    for kernel in source.kernels:
-        for node in kernel.walk("init_declarator", "assignment_expression"):
-            value = node.part("value") or node.part("right")
-            if value is None or value.kind != "binary_expression" or "sizeof" in value.text:
-                continue
-            base, extent = value.field("left"), value.field("right")
-            if value.field("operator").text == "+" and base.kind == "identifier":
-                for new in (f"{bracketed(extent.text)} * {bracketed(extent.text)}",
-                            f"2 * {extent.text}"):  # fmt: skip
-                    yield Edit("overlapping-arrays", node.line, (replaced(extent, new),), 0,
-                               base.text)  # fmt: skip
-
-
 def clamp_edits(source: Source) -> Iterator[Edit]:
     """An index kept between zero and a size; `min` for `max`."""
     for kernel in source.kernels:
@@ -353,7 +322,7 @@ def clamp_edits(source: Source) -> Iterator[Edit]:
             for size in kernel.sizes:
                 for new in (f"min(max({value.text}, 0), {size} - 1)", f"max({value.text}, 0)",
                             f"min({value.text}, {size} - 1)"):  # fmt: skip
-                    yield Edit("wrong-index", node.line, (replaced(value, new),), 1)
+                    yield Edit("wrong-index", node.line, (replaced(value, new),))
 
 
 def type_edits(source: Source) -> Iterator[Edit]:

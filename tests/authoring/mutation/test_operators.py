@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.authoring.mutation.mutants import applied, operators
-from grader.authoring.mutation.operators.edits import other_axis
+from grader.authoring.mutation.operators import other_axis
 from grader.compile.syntax import parse
 
 OFFERED = [

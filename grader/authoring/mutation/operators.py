@@ -1,7 +1,9 @@
-"""Mutations of expressions, conditions and assignments.
+"""Mutation operators: functions `<name>_edits(tree)`, one for each kind of mistake.
 
-Another arithmetic operator, constant or comparison, exchanged indices, guards that always or never
-hold, sums that keep only their last term.
+Expressions, conditions and assignments: another arithmetic operator, constant or comparison,
+exchanged indices, guards that always or never hold, sums that keep only their last term. Then
+synchronization and memory spaces: barriers, atomics, __shared__. `mutants` finds an operator by the
+name of its function; there is no list to edit.
 """
 
 from __future__ import annotations

@@ -1,0 +1,274 @@
+"""Candidate edits of names and declarations: another variable, a factor, another array.
+
+Each function ending in `_edits` offers the edits of one kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grader.compile.syntax import Node
+from grader.feedback.edits import (
+    LOOPS,
+    Edit,
+    Kernel,
+    Source,
+    bracketed,
+    enclosing,
+    indent_of,
+    replaced,
+)
+
+BARRIER = "__syncthreads();"
+BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+MAX_NAMES = 12
+"""The names that are tried in place of another one."""
+
+MAX_USES = 180
+"""The uses of names that are replaced."""
+
+
+def macros_of(source: Source) -> list[str]:
+    """The names of the macros that a source defines."""
+    return [d.field("name").text for d in source.tree.walk("preproc_def")]
+
+
+def name_edits(source: Source) -> Iterator[Edit]:
+    """Another variable, size or macro in place of each name."""
+    macros = macros_of(source)
+    for kernel in source.kernels:
+        names = list(dict.fromkeys((*kernel.sizes, *kernel.variables, *macros)))[:MAX_NAMES]
+        arrays = list(kernel.shapes)
+        parts = _shared_arrays(kernel)
+        uses = [n for n in kernel.walk("identifier") if _is_use(n)][:MAX_USES]
+        for use in uses:
+            groups = (names, arrays, parts)
+            choices = next((group for group in groups if use.text in group), [])
+            for other in choices:
+                if other != use.text:
+                    cost = 0 if _is_counterpart(use.text, other) else 1
+                    yield Edit("wrong-variable", use.line, (replaced(use, other),), cost)
+
+
+def _is_use(name: Node) -> bool:
+    above = name.parent
+    declared = above is not None and above.part("declarator") == name
+    return not declared and name.text not in BUILT_IN
+
+
+def _is_counterpart(name: str, other: str) -> bool:
+    """Return whether two names are one letter apart, or a row and a column."""
+    pairs = {("row", "col"), ("width", "height"), ("i", "j"), ("tx", "ty"), ("m", "n"), ("n", "k")}
+    return (name, other) in pairs or (other, name) in pairs or (
+        len(name) == len(other) and sum(a != b for a, b in zip(name, other, strict=True)) == 1
+    )  # fmt: skip
+
+
+def _shared_arrays(kernel: Kernel) -> list[str]:
+    """The names of the shared arrays, and of the pointers into them."""
+    found = []
+    for declaration in kernel.walk("declaration"):
+        if "__shared__" in declaration.text or "*" in declaration.text.split("=")[0]:
+            for node in declaration.walk("array_declarator", "pointer_declarator"):
+                name = node.part("declarator")
+                if name is not None and name.kind == "identifier":
+                    found.append(name.text)
+    return found
+
+
+def condition_name_edits(source: Source) -> Iterator[Edit]:
+    """Another name in place of all uses of one in a condition: `TILE * TILE`."""
+    for kernel in source.kernels:
+        names = list(dict.fromkeys((*macros_of(source), *kernel.sizes)))[:MAX_NAMES]
+        for node in kernel.walk("binary_expression"):
+            if node.field("operator").text not in ("<", "<=", ">", ">="):
+                continue
+            for old in names:
+                uses = [n for n in node.walk("identifier") if n.text == old]
+                for new in names if len(uses) > 1 else ():
+                    changes = tuple(replaced(n, new) for n in uses)
+                    yield Edit("wrong-condition", node.line, changes)
+
+
+def offset_edits(source: Source) -> Iterator[Edit]:
+    """One more or less than a name, or than an index that is computed."""
+    macros = macros_of(source)
+    for kernel in source.kernels:
+        names = {*kernel.sizes, *kernel.variables, *macros}
+        for use in [n for n in kernel.walk("identifier") if _is_use(n)][:MAX_USES]:
+            if use.text in names and _is_operand(use):
+                for new in (f"({use.text} - 1)", f"({use.text} + 1)"):
+                    yield Edit("wrong-number", use.line, (replaced(use, new),), 1)
+        for node in kernel.walk("init_declarator"):
+            value = node.part("value")
+            if value is not None and node.field("declarator").text in kernel.variables:
+                for step in (" - 1", " + 1"):
+                    change = (value.end, value.end, step)
+                    yield Edit("wrong-index", node.line, (change,))
+
+
+def _is_operand(use: Node) -> bool:
+    """Return whether a name is read as a value: not assigned, and not an array."""
+    above = use.parent
+    if above is None or above.kind in ("update_expression", "subscript_expression"):
+        return False
+    return above.kind != "assignment_expression" or above.part("right") == use
+
+
+def factor_edits(source: Source) -> Iterator[Edit]:
+    """A name times a size; an index that also counts a loop's steps; twice a side."""
+    macros = macros_of(source)
+    for kernel in source.kernels:
+        sizes = list(dict.fromkeys((*macros, *kernel.sizes)))[:MAX_NAMES]
+        for use in [n for n in kernel.walk("identifier") if _is_use(n)][:MAX_USES]:
+            above = use.parent
+            if use.text not in kernel.variables or above is None:
+                continue
+            if above.kind in ("binary_expression", "subscript_argument_list", "argument_list"):
+                for size in sizes:
+                    new = f"({use.text} * {size})"
+                    yield Edit("wrong-index", use.line, (replaced(use, new),), 1)
+            yield from _with_steps(use, sizes)
+        for node in kernel.walk("binary_expression"):
+            if node.field("operator").text in ("<", "<=", ">", ">="):
+                side = node.field("left")
+                change = (side.start, side.start, "2 * ")
+                yield Edit("wrong-number", node.line, (change,), 1)
+
+
+def _with_steps(use: Node, sizes: list[str]) -> Iterator[Edit]:
+    """The name plus the elements that earlier iterations of the loop around it have handled."""
+    loop = enclosing(use, *LOOPS)
+    start = loop.part("initializer") if loop is not None else None
+    counter = next(start.walk("init_declarator"), None) if start is not None else None
+    if counter is None or loop is None or not any(a == loop for a in use.ancestors):
+        return
+    name = counter.field("declarator").text
+    inside = enclosing(use, "subscript_argument_list") is not None
+    for size in sizes if inside and name != use.text else ():
+        new = f"({name} * {size} + {use.text})"
+        yield Edit("wrong-index", use.line, (replaced(use, new),), 1)
+
+
+def component_edits(source: Source) -> Iterator[Edit]:
+    """Another component of a vector such as float4."""
+    for kernel in source.kernels:
+        for node in kernel.walk("field_expression"):
+            part = node.field("field")
+            if node.field("argument").text in BUILT_IN or part.text not in "xyzw":
+                continue
+            for other in "xyzw":
+                if other != part.text:
+                    yield Edit("wrong-variable", node.line, (replaced(part, other),))
+
+
+def size_edits(source: Source) -> Iterator[Edit]:
+    """Another extent of an array, or another start of a part of shared memory."""
+    names = macros_of(source)
+    for array in source.tree.walk("array_declarator"):
+        extent = array.part("size")
+        if extent is None:
+            continue
+        text = extent.text
+        for new in (f"{text} + 1", f"{text} + 2", f"2 * {text}", *names):
+            if new != text:
+                yield Edit("wrong-size", array.line, (replaced(extent, new),))
+    for kernel in source.kernels:
+        for node in kernel.walk("init_declarator", "assignment_expression"):
+            value = node.part("value") or node.part("right")
+            if value is not None and value.kind == "identifier" and "*" in node.text.split("=")[0]:
+                for size in (*names, *kernel.sizes):
+                    change = (value.end, value.end, f" + {size} * {size}")
+                    yield Edit("overlapping-arrays", node.line, (change,))
+            if value is None or value.kind != "binary_expression" or "sizeof" in value.text:
+                continue
+            base, extent = value.field("left"), value.field("right")
+            if value.field("operator").text == "+" and base.kind == "identifier":
+                for new in (f"{bracketed(extent.text)} * {bracketed(extent.text)}",
+                            f"2 * {extent.text}"):  # fmt: skip
+                    yield Edit("overlapping-arrays", node.line, (replaced(extent, new),), 0,
+                               base.text)  # fmt: skip
+
+
+def all_extents_edits(source: Source) -> Iterator[Edit]:
+    """Every extent of an array by one other name, or larger by one or two."""
+    names = macros_of(source)
+    for kernel in source.kernels:
+        for declaration in kernel.walk("declaration"):
+            extents = [
+                part
+                for array in declaration.walk("array_declarator")
+                if (part := array.part("size")) is not None
+            ]
+            if len(extents) < 2:
+                continue
+            for name in names:
+                changes = tuple(replaced(part, name) for part in extents)
+                yield Edit("wrong-size", declaration.line, changes)
+            for step in (" + 1", " + 2"):
+                changes = tuple((part.end, part.end, step) for part in extents)
+                yield Edit("wrong-size", declaration.line, changes, 1)
+
+
+def unused_size_edits(source: Source) -> Iterator[Edit]:
+    """A size that is never used in place of a number, or of a macro, everywhere."""
+    for kernel in source.kernels:
+        used = {node.text for node in kernel.walk("identifier")}
+        nodes = [n for n in kernel.walk("number_literal", "identifier") if not _is_extent(n)]
+        macros = {d.field("name").text for d in source.tree.walk("preproc_def")}
+        texts = {n.text for n in nodes if n.text in macros or re.fullmatch(r"\d{1,9}", n.text)}
+        for size in kernel.sizes:
+            for text in sorted(texts - {"0", "1"}) if size not in used else ():
+                changes = tuple(replaced(n, size) for n in nodes if n.text == text)
+                yield Edit("unused-size", kernel.function.line, changes, 0, size)
+
+
+def memory_space_edits(source: Source) -> Iterator[Edit]:
+    """An array that each thread has for itself becomes shared; `__device__` becomes constant."""
+    for kernel in source.kernels:
+        for declaration in kernel.walk("declaration"):
+            words = {child.text for child in declaration.children}
+            arrays = list(declaration.walk("array_declarator"))
+            if not arrays or words & {"__shared__", "extern", "static", "const", "constexpr"}:
+                continue
+            if enclosing(declaration, *LOOPS) is not None:
+                continue
+            change = (declaration.start, declaration.start, "__shared__ ")
+            name = arrays[0].text.split("[")[0]
+            yield Edit("not-shared", declaration.line, (change,), 0, name)
+    for declaration in source.tree.walk("declaration"):
+        for word in declaration.children:
+            if word.text == "__device__" and "[" in declaration.text:
+                yield Edit("missing-qualifier", word.line, (replaced(word, "__constant__"),))
+
+
+def zeroed_edits(source: Source) -> Iterator[Edit]:
+    """The elements of a shared array start at zero, with a barrier behind."""
+    for kernel in source.kernels:
+        for declaration in kernel.walk("declaration"):
+            words = [child.text for child in declaration.children]
+            if "__shared__" not in words or "extern" in words:
+                continue
+            array = next(declaration.walk("array_declarator"), None)
+            if array is None:
+                continue
+            name, *extents = [part.rstrip("]") for part in array.text.split("[")]
+            total = " * ".join(bracketed(extent) for extent in extents)
+            pad = indent_of(declaration)
+            spec = declaration.part("type")
+            kind = spec.text if spec is not None else "float"
+            text = (
+                f"\n{pad}for (int z = threadIdx.y * blockDim.x + threadIdx.x; z < {total}; "
+                f"z += blockDim.x * blockDim.y) (({kind}*){name})[z] = 0;\n{pad}{BARRIER}"
+            )
+            at = declaration.end
+            yield Edit("wrong-initial-value", declaration.line, ((at, at, text),), 1, name)
+
+
+def _is_extent(number: Node) -> bool:
+    return number.parent is not None and number.parent.kind == "array_declarator"
+
+
+EDITORS = tuple(value for name, value in list(globals().items()) if name.endswith("_edits"))
+"""The functions of this module that offer edits."""
