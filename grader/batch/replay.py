@@ -277,6 +277,7 @@ def _graded(
         threads=how.threads,
         limit=how.limit,
         answers=given.answers,
+        fixes=record.explanation.trials > 0,
         recorded=timings_from_samples(record.provenance.samples, device) if use_record else None,
         progress=progress,
     )

@@ -294,12 +294,9 @@ def _linked(errors: Sequence[Finding]) -> list[list[Finding]]:
 
 def _largest_overlap(groups: Sequence[list[Finding]], finding: Finding) -> list[Finding] | None:
     """Return the group of errors that occur in most of a wrong output's cases."""
-
-    def shared(group: Sequence[Finding]) -> int:
-        return len({name for f in group for name in f.cases} & {*finding.cases})
-
-    able = [g for g in groups if g[0].kind in CORRECTNESS and shared(g)]
-    return max(able, key=shared, default=None)
+    counts = [len({n for f in g for n in f.cases} & {*finding.cases}) for g in groups]
+    able = [k for k, g in enumerate(groups) if g[0].kind in CORRECTNESS and counts[k]]
+    return groups[max(able, key=counts.__getitem__)] if able else None
 
 
 def _are_linked(first: Finding, other: Finding) -> bool:

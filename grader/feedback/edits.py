@@ -198,7 +198,7 @@ def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]
     """Yield the lines in which a barrier orders two accesses.
 
     They are the lines between both, or, where the later one is in the next iteration of a loop,
-    those behind the one and those before the other.
+    those behind the one up to the loop's end.
     """
     if earlier <= later:
         yield earlier, later
@@ -206,7 +206,6 @@ def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]
     loops = (s for s in flow.conditions if s.name in ("for", "while"))
     ends = [s.last for s in loops if s.line <= later and earlier <= s.last]
     yield earlier, min(ends, default=earlier)
-    yield later - 1, later
 
 
 def read_source(text: str, lab: Lab) -> Source:
@@ -341,7 +340,7 @@ def list_edits(
             for edit in islice(editor(source), MAX_OF_A_KIND)
             if evidence.is_wrong or _explains(edit, evidence)
         ),
-        key=lambda edit: (_rank(edit, evidence), edit.line, edit.changes),
+        key=lambda edit: (_rank(edit, evidence), len(edit.changes), edit.line, edit.changes),
     )
     kept: list[Edit] = []
     for edit in ranked:

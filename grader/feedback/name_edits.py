@@ -98,8 +98,9 @@ def offset_edits(source: Source) -> Iterator[Edit]:
         names = {*kernel.sizes, *kernel.variables, *macros}
         for use in [n for n in kernel.walk("identifier") if _is_use(n)][:MAX_USES]:
             if use.text in names and _is_operand(use):
+                limit = use.parent is not None and use.parent.kind == "argument_list"
                 for new in (f"({use.text} - 1)", f"({use.text} + 1)"):
-                    yield Edit("wrong-number", use.line, (replaced(use, new),), 1)
+                    yield Edit("wrong-number", use.line, (replaced(use, new),), 0 if limit else 1)
         for node in kernel.walk("init_declarator"):
             value = node.part("value")
             if value is not None and node.field("declarator").text in kernel.variables:

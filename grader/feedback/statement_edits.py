@@ -198,19 +198,26 @@ def guard_edits(source: Source) -> Iterator[Edit]:
     """A condition on each store and load of an array parameter."""
     for kernel in source.kernels:
         for statement in kernel.stores:
-            access = statement.named[0].field("left")
-            for cost, test in enumerate(kernel.guards(access)):
+            access, known = statement.named[0].field("left"), _guards_around(kernel, statement)
+            for cost, test in enumerate(kernel.guards(access), start=2 * known):
                 change = (statement.start, statement.start, f"if ({test}) ")
                 yield Edit("missing-guard", statement.line, (change,), cost // 2)
         for access in _loads(kernel):
-            whole_statement = statement_of(access)
-            for cost, test in enumerate(kernel.guards(access)):
+            whole_statement, known = statement_of(access), _guards_around(kernel, access)
+            for cost, test in enumerate(kernel.guards(access), start=2 * known):
                 whole = replaced(access, f"(({test}) ? {access.text} : 0)")
                 yield Edit("missing-guard", access.line, (whole,), cost // 2)
                 if whole_statement is not None and whole_statement.kind == SIMPLE[0]:
                     at = whole_statement.start
                     change = (at, at, f"if ({test}) ")
                     yield Edit("missing-guard", access.line, (change,), 1 + cost // 2)
+
+
+def _guards_around(kernel: Kernel, access: Node) -> bool:
+    """Return whether a condition decides already about an access: that one is at fault then."""
+    exits = (r for r in kernel.walk("return_statement") if enclosing(r, "if_statement"))
+    around = enclosing(access, "if_statement", "conditional_expression") is not None
+    return around or next(exits, None) is not None
 
 
 def wider_guard_edits(source: Source) -> Iterator[Edit]:

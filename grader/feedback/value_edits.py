@@ -320,8 +320,9 @@ def clamp_edits(source: Source) -> Iterator[Edit]:
             if name.text not in kernel.variables:
                 continue
             for size in kernel.sizes:
-                for new in (f"min(max({value.text}, 0), {size} - 1)", f"max({value.text}, 0)",
-                            f"min({value.text}, {size} - 1)"):  # fmt: skip
+                own = f"(int)({value.text})"
+                limits = (f"min(max({own}, 0), {size} - 1)", f"min({own}, {size} - 1)")
+                for new in (*limits, f"max({own}, 0)"):
                     yield Edit("wrong-index", node.line, (replaced(value, new),))
 
 

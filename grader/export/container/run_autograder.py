@@ -117,7 +117,7 @@ def grade_folder(configuration: Configuration, folder: Path) -> Grade:
     for left in reversed(range(MAX_TRIES)):
         made = grade(
             lab, submission, on="sim", visibility="all", seed=configuration.seed,
-            limit=configuration.limit, answers=answers,
+            limit=configuration.limit, answers=answers, fixes=True,
         )  # fmt: skip
         if made.score.status == "graded" or not left:
             break

@@ -1,0 +1,51 @@
+"""Fixes are told when they were confirmed; `python -m tests.feedback` examines all mistakes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from grader.authoring.mutation.study import submission_of
+from grader.feedback.grade import grade
+from grader.labs.reading import load_lab
+from tests.feedback.mistakes import Mistake, examine, read_mistakes, solution_of
+
+COUNT = 6
+"""The mistakes that are examined here; the command examines all."""
+
+KNOWN = {f"{m.lab}/{m.name}": m for m in read_mistakes()}
+ALWAYS = ("boundary-matmul/early-return-before-a-barrier",)
+SAMPLE = (*ALWAYS, *Random(15).sample(sorted({*KNOWN} - {*ALWAYS}), COUNT))
+
+
+def test_there_are_mistakes_of_every_lab_and_kind() -> None:
+    assert len(KNOWN) >= 120 and len({m.lab for m in KNOWN.values()}) == 10
+    assert len({kind for m in KNOWN.values() for kind in m.causes}) >= 20
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_the_first_cause_is_right_and_its_fix_holds_in_all_cases(name: str) -> None:
+    outcome = examine(KNOWN[name], threads=2)
+    assert outcome.shown <= 3 and outcome.fix_holds
+    assert outcome.first is not None
+    if name in ALWAYS:
+        assert outcome.is_right and outcome.fix is not None and outcome.fix.diff
+
+
+def test_an_error_in_hidden_cases_alone_is_not_explained() -> None:
+    """What a student reads depends on no hidden case, so nothing is tried for one."""
+    lab = load_lab("vector-add")
+    source = solution_of(lab).replace("if (i < n)", "if (i < n && n != 5003)")
+    made = grade(lab, submission_of(lab, source), visibility="all", threads=2, fixes=True)
+    assert made.exit_code == 1
+    assert replace(made.explanation, hints="place") == type(made.explanation)()
+
+
+def test_every_machine_finds_the_same_fix() -> None:
+    """The trials are split over two processes, whatever the number of threads."""
+    mistake: Mistake = KNOWN["vector-add/guard-one-too-far"]
+    one, two = (examine(mistake, threads=threads, verify=False) for threads in (1, 2))
+    assert one.graded.explanation == two.graded.explanation
+    assert one.graded.explanation.fixes
