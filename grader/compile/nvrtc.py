@@ -15,7 +15,7 @@ import mmap
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,12 @@ def installation() -> Installation:
         MachineFault: There is none of release RELEASE.
     """
     spec = importlib.util.find_spec("nvidia")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        root = Path(folder) / f"cu{RELEASE.partition('.')[0]}"
+    folders = [Path(folder) for folder in (spec and spec.submodule_search_locations or ())]
+    roots = [folder / f"cu{RELEASE.partition('.')[0]}" for folder in folders]
+    for folder, root in zip(folders, roots, strict=True):
         if (root / "lib" / _library()).exists():
-            return Installation(root / "lib", _release(Path(folder).parent), _headers(root))
+            headers = _headers([root, *(other for other in roots if other != root)])
+            return Installation(root / "lib", _release(folder.parent), headers)
     raise MachineFault(f"NVRTC {RELEASE}, the CUDA compiler, is not installed", fix=INSTALL)
 
 
@@ -166,9 +168,13 @@ def _release(site: Path) -> str:
     return records[-1].name.split("-")[1].removesuffix(".dist") if records else RELEASE
 
 
-def _headers(root: Path) -> tuple[Path, ...]:
-    include = root / "include"
-    return (include, include / "cccl") if (include / "cooperative_groups.h").exists() else ()
+def _headers(roots: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the folders of headers: NVIDIA's packages may be in several places of sys.path."""
+    folders = [root / "include" for root in roots]
+    if not any((folder / "cooperative_groups.h").exists() for folder in folders):
+        return ()
+    found = (place for folder in folders for place in (folder, folder / "cccl"))
+    return tuple(place for place in found if place.is_dir())
 
 
 def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,15 @@ def test_it_does_not_load_numpy() -> None:
         [sys.executable, "-c", command], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_headers_in_another_place_of_the_path_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NVIDIA's packages share a namespace: each may be installed in a folder of its own."""
+    crt = tmp_path / "nvidia" / "cu13" / "include"
+    crt.mkdir(parents=True)
+    found = installation()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
+    assert installation() == replace(found, headers=(*found.headers, crt))
