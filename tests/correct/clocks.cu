@@ -37,7 +37,8 @@ extern "C" __global__ void straight(const float *x, float *y, int *z) {
   z[t] = b > a && b - a < 100000 && 1000.0f / (b - a) > 0 && lo > 0 && hi == 0;
 }
 
-// A thread that reads the clock after a barrier never sees less than a thread that read before it.
+// A thread that reads the clock after a barrier never sees less than a thread that read before it:
+// so it is simulated; hardware does not promise it.
 // kernel ordered grid 4 block 256
 // out y int32 = np.ones(1024)
 extern "C" __global__ void ordered(int *y) {

@@ -21,7 +21,15 @@ pytestmark = pytest.mark.gpu
 
 FOLDER = Path(__file__).parents[1] / "correct"
 FILES = ("clocks", "matrices")
-CASES = [case for case in all_cases(FOLDER) if case.path.stem in FILES]
+SIMULATED_ONLY = {"ordered"}
+"""On an H200 nine threads in ten read a clock after a barrier that is not past all of those which
+other warps read before it: hardware does not order the reads of different warps."""
+
+CASES = [
+    case
+    for case in all_cases(FOLDER)
+    if case.path.stem in FILES and case.kernel not in SIMULATED_ONLY
+]
 INEXACT = [
     c
     for c in CASES
