@@ -220,11 +220,9 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
             "dynamic shared memory.",
         )
     past = t.offset + r.bytes - t.size
-    where = (
-        f"{_plural(past, 'byte')} past the end of"
-        if t.offset >= 0
-        else f"{_plural(-t.offset, 'byte')} before"
-    )
+    where = f"{_plural(past, 'byte')} past the end of"
+    if t.offset < 0:
+        where = f"{_plural(-t.offset, 'byte')} before"
     bounds = "Compare the index with the size before this line."
     bounds += " Check the bounds of the loop." if in_loop else ""
     bounds += f" {sign_hint}" if sign_hint and t.offset < 0 else ""
@@ -236,10 +234,7 @@ def _unknown_memory(r: Report, own: str) -> tuple[str, str]:
     """The message and the hint of an access that is in no variable."""
     offset, what = r.target.offset, f"{own} of {_plural(r.bytes, 'byte')}"
     if r.target.space == "local":
-        return (
-            f"{what} outside the thread's local variables",
-            "Check the index of the local array.",
-        )
+        return f"{what} outside the thread's local variables", "Check the index of the local array."
     if 0 <= offset < _NULL_PAGE:
         return f"{what} through a null pointer", "Check where the pointer gets its value."
     return (
