@@ -7,13 +7,15 @@ also has CUDA's published limits of a multiprocessor.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from grader import dataclass
 
 Severity = Literal["error", "warning", "info"]
 Dim3 = tuple[int, int, int]

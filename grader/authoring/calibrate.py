@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from statistics import median
 
+from grader import dataclass
 from grader.checks.speed import TIMED, Options, format_duration
 from grader.checks.suite import plan as checks_of
 from grader.compile.source import compile_source

@@ -15,8 +15,8 @@ this way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from grader import dataclass
 from grader.authoring.mutation.mutants import Edit, applied
 from grader.compile.syntax import Node, Tree, parse
 from grader.labs.cases import launch_shape

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from math import prod
 from threading import Lock
 
+from grader import dataclass
 from grader.authoring.cheats import Cheat, Cheats, NotMade
 from grader.authoring.mutation.mutants import MutantResult
 from grader.authoring.mutation.report import mutant_requirements

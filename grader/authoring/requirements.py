@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from grader import dataclass
 from grader.authoring.mutation.mutants import MutantResult, ReportedLines, reported_lines
 from grader.authoring.new_lab import make_skeleton
 from grader.checks.quiz import mark_quiz

@@ -12,10 +12,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from grader import dataclass
 from grader.batch.store import StoreResult
 from grader.batch.task import Answer, Task
 from grader.faults import MachineFault

@@ -13,7 +13,6 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from time import monotonic, sleep
 from typing import Any
@@ -22,6 +21,7 @@ from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_
 from distributed.comm.addressing import parse_address
 from distributed.comm.registry import get_backend
 
+from grader import dataclass
 from grader.batch.task import Answer, BatchOptions, Task, grade_task, local_tools, quiz_files
 from grader.faults import Fault, LabFault, MachineFault
 from grader.labs.model import Lab

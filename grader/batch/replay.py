@@ -11,9 +11,10 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
+from grader import dataclass
 from grader.checks.result import Result
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade

@@ -20,12 +20,12 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
+from grader import dataclass
 from grader.faults import MachineFault, install_command
 
 View = Literal["structure", "wording"]

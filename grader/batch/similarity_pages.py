@@ -6,7 +6,6 @@ The pages load nothing. The report is advice for the instructor, never a verdict
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -14,6 +13,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 from rich.text import Text
 
+from grader import dataclass
 from grader.batch.similarity import SMALL_CLASS, VIEWS, Match, Pair, SimilarityReport
 from grader.labs.model import Lab
 from grader.reports.page.write import content_security_policy

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from grader import dataclass
 from grader.batch.task import Task
 from grader.faults import Fault, StudentFault
 from grader.gradebook.book import Gradebook, StoredSubmission

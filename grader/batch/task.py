@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader import __version__
+from grader import __version__, dataclass
 from grader.compile.cache import cache_key
 from grader.compile.source import toolchain
 from grader.faults import (

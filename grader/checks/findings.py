@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
+from grader import dataclass
 from grader.checks.result import CaseRun, Evidence, Result, Verdict
 from grader.compile.dataflow import MAX_ORIGINS, DataFlow, read_dataflow
 from grader.compile.program import Program

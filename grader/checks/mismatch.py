@@ -8,12 +8,12 @@ explains only some of the wrong elements does not fit: a wrong guess misleads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.labs.model import Expected
 from grader.launch import Dim3
 

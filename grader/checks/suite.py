@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -12,6 +12,7 @@ from types import ModuleType
 from pydantic import ValidationError
 
 from grader import checks as checks_folder
+from grader import dataclass
 from grader.checks.findings import fold_by_visibility, with_origins
 from grader.checks.result import CheckOptions, Dependency, Evidence, Result, Verdict
 from grader.faults import LabFault, did_you_mean

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from grader import dataclass
 from grader.cli.terminal import doing
 from grader.faults import MachineFault, install_command
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from grader.labs.model import Lab
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

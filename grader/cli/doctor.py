@@ -7,11 +7,11 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from grader import dataclass
 from grader.cli.terminal import Json, check_writable, show_line, write_json
 from grader.faults import Fault, MachineFault, install_command
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from grader import dataclass
 from grader.cli.terminal import show, width
 from grader.faults import Fault
 

@@ -12,10 +12,11 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import islice
 
+from grader import dataclass
 from grader.compile.functions import functions
 from grader.compile.preprocessor import code, directives
 from grader.compile.syntax import Node, Tree, parse

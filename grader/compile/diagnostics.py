@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from grader import dataclass
 from grader.compile.nvrtc import HOST_DATA
 from grader.compile.preprocessor import code, directives, line_of
 from grader.faults import StudentFault, did_you_mean

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from grader import dataclass
 from grader.compile.syntax import Node, Tree
 
 _DECLARATORS = ("function_declarator", "abstract_function_declarator")

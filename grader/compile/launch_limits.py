@@ -6,10 +6,10 @@ Both follow from CUDA's published limits, before a backend runs the launch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+from grader import dataclass
 from grader.compile.program import Kernel
 from grader.launch import (
     MULTIPROCESSOR_LIMITS,

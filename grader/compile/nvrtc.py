@@ -16,10 +16,10 @@ import os
 import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader import dataclass
 from grader.faults import MachineFault
 
 RELEASE = "13.0"

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from grader import dataclass
 
 MAX_LINE = 500
 """Characters of a source line that a message shows."""

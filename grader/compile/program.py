@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from grader import dataclass
 from grader.compile.preprocessor import line_of
 from grader.launch import Finding, Resources
 

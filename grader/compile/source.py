@@ -19,10 +19,11 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.diagnostics import (
     error_at,

@@ -14,11 +14,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import tree_sitter_cuda
 from tree_sitter import Language, Parser, Point, TreeCursor
 from tree_sitter import Tree as TreeSitter
+
+from grader import dataclass
 
 MAX_PIECE = 1 << 13
 """Bytes that are parsed at once: 200 MB at most; twice the text can take four times the memory."""

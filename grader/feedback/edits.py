@@ -8,10 +8,10 @@ explains the findings come first, and of these the edits at the lines that the f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from itertools import islice
 
+from grader import dataclass
 from grader.checks.causes import CAUSE_KINDS, CORRECTNESS, Clue
 from grader.compile.dataflow import DataFlow, read_dataflow
 from grader.compile.functions import Function, functions, parameters

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from grader import dataclass
 from grader.checks.causes import CORRECTNESS, Explanation, Fix
 from grader.checks.result import Evidence, Result, Verdict
 from grader.checks.suite import Check, award, evaluate_all, evaluate_one, plan

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence
 from grader.checks.suite import plan

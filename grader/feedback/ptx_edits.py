@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, islice, pairwise
 
+from grader import dataclass
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.operands import address, address_or_none
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location, integer

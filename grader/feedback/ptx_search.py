@@ -12,7 +12,7 @@ import copy
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.feedback.ptx_edits import Change, insert_slots, line_at, list_changes
 from grader.launch import Array, Arrays, LastStore, Launch, unpack_launches
 from grader.simulator.core import bindings as c

@@ -12,12 +12,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.compile.nvrtc import SUCCESS, Nvrtc
 from grader.compile.preprocessor import directives
 from grader.faults import LabFault

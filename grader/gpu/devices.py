@@ -17,10 +17,10 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from grader import dataclass
 from grader.faults import MachineFault, install_command
 
 DEVICES = Path("/dev")

@@ -10,12 +10,13 @@ import ctypes
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.gpu.buffers import GUARD, POISONS, with_guard_bands
 from grader.gpu.session import (
     allocate,

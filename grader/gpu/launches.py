@@ -8,7 +8,7 @@ used by CUDA driver", CUresult.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import product
 from math import prod
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
+from grader import dataclass
 from grader.compile.launch_limits import launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
 from grader.faults import MachineFault

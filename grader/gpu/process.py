@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.faults import MachineFault
 from grader.gpu import launch_child

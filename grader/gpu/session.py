@@ -12,12 +12,12 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.faults import LabFault, MachineFault
 from grader.gpu.devices import share_lock
 from grader.launch import Argument, Array, Launch, Packed

@@ -16,12 +16,13 @@ import hmac
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import median
 from typing import Any
 
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.compile.program import Program
 from grader.launch import Arrays, Finding, Launch
 

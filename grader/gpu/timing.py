@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
+from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Kernel, Program

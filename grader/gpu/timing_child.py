@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.gpu.buffers import GUARD, POISONS, draw_moves, with_guard_bands
 from grader.gpu.peaks import measure_peaks
 from grader.gpu.session import (

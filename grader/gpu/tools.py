@@ -12,12 +12,13 @@ import csv
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
+from grader import dataclass
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Program
 from grader.faults import MachineFault

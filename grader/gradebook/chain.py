@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.types import NullType
 
+from grader import dataclass
 from grader.gradebook.database import is_sqlite
 from grader.gradebook.tables import attempt, audit, grade, metadata, submission
 from grader.gradebook.values import bytes_digest, damaged, grade_digest

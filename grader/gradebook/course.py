@@ -13,7 +13,7 @@ import re
 import secrets
 import stat
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -21,6 +21,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
 
+from grader import dataclass
 from grader.faults import LabFault, did_you_mean, file_fault
 from grader.gradebook.ledger import Student, match_students, read_roster
 from grader.gradebook.policy import (

@@ -7,7 +7,7 @@ other functions show entries and the audit as text for people and as JSON for pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from rich.text import Text
 from sqlalchemy import Connection, Row, func, select
 
+from grader import dataclass
 from grader.gradebook.chain import Verification, lock_audit, record_event, storable
 from grader.gradebook.course import Course
 from grader.gradebook.ledger import overrides

@@ -9,13 +9,14 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select, update
 
+from grader import dataclass
 from grader.faults import LabFault
 from grader.gradebook.chain import record_event, storable
 from grader.gradebook.tables import audit, override, student

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
+from grader import dataclass
 from grader.grading.record import HiddenFeedback
 
 Counts = Literal["best", "last"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +19,7 @@ from sqlalchemy import (
     update,
 )
 
+from grader import dataclass
 from grader.gradebook.chain import RowKey, insert_new, record_event, storable
 from grader.gradebook.tables import attempt, grade, student, submission
 from grader.gradebook.values import GradeJson, StoredSubmission, bytes_digest, damaged, read_grade

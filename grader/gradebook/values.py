@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from grader import dataclass
 from grader.faults import MachineFault
 
 GradeJson = Mapping[str, Any]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from grader import dataclass
 from grader.checks.result import CaseRun
 from grader.compile.program import Program
 from grader.grading.run import run_all

@@ -13,11 +13,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from grader import __version__
+from grader import __version__, dataclass
 from grader.checks.causes import Explanation, with_tried_hints
 from grader.checks.quiz import mark_quiz
 from grader.checks.result import CaseRun, Evidence, Result, Status

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.program import Program
 from grader.compile.source import compile_source, toolchain

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from grader import dataclass
 from grader.checks.causes import Cause, Explanation, Fix, find_causes
 from grader.checks.result import Result, Status, Verdict
 from grader.faults import LabFault

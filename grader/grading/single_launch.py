@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
+from grader import dataclass
 from grader.compile.launch_limits import exceeded_limit
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source

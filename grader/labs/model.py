@@ -11,13 +11,14 @@ and may define `verify` for large outputs of timed launches.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.launch import Array, Launch, Scalar
 
 Visibility = Literal["public", "hidden"]

@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
 
 import yaml
 
+from grader import dataclass
 from grader.faults import LabFault
 from grader.labs.expressions import Number, evaluate_expression
 from grader.labs.files import compose_bytes, compose_file

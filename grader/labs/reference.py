@@ -9,13 +9,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, file_fault
 from grader.labs.model import ArgumentSpec, Case, Expected, Lab
 from grader.labs.reference_child import SERVING_FAILED, Call, Load, Returned

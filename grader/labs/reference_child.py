@@ -25,11 +25,11 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
+from grader import dataclass
 from grader.faults import is_system_error
 from grader.labs import model, tolerance
 

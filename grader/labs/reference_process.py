@@ -222,7 +222,7 @@ class Process:
 
     def _timeout(self, path: str) -> CallTimeout:
         """Have the process write its stack and end, which works inside a library's call too."""
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):
             os.kill(self._pid, signal.SIGABRT)
         _is_readable(self._exit, _END_SECONDS)
         line = self._line(path)
@@ -300,11 +300,11 @@ def _end(
     for kill in (os.killpg, os.kill):  # and the leader alone: its group may not exist yet
         with suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
+    channel.close()  # a process that may not be killed ends when it reads from it
     if isinstance(started, int):
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     else:
         code = started.wait()
-    channel.close()
     for descriptor in descriptors:
         os.close(descriptor)
     return code

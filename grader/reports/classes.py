@@ -6,12 +6,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from unicodedata import normalize
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from grader import dataclass
 from grader.checks.causes import sort_findings
 from grader.checks.result import Result
 from grader.faults import pluralize

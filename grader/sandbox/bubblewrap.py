@@ -21,12 +21,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 
+from grader import dataclass
 from grader.faults import MachineFault
 
 PROBE_SECONDS = 10.0

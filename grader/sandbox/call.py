@@ -13,13 +13,13 @@ import secrets
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.faults import MachineFault, system_fault
 from grader.sandbox.bubblewrap import (
     Sandbox,
@@ -120,7 +120,7 @@ def run_sandboxed(
     request: Any,
     arrays: Mapping[str, NDArray[Any]] = _NO_ARRAYS,
     *,
-    limits: Limits = Limits(),
+    limits: Limits = Limits(),  # noqa: B008  frozen
     readable: tuple[Path, ...] = (),
     devices: tuple[Path, ...] = (),
     variables: Mapping[str, str] = _NO_VARIABLES,

@@ -14,10 +14,10 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from grader import dataclass
 from grader.faults import MachineFault
 
 CONTROLLERS = frozenset({"memory", "pids"})

@@ -9,13 +9,14 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.faults import Fault, LabFault, MachineFault, StudentFault
 from grader.launch import Finding, OtherAccess
 from grader.sandbox.bubblewrap import Sandbox
@@ -82,6 +83,9 @@ class Usage:
         return self.peak + self.requested > limit or self.peak >= _MEMORY_SHARE * limit
 
 
+_NOT_KNOWN = Usage()
+
+
 class SandboxFailure(Exception):
     """The child ended without a reply.
 
@@ -101,7 +105,7 @@ class SandboxFailure(Exception):
         *,
         caused_by_child: bool = False,
         signal: int = 0,
-        usage: Usage = Usage(),
+        usage: Usage = _NOT_KNOWN,
     ) -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason: FailureReason = reason

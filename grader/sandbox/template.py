@@ -19,12 +19,12 @@ import time
 import weakref
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
 
+from grader import dataclass
 from grader.sandbox.bubblewrap import (
     Sandbox,
     python_executable,
@@ -363,7 +363,7 @@ def _end(owner: int, process: subprocess.Popen[bytes], channel: socket.socket, e
         return
     channel.close()  # the template ends by itself, and its namespace with it
     if process.poll() is None:  # else its number may be another's
-        with suppress(ProcessLookupError):
+        with suppress(OSError):  # it has ended, or will when it reads from the channel
             os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_END_SECONDS)

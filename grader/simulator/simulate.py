@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
 from grader.launch import (

@@ -18,10 +18,10 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from grader import dataclass
 from grader.faults import LabFault, MachineFault, StudentFault, pluralize
 from grader.submissions.files import (
     MAX_BYTES,
@@ -83,7 +83,11 @@ class Wanted:
     kernels: Collection[str] = ()
 
 
-def read_submitted(path: Path, wanted: Wanted = Wanted()) -> Submission:
+ANY = Wanted()
+"""Any source."""
+
+
+def read_submitted(path: Path, wanted: Wanted = ANY) -> Submission:
     """Read a student's file, whatever it is: source text, a notebook, an archive or a folder.
 
     Raises:
@@ -96,7 +100,7 @@ def read_submitted(path: Path, wanted: Wanted = Wanted()) -> Submission:
     return open_submission(read_regular_file(path, MAX_CONTAINER + 1), path.name, wanted)
 
 
-def open_submission(data: bytes, name: str, wanted: Wanted = Wanted()) -> Submission:
+def open_submission(data: bytes, name: str, wanted: Wanted = ANY) -> Submission:
     """Make a submission from the bytes of any file.
 
     Args:

@@ -12,7 +12,6 @@ import os
 import re
 import stat
 import unicodedata
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.faults import Fault, LabFault, StudentFault, closest_match, file_fault
 from grader.launch import Finding
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 
+from grader import dataclass
 from grader.faults import Fault, LabFault, pluralize
 from grader.labs.quiz import ANSWERS_FILE, MAX_SHEET_BYTES
 from grader.submissions import layouts

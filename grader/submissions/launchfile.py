@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -46,6 +46,7 @@ from pydantic import (
     model_validator,
 )
 
+from grader import dataclass
 from grader.faults import LabFault
 from grader.labs.files import Document, read_document
 from grader.launch import Argument, Array, Dim3, Launch, Packed, Scalar

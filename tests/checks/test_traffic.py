@@ -117,11 +117,11 @@ def test_one_sector_is_no_plural(sectors: float, said: str) -> None:
 
 BYTES_USED = [
     ({"ld": (128_000, 4000), "st": (128_000, 4000)}, 31, "pass", "loads use 32 of"),
-    ({"ld": (40_000, 10_000), "st": (128_000, 4000)}, 31, "fail", "loads use 4.01 of"),
-    ({"ld": (128_000, 4000), "st": (40_000, 10_000)}, 31, "fail", "stores use 4.01 of"),
+    ({"ld": (40_000, 10_000), "st": (128_000, 4000)}, 31, "fail", "loads use 4.02 of"),
+    ({"ld": (128_000, 4000), "st": (40_000, 10_000)}, 31, "fail", "stores use 4.02 of"),
     ({"ld": (310_000, 10_000), "st": (320_000, 10_000)}, 31, "pass", "loads use 31 of"),
     ({"ld": (309_000, 10_000), "st": (320_000, 10_000)}, 31, "fail", "loads use 30.9 of"),
-    ({"ld": (40, 10), "st": (320, 10)}, 12, "fail", "loads use 10.4 of"),
+    ({"ld": (40, 100), "st": (320, 10)}, 12, "fail", "loads use 2.32 of"),
     ({"ld": (256, 10), "st": (320, 10)}, 31, "pass", "loads use 32 of"),
     ({"st": (160, 5)}, 31, "pass", "loads use 32 of"),
 ]

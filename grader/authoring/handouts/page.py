@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from grader import dataclass
 from grader.faults import LabFault
 from grader.labs.model import CheckSpec, Lab
 from grader.labs.quiz import choice_texts, question_text

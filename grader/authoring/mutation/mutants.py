@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from difflib import SequenceMatcher
 from importlib import import_module
 from itertools import accumulate
 from typing import Any, Literal
 
+from grader import dataclass
 from grader.compile.syntax import Node, Tree, parse
 from grader.launch import Finding
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
+from grader import dataclass
 from grader.authoring.mutation.mutants import Mutant, MutantResult
 from grader.labs.files import Document, read_document
 from grader.labs.schema import Strict

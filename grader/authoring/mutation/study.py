@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -18,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 import grader
+from grader import dataclass
 from grader.authoring.mutation.mutants import (
     SYMPTOMS,
     Mutant,

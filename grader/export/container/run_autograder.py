@@ -13,11 +13,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from grader import dataclass
 from grader.export import gradescope
 from grader.export.container.build import CONFIG
 from grader.export.formats import FAILED, Options, row_from_grade

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.faults import LabFault
 from grader.launch import Array, Dim3, Launch, Trace
 

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from grader import dataclass
 from grader.checks.traffic import line_hints
 from grader.compile.program import Program
 from grader.faults import LabFault, closest_match

@@ -7,9 +7,9 @@ the picture has a strip for each sector, and its cells name the lanes that use t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
 
+from grader import dataclass
 from grader.launch import Launch
 from grader.reports.explain.accesses import (
     SHARED_COLOR,

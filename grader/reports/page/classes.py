@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import mean, median
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
 
+from grader import dataclass
 from grader.checks.causes import sort_findings
 from grader.checks.result import Result
 from grader.launch import Finding

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
 
+from grader import dataclass
 from grader.checks.causes import Cause, find_causes, sort_findings
 from grader.checks.findings import Key, fold, location_key
 from grader.checks.result import Result

@@ -7,11 +7,12 @@ between them. An address out of bounds is thus never in another variable, and sh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.faults import LabFault
 from grader.launch import Array, Launch, Packed, Scalar
 from grader.simulator.core import bindings as c

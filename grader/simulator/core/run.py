@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.faults import MachineFault
 from grader.launch import Launch
 from grader.simulator.core import bindings as c

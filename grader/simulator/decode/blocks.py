@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from grader import dataclass
 from grader.simulator.decode.control_flow import (
     BRANCH,
     CALL,

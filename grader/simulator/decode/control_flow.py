@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from grader import dataclass
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import FENCE_SC, scope_of
 from grader.simulator.decode.operands import Frame, OperandError, Operands

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from grader import dataclass
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import GENERIC, LOCAL, space_of
 from grader.simulator.decode.operands import address_or_none, vector

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 
+from grader import dataclass
 from grader.simulator.decode.operands import OperandError, Operands
 from grader.simulator.ptx.model import TYPE_BYTES
 

@@ -6,8 +6,9 @@ may have the same one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from grader import dataclass
 from grader.simulator.decode import instructions, memory, sync, transfer
 from grader.simulator.decode.blocks import (
     Loop,
@@ -104,8 +105,7 @@ class Image:
         constants: the constant bank.
         instructions, locations, ops, owner: by program counter, the instruction, its location and
             opcode, and the number of its function.
-        parameter_bytes: the size of the kernel's parameters.
-        local_places: the offset of each `.local` variable of the kernel.
+        parameter_bytes, local_places: the size of the parameters, the offset of each local.
         smallest: the smallest access in bytes of each state space.
         may_wait: whether blocks may wait for each other.
         exact: whether finer orders than full barriers occur, such as fences and atomics.

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.simulator.ptx.model import TYPE_BYTES, Function, float_bits, integer
 
 LANES = 32

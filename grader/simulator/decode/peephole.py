@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from grader import dataclass
 from grader.simulator.decode.control_flow import BRANCH, Block
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.operands import CONSTANTS, Constant, ConstantBank

@@ -9,10 +9,11 @@ calls: into the callee, and from its returns to every caller.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
+from grader import dataclass
 from grader.launch import Dim3, Finding, OtherAccess, Severity
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import (

@@ -11,11 +11,12 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
+from grader import dataclass
 from grader.faults import LabFault
 from grader.labs.expressions import MAX_LENGTH, evaluate_expression
 from grader.simulator.ptx.model import Instruction

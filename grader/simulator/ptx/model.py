@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from grader import dataclass
 
 
 class PtxError(Exception):

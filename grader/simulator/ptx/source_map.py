@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from os.path import basename
 
+from grader import dataclass
 from grader.simulator.ptx.model import (
     Function,
     Instruction,
