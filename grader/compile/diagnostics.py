@@ -194,6 +194,8 @@ def with_unknown_headers(fault: StudentFault, unknown: tuple[str, ...]) -> Stude
         return fault
     names = ", ".join(dict.fromkeys(unknown))
     hint = f"if {names} declares it, write it in this file: device code cannot include that"
+    if any(name.startswith("curand") for name in unknown):
+        hint = "cuRAND's headers are the grader's extra `curand`, which is not installed here"
     found = tuple(
         replace(f, hint=hint) if "undefined" in f.message and not f.hint else f
         for f in fault.findings

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from grader.compile import source as module
+from grader.compile.diagnostics import with_unknown_headers
 from grader.compile.program import Program
 from grader.compile.source import architectures, compile_source, toolchain
 from grader.compile.source_text import MAX_BYTES
@@ -296,3 +297,14 @@ def test_a_compiler_without_memory_or_disk_is_a_machine_fault_and_not_kept(
 @pytest.mark.parametrize("log", BY_THE_TEXT)
 def test_other_fatal_errors_are_of_the_text(log: str) -> None:
     assert module.machine_failure(log) == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [("curand_kernel.h", "the grader's extra `curand`"), ("mine.h", "if mine.h declares it")],
+)
+def test_undefined_name_of_a_missing_header_says_so(header: str, words: str) -> None:
+    finding = Finding("compile-error", "error", 'identifier "x" is undefined', file="k.cu", line=2)
+    fault = StudentFault("1 error", findings=(finding,))
+    assert words in with_unknown_headers(fault, (header,)).findings[0].hint
+    assert with_unknown_headers(fault, ()).findings == (finding,)

@@ -14,7 +14,7 @@ from grader.simulator.ptx.model import Function, Instruction, Variable, variable
 FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL = range(9)
 SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR = range(5)
 ALIGNED, COUNTED, NEGATED = 8, 16, 32
-ORDERS = 1
+ORDERS, ORDERS_IN_LIBRARY = 1, 2
 """The flag of a warp barrier that orders memory accesses: bar.warp.sync does, shfl does not."""
 
 BUILTINS = {"vprintf": (2, 1), "malloc": (1, 1), "free": (1, 0), "__assertfail": (5, 0)}
@@ -137,14 +137,18 @@ def terminator(
     return end
 
 
-def warp_sync(i: Instruction, o: Operands) -> End | None:
-    """The barrier of lanes that a .sync instruction begins with; None for any other."""
+def warp_sync(i: Instruction, o: Operands, *, library: bool = False) -> End | None:
+    """The barrier of lanes that a .sync instruction begins with; None for any other.
+
+    The pipelines of libcu++ rely on a match to order the accesses of its lanes.
+    """
     parts = i.op.split(".")
     if parts[0] in MATRIX and "sync" in parts:
         return End(WARPSYNC, a=o.source("0xffffffff", 4))
     if parts[0] not in WARP_SYNCS or "sync" not in parts:
         return None
-    return End(WARPSYNC, a=o.source(i.operands[-1], 4))
+    orders = ORDERS_IN_LIBRARY * (library and parts[0] == "match")
+    return End(WARPSYNC, a=o.source(i.operands[-1], 4), flag=orders)
 
 
 def _barrier(i: Instruction, o: Operands) -> End | None:

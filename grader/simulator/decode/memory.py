@@ -226,20 +226,34 @@ def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
     return [Insn("nop")]
 
 
-_INIT, _INVALIDATE, _ARRIVE, _DROP, _TEST, _TEST_PARITY = range(6)
-_OPERATIONS = {"init": _INIT, "inval": _INVALIDATE, "arrive": _ARRIVE, "arrive_drop": _DROP}
+_INIT, _INVALIDATE, _ARRIVE, _DROP, _EXPECT, _ARRIVE_EXPECT, _COMPLETE, _TEST, _TEST_PARITY = range(
+    9
+)
+_OPERATIONS = {
+    "init": _INIT,
+    "inval": _INVALIDATE,
+    "arrive": _ARRIVE,
+    "arrive_drop": _DROP,
+    "expect_tx": _EXPECT,
+    "complete_tx": _COMPLETE,
+}
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 
 def op_cp(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode cp.async.{ca,cg}.shared.global, .commit_group, .wait_group and .wait_all."""
+    """Decode cp.async.{ca,cg}.shared.global, .commit_group, .wait_group and .wait_all.
+
+    Also cp.async.bulk from global to shared memory, with an mbarrier.
+    """
     parts = op.split(".")
     if parts[:4] == ["cp", "async", "mbarrier", "arrive"]:
         insn = _mbarrier(parts, operands[0], o, _ARRIVE)
         zero = "noinc" not in parts
         insn.exec, insn.flag, insn.c = "cp_async_mbarrier_arrive", int(zero), o.source("0", 4)
         return [insn]
-    if parts[1] != "async" or {"bulk", "reduce"} & set(parts):
+    if parts[1] == "async" and "bulk" in parts:
+        return [_bulk_copy(op, parts, operands, o)]
+    if parts[1] != "async" or "reduce" in parts:
         raise NotSimulated(op)
     if parts[2] in ("commit_group", "wait_all"):
         return [Insn(f"cp_async_{parts[2]}")]
@@ -274,11 +288,38 @@ def _copy(op: str, parts: list[str], operands: list[str], o: Operands) -> Insn:
     )
 
 
-def op_mbarrier(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode an instruction of an mbarrier object, except its transactions."""
-    parts = op.split(".")
-    if "expect_tx" in parts or "complete_tx" in parts:
+_BULK = re.compile(
+    r"cp\.async\.bulk\.shared::(?:cluster|cta)\.global\.mbarrier::complete_tx::bytes"
+    r"(\.L2::cache_hint)?$"
+)
+
+
+def _bulk_copy(op: str, parts: list[str], operands: list[str], o: Operands) -> Insn:
+    match = _BULK.match(op)
+    if match is None:
         raise NotSimulated(op)
+    to, source, size, barrier = operands[: 4 if match[1] is None else -1]
+    addresses = [base_of(o, text, SHARED) for text in (to, source, barrier)]
+    (a, a_add, _), (b, b_add, _), (e, e_add, _) = addresses
+    mode = sum((width == 8) << k for k, (_, _, width) in enumerate(addresses))
+    imm = (a_add & 0xFFFFFFFF) | e_add << 32
+    return Insn(
+        "cp_async_bulk",
+        b_add & 0xFFFFFFFF,
+        a,
+        b,
+        o.source(size, 4),
+        e,
+        imm=imm,
+        size=16,
+        space=SHARED,
+        mode=mode,
+    )
+
+
+def op_mbarrier(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode an instruction of an mbarrier object."""
+    parts = op.split(".")
     if parts[1] == "pending_count":
         return [
             Insn("mbarrier_pending_count", o.register(operands[0], 4), o.source(operands[1], 8))
@@ -292,7 +333,12 @@ def op_mbarrier(op: str, operands: list[str], o: Operands, known: Known) -> list
         raise NotSimulated(op)
     token = not operands[0].startswith("[")
     where, *count = operands[1:] if token else operands
-    insn = _mbarrier(parts, where, o, _OPERATIONS[parts[1]])
+    operation = _OPERATIONS[parts[1]]
+    if operation in (_ARRIVE, _DROP) and "expect_tx" in parts:
+        if operation == _DROP:
+            raise NotSimulated(op)
+        operation = _ARRIVE_EXPECT
+    insn = _mbarrier(parts, where, o, operation)
     if token and operands[0] != "_":
         insn.d, insn.count = o.register(operands[0], 8), 1
     if count:

@@ -267,7 +267,7 @@ class _Decoder:
         self.image.locations.append(i.location)
         self.image.owner.append(self.number)
         try:
-            if (barrier := warp_sync(i, o)) is not None:
+            if (barrier := warp_sync(i, o, library=bool(i.via) or f.library)) is not None:
                 barrier.pc = pc
                 if i.guard is not None:
                     barrier.guard, barrier.negate = o.predicate(i.guard[0]) + 1, int(i.guard[1])

@@ -4,7 +4,9 @@
 #include "machine/control.h"
 #include "machine/events.h"
 
-enum { ORDERS = 1 }; /* in the flag of a wait within a warp: bar.warp.sync orders accesses, shfl does not */
+/* In the flag of a wait within a warp: bar.warp.sync orders accesses, shfl does not; a match in a library
+ * stands for the barrier that the library omits. */
+enum { ORDERS = 1, ORDERS_IN_LIBRARY = 2 };
 
 static void wait_at(Warp *w, Wait want) {
   for (u32 k = 0; k < w->waits; k++) {
@@ -138,7 +140,7 @@ void arrive_in_warp(Warp *w, const BasicBlock *b, u32 frame) {
   u32 same = member[__builtin_ctz(w->mask)], uniform = 1;
   for (u32 l = 0; l < LANES; l++) uniform &= !w->lane[l] || member[l] == same;
   if (uniform && w->mask == (same & live_lanes(w))) {
-    if (b->flag & ORDERS) announce_warp_synced(w, w->mask);
+    if (b->flag) announce_warp_synced(w, w->mask);
     if (same & w->exited) announce_members_exited(w, b->pc, same & w->exited);
     make_runnable(w, frame, b->next, w->mask);
     return;
@@ -175,7 +177,7 @@ static void release_lanes(Warp *w, u32 n) {
 
 /* Releases all lanes in `mask`, which wait for one another. */
 static void release_group(Warp *w, Wait x, u32 mask) {
-  if (x.kind & ORDERS) announce_warp_synced(w, mask);
+  if (x.kind) announce_warp_synced(w, mask);
   for (u32 n = w->waits; n-- > 0;) {
     const Wait *y = &w->wait[n];
     if (y->membership && y->want == x.want && y->kind == x.kind && !(y->mask & ~mask)) release_lanes(w, n);

@@ -49,6 +49,9 @@ void start_copies(Cta *c);
 void free_copies(Cta *c);
 void track_copies(Warp *w, const Insn *i, const u32 *barrier);
 
+/* mbarrier.c */
+void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes);
+
 /* clock.c: the simulated cycles of a warp in its turn so far */
 u64 turn_cycles(const Warp *w);
 

@@ -29,7 +29,7 @@ static u32 places_in(const Cta *c) { return c->worker->launch->shared_bytes / 4 
 static bool listens(const Launch *n) {
   for (u32 b = 0; b < n->blocks; b++)
     for (u32 k = n->block[b].first; k < n->block[b].end; k++)
-      if (n->insn[k].exec == ptx_cp_async) return true;
+      if (n->insn[k].exec == ptx_cp_async || n->insn[k].exec == ptx_cp_async_bulk) return true;
   return false;
 }
 

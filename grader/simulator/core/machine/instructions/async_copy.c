@@ -165,3 +165,41 @@ void ptx_cp_async(Warp *w, const Insn *i) {
   if (w->mask != whole) set_mask(w, whole);
   if (f->mask) w->copies++;
 }
+
+/* Copies 16 bytes for the active lane. False: an address is not valid. */
+static bool copy_row(Warp *w, const Insn *i, u64 from, u64 to, u32 barrier) {
+  Insn read = {.pc = i->pc, .size = LONGEST, .count = 1, .space = GLOBAL}, write = read;
+  u64 source[LANES], target[LANES];
+  u32 from_offset[LANES], offset[LANES], lane = first_lane(w->mask), reading = w->mask, writing = w->mask;
+  Region r, s;
+  write.space = SHARED;
+  for (u32 l = 0; l < LANES; l++) { source[l] = from; target[l] = to; }
+  if (!next_group(w, &read, source, &reading, LONGEST, 0, &r, from_offset)) return false;
+  if (!next_group(w, &write, target, &writing, LONGEST, STORE, &s, offset)) return false;
+  if (r.space == GLOBAL) announce_copy_read(w, &read, &r, from_offset, LONGEST);
+  announce_copy_started(w, &write, offset);
+  announce_copy_completed(w, &write, offset);
+  memcpy(s.data + offset[0], r.data + from_offset[0], LONGEST);
+  announce_copy_tracked(w, &write, lane, offset[0], barrier);
+  return true;
+}
+
+/* cp.async.bulk from global to shared memory: the mbarrier tracks the copy, and what it waits for is less by
+ * its bytes when it is complete. The simulated copy is complete at once, and other threads see it after
+ * they waited. a: destination; b: source; c: bytes; e: mbarrier; imm: displacements of the destination and,
+ * << 32, of the mbarrier; d: that of the source; mode: the widths of the addresses, 2 bits / 4 each. */
+void ptx_cp_async_bulk(Warp *w, const Insn *i) {
+  u32 whole = w->mask;
+  for (u32 m = whole; m && !w->worker->stop; m &= m - 1) {
+    u32 l = first_lane(m), bytes = SRC(u32, i->c)[l], done = 0;
+    u64 to = address(w, i->a, 4u << (i->mode & 1), l) + (u64)(s64)(s32)i->imm;
+    u64 from = address(w, i->b, 4u << (i->mode >> 1 & 1), l) + (u64)(s64)(s32)i->d;
+    u64 barrier = address(w, i->e, 4u << (i->mode >> 2 & 1), l) + (u64)(i->imm >> 32);
+    u64 odd = (to | from | bytes) & (LONGEST - 1);
+    set_mask(w, 1u << l);
+    if (odd) announce_invalid(w, i, l, to & (LONGEST - 1) ? to : from & (LONGEST - 1) ? from : to + bytes, LONGEST, MISALIGNED);
+    while (!odd && done < bytes && copy_row(w, i, from + done, (u32)to + done, (u32)barrier)) done += LONGEST;
+    complete_transaction(w, i, barrier, bytes);
+  }
+  set_mask(w, whole);
+}

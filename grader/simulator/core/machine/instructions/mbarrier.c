@@ -1,22 +1,39 @@
 /* PTX ISA, "Parallel Synchronization": mbarrier, the barrier in shared memory.
  *
  * Its 64 bits are opaque to programs. Here: bits 0-19 are the arrivals that a phase expects, 20-39
- * those still missing, 40-63 the number of the phase. */
+ * those still missing, 40-60 the bytes that transactions still have to copy, modulo 2^21, 61-63 the number
+ * of the phase, modulo 8. A phase ends when no arrival and no byte is missing. */
 #include <string.h>
 #include "machine/control.h"
 #include "machine/events.h"
 #include "machine/memory.h"
 
-enum { BITS = 20, MOST = (1 << BITS) - 1, PHASE = 2 * BITS };
-enum Op { INIT, INVALIDATE, ARRIVE, DROP, TEST, TEST_PARITY };
+enum { BITS = 20, MOST = (1 << BITS) - 1, PENDING = 2 * BITS, ALL_PENDING = (1 << 21) - 1, PHASE = 61 };
+enum Op { INIT, INVALIDATE, ARRIVE, DROP, EXPECT, ARRIVE_EXPECT, COMPLETE, TEST, TEST_PARITY };
 
-static u64 state(u64 expected, u64 missing, u64 phase) { return phase << PHASE | missing << BITS | expected; }
+static u64 state(u64 expected, u64 missing, u64 pending, u64 phase) {
+  return phase << PHASE | (pending & ALL_PENDING) << PENDING | missing << BITS | expected;
+}
 
-static u64 arrived(u64 old, u64 count, bool drops) {
+/* The state after `count` arrivals and `bytes` more that transactions have to copy. */
+static u64 arrived(u64 old, u64 count, bool drops, u64 bytes) {
   u64 expected = old & MOST, missing = old >> BITS & MOST, phase = old >> PHASE;
+  u64 pending = ((old >> PENDING) + bytes) & ALL_PENDING;
   if (drops) expected = expected > count ? expected - count : 0;
   missing = missing > count ? missing - count : 0;
-  return missing ? state(expected, missing, phase) : state(expected, expected, phase + 1);
+  return missing || pending ? state(expected, missing, pending, phase) : state(expected, expected, 0, phase + 1);
+}
+
+static u64 changed(u64 old, u32 op, u64 count) {
+  switch (op) {
+    case INIT: return state(count, count, 0, 0);
+    case ARRIVE: return arrived(old, count, false, 0);
+    case DROP: return arrived(old, count, true, 0);
+    case EXPECT: return arrived(old, 0, false, count);
+    case ARRIVE_EXPECT: return arrived(old, 1, false, count);
+    case COMPLETE: return arrived(old, 0, false, 0 - count);
+    default: return old;
+  }
 }
 
 static bool completed(const Insn *i, Warp *w, u64 now, u32 l) {
@@ -27,11 +44,9 @@ static bool completed(const Insn *i, Warp *w, u64 now, u32 l) {
 static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done) {
   u64 old, now, count = i->flag ? SRC(u32, i->c)[l] & MOST : 1;
   memcpy(&old, p, 8);
-  now = old;
-  if (i->e == INIT) now = state(count, count, 0);
-  if (i->e == ARRIVE || i->e == DROP) now = arrived(old, count, i->e == DROP);
+  now = changed(old, i->e, count);
   memcpy(p, &now, 8);
-  if (i->count && i->e <= DROP) DST(u64, i->d)[l] = old;
+  if (i->count && i->e < TEST) DST(u64, i->d)[l] = old;
   if (i->e < TEST || !completed(i, w, now, l)) return;
   *done |= 1u << l;
   announce_mbarrier_passed(w, l, offset);
@@ -88,4 +103,20 @@ void ptx_cp_async_mbarrier_arrive(Warp *w, const Insn *i) {
   for (u32 l = 0; l < LANES; l++) barrier[l] = (u32)address(w, i, l);
   track_copies(w, i, barrier);
   ptx_mbarrier(w, i);
+}
+
+/* The end of a transaction of `bytes` that the active lane started: the writes of the copy, and what the
+ * lane did before it, precede what follows a wait. */
+void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes) {
+  Insn end = {.pc = i->pc, .e = COMPLETE, .size = 8, .space = SHARED};
+  u64 at[LANES], old;
+  u32 offset[LANES], whole = w->mask, left;
+  Region r;
+  for (u32 l = 0; l < LANES; l++) at[l] = (u32)barrier;
+  left = drop_misaligned(w, &end, at, whole, 8, STORE | ATOMIC);
+  if (!left || !next_group(w, &end, at, &left, 8, STORE | ATOMIC, &r, offset)) return;
+  announce_mbarrier_arrived(w, &end, offset);
+  memcpy(&old, r.data + offset[0], 8);
+  old = changed(old, COMPLETE, bytes);
+  memcpy(r.data + offset[0], &old, 8);
 }
