@@ -80,7 +80,7 @@ def operations(machine: Machine, raw: Raw) -> list[Operation]:
             if leaving and event == c.BARRIER_ARRIVED:
                 uses[last] = uses.get(last, 0) + 1
             leaving, last = event == c.BARRIER_LEFT, barrier
-            full = leaving and int(row["at"]) == 0
+            full = event == c.BARRIER_ARRIVED and int(row["at"]) in ALL_WAIT
             group = ("barrier", *barrier, uses.get(barrier, 0))
             out.append(Operation(EVENTS[event], thread, group=group, sc=full))
         else:
@@ -90,6 +90,9 @@ def operations(machine: Machine, raw: Raw) -> list[Operation]:
             leaving = False
     return out
 
+
+ALL_WAIT = (0, 1)
+"""The barriers of kernels.py at which all threads of a block wait."""
 
 FIRST = {"global": 0, "shared": 0xA5}
 """The bytes that the core puts into memory before a block runs."""

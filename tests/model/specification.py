@@ -12,7 +12,8 @@ contradict causality.
 
 There is one deliberate departure, `TICKET`. CUDA's own example of a last block draws a ticket with
 an atomic and reads what all blocks wrote after __syncthreads(), without a fence. An atomic that
-draws a ticket and a barrier after it count as an acquire pattern, and the barrier as a fence.sc.
+draws a ticket and the arrival at a barrier of all threads after it count as an acquire pattern, and the
+arrival as a fence.sc.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ class Execution:
                 yield j
 
     def _ends_ticket(self, read: Operation, then: Operation) -> bool:
-        return read.ticket and then.kind is Kind.LEAVE and then.sc
+        return read.ticket and then.kind is Kind.ARRIVE and then.sc
 
     def _patterns(self) -> Iterator[tuple[int, int]]:
         """A release pattern synchronizes with an acquire pattern that observes its write."""
@@ -209,7 +210,7 @@ class Execution:
                 if not self.after[f1] >> write & 1:
                     continue
                 for f2 in ends:
-                    if self.ops[f2].kind is Kind.LEAVE and not (
+                    if self.ops[f2].kind is Kind.ARRIVE and not (
                         self.ops[read].ticket and self.ops[read].thread == self.ops[f2].thread
                     ):
                         continue
