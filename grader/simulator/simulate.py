@@ -41,7 +41,7 @@ from grader.simulator.diagnose.messages import not_simulated
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.ptx.model import Location, PtxError, TooLarge
 from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.ptxas import contract, reduce_unused_atomics
+from grader.simulator.ptx.ptxas import contract, merge_loads, reduce_unused_atomics
 from grader.simulator.schedules import (
     ORDER_STEPS,
     ORDERS,
@@ -286,6 +286,7 @@ def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | 
             if counts:
                 contract(module)
                 reduce_unused_atomics(module)
+                merge_loads(module)
             image = decode(module, kernel.symbol, core().known, definedness=not counts)
             variants.append(Variant(Machine(module, image), counts))
         except NotSimulated as error:

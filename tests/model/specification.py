@@ -12,8 +12,8 @@ contradict causality.
 
 There is one deliberate departure, `TICKET`. CUDA's own example of a last block draws a ticket with
 an atomic and reads what all blocks wrote after __syncthreads(), without a fence. An atomic that
-draws a ticket and the arrival at a barrier of all threads after it count as an acquire pattern, and the
-arrival as a fence.sc.
+draws a ticket and the arrival at a barrier of all threads after it count as an acquire pattern, and
+the arrival as a fence.sc.
 """
 
 from __future__ import annotations

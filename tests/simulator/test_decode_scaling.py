@@ -9,7 +9,7 @@ from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.ptxas import contract, reduce_unused_atomics
+from grader.simulator.ptx.ptxas import contract, merge_loads, reduce_unused_atomics
 from tests.linear import LONGER, assert_linear
 
 HEAD = """\
@@ -98,6 +98,7 @@ def decoded(text: str, *, definedness: bool) -> object:
     module = parse(text)
     contract(module)
     reduce_unused_atomics(module)
+    merge_loads(module)
     return decode(module, "k", core().known, definedness=definedness)
 
 

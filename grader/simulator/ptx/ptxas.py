@@ -8,6 +8,11 @@ product's own block, and only when the product has no other use. `-G` code is ne
 Reductions: an atomic on global memory whose old value is not used becomes a RED, which counts as
 `..._op_red` (measured on a GPU: tests/counters). Shared memory has no RED, and neither have `exch`
 and `cas`: PTX ISA, "red".
+
+Loads: a weak load of an address that was loaded before is dropped, when between the two nothing may
+write the state space and nothing orders accesses. Votes, shuffles and reads of the clock are
+between them in vain. Read from the machine code that ptxas 13.0 makes for sm_90, one instruction of
+each kind between two equal loads.
 """
 
 from __future__ import annotations
@@ -26,6 +31,11 @@ _PRODUCTS = {
 }
 _REGISTER = re.compile(r"%[\w$]+")
 _ENDS_BLOCK = ("bra", "brx", "ret", "exit", "trap", "call")
+_SPACES = ("global", "shared")
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+_WRITES = frozenset(("st", "atom", "red", "cp", "stmatrix", "wmma"))
+_ORDERS = frozenset(("bar", "barrier", "membar", "fence", "mbarrier", "call", "discard"))
+_WITHOUT_RESULT = frozenset(("st", "red", "cp", "prefetch", "stmatrix"))
 _REDUCTIONS = {"add", "min", "max", "inc", "dec", "and", "or", "xor"}
 
 
@@ -161,3 +171,85 @@ def _is_unused(i: Instruction, uses: Counter[str]) -> bool:
     if parts[0] != "atom" or "global" not in parts or not _REDUCTIONS & set(parts):
         return False
     return i.operands[:1] == ["_"] or uses[i.operands[0]] == 1
+
+
+def merge_loads(module: Module) -> None:
+    """Drop loads of what a register holds already, in place."""
+    for function in module.functions.values():
+        made: dict[int, list[Instruction]] = {}
+        for first, last in _blocks(function):
+            known = _Loads()
+            for at in range(first, last):
+                i = function.body[at]
+                earlier = known.like(i)
+                moves = _moves(function, earlier, i) if earlier else []
+                if moves:
+                    made[at] = moves
+                known.follow(i, is_kept=not moves)
+        if made:
+            _replace(function, made)
+
+
+def _moves(function: Function, earlier: Instruction, i: Instruction) -> list[Instruction]:
+    """The moves that replace a load; none where its registers have other types."""
+    pairs = [_REGISTER.findall(load.operands[0]) for load in (i, earlier)]
+    kinds = [[function.registers.get(name, "") for name in names] for names in pairs]
+    if kinds[0] != kinds[1] or not all(kind[1:] in ("16", "32", "64") for kind in kinds[0]):
+        return []
+    return [
+        replace(i, op=f"mov.b{kind[1:]}", operands=[to, source], used=None)
+        for to, source, kind in zip(*pairs, kinds[0], strict=True)
+    ]
+
+
+_Load = tuple[str, str, int | None]
+"""The opcode of a load, its address, and the bytes that the program uses."""
+
+
+class _Loads:
+    """The loads of a basic block whose registers still hold what memory does."""
+
+    def __init__(self) -> None:
+        self._loads: dict[str, dict[_Load, Instruction]] = {space: {} for space in _SPACES}
+        self._users: dict[str, set[tuple[str, _Load]]] = defaultdict(set)
+
+    def like(self, i: Instruction) -> Instruction | None:
+        """The earlier load of the same bytes, for an unguarded weak load."""
+        space = _space_of_weak_load(i)
+        return self._loads[space].get((i.op, i.operands[1], i.used)) if space else None
+
+    def follow(self, i: Instruction, *, is_kept: bool) -> None:
+        """Take an instruction into account, and keep it if it is a load that `is_kept`."""
+        for space in _changed_spaces(i):
+            self._loads[space].clear()
+        if i.op.split(".")[0] not in _WITHOUT_RESULT:
+            for register in _REGISTER.findall("".join(i.operands[:1])):
+                for space, load in self._users.pop(register, ()):
+                    self._loads[space].pop(load, None)
+        registers = [set(_REGISTER.findall(operand)) for operand in i.operands[:2]]
+        space = _space_of_weak_load(i)
+        if not space or not is_kept or registers[0] & registers[1]:
+            return
+        load = (i.op, i.operands[1], i.used)
+        self._loads[space][load] = i
+        for register in registers[0] | registers[1]:
+            self._users[register].add((space, load))
+
+
+def _space_of_weak_load(i: Instruction) -> str:
+    parts = i.op.split(".")
+    if parts[0] != "ld" or i.guard or not _STRONG.isdisjoint(parts):
+        return ""
+    return next((space for space in _SPACES if space in parts), "")
+
+
+def _changed_spaces(i: Instruction) -> tuple[str, ...]:
+    """The state spaces whose contents an instruction may change or make visible."""
+    parts = i.op.split(".")
+    if parts[0] in _ORDERS or "acquire" in parts:
+        return _SPACES
+    strong = parts[0] == "ld" and not _STRONG.isdisjoint(parts)
+    if not strong and parts[0] not in _WRITES:
+        return ()
+    own = tuple(space for space in _SPACES if space in parts)
+    return own if own or "local" in parts or "param" in parts else _SPACES
