@@ -53,7 +53,7 @@ BETWEEN = {
     "bar.warp.sync -1;": (2, 2),
     "membar.cta;": (2, 2),
 }
-"""The instruction between two equal loads: the loads of global, and of shared memory, that remain."""
+"""The instruction between two equal loads: how many of global and of shared memory remain."""
 
 
 @pytest.mark.parametrize("between", BETWEEN)
