@@ -33,7 +33,7 @@ from grader.launch import (
 from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, LANE_MISSING, core
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, launch_counters, line_counters
-from grader.simulator.decode.instructions import NotSimulated, refused_attribute
+from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.confirmation import Confirmation, synchronizations
 from grader.simulator.diagnose.findings import Explainer
@@ -298,7 +298,7 @@ def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | 
 
 
 def _not_simulated(program: Program, what: str, line: int) -> Finding:
-    return program.at(not_simulated(what), line)
+    return program.at(not_simulated(with_call(what, program.text(line))), line)
 
 
 def _invalid_ptx(program: Program, error: PtxError) -> Finding:

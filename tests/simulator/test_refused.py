@@ -16,7 +16,7 @@ from grader.simulator.simulate import simulate
 from tests.cukernel import compiled
 
 FILES = sorted((Path(__file__).parent / "refused").glob("*.cu"))
-EXPECTED = re.compile(r"// refuses (\S+) at line (\d+): (.*)")
+EXPECTED = re.compile(r"// refuses (.+) at line (\d+): (.*)")
 
 
 @pytest.mark.parametrize("path", FILES, ids=[p.stem for p in FILES])

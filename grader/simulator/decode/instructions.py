@@ -52,6 +52,23 @@ def with_feature(refused: str) -> str:
     return refused
 
 
+_CALLS = re.compile(
+    r"\b((?:tex|surf)[123CGRiSO]\w*|\w+_matrix_sync|(?:bmma|mma)_sync|cp_(?:reduce_)?async_bulk\w*"
+    r"|memcpy_async|map_shared_rank|this_cluster|barrier_cluster_\w+)\s*(?:<[^()]*>)?\s*\("
+)
+"""The functions of CUDA that become instructions which may not be simulated."""
+
+
+def with_call(refused: str, text: str) -> str:
+    """Name the function that a line of the source calls before the instruction that it becomes.
+
+    "tex2D, in PTX tex.2d.v4.f32.f32 (textures)"; the instruction alone where the line has inline
+    assembly, or calls no such function.
+    """
+    call = None if "asm" in text else _CALLS.search(text)
+    return f"{call[1]}, in PTX {refused}" if call else refused
+
+
 def refused_attribute(limits: Mapping[str, list[int]]) -> str:
     """The attribute of a kernel that is not simulated; empty if none."""
     clusters = prod(limits.get("reqnctapercluster", [1])) > 1

@@ -166,8 +166,18 @@ _MULTIPLICANDS = ("f16", "bf16", "tf32", "s8", "u8")
 _ELEMENT_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "s8": 1, "u8": 1, "s32": 4}
 _HALF_C, _HALF_D, _WHOLE, _SATURATES = 1, 2, 4, 8
 _ROLES = {"a": 0, "b": 1, "c": 2, "d": 2}
-_WMMA = {"f16": 16, "bf16": 16, "s8": 16, "u8": 16, "tf32": 8}
-"""The extent k of the shapes of wmma, by the type of the multiplicands."""
+_WIDE, _TF32 = {(16, 16, 16), (32, 8, 16), (8, 32, 16)}, {(16, 16, 8)}
+_WMMA = {
+    "tf32": _TF32,
+    "f32": _WIDE | _TF32,
+    **dict.fromkeys(("f16", "bf16", "s8", "u8", "s32"), _WIDE),
+}
+_MMA = {
+    **dict.fromkeys(("f16", "bf16"), {(16, 8, 8), (16, 8, 16)}),
+    "tf32": {(16, 8, 4), (16, 8, 8)},
+    **dict.fromkeys(("s8", "u8"), {(8, 8, 16), (16, 8, 16), (16, 8, 32)}),
+}
+"""The shapes of wmma and mma.sync that are simulated, by the type of the elements."""
 
 
 def _shape_of(op: str) -> tuple[int, int, int]:
@@ -215,6 +225,7 @@ def _multiplied(
     fits = left in _MULTIPLICANDS and right in _MULTIPLICANDS
     fits &= (left == right or whole) and whole == (left in ("s8", "u8")) == (right in ("s8", "u8"))
     fits &= {to, added} == {"s32"} if whole else {to, added} <= {"f16", "f32"}
+    fits &= (m, n, k) in (_WMMA if op.startswith("wmma") else _MMA).get(left, ())
     if not fits or (left != "f16" and "f16" in (to, added)):
         raise NotSimulated(op)
     d, a, b, c = operands
@@ -225,7 +236,7 @@ def _multiplied(
         m * n * _ELEMENT_BYTES[added] // _VECTOR,
     )
     given = tuple(len(vector(x)) for x in (d, a, b, c))
-    copies = op.startswith("wmma") and left == "f16"
+    copies = op.startswith("wmma") and left == "f16" and given[1:3] == (_REGISTERS, _REGISTERS)
     if given[0] != expected[0] or given[3] != expected[3] or (given != expected and not copies):
         raise OperandError(f"{given} registers where {expected} are expected")
     scratch = o.registers.matrices()
@@ -258,12 +269,16 @@ def op_wmma(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     if parts[1] == "mma":
         if len(kinds) == 2:
             kinds[1:1] = ["f16", "f16"]
-        if len(kinds) != 4 or _shape_of(op)[2] != _WMMA[kinds[1]]:
+        if len(kinds) != 4:
             raise NotSimulated(op)
         return _multiplied(op, operands, o, (kinds[0], kinds[1], kinds[2], kinds[3]))
     if parts[1] not in ("load", "store") or parts[2] not in _ROLES or len(kinds) != 1:
         raise NotSimulated(op)
     (m, n, k), stores = _shape_of(op), parts[1] == "store"
+    is_sum = parts[2] in ("c", "d")
+    of_role = ("f16", "f32", "s32") if is_sum else _MULTIPLICANDS
+    if kinds[0] not in of_role or (m, n, k) not in _WMMA[kinds[0]] or stores != (parts[2] == "d"):
+        raise NotSimulated(op)
     values, where = operands[:2][::-1] if stores else operands[:2]
     role, by_column = _ROLES[parts[2]], "col" in parts
     columns, rows = ((k, m), (n, k), (n, m))[role]
@@ -274,7 +289,7 @@ def op_wmma(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     refs = (scratch + _D, a, o.source(stride, 4), scratch + _ADDRESS, shape)
     size, count = _ELEMENT_BYTES[kinds[0]], len(vector(values))
     least = rows * columns * size // _VECTOR
-    if count != least and (kinds[0] != "f16" or count % least):
+    if count != least and (kinds[0] != "f16" or is_sum or count != _REGISTERS):
         raise OperandError(f"{count} registers where {least} are expected")
     insn = Insn(f"wmma_{parts[1]}", *refs, imm=add, size=size, count=count, space=space, mode=mode)
     if stores:

@@ -1,4 +1,4 @@
-// refuses cp.async.bulk.global.shared::cta.bulk_group at line 6: (the tensor memory accelerator)
+// refuses cp_async_bulk, in PTX cp.async.bulk.global.shared::cta.bulk_group at line 6: (the tensor memory accelerator)
 #include <cuda/ptx>
 extern "C" __global__ void k(float *p) {
   __shared__ alignas(16) float s[32];

@@ -1,4 +1,4 @@
-// refuses wmma.load at line 8: (tensor cores)
+// refuses load_matrix_sync, in PTX wmma.load at line 8: (tensor cores)
 #include <mma.h>
 using namespace nvcuda;
 extern "C" __global__ void k(const double *a, double *c) {

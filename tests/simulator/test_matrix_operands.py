@@ -1,0 +1,66 @@
+"""Matrix instructions with shapes, types or registers that do not exist are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.simulator.core.bindings import core
+from grader.simulator.decode.instructions import NotSimulated
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.model import PtxError
+from grader.simulator.ptx.parser import parse
+
+MODULE = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k()
+{{
+  .reg .b32 %r<20>;
+  .reg .b64 %d<4>;
+  .reg .f32 %f<20>;
+  {};
+  ret;
+}}
+"""
+R2, R4, R8, R16 = ("{" + ", ".join(f"%r{k}" for k in range(n)) + "}" for n in (2, 4, 8, 16))
+GOOD = [
+    f"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {R2}, {R4}, {R2}, {R2}",
+    f"wmma.load.a.sync.aligned.row.m16n16k16.f16 {R8}, [%d1], %r1",
+    f"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {R4}, [%r9]",
+]
+BAD = [
+    f"mma.sync.aligned.m200n200k200.row.col.f32.f16.f16.f32 {R4}, {R4}, {R2}, {R4}",
+    f"mma.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {R4}, {R4}, {R2}, {R4}",
+    f"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {R16}, {R4}, {R2}, {R2}",
+    f"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {R2}, {R2}, {R2}, {R2}",
+    f"mma.sync.aligned.m16n8k16.row.row.f16.f16.f16.f16 {R2}, {R4}, {R2}, {R2}",
+    f"mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {R2}, {R4}, {R2}, {R2}",
+    f"mma.sync.aligned.m16n8k8.row.col.f32.tf32.f16.f32 {R4}, {R4}, {R2}, {R4}",
+    f"wmma.load.a.sync.aligned.row.m255n255k255.f16 {R8}, [%d1], %r1",
+    f"wmma.load.a.sync.aligned.row.m16n16k16.f16 {R16}, [%d1], %r1",
+    f"wmma.load.a.sync.aligned.row.m16n16k16.s32 {R8}, [%d1], %r1",
+    f"wmma.load.c.sync.aligned.row.m16n16k16.f16 {R8}, [%d1], %r1",
+    f"wmma.store.a.sync.aligned.row.m16n16k16.f16 [%d1], {R8}, %r1",
+    f"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {R8}, {R2}, {R2}, {R8}",
+    f"wmma.mma.sync.aligned.row.col.m16n16k8.f32.f16.f16.f32 {R8}, {R8}, {R8}, {R8}",
+    f"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {R2}, [%r9]",
+    f"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {R2}, [%r9]",
+    f"ldmatrix.sync.aligned.m8n8.x2.shared.b16 {R2}",
+    "movmatrix.sync.aligned.m8n8.trans.b16 %d1, %r1",
+    f"mma.sync {R2}",
+    "wmma.load",
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1], 16",
+    "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%d1]",
+    "mbarrier.arrive_drop.expect_tx.shared.b64 %d1, [%r1], 16",
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_instruction_is_decoded(text: str) -> None:
+    assert decode(parse(MODULE.format(text)), "k", core().known).functions
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_instruction_that_does_not_exist_is_refused(text: str) -> None:
+    with pytest.raises((NotSimulated, PtxError)):
+        decode(parse(MODULE.format(text)), "k", core().known)
