@@ -229,7 +229,10 @@ def variant_is_caught(
     errors = _errors(graded)
     kinds = list(dict.fromkeys(finding.kind for finding in errors))
     if kind not in kinds:
-        raise RequirementNotMet(f"reports {', '.join(kinds) or 'nothing'} instead of {kind}")
+        fix = f"rename it after what it reports, or correct the mistake in {variant.name}"
+        if not kinds:
+            fix = f"add a public case in which the mistake of {variant.name} matters, or remove it"
+        raise RequirementNotMet(f"reports {', '.join(kinds) or 'nothing'} instead of {kind}: {fix}")
     if graded.score.points >= graded.score.judged_max:
         raise RequirementNotMet(f"gets full points, {_score(graded)}")
     line = next(finding.line for finding in errors if finding.kind == kind)

@@ -10,7 +10,7 @@ import typer
 
 from grader import __version__
 from grader.cli.batch import batch
-from grader.cli.check import check, explain
+from grader.cli.check import check, explain, explain_term
 from grader.cli.course import new, quiz, release, similar
 from grader.cli.doctor import doctor
 from grader.cli.export import export
@@ -36,6 +36,7 @@ app = typer.Typer(
 app.command(short_help="Grade one submission and explain how to fix it.")(check)
 app.command(short_help="Grade the submissions of a whole class.")(batch)
 app.command(short_help="Show what each thread of a kernel accesses.")(explain)
+app.command("explain-term", short_help="Explain a term of the reports.")(explain_term)
 app.command("run", short_help="Run any kernel and report its errors.")(run_kernel)
 app.command(short_help="Export grades to another system.")(export)
 app.command(short_help="Find unusually similar submissions.")(similar)

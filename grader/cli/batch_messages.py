@@ -196,6 +196,17 @@ class Table:
         ]
         return {"grades": [grade.to_json() for grade in self.grades], "missing": missing}
 
+    def missing(self, course: Course | None) -> tuple[str, ...]:
+        """Return the students without a grade: why, or that they submitted nothing."""
+        ungraded = [f"{r.submission.student}: {r.missing}" for r in self.rows if r.grade is None]
+        return (*ungraded, *(f"{name}: no submission" for name in self.absent(course)))
+
+    def absent(self, course: Course | None) -> tuple[str, ...]:
+        """Return the enrolled students of whom there is no submission."""
+        submitted = {row.submission.student for row in self.rows}
+        students = course.students if course else ()
+        return tuple(f"{s.id} {s.name}".strip() for s in students if s.id not in submitted)
+
     def text(self, width: int, course: Course | None) -> Text:
         """Format one line per submission, with the name from the roster, then missing grades."""
         from grader.reports.classes import class_table
@@ -215,6 +226,10 @@ class Table:
             elif row.submission.refused is not None:
                 why = f"{row.submission.student}: {row.submission.refused.message}"
                 text.append(f"\nno kernel: {printable(why)}", "bold")
+        absent = self.absent(course)
+        if absent:
+            shown = ", ".join(absent[:SHOWN]) + (" ..." if absent[SHOWN:] else "")
+            text.append(f"\nno submission of {len(absent)}: {printable(shown)}")
         return text
 
 
@@ -287,7 +302,8 @@ def write_report(
                 entry.max_points if entry else None,
             )
         )  # fmt: skip
-    say(f"wrote {write_class_report(folder, lab, rows)}")
+    missing = table.missing(course)
+    say(f"wrote {write_class_report(folder, lab, rows, missing=missing)}")
 
 
 def _received(moment: datetime | None, course: Course | None) -> str:

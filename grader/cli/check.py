@@ -28,6 +28,7 @@ from grader.cli.terminal import (
     show,
     show_fault,
     width,
+    write,
     write_file,
     write_json,
 )
@@ -169,6 +170,32 @@ def add_cross_checks(
         return grade
     more = cross_checks(lab, submission, options, sanitizer=sanitizer, profile=profile)
     return replace(grade, checks=(*grade.checks, *more))
+
+
+def explain_term(
+    word: Annotated[
+        str, typer.Argument(metavar="[TERM]", help="A word of a report.  [default: list all]")
+    ] = "",
+) -> int:
+    """Explain a term of the reports, such as race or occupancy."""
+    from textwrap import fill
+
+    from grader.faults import did_you_mean
+    from grader.reports.finding import find_term, glossary
+
+    if not word:
+        write("".join(f"{term.name}\n" for term in glossary()))
+        return 0
+    term = find_term(word)
+    if term is None:
+        words = [one for entry in glossary() for one in (entry.name, *entry.also)]
+        fix = did_you_mean(word, words, 0.6) or "run `grader explain-term` for the list"
+        raise LabFault(f"there is no term `{word}` in the glossary", fix=fix)
+    also = f" (also: {', '.join(term.also)})" if term.also else ""
+    see = f"\nSee also: {', '.join(term.see)}\n" if term.see else ""
+    lines = fill(term.text, width(), break_long_words=False, break_on_hyphens=False)
+    write(f"{term.name}{also}\n\n{lines}\n{see}")
+    return 0
 
 
 def explain(

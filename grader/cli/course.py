@@ -109,7 +109,8 @@ def release(
     """Write LAB.zip for students.
 
     It contains the skeleton, the handout, the questions and the public cases. Nothing is written
-    when a file reveals a hidden case, the solution or an answer.
+    when a file reveals a hidden case, the solution or an answer, or when the lab does not hold: its
+    solution must pass on the public cases.
     """
     from grader.authoring.release import leaks, release_files, zipped
     from grader.labs.reading import lab_roots, load_lab
@@ -124,10 +125,29 @@ def release(
         more = f", and {len(secrets) - 1} more" if secrets[1:] else ""
         fix = "remove it and run the command again; nothing was written"
         raise LabFault(f"{secrets[0]}{more}", where=lab, fix=fix)
+    _require_sound(loaded_lab)
     for name in files:
         say(f"  {name}")
     write_file(out / f"{lab}.zip", zipped(files))
     return 0
+
+
+def _require_sound(lab: Lab) -> None:
+    """Raise LabFault where the lab's own solution fails a check on the public cases."""
+    from grader.cli.check import grade_file
+    from grader.grading.cases import RunOptions
+
+    if not lab.solution.is_file():
+        return
+    doing("checking the solution")
+    graded = grade_file(lab, lab.solution, RunOptions("sim"), quiet=True)
+    finished()
+    evaluated = [result for result in graded.checks if result.name != "quiz"]
+    failed = [result.name for result in evaluated if result.status in ("fail", "blocked")]
+    if failed:
+        what = f"the lab does not hold: its solution does not pass {', '.join(failed)}"
+        fix = f"run `grader labs check {lab.name}`, which says what to correct; nothing was written"
+        raise LabFault(what, where=lab.name, fix=fix)
 
 
 def handout(lab: Lab) -> dict[str, bytes]:

@@ -80,9 +80,19 @@ def export(
     _report_left_out(left_out)
     if exported and (advice := chosen.advice(options)):
         say(f"note: {advice}")
+    _report_extra_points(exported)
     if exported:
         _write(chosen, exported, options, out)
     return max((_exit_code(item) for item in left_out), default=0)
+
+
+def _report_extra_points(rows: Sequence[ExportRow]) -> None:
+    """Say which students have more than full marks, which another system may cut or refuse."""
+    extra = [row for row in rows if row.points is not None and row.points > row.out_of > 0]
+    if extra:
+        first = f"{extra[0].student.id} with {extra[0].points:g} of {extra[0].out_of:g}"
+        more = f" and {len(extra) - 1} more" if extra[1:] else ""
+        say(f"more than full marks: {first}{more}; an override set them, check that it should")
 
 
 def _list() -> int:

@@ -26,6 +26,7 @@ from grader.cli.terminal import (
     say,
     show,
     show_line,
+    step_display,
     write,
     write_file,
     write_json,
@@ -268,9 +269,10 @@ def check(
     options = RunOptions(resolved(on), threads=threads, limit=limit)
     show_row = row_printer(json)
     results: list[RequirementResult] = []
+    watch = step_display()
     for lab in [load_lab(name, roots) for name in names or list_labs(roots)]:
         show_row(lab.name, good=True)
-        for result in check_lab(lab_folder(lab), options, doing, generated=not quick):
+        for result in check_lab(lab_folder(lab), options, watch, generated=not quick):
             finished()
             for row in rows(without_repetition(result, results), mutants=mutants):
                 show_row(row, good=result.holds)

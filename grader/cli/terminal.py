@@ -9,7 +9,8 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -176,6 +177,25 @@ def doing(what: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{what[:70]} ...")
         sys.stderr.flush()
+
+
+def step_display(seconds: float = 10.0) -> Callable[[str], None]:
+    """Return a function that shows what a long command is doing.
+
+    On a terminal it replaces the line, as `doing` does. Elsewhere, in a log file, it writes a line
+    when the last one is `seconds` old, so that a reader sees that the command goes on.
+    """
+    last = [time.monotonic()]
+
+    def show_step(what: str) -> None:
+        now = time.monotonic()
+        if sys.stderr.isatty():
+            doing(what)
+        elif now - last[0] >= seconds:
+            last[0] = now
+            say(f"{what} ...")
+
+    return show_step
 
 
 def finished() -> None:

@@ -46,14 +46,17 @@ def lab_roots(course: Path | None = None) -> tuple[Path, ...]:
     """Return the folders that may contain labs.
 
     These are `labs/` of the course, else those of $WARPGRADE_LABS, else `labs/` next to the package
-    in a checkout, else `labs/` in the current folder.
+    in a checkout, then `labs/` in the current folder, as in the unpacked zip of a lab.
     """
     if course is not None:
         return (course / "labs",)
     if os.environ.get(LABS_VARIABLE):
         return tuple(Path(part) for part in os.environ[LABS_VARIABLE].split(os.pathsep) if part)
     checkout = Path(__file__).resolve().parents[2] / "labs"
-    return (checkout,) if checkout.is_dir() else (Path("labs"),)
+    here = Path("labs")
+    if not checkout.is_dir():
+        return (here,)
+    return (checkout, here) if here.is_dir() and not here.samefile(checkout) else (checkout,)
 
 
 def list_labs(roots: Sequence[Path] | None = None) -> tuple[str, ...]:

@@ -216,8 +216,9 @@ def _checked_expected(where: str, made: Any, shape: tuple[int, ...]) -> Expected
     value = np.asarray(made.value, dtype=np.float64)
     bound = np.asarray(made.bound, dtype=np.float64)
     for part, array in (("value", value), ("bound", bound)):
-        if array.shape != shape:
+        if array.shape not in (shape, ()):  # a number counts for every element
             raise LabFault(f"its {part} has shape {array.shape}, not {shape}", where=where)
+    value, bound = (np.broadcast_to(array, shape).copy() for array in (value, bound))
     if not (np.all(np.isfinite(bound)) and np.all(bound >= 0)):
         raise LabFault("its bound must be finite and not negative everywhere", where=where)
     return Expected(value, bound)

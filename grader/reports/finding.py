@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
+import yaml
 from rich.cells import cell_len
 from rich.text import Text
 
+from grader import dataclass
 from grader.checks.causes import Cause, sort_findings
 from grader.faults import pluralize
 from grader.launch import OUTPUT_KINDS, Dim3, Finding
@@ -231,3 +235,57 @@ def occurrences(finding: Finding) -> str:
     plural = "cases" if len(finding.cases) > 1 else "case"
     cases = f"in {plural} {', '.join(names)}" if names else ""
     return " ".join(part for part in (times, cases) if part)
+
+
+@dataclass(frozen=True)
+class Term:
+    """An entry of the glossary.
+
+    Attributes:
+        name: The term.
+        also: Other words for it.
+        text: What it means.
+        kinds: The kinds of findings that it explains.
+        see: Further terms.
+    """
+
+    name: str
+    text: str
+    also: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    see: tuple[str, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        """The name of its place on a page."""
+        return f"term-{self.name.replace(' ', '-')}"
+
+
+@cache
+def glossary() -> tuple[Term, ...]:
+    """Return the terms of reports and handouts, by name (glossary.yaml)."""
+    text = (Path(__file__).parent / "glossary.yaml").read_text("utf-8")
+    entries = yaml.safe_load(text).items()
+    lists = ("also", "kinds", "see")
+    return tuple(
+        Term(name, e["text"], **{key: tuple(e.get(key, ())) for key in lists})
+        for name, e in sorted(entries)
+    )
+
+
+def find_term(word: str) -> Term | None:
+    """Return the term of that name, with that other word for it, or for that kind of finding."""
+    wanted = _plain(word)
+    named = (term for term in glossary() if _plain(term.name) == wanted)
+    other = (t for t in glossary() if wanted in map(_plain, (*t.also, *t.kinds)))
+    return next(named, None) or next(other, None)
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", " ").strip()
+
+
+def terms_of(kinds: Iterable[str]) -> dict[str, Term]:
+    """Return the term that explains each kind of finding, where there is one."""
+    known = {kind: term for term in glossary() for kind in term.kinds}
+    return {kind: known[kind] for kind in dict.fromkeys(kinds) if kind in known}

@@ -245,3 +245,15 @@ def test_command_writes_a_zip_with_the_handout(tmp_path: Path) -> None:
     assert list(leaks(lab, lab.solution.read_text(), files)) == []
     nowhere = grader("labs", "release", "vector-add", "--out", tmp_path / "nowhere")
     assert nowhere.code == 2 and "the folder does not exist" in " ".join(nowhere.err.split())
+
+
+def test_a_lab_whose_solution_fails_is_not_released(tmp_path: Path) -> None:
+    for folder in ("labs", "solutions"):
+        shutil.copytree(ROOT / folder / "vector-add", tmp_path / folder / "vector-add")
+    lab = load_lab("vector-add", [tmp_path / "labs"])
+    lab.solution.write_text(lab.solution.read_text().replace("a[i] + b[i]", "a[i] - b[i]"))
+    found = grader("labs", "release", "vector-add", "--course", tmp_path, "--out", tmp_path)
+    said = " ".join(found.err.split())
+    assert found.code == 2 and "its solution does not pass output" in said
+    assert "run `grader labs check vector-add`" in said
+    assert not list(tmp_path.glob("*.zip"))

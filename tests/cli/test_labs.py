@@ -9,6 +9,7 @@ import pytest
 
 from grader.authoring.requirements import RequirementResult
 from grader.cli.labs import rows, without_repetition
+from grader.cli.terminal import step_display
 from grader.labs.reading import list_labs, load_lab
 from tests.command import grader
 
@@ -58,3 +59,14 @@ def test_list_as_json() -> None:
     assert shown["cases"]["public"] + shown["cases"]["hidden"] == len(lab.cases)
     assert shown["kernels"] == ["matmul"] and shown["questions"] == len(lab.quiz)
     assert not any(case.name in result.out for case in lab.cases if case.visibility == "hidden")
+
+
+def test_a_long_command_shows_progress_in_a_log(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter([0.0, 4.0, 11.0, 12.0, 22.0])
+    monkeypatch.setattr("grader.cli.terminal.time.monotonic", lambda: next(now))
+    watch = step_display(10.0)
+    for step in ("one", "two", "three", "four"):
+        watch(step)
+    assert capsys.readouterr().err.count("...") == 2

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from grader.faults import LabFault
+from grader.labs import reference
 from grader.labs.cases import prepare_case
+from grader.labs.model import Expected
 from grader.labs.reading import load_lab
 from grader.labs.reference import ReferenceTimeout
 from tests.scalelab import REFERENCE, write_lab
@@ -93,3 +96,11 @@ def test_references_of_older_labs_import_the_former_module_names(tmp_path: Path)
     older = "from grader.lab import Expected\nfrom grader.tolerance import gamma\n" + REFERENCE
     lab = load_lab("scale", write_lab(tmp_path, reference=older))
     assert prepare_case(lab, lab.cases[0], b"seed").expected
+
+
+@pytest.mark.parametrize("bound", [0, 0.5, np.float32(1), np.zeros((2, 3))])
+def test_a_number_is_the_bound_of_every_element(bound: object) -> None:
+    made = Expected(np.arange(6.0).reshape(2, 3), bound)  # type: ignore[arg-type]
+    expected = reference._checked_expected("reference.py", made, (2, 3))
+    assert expected.value.shape == expected.bound.shape == (2, 3)
+    assert (expected.bound == bound).all()

@@ -74,6 +74,7 @@ def _text(parent: Element, kind: str, x: float, y: float, text: str) -> None:
 
 
 MAX_MESSAGE_CELLS = 120
+MAX_MISSING_CELLS = 120
 NO_VALUE = -1.0
 """Sorts checks and grades without points below all others."""
 
@@ -137,10 +138,19 @@ class ClassView:
     has_late: bool
     has_override: bool
     facts: str
+    missing: tuple[str, ...] = ()
 
 
-def class_view(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> ClassView:
-    """Build the view of the class's rows; `hrefs` are their pages, relative to the index."""
+def class_view(
+    rows: Sequence[ReportRow], hrefs: Sequence[str], missing: Sequence[str] = ()
+) -> ClassView:
+    """Build the view of the class's rows.
+
+    Args:
+        rows: One row for each student with a grade.
+        hrefs: Their pages, relative to the index.
+        missing: The other students, with the reason where it is not that nothing was submitted.
+    """
     names = list(dict.fromkeys(c.name for r in rows for c in r.grade.checks if c.max_points))
     most = max((row.judged_max for row in rows), default=0.0)
     points = [row.effective_points for row in rows if row.effective_points is not None]
@@ -154,6 +164,7 @@ def class_view(rows: Sequence[ReportRow], hrefs: Sequence[str]) -> ClassView:
         has_late=any(row.late for row in rows),
         has_override=any(row.override for row in rows),
         facts=_facts(rows),
+        missing=tuple(clip(printable(one), MAX_MISSING_CELLS) for one in missing),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
@@ -20,11 +20,13 @@ from grader.launch import OUTPUT_KINDS, Finding
 from grader.reports.classes import ReportRow, display_name, short_name
 from grader.reports.finding import (
     MAX_TEXT_CELLS,
+    Term,
     accesses,
     follows_text,
     message,
     occurrences,
     origins,
+    terms_of,
 )
 from grader.reports.page.source import SourceView, source_view
 from grader.reports.printable import clip
@@ -204,7 +206,7 @@ class StudentView:
     """A student's page.
 
     `verdict` adds what the score does not say, `plot` shows the speedup's interval, `facts` lists
-    how the submission was graded.
+    how the submission was graded, `term_of` explains kinds of findings.
     """
 
     row: ReportRow
@@ -218,6 +220,7 @@ class StudentView:
     source: SourceView | None
     plot: Markup
     facts: tuple[tuple[str, str], ...]
+    term_of: Mapping[str, Term] = field(default_factory=dict)
 
 
 def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
@@ -241,6 +244,7 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
         source=source_view(grade, row.source, findings),
         plot=_plot(grade),
         facts=tuple(_facts(grade, with_seed=with_seed)),
+        term_of=terms_of(finding.kind for finding in findings),
     )
 
 

@@ -115,7 +115,7 @@ def _printable_value(value: Any) -> Any:
 
 def write_class_report(
     folder: Path, lab: Lab, rows: Sequence[ReportRow], *, for_students: bool = False,
-    feedback: HiddenFeedback = "score",
+    feedback: HiddenFeedback = "score", missing: Sequence[str] = (),
 ) -> Path:  # fmt: skip
     """Write the report below `folder` and return the file to open.
 
@@ -126,6 +126,7 @@ def write_class_report(
         for_students: Write redacted pages and no index, which would show each student the others'
             grades; return the folder of the pages.
         feedback: What students read about hidden cases.
+        missing: The students without a grade, for the index.
 
     Raises:
         LabFault: The folder cannot be written.
@@ -142,7 +143,7 @@ def write_class_report(
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         links = Links(f"../{INDEX}", *(_at(names, place) for place in (k - 1, k + 1)))
         write_atomically(folder / STUDENTS / name, templates.student(student_view(row), links))
-    index = class_view(rows, [f"{STUDENTS}/{name}" for name in names])
+    index = class_view(rows, [f"{STUDENTS}/{name}" for name in names], missing)
     write_atomically(folder / INDEX, templates.index(lab.name, lab.title, index))
     return folder / INDEX
 
