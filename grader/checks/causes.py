@@ -228,7 +228,7 @@ def find_causes(findings: Iterable[Finding], explanation: Explanation) -> tuple[
     causes += _with_clue(_rest(errors, causes), explanation.clues)
     causes += [_cause(group) for group in _linked(_rest(errors, causes))]
     for finding in _rest(ordered, causes):
-        other = 0 if causes and finding.severity == "info" else None
+        other = 0 if errors and finding.severity == "info" else None
         place = next((k for k, c in enumerate(causes) if _shares_place(c, finding)), other)
         if place is None:
             causes.append(_cause([finding]))
@@ -333,9 +333,9 @@ def _overlap(first: Finding, other: Finding) -> bool:
 
 
 def _shares_place(cause: Cause, finding: Finding) -> bool:
-    """Return whether a warning or a note is about a line or a variable of an error's cause."""
+    """Return whether a note is about a line or variable of an error, or like an earlier note."""
     if cause.finding.severity != "error":
-        return False
+        return finding.kind == cause.finding.kind and finding.kind in MEASURED
     if finding.line and finding.line == cause.line:
         return True
     if finding.kind == "compile-warning":

@@ -208,27 +208,29 @@ def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]
     yield earlier, min(ends, default=earlier)
 
 
-def read_source(text: str, lab: Lab) -> Source:
+def read_source(text: str, lab: Lab, graded: str = "") -> Source:
     """Parse a source, and find its kernels and what the lab says of their arguments.
 
-    A source that nests too deep has no kernels.
+    A source that nests too deep has no kernels. `graded` is the name of the kernel that is graded
+    where it is not the lab's.
     """
     tree = parse(text)
     if not is_readable(tree):
         return Source(text, tree, ())
     found = [f for f in functions(tree) if f.defined and {"__global__", "__device__"} & {*f.head}]
-    kernels = (_kernel(tree, f, lab) for f in found)
+    name = graded or lab.kernels[0].name
+    kernels = (_kernel(tree, f, lab if f.name == name else None) for f in found)
     extents = tuple(str(n) for n in lab.geometry.block if isinstance(n, int))
     return Source(text, tree, tuple(k for k in kernels if k is not None), extents)
 
 
-def _kernel(tree: Tree, function: Function, lab: Lab) -> Kernel | None:
+def _kernel(tree: Tree, function: Function, lab: Lab | None) -> Kernel | None:
     body = enclosing(Node(tree, function.body), "compound_statement")
     if body is None or function.declarator is None:
         return None
     own = parameters(function.declarator)
     sizes = tuple(name for kind, name in own if name and not kind.endswith("*"))
-    shapes = _shapes(own, lab) if function.name == lab.kernels[0].name else {}
+    shapes = _shapes(own, lab) if lab is not None else {}
     return Kernel(tree, function, body, sizes, shapes, tuple(_integers(body)))
 
 
@@ -357,12 +359,19 @@ def _rank(edit: Edit, evidence: Evidence) -> int:
     """Return how late an edit is tried: by its kind, its distance to the findings, its cost."""
     if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
         return edit.cost - len(CAUSE_KINDS)
-    prior = (1 if edit.kind in GENERIC else 0) if _explains(edit, evidence) else 3
-    rank = 3 * edit.cost + prior
+    rank = 3 * edit.cost + _prior(edit, evidence)
     if edit.line in evidence.near or any(a <= edit.line <= b for a, b in evidence.spans):
         return rank
     rings = (ring for ring, lines in enumerate(evidence.around, start=1) if edit.line in lines)
     return rank + next(rings, FAR)
+
+
+def _prior(edit: Edit, evidence: Evidence) -> int:
+    """Return how unlikely the kind of an edit is, given the kinds of the errors."""
+    known = CAUSE_KINDS[edit.kind].evidence
+    if not evidence.is_wrong:  # an edit that keeps the results and the cost is soon found
+        return min(known.index(kind) for kind in evidence.kinds if kind in known)
+    return (1 if edit.kind in GENERIC else 0) if _explains(edit, evidence) else 3
 
 
 def _explains(edit: Edit, evidence: Evidence) -> bool:

@@ -34,6 +34,7 @@ from grader.labs.cases import prepare_case
 from grader.labs.model import Case, Lab, PreparedCase
 from grader.launch import Finding, pack_launches
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
+from grader.simulator.ptx.model import function_name
 
 MAX_SOURCE = 16 << 10
 """Bytes of a source whose fix is searched; a kernel of a course has a quarter of that."""
@@ -74,7 +75,9 @@ def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanat
     if not fixes:
         return known
     search = _Search(public, checks, results, replace(options, on="sim"))
-    source = read_source(evidence.program.source, evidence.lab)
+    own = evidence.program.kernel(evidence.lab.kernels[0].name)
+    graded = function_name(own.symbol) if own is not None else ""
+    source = read_source(evidence.program.source, evidence.lab, graded)
     lines = {line for found in evidence.localization.lines.values() for line in found}
     editors = (*STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
     seen = read_evidence(errors, lines, clues, source.text)
@@ -150,6 +153,7 @@ class _Search:
             "launches": rows,
             "right": [list(case.expected) for case in ready],
             "steps": STEPS,
+            "names": {k.name: function_name(k.symbol) for k in self.evidence.program.kernels},
         }
         memory = (2 << 30) + simulator_memory([c.launch for c in ready], self.evidence.program.ptx)
         limits = Limits(wall=3 * TRIAL_SECONDS, cpu=TRIAL_SECONDS, memory=memory)

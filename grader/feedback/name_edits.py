@@ -178,7 +178,8 @@ def size_edits(source: Source) -> Iterator[Edit]:
     for kernel in source.kernels:
         for node in kernel.walk("init_declarator", "assignment_expression"):
             value = node.part("value") or node.part("right")
-            if value is not None and value.kind == "identifier" and "*" in node.text.split("=")[0]:
+            is_pointer = any(c.kind == "pointer_declarator" for c in node.children)
+            if value is not None and value.kind == "identifier" and is_pointer:
                 for size in (*names, *kernel.sizes):
                     change = (value.end, value.end, f" + {size} * {size}")
                     yield Edit("overlapping-arrays", node.line, (change,))

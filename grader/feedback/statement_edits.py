@@ -235,16 +235,17 @@ def wider_guard_edits(source: Source) -> Iterator[Edit]:
                 for test in whole.split("&&")
             )
             for access in guard.walk("subscript_expression"):
-                for whole in kernel.guards(access):
-                    change = replaced(inner, whole)
-                    yield Edit("wrong-condition", inner.line, (change,))
+                for whole in (test for test in kernel.guards(access) if "*" not in test):
+                    wider = not _words(whole) <= _words(inner.text)
+                    kind = "missing-guard" if wider else "wrong-condition"
+                    yield Edit(kind, inner.line, (replaced(inner, whole),))
                     new = f"{_operand(inner)} && {whole}"
                     yield Edit("missing-guard", inner.line, (replaced(inner, new),), 1)
             for test in tests:
                 if test not in inner.text:
                     new = f"{_operand(inner)} && {test}"
-                    known = {*test.split()} - {"<", ">="} <= {*re.split(r"\W+", inner.text)}
-                    cost = 1 if known else 0  # another comparison of the same names is at fault
+                    known = test.split()[0] in _words(inner.text) and ">=" not in test
+                    cost = 1 if known or "*" in test else 0  # a known one is at fault itself
                     yield Edit("missing-guard", inner.line, (replaced(inner, new),), cost)
                     if "&&" not in inner.text:
                         yield Edit("wrong-condition", inner.line, (replaced(inner, test),), 1)
@@ -252,6 +253,10 @@ def wider_guard_edits(source: Source) -> Iterator[Edit]:
                 if name in inner.text:
                     new = f"{name} >= 0 && {_operand(inner)}"
                     yield Edit("missing-guard", inner.line, (replaced(inner, new),), 1)
+
+
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text)}
 
 
 def _operand(node: Node) -> str:

@@ -54,12 +54,14 @@ class Trials:
         options: Its options.
         launches: The launches with their correct outputs, in the order in which they are tried.
         steps: The warp instructions that a block may execute.
+        names: The submission's name of each kernel that the lab asks for.
     """
 
     compiler: Nvrtc
     options: list[str]
     launches: Sequence[ExpectedRun]
     steps: int
+    names: Mapping[str, str]
 
     def batch(self, sources: Sequence[str]) -> list[bool]:
         """Return whether each source computes the correct outputs without a report."""
@@ -90,7 +92,8 @@ class Trials:
             for expected in self.launches:
                 name = expected.launch.kernel
                 if name not in machines:
-                    image = decode(module, _symbol(module, name), core().known)
+                    symbol = _symbol(module, self.names.get(name, name))
+                    image = decode(module, symbol, core().known)
                     machines[name] = Machine(module, image)
                 raw = machines[name].run(expected.launch, limits, False)
                 if not is_right(raw, expected):
@@ -155,7 +158,8 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[bool], A
         outputs = {i: (arrays[f"{k}.value.{i}"], arrays[f"{k}.bound.{i}"]) for i in indices}
         launches.append(ExpectedRun(launch, outputs))
     compiler = Nvrtc(Path(request["libraries"]))
-    trials = Trials(compiler, request["options"], launches, request["steps"])
+    given = request["options"], launches, request["steps"], request["names"]
+    trials = Trials(compiler, *given)
     tried: list[bool] = []
     for batch in _batches(request["sources"]):
         tried += trials.batch(batch)

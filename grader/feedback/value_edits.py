@@ -310,6 +310,8 @@ def _other_start(kernel: Kernel, node: Node) -> Iterator[Edit]:
 def clamp_edits(source: Source) -> Iterator[Edit]:
     """An index kept between zero and a size; `min` for `max`."""
     for kernel in source.kernels:
+        calls = [c for c in kernel.walk("call_expression") if c.text.startswith(("min", "max"))]
+        clamped = {name.text for call in calls for name in call.walk("identifier")}
         for call in kernel.walk("call_expression"):
             name = call.field("function")
             turned = {"min": "max", "max": "min", "fminf": "fmaxf", "fmaxf": "fminf"}
@@ -323,7 +325,9 @@ def clamp_edits(source: Source) -> Iterator[Edit]:
                 own = f"(int)({value.text})"
                 limits = (f"min(max({own}, 0), {size} - 1)", f"min({own}, {size} - 1)")
                 for new in (*limits, f"max({own}, 0)"):
-                    yield Edit("wrong-index", node.line, (replaced(value, new),))
+                    usual = "-" in value.text and name.text not in clamped
+                    cost = 0 if usual else 1  # another clamp of the name is at fault itself
+                    yield Edit("wrong-index", node.line, (replaced(value, new),), cost)
 
 
 def type_edits(source: Source) -> Iterator[Edit]:

@@ -64,6 +64,10 @@ def test_costs_are_not_explained_by_errors() -> None:
 def test_notes_follow_an_error_and_warnings_stay() -> None:
     assert kinds(NOTE, OUT, WARNING) == [["invalid-access", "bank-conflict"], ["compile-warning"]]
     assert kinds(NOTE) == [["bank-conflict"]]
+    assert kinds(WARNING, NOTE, replace(NOTE, line=50)) == [
+        ["compile-warning"],
+        ["bank-conflict", "bank-conflict"],
+    ]
 
 
 def test_every_finding_is_in_exactly_one_cause() -> None:

@@ -30,6 +30,7 @@ CLASS = ROOT / "tests" / "classes" / "tiled-matmul"
 GRADE_KEYS = {
     "schema", "lab", "title", "file", "student", "submission_sha256", "backend", "status",
     "score", "judged_max", "max_score", "checks", "cases", "provenance", "lines", "lines_on",
+    "causes", "explanation",
 }  # fmt: skip
 RUN_KEYS = {
     "backend", "verdict", "findings", "counters", "lines", "resources", "outputs", "seconds",

@@ -21,6 +21,7 @@ from grader.feedback.grade import grade
 from grader.grading.pipeline import Grade
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
+from grader.reports.finding import MAX_CAUSES
 
 FOLDER = Path(__file__).parent / "mistakes"
 MARK = re.compile(r"\s*// (?:SKELETON:|BEGIN SOLUTION|END SOLUTION)")
@@ -103,7 +104,8 @@ def examine(mistake: Mistake, *, threads: int | None = None, verify: bool = True
         repaired = patched(mistake.source, fix.diff)
         again = grade(lab, submission_of(lab, repaired), visibility="all", threads=threads)
         holds = again.exit_code == 0
-    return Outcome(mistake, graded, causes[0] if causes else None, len(causes), fix, holds)
+    shown = min(len(causes), MAX_CAUSES)
+    return Outcome(mistake, graded, causes[0] if causes else None, shown, fix, holds)
 
 
 def patched(source: str, diff: str) -> str:
