@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -91,8 +93,11 @@ def run(arguments: Sequence[str]) -> int:
             traceback.print_exc()
         try:
             return _report_error(error or ended)
-        except (OSError, MemoryError):  # the message cannot be written either
-            return root_fault(error).exit_code if isinstance(error, Fault) else MACHINE
+        except (OSError, MemoryError):  # the message cannot be laid out, or not written either
+            fault = root_fault(error) if isinstance(error, Fault) else _system_fault(error or ended)
+            with suppress(OSError):
+                os.write(2, f"{fault}\n".encode(errors="replace"))
+            return fault.exit_code
     if code == INTERRUPTED:
         say("stopped")
     return code
@@ -118,7 +123,7 @@ def _report_error(error: BaseException) -> int:
         say("stopped")
         return INTERRUPTED
     if is_system_error(error):
-        say(str(system_fault(error, "the command could not be completed")))
+        say(str(_system_fault(error)))
         return MACHINE
     say(
         f"grader failed: {type(error).__name__}: {error}\n"
@@ -127,6 +132,10 @@ def _report_error(error: BaseException) -> int:
         " machine."
     )
     return MACHINE
+
+
+def _system_fault(error: BaseException) -> Fault:
+    return system_fault(error, "the command could not be completed")
 
 
 def _is_of_help(error: OSError) -> bool:

@@ -158,7 +158,7 @@ class Process:
             what = f"a process for the reference did not start in {START_SECONDS:g} s"
             raise MachineFault(what, fix="check the load and the free memory of this machine")
         if self._answers_in(seconds):
-            reply = self._received(path, 0)
+            reply = self._received(path, _END_SECONDS)  # it is there, but a call may be interrupted
             if isinstance(reply, Returned | Raised):
                 return reply
         raise self._timeout(path)

@@ -138,6 +138,22 @@ def test_few_processes(place: Workplace, tmp_path: Path, processes: int) -> None
     checked(place, tmp_path, run(command, tmp_path))
 
 
+INJECTED = ("getcwd:error=ENOMEM:when=1+", "kill:error=EPERM:when=1+", "poll:error=EINTR:when=15")
+
+
+@pytest.mark.parametrize("fault", INJECTED)
+def test_fault_that_was_found_by_injection(place: Workplace, tmp_path: Path, fault: str) -> None:
+    """No message without a folder; a process that may not be killed; an interrupted wait."""
+    call = fault.partition(":")[0]
+    strace = ["strace", "-fqqo", os.devnull, f"-etrace={call}", f"-einject={fault}"]
+    command = grader(place, "batch", tmp_path)
+    done = run(f"exec {shlex.join(strace)} {command}", tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode == (3 if call == "getcwd" else 0), said
+    assert "Traceback" not in said and said.strip()
+    regraded(place, tmp_path, command)
+
+
 def own_processes() -> int:
     """Return the number of this user's processes and threads."""
     count, me = 0, os.getuid()
