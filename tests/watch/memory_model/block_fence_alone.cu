@@ -1,0 +1,8 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 256], ["int32", 256, "out"]]}
+// expect: race error line 7
+__device__ int data[64]; __device__ int flag;
+extern "C" __global__ void k(const int *in, int *out) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 0 && t == 0) { data[3] = in[t]; __threadfence_block(); atomicExch(&flag, 1); }
+  if (blockIdx.x == 1 && t == 0) { while (atomicAdd(&flag, 0) == 0); __threadfence(); out[t] = data[3]; }
+}
