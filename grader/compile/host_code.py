@@ -203,6 +203,8 @@ class Selection:
         found: set[str] = set()
         for word, _ in item.head:
             found |= self._annotations.get(word, frozenset())
+        if KERNEL in item.words:  # a brace is missing before the kernel: the compiler says where
+            found.add(KERNEL)
         return frozenset(found)
 
     def _reached(self, roots: Iterable[Item]) -> set[Item]:
@@ -323,7 +325,7 @@ def _index(items: Iterable[Item]) -> dict[str, list[Item]]:
     """The items by each name that they declare."""
     index: dict[str, list[Item]] = {}
     for item in items:
-        for name in item.names:
+        for name in item.names - {"operator"}:  # called without its name
             index.setdefault(name, []).append(item)
     return index
 

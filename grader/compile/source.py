@@ -160,7 +160,7 @@ def _device_program(
             break
         program = compilation.attempt(reduced)
         if isinstance(program, Program):
-            if first is not None and not program.kernels:
+            if first is not None and not (program.kernels or selection.has_host_code):
                 break  # what does not compile was all that there is
             return replace(program, notes=tuple(filter(None, [selection.note()])))
         if first is None or not selection.lost(program.findings):
