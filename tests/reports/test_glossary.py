@@ -8,6 +8,7 @@ from grader.launch import KINDS, Finding
 from grader.reports.classes import ReportRow
 from grader.reports.finding import find_term, glossary, terms_of
 from grader.reports.page.write import student_page
+from grader.reports.text import status_word
 from tests.command import ROOT, grader
 from tests.made import a_grade, a_result
 
@@ -64,3 +65,9 @@ def test_a_page_links_its_findings_to_their_terms() -> None:
     assert page.count('id="term-race"') == 1
     assert '<a href="#term-race">race</a>' in page
     assert set(terms_of(kinds)) == {"race", "lost-update"}
+
+
+@pytest.mark.parametrize(("most", "word"), [(0, "practice"), (5, "FAIL")])
+def test_a_quiz_without_points_does_not_read_as_failed(most: float, word: str) -> None:
+    assert status_word(a_result("quiz", "fail", most=most))[0] == word
+    assert status_word(a_result("output", "fail", most=0))[0] == "FAIL"

@@ -32,12 +32,12 @@ from grader.reports.page.source import SourceView, source_view
 from grader.reports.printable import clip
 from grader.reports.text import (
     BACKENDS,
-    STATUS_WORDS,
     format_number,
     points_text,
     profile_lines,
     score_line,
     speed_lines,
+    status_word,
 )
 
 WIDTH, HEIGHT = 600, 138
@@ -253,7 +253,7 @@ def _check(check: Result) -> CheckView:
     return CheckView(
         name=short_name(check.name),
         status=check.status,
-        word=STATUS_WORDS[check.status][0].lower(),
+        word=status_word(check)[0].lower(),
         points=points_text(check),
         summary=check.summary,
         hidden=check.visibility == "hidden",
