@@ -36,7 +36,7 @@ def test_table_json_and_pages(folder: Path, tmp_path: Path) -> None:
     done = grader("similar", "tiled-matmul", folder, "--html", html, "--json", text)
     assert done.code == 0, done.err
     assert done.out.startswith("1 pair is unusually similar, of 13 submissions")
-    assert "left out: binary: this is a binary file" in done.err
+    assert "left out: binary: this is a compiled program" in done.err
     assert "left out: large: the file is larger than 64 KiB" in done.err
     shown = json.loads(text.read_text())
     assert [(p["first"], p["second"], p["reasons"]) for p in shown["pairs"]] == [
