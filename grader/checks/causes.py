@@ -124,7 +124,7 @@ CAUSE_KINDS: Mapping[str, CauseKind] = MappingProxyType({
     "missing-stride": CauseKind(
         "the kernel works on fewer elements than there are",
         "Repeat the work of line {line} for further elements.",
-        ("wrong-output", "unwritten-output")),
+        ("timeout", "wrong-output", "unwritten-output")),
     "misplaced-statement": CauseKind(
         "a statement is in the wrong place", "Move the statement in line {line}.",
         ("wrong-output",)),

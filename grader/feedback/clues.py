@@ -85,9 +85,9 @@ def _early_exits(tree: Tree, kernel: Function) -> Iterator[Clue]:
     calls = list(nodes_of(tree, kernel, "call_expression"))
     last = max((c.start for c in calls if c.text.startswith("__syncthreads")), default=-1)
     for statement in nodes_of(tree, kernel, "return_statement"):
-        guarded = any(above.kind == "if_statement" for above in statement.ancestors)
-        if guarded and statement.start < last:
-            yield Clue("early-exit", statement.line)
+        guard = next((a for a in statement.ancestors if a.kind == "if_statement"), None)
+        if guard is not None and statement.start < last:
+            yield Clue("early-exit", guard.line)
 
 
 def _unused_sizes(tree: Tree, kernel: Function) -> Iterator[Clue]:

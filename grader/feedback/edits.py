@@ -22,6 +22,9 @@ from grader.launch import Finding
 GENERIC = ("wrong-number", "wrong-operator", "wrong-variable", "wrong-condition", "wrong-type")
 """The kinds of edits that can repair many kinds of errors, and that come behind others."""
 
+SPECIFIC = ("weak-barrier", "barrier-not-called", "not-accumulated", "not-shared")
+"""The kinds of edits of a text that a right kernel hardly has."""
+
 FAR = 4
 """How far a line is from the findings that no value or condition connects with them."""
 
@@ -339,7 +342,7 @@ def list_edits(
         (
             edit
             for editor in editors
-            for edit in islice(editor(source), MAX_OF_A_KIND)
+            for edit in _offered(editor, source)
             if evidence.is_wrong or _explains(edit, evidence)
         ),
         key=lambda edit: (_rank(edit, evidence), len(edit.changes), edit.line, edit.changes),
@@ -353,6 +356,13 @@ def list_edits(
             seen.add(text)
             kept.append(edit)
     return tuple(kept)
+
+
+def _offered(editor: Editor, source: Source) -> Iterator[Edit]:
+    try:
+        yield from islice(editor(source), MAX_OF_A_KIND)
+    except ValueError:  # a node without the part that the grammar promises: the text is wrong
+        return
 
 
 def _rank(edit: Edit, evidence: Evidence) -> int:
@@ -371,7 +381,9 @@ def _prior(edit: Edit, evidence: Evidence) -> int:
     known = CAUSE_KINDS[edit.kind].evidence
     if not evidence.is_wrong:  # an edit that keeps the results and the cost is soon found
         return min(known.index(kind) for kind in evidence.kinds if kind in known)
-    return (1 if edit.kind in GENERIC else 0) if _explains(edit, evidence) else 3
+    if not _explains(edit, evidence):
+        return 3
+    return int(edit.kind in GENERIC) - int(edit.kind in SPECIFIC)
 
 
 def _explains(edit: Edit, evidence: Evidence) -> bool:

@@ -153,6 +153,7 @@ class _Search:
             "launches": rows,
             "right": [list(case.expected) for case in ready],
             "steps": STEPS,
+            "definedness": any(f.kind == "uninitialized-read" for f in _errors(self.before)),
             "names": {k.name: function_name(k.symbol) for k in self.evidence.program.kernels},
         }
         memory = (2 << 30) + simulator_memory([c.launch for c in ready], self.evidence.program.ptx)

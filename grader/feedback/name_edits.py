@@ -1,4 +1,4 @@
-"""Candidate edits of names and declarations: another variable, a factor, another array.
+"""Candidate edits of names and declarations: another variable, a factor, a loop.
 
 Each function ending in `_edits` offers the edits of one kind.
 """
@@ -266,6 +266,46 @@ def zeroed_edits(source: Source) -> Iterator[Edit]:
             )
             at = declaration.end
             yield Edit("wrong-initial-value", declaration.line, ((at, at, text),), 1, name)
+
+
+def stride_edits(source: Source) -> Iterator[Edit]:
+    """`for` with the stride of the grid in place of `if`: a thread takes further elements."""
+    for kernel in source.kernels:
+        for guard in kernel.walk("if_statement"):
+            condition = guard.part("condition")
+            if condition is None or guard.part("alternative") is not None:
+                continue
+            name = re.split(r"\W", condition.text[1:-1].strip())[0]
+            if name not in kernel.variables:
+                continue
+            head = f"for (; {condition.text[1:-1]}; {name} += gridDim.x * blockDim.x)"
+            change = (guard.start, condition.end, head)
+            yield Edit("missing-stride", guard.line, (change,), 0)
+
+
+def endless_loop_edits(source: Source) -> Iterator[Edit]:
+    """The step that a `while` loop forgets, at its end."""
+    for kernel in source.kernels:
+        for loop in kernel.walk("while_statement"):
+            body, condition = loop.part("body"), loop.part("condition")
+            if body is None or condition is None or body.kind != "compound_statement":
+                continue
+            name = re.split(r"\W", condition.text[1:-1].strip())[0]
+            for step in ("gridDim.x * blockDim.x", "blockDim.x", "1"):
+                if name in kernel.variables:
+                    change = (body.end - 1, body.end - 1, f"    {name} += {step};\n")
+                    yield Edit("missing-stride", loop.line, (change,))
+
+
+def unroll_edits(source: Source) -> Iterator[Edit]:
+    """`#pragma unroll` before each loop; `#pragma unroll 1` taken out."""
+    for kernel in source.kernels:
+        for loop in kernel.walk("for_statement"):
+            text = f"#pragma unroll\n{indent_of(loop)}"
+            yield Edit("not-unrolled", loop.line, ((loop.start, loop.start, text),), 1)
+        for pragma in kernel.walk("preproc_call"):
+            if "unroll" in pragma.text:
+                yield Edit("not-unrolled", pragma.line, (replaced(pragma, "#pragma unroll\n"),))
 
 
 def _is_extent(number: Node) -> bool:

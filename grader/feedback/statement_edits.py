@@ -124,8 +124,13 @@ def _unwrapped(kernel: Kernel, branch: Node, line: int) -> Iterator[Edit]:
         yield Edit("divergent-barrier", line, (opened, *guarded), 1)
 
 
-def _guarded(kernel: Kernel, start: int, end: int, test: str, *, loads: bool) -> tuple[Change, ...]:
-    """Put a condition on the stores between two offsets, and on the loads if asked."""
+def _guarded(
+    kernel: Kernel, start: int, end: int, test: str, *, loads: bool, own: bool = False
+) -> tuple[Change, ...]:
+    """Put a condition on the stores between two offsets, and on the loads if asked.
+
+    With `own`, each load gets the condition that its array's extents ask for.
+    """
     changes: list[Change] = []
     for statement in kernel.stores:
         if start <= statement.start < end:
@@ -133,7 +138,8 @@ def _guarded(kernel: Kernel, start: int, end: int, test: str, *, loads: bool) ->
     if loads:
         for access in _loads(kernel):
             if start <= access.start < end:
-                changes.append(replaced(access, f"(({test}) ? {access.text} : 0)"))
+                held = next(kernel.guards(access), test) if own else test
+                changes.append(replaced(access, f"(({held}) ? {access.text} : 0)"))
     return tuple(changes)
 
 
@@ -164,9 +170,9 @@ def early_exit_edits(source: Source) -> Iterator[Edit]:
             test = negated(condition.text[1:-1])
             gone = replaced(statement, "")
             end = loop.end if loop is not None and word == "continue" else kernel.body.end
-            for loads in (False, True):
-                rest = _guarded(kernel, statement.end, end, test, loads=loads)
-                yield Edit("early-exit", statement.line, (gone, *rest), int(loads))
+            for cost, (loads, own) in enumerate(((False, False), (True, False), (True, True))):
+                rest = _guarded(kernel, statement.end, end, test, loads=loads, own=own)
+                yield Edit("early-exit", statement.line, (gone, *rest), min(cost, 1))
 
 
 def weak_barrier_edits(source: Source) -> Iterator[Edit]:
@@ -227,7 +233,7 @@ def wider_guard_edits(source: Source) -> Iterator[Edit]:
             condition = guard.part("condition")
             if condition is None:
                 continue
-            inner = condition.part("value") or condition
+            inner, loops = condition.part("value") or condition, int(guard.kind in LOOPS)
             tests = dict.fromkeys(
                 test.strip()
                 for access in guard.walk("subscript_expression")
@@ -237,15 +243,15 @@ def wider_guard_edits(source: Source) -> Iterator[Edit]:
             for access in guard.walk("subscript_expression"):
                 for whole in (test for test in kernel.guards(access) if "*" not in test):
                     wider = not _words(whole) <= _words(inner.text)
-                    kind = "missing-guard" if wider else "wrong-condition"
-                    yield Edit(kind, inner.line, (replaced(inner, whole),))
+                    kind = "missing-guard" if wider and not loops else "wrong-condition"
+                    yield Edit(kind, inner.line, (replaced(inner, whole),), loops)
                     new = f"{_operand(inner)} && {whole}"
                     yield Edit("missing-guard", inner.line, (replaced(inner, new),), 1)
             for test in tests:
                 if test not in inner.text:
                     new = f"{_operand(inner)} && {test}"
                     known = test.split()[0] in _words(inner.text) and ">=" not in test
-                    cost = 1 if known or "*" in test else 0  # a known one is at fault itself
+                    cost = loops + int(known or "*" in test)  # a known one is at fault itself
                     yield Edit("missing-guard", inner.line, (replaced(inner, new),), cost)
                     if "&&" not in inner.text:
                         yield Edit("wrong-condition", inner.line, (replaced(inner, test),), 1)
@@ -332,21 +338,6 @@ def _atomic_extreme(update: Node, left: Node, call: Node) -> Iterator[Edit]:
         yield _atomic(update, name.capitalize(), left.text, rest)
 
 
-def stride_edits(source: Source) -> Iterator[Edit]:
-    """`for` with the stride of the grid in place of `if`: a thread takes further elements."""
-    for kernel in source.kernels:
-        for guard in kernel.walk("if_statement"):
-            condition = guard.part("condition")
-            if condition is None or guard.part("alternative") is not None:
-                continue
-            name = re.split(r"\W", condition.text[1:-1].strip())[0]
-            if name not in kernel.variables:
-                continue
-            head = f"for (; {condition.text[1:-1]}; {name} += gridDim.x * blockDim.x)"
-            change = (guard.start, condition.end, head)
-            yield Edit("missing-stride", guard.line, (change,), 0)
-
-
 def statement_edits(source: Source) -> Iterator[Edit]:
     """A statement taken out, or moved behind or before the loop around it."""
     for kernel in source.kernels:
@@ -376,17 +367,6 @@ def _reset(statement: Node, loop: Node) -> Iterator[Edit]:
     if inner.kind == "assignment_expression" and is_constant and loop.start < statement.start:
         name = inner.field("left").text
         yield Edit("misplaced-statement", statement.line, (replaced(statement, ";"),), 0, name)
-
-
-def unroll_edits(source: Source) -> Iterator[Edit]:
-    """`#pragma unroll` before each loop; `#pragma unroll 1` taken out."""
-    for kernel in source.kernels:
-        for loop in kernel.walk("for_statement"):
-            text = f"#pragma unroll\n{indent_of(loop)}"
-            yield Edit("not-unrolled", loop.line, ((loop.start, loop.start, text),), 1)
-        for pragma in kernel.walk("preproc_call"):
-            if "unroll" in pragma.text:
-                yield Edit("not-unrolled", pragma.line, (replaced(pragma, "#pragma unroll\n"),))
 
 
 EDITORS = tuple(value for name, value in list(globals().items()) if name.endswith("_edits"))

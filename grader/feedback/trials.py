@@ -55,6 +55,7 @@ class Trials:
         launches: The launches with their correct outputs, in the order in which they are tried.
         steps: The warp instructions that a block may execute.
         names: The submission's name of each kernel that the lab asks for.
+        definedness: Whether to detect reads of undefined variables, which takes longer.
     """
 
     compiler: Nvrtc
@@ -62,6 +63,7 @@ class Trials:
     launches: Sequence[ExpectedRun]
     steps: int
     names: Mapping[str, str]
+    definedness: bool
 
     def batch(self, sources: Sequence[str]) -> list[bool]:
         """Return whether each source computes the correct outputs without a report."""
@@ -93,7 +95,7 @@ class Trials:
                 name = expected.launch.kernel
                 if name not in machines:
                     symbol = _symbol(module, self.names.get(name, name))
-                    image = decode(module, symbol, core().known)
+                    image = decode(module, symbol, core().known, definedness=self.definedness)
                     machines[name] = Machine(module, image)
                 raw = machines[name].run(expected.launch, limits, False)
                 if not is_right(raw, expected):
@@ -158,8 +160,8 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[bool], A
         outputs = {i: (arrays[f"{k}.value.{i}"], arrays[f"{k}.bound.{i}"]) for i in indices}
         launches.append(ExpectedRun(launch, outputs))
     compiler = Nvrtc(Path(request["libraries"]))
-    given = request["options"], launches, request["steps"], request["names"]
-    trials = Trials(compiler, *given)
+    given = launches, request["steps"], request["names"], request["definedness"]
+    trials = Trials(compiler, request["options"], *given)
     tried: list[bool] = []
     for batch in _batches(request["sources"]):
         tried += trials.batch(batch)

@@ -293,7 +293,7 @@ def initial_value_edits(source: Source) -> Iterator[Edit]:
                 elif node.kind == "array_declarator":
                     change = (node.end, node.end, " = {}")
                     name = node.text.split("[")[0]
-                    yield Edit("wrong-initial-value", node.line, (change,), 1, name)
+                    yield Edit("wrong-initial-value", node.line, (change,), 0, name)
                 elif node.kind == "init_declarator" and "[" not in node.text:
                     yield from _other_start(kernel, node)
 

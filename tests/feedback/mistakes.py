@@ -1,6 +1,7 @@
 """The mistakes of `mistakes/<lab>.yaml`: a lab's solution with one mistake each, as students do.
 
-An entry has a name, the edits of the solution (each a text that occurs there, and its replacement),
+An entry has a name, the edits of the solution (each a text that occurs there, and its replacement)
+or a source of its own,
 the lines that a report may name first, by their text, and the kinds of causes that are right.
 `seen.yaml` has mistakes of a trial with students; each names its lab.
 """
@@ -82,8 +83,8 @@ def read_mistakes() -> Iterator[Mistake]:
     for file in sorted(FOLDER.glob("*.yaml")):
         for row in yaml.safe_load(file.read_text()):
             lab = row.get("lab", file.stem)
-            source = solution_of(load_lab(lab))
-            for old, new in row["edit"]:
+            source = row.get("source") or solution_of(load_lab(lab))
+            for old, new in row.get("edit", ()):
                 assert old in source, f"{file.name}: {row['name']}: {old!r}"
                 source = source.replace(old, new, 1)
             texts = {text.strip() for text in row["line"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -12,13 +13,14 @@ from grader.compile.syntax import MAX_PIECE
 from grader.feedback.clues import find_clues
 from grader.feedback.edits import Evidence, diff_of, list_edits, negated, read_source
 from grader.feedback.fixes import MAX_TRIALS
+from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
 from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
 from grader.labs.reading import load_lab
 from tests.feedback.mistakes import patched, solution_of
 from tests.made import a_program
 
-EDITORS = (*STATEMENT_EDITORS, *VALUE_EDITORS)
+EDITORS = (*STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
 RACE = Evidence(frozenset({"race"}), frozenset({20}), frozenset())
 HEAD = "__global__ void matmul(const float* A, const float* B, float* C, int n) {\n"
 HOSTILE = {
@@ -63,3 +65,17 @@ def test_a_negated_condition_stays_a_comparison() -> None:
     assert negated("row >= m || col >= n") == "row < m && col < n"
     assert negated("row >= m && col >= n") == "!(row >= m && col >= n)"
     assert negated("is_done(row)") == "!(is_done(row))"
+
+
+def test_broken_texts_have_edits_or_none() -> None:
+    """A text that the grammar does not recognize must not end the grading."""
+    random = Random(15)
+    lab = load_lab("boundary-matmul")
+    text = solution_of(lab)
+    for _ in range(60):
+        start, size = random.randrange(len(text)), random.randrange(1, 12)
+        other = random.choice(("", "(", "}", ";", "if", "=", "[", "&&", "for (", "__shared__"))
+        broken = text[:start] + other + text[start + size :]
+        source = read_source(broken, lab)
+        list_edits(source, RACE, EDITORS, 50)
+        find_clues(replace(a_program(), source=broken))
