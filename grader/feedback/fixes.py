@@ -53,6 +53,9 @@ STEPS = 2_000_000
 TRIAL_SECONDS = 60.0
 """Limit of the processor time of one process, a backstop."""
 
+MAX_CHANGE = 0.2
+"""The part by which a cost that was too high before may differ after an edit."""
+
 NOT_EVALUATED = ("quiz", "speed")
 
 
@@ -227,9 +230,11 @@ class _Search:
             return "" if _new_kinds(self.before, after) else "all"
         lost = any(b.status == "pass" != a.status for b, a in zip(self.before, after, strict=True))
         gone = {f.kind for f in _errors(self.before)} - {f.kind for f in errors}
-        costs = {(f.kind, f.message.split(";")[0][:20]) for f in _errors(self.measured())}
+        known = self.measured()
+        costs = {(f.kind, f.message.split(";")[0][:20]) for f in _errors(known)}
         new = {(f.kind, f.message.split(";")[0][:20]) for f in errors} - costs
-        return "" if lost or new or not gone & CORRECTNESS else "one"
+        worse = any(_differs(b, a) for b, a in zip(known, after, strict=True) if a.status == "fail")
+        return "" if lost or new or worse or not gone & CORRECTNESS else "one"
 
     def measured(self) -> tuple[Result, ...]:
         """What the submission costs, evaluated as if its output were right."""
@@ -248,6 +253,12 @@ class _Search:
 
 def _errors(results: Sequence[Result]) -> list[Finding]:
     return [f for r in results for f in r.findings if f.severity == "error"]
+
+
+def _differs(before: Result, after: Result) -> bool:
+    """Return whether an edit changes a cost that is too high: it is no edit of another mistake."""
+    pairs = ((before.measurements.get(n, v), v) for n, v in after.measurements.items())
+    return any(abs(a - b) > MAX_CHANGE * max(abs(a), abs(b)) for b, a in pairs)
 
 
 def _new_kinds(before: Sequence[Result], after: Sequence[Result]) -> set[str]:
