@@ -264,7 +264,8 @@ def assignment_edits(source: Source) -> Iterator[Edit]:
             right = node.field("right")
             for name in kernel.variables if right.kind == "number_literal" else ():
                 yield Edit("wrong-variable", node.line, (replaced(right, name),), 1)
-            if sign.text == "=" and enclosing(node, *LOOPS) is not None:
+            is_sum = sign.text == "=" and right.kind != "number_literal"
+            if is_sum and enclosing(node, *LOOPS) is not None:
                 yield Edit("not-accumulated", node.line, (replaced(sign, "+="),), 0, left.text)
             if sign.text in ("+=", "-=", "*=", "/="):
                 for other in ("=", "+=", "-=", "*=", "/="):
