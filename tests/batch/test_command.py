@@ -22,6 +22,7 @@ from grader.cli.app import run
 from grader.gradebook.book import open_gradebook
 from grader.labs.reference_process import pool
 from grader.sandbox import call as box
+from grader.sandbox.call import prepare_template
 from tests.batch.class_folders import archive
 from tests.command import ROOT, CommandResult, descendants, grader
 
@@ -75,13 +76,14 @@ def test_a_class_is_graded_and_again_from_the_gradebook(place: Path, tmp_path: P
 
 
 def test_one_more_is_graded_alone(place: Path, tmp_path: Path) -> None:
+    prepare_template()  # it ends with this interpreter, as the references do
     standing = descendants()
     batch(place)
     (place / "cy.cu").write_bytes(RIGHT + b"// cy\n")
     printed = batch(place, "--json", "-")
     assert "3 were graded before" in printed.err and "[1/1] cy: 100 of 100" in printed.err
     assert len(json.loads(printed.out)["grades"]) == 4
-    references = {process._pid for process in pool()._idle}  # they end with this interpreter
+    references = {process._pid for process in pool()._idle}
     assert not descendants(standing | references)
 
 
