@@ -105,7 +105,7 @@ def test_system_error_is_an_error_not_a_failure(course: pytest.Pytester) -> None
     course.makeconftest(
         "import grader.grading.pipeline\n"
         "from grader.faults import MachineFault\n"
-        "def broken(*_): raise MachineFault('NVRTC is missing', fix='install it')\n"
+        "def broken(*_, **__): raise MachineFault('NVRTC is missing', fix='install it')\n"
         "grader.grading.pipeline.compile_source = broken\n"
     )
     words = ("-p", PLUGIN, "--lab", LAB, "--lab-on", "sim", "--submission", "right.cu")

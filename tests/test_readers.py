@@ -160,6 +160,7 @@ ELSEWHERE = {
     "compile/preprocessor.py:joined": "called by code",
     "compile/preprocessor.py:with_blanks": "called by Selection.text",
     "gpu/launches.py:error_finding": "the driver's message",
+    "gpu/session.py:get_function": "passes a kernel's name to the driver",
     "grading/run.py:simulator_memory": "calls static_bytes",
     "labs/files.py:compose_bytes": "called by parse_answer_sheet",
     "labs/files.py:write_atomically": "writes",

@@ -202,7 +202,7 @@ def test_an_incomplete_grade_has_no_verdict_to_replay(wrong: Grade) -> None:
 
 def test_unreadable_and_uncompilable_sources_are_reproduced(tmp_path: Path) -> None:
     broken = tmp_path / "broken.cu"
-    broken.write_bytes(WRONG.read_bytes() + b"oops")
+    broken.write_bytes(WRONG.read_bytes().replace(b";", b" oops;", 1))
     record = recorded(grade(LAB, read_submission(broken), threads=1))
     assert record.checks[0].status == "fail" and again(record, broken).is_same
     binary = tmp_path / "binary.cu"
