@@ -72,6 +72,13 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "memcheck sees one order": lambda name, text: "free(" in text,
     "initcheck takes the read": lambda name, text: " : " in text and not expected(text),
     "initcheck takes a copy": lambda name, text: not is_local(text) and not is_shared(text),
+    "racecheck reports no race of ldmatrix": lambda name, text: (
+        "ldmatrix" in text and is_shared(text)
+    ),
+    "memcheck, not synccheck, reports ldmatrix": lambda name, text: (
+        "ldmatrix" in text and theirs(name) == {"memcheck"}
+    ),
+    "with a tool one pass": lambda name, text: "clock64()" in text and not never_ended(name),
 }
 
 
