@@ -184,14 +184,18 @@ class _Search:
 
         def outcome(part: Sequence[Edit]) -> list[bool]:
             sources = [edit.applied(source.data) for edit in part]
-            try:
-                reply = run_sandboxed(
-                    "grader.feedback.trials:run", {**request, "sources": sources}, arrays,
-                    limits=limits,
-                )  # fmt: skip
-            except SandboxFailure:  # an edit that the compiler cannot bear ends these trials
-                return []
-            return [bool(right) for right in reply.value]
+            asked = {**request, "sources": sources}
+            for _ in range(2):  # a fault of this machine may pass
+                try:
+                    reply = run_sandboxed(
+                        "grader.feedback.trials:run", asked, arrays, limits=limits
+                    )
+                except SandboxFailure as failure:  # an edit that the compiler cannot bear, perhaps
+                    if failure.caused_by_child or failure.reason == "timeout":
+                        break
+                else:
+                    return [bool(right) for right in reply.value]
+            return []
 
         with ThreadPoolExecutor(min(PROCESSES, self.options.parallel_jobs)) as pool:
             outcomes = list(pool.map(outcome, [part for part in parts if part]))

@@ -10,6 +10,7 @@ import pytest
 from grader.authoring.mutation.study import submission_of
 from grader.feedback.grade import grade
 from grader.labs.reading import load_lab
+from grader.sandbox.call import SandboxFailure, run_sandboxed
 from tests.feedback.mistakes import Mistake, examine, read_mistakes, solution_of
 
 COUNT = 6
@@ -49,3 +50,30 @@ def test_every_machine_finds_the_same_fix() -> None:
     one, two = (examine(mistake, threads=threads, verify=False) for threads in (1, 2))
     assert one.graded.explanation == two.graded.explanation
     assert one.graded.explanation.fixes
+
+
+@pytest.mark.parametrize("module", ["grade", "fixes"])
+def test_one_fault_of_the_machine_changes_no_word(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The children that search the line at fault, and that try edits, each fail once."""
+    lab = load_lab("vector-add")
+    source = solution_of(lab).replace("blockIdx.x * blockDim.x", "blockIdx.x + blockDim.x")
+    place = f"grader.feedback.{module}.run_sandboxed"
+    failed: set[str] = set()
+
+    def explained() -> tuple[object, ...]:
+        made = grade(lab, submission_of(lab, source), threads=2, fixes=True)
+        return made.explanation, [check.findings for check in made.checks]
+
+    def fail_once(step: str, request: dict[str, object], *rest: object, **words: object) -> object:
+        job = f"{step} {request.get('sources')}"
+        if job not in failed:
+            failed.add(job)
+            raise SandboxFailure("killed", "the system killed it")
+        return run_sandboxed(step, request, *rest, **words)  # type: ignore[arg-type]
+
+    undisturbed = explained()
+    monkeypatch.setattr(place, fail_once)
+    assert explained() == undisturbed
+    assert failed
