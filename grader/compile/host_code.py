@@ -42,7 +42,7 @@ _HOST_PRAGMAS = frozenset(("comment", "warning", "once", "GCC", "clang", "omp", 
 _OF_DEVICE = frozenset((KERNEL, DEVICE, "__constant__", "__managed__"))
 _QUOTED = re.compile(r'"(?:\w+::)*(\w+)"')
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_CONSTANT = re.compile(r"([A-Za-z_]\w*)\s?=\s?([\w+*/ ()-]{1,40})[;,]")
+_CONSTANT = re.compile(r"(?<!\w)([A-Za-z_]\w*+)\s?=\s?([\w+*/ ()-]{1,40})[;,]")
 _NO_INCLUDE = ("include", "include_next", "import")
 
 

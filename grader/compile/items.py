@@ -219,7 +219,7 @@ def _merged(text: str, found: tuple[Directive, ...]) -> Iterator[Token | Directi
         yield match[0], match.start()
 
 
-_LAUNCH = re.compile(r"([A-Za-z_]\w*)\s*(?:<([^<>;{}]{1,200})>)?\s*<<<")
+_LAUNCH = re.compile(r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:<([^<>;{}]{1,200})>)?\s*+<<<")
 
 
 def _launches(text: str) -> dict[str, tuple[str, ...]]:

@@ -165,7 +165,7 @@ def test_concurrent_children_do_not_see_each_other() -> None:
     assert seen == {"notes": [], "others": 0}
 
 
-def test_daemon_survives_without_the_sandbox() -> None:
+def test_daemon_survives_without_the_sandbox(private_tree: None) -> None:
     """The control: without a sandbox it has left our group and must be searched for."""
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
     assert run_sandboxed(step("daemon"), mark, confine=False).value == "started"
@@ -177,7 +177,7 @@ def test_daemon_survives_without_the_sandbox() -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_system_command_cannot_read_the_graders_files(tmp_path: Path) -> None:
+def test_system_command_cannot_read_the_graders_files(tmp_path: Path, private_tree: None) -> None:
     secret = tmp_path / "gradebook.db"
     secret.write_text("the canary sings")
     command = ["/bin/sh", "-c", f"cat {secret} /etc/shadow /proc/[0-9]*/environ 2>/dev/null"]

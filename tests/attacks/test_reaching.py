@@ -105,7 +105,7 @@ def test_compiler_cannot_read_an_environment(place: str) -> None:
     assert not [name for name in ours if f"{name}=" in output]
 
 
-def test_compiler_prints_the_environment_without_the_sandbox() -> None:
+def test_compiler_prints_the_environment_without_the_sandbox(private_tree: None) -> None:
     """The control of the test above."""
     first = Path(OWN).read_text().partition("=")[0]
     assert f"{first}=" in compiled(f'#include "{OWN}"\n', confine=False)

@@ -117,6 +117,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "one array set": ("void f(int* s) {\n", "s[0]=s[1];\n"),
     "one line of settings": ("void f(int* s) {\n\n", "s[0]=s[1];"),
     "one line of names": ("void f() {\n\n", "s=a{}=a{};"),
+    "a long name": ("void f() {\nint ", "y"),
+    "blanks after a name": ("void f() {\nint y", " "),
     "functions": ("", "void f(int a){}\n"),
     "kernels": ("", "__global__ void f(const float* a, int b) {\n  g<<<1, 1>>>(a);\n}\n"),
     "kernels without an end": ("", "__global__ "),
