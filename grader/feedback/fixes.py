@@ -21,7 +21,7 @@ from grader.checks.suite import Check, award, evaluate_all, evaluate_one, plan
 from grader.compile.nvrtc import installation
 from grader.compile.signature import check_variable, with_lab_kernels
 from grader.compile.source import compile_source, nvrtc_options
-from grader.faults import LabFault, StudentFault
+from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.clues import find_clues
 from grader.feedback.edits import Edit, Source, diff_of, list_edits, read_evidence, read_source
 from grader.feedback.name_edits import EDITORS as NAME_EDITORS
@@ -193,6 +193,8 @@ class _Search:
                 except SandboxFailure as failure:  # an edit that the compiler cannot bear, perhaps
                     if failure.caused_by_child or failure.reason == "timeout":
                         break
+                except MachineFault:  # a grade does not depend on its explanation
+                    continue
                 else:
                     return [bool(right) for right in reply.value]
             return []

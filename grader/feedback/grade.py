@@ -19,6 +19,7 @@ from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence
 from grader.checks.suite import plan
 from grader.compile.program import Kernel, Program
+from grader.faults import MachineFault
 from grader.feedback.fixes import explain
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import prefetch
@@ -136,7 +137,7 @@ def search_fault_lines(
         expected: each launch with its correct outputs.
         threads: trials that run at a time.
 
-    Returns an empty Localization when the search takes too long. Raises MachineFault.
+    Returns an empty Localization when the search takes too long or fails on this machine.
     """
     launches = [launch for launch, _ in expected]
     rows, arrays = pack_launches(launches)
@@ -158,6 +159,8 @@ def search_fault_lines(
         except SandboxFailure as failure:
             if failure.caused_by_child or failure.reason == "timeout":
                 break
+        except MachineFault:  # a grade does not depend on its explanation
+            continue
         else:
             return unpack_localization(reply.value, launches)
     return Localization()

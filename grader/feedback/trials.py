@@ -72,7 +72,9 @@ class Trials:
             text = "".join(_in_namespace(sources[k], k) for k in left)
             compiled = self.compiler.compile(text.encode(), "batch.cu", self.options)
             if compiled.code == SUCCESS:
-                module = parse(compiled.ptx)
+                module = _parsed(compiled.ptx)
+                if module is None:
+                    break
                 passed = {k for k in left if self.computes(_only(module, k))}
                 return [k in passed for k in range(len(sources))]
             wrong = {int(number) for number in _ERROR.findall(compiled.log)}
@@ -84,7 +86,8 @@ class Trials:
     def alone(self, source: str) -> bool:
         """Return the same for one source, compiled as it is."""
         compiled = self.compiler.compile(source.encode(), "alone.cu", self.options)
-        return compiled.code == SUCCESS and self.computes(parse(compiled.ptx))
+        module = _parsed(compiled.ptx) if compiled.code == SUCCESS else None
+        return module is not None and self.computes(module)
 
     def computes(self, module: Module) -> bool:
         """Return whether the kernels of a module compute the correct outputs."""
@@ -103,6 +106,14 @@ class Trials:
         except (NotSimulated, PtxError, LabFault):  # LabFault: it has not the lab's variables
             return False
         return True
+
+
+def _parsed(ptx: str) -> Module | None:
+    """Return a module; None where an edit made a variable too large to be simulated, say."""
+    try:
+        return parse(ptx)
+    except PtxError:
+        return None
 
 
 def _in_namespace(source: str, number: int) -> str:

@@ -77,3 +77,14 @@ def test_one_fault_of_the_machine_changes_no_word(
     monkeypatch.setattr(place, fail_once)
     assert explained() == undisturbed
     assert failed
+
+
+def test_an_edit_that_cannot_be_simulated_costs_no_grade() -> None:
+    """Some edits of the array's size make it larger than what is simulated."""
+    lab = load_lab("vector-add")
+    source = solution_of(lab).replace(
+        "if (i < n)", "stored[i % 1024] = a[i];\n    if (i < n)"
+    ).replace('extern "C"', "__device__ float stored[1<<22];\nextern \"C\"")  # fmt: skip
+    assert "stored[i" in source and "1<<22" in source
+    made = grade(lab, submission_of(lab, source), threads=2, fixes=True)
+    assert made.exit_code == 1 and made.score.status != "incomplete"
