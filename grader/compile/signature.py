@@ -156,16 +156,17 @@ def check_variable(program: Program, spec: ArgumentSpec) -> None:
 
 
 def wrong_order(program: Program, specs: Sequence[KernelSpec]) -> tuple[Finding, ...]:
-    """Report the kernels whose parameters have the lab's names in another order.
+    """Report the kernels whose parameters are in another order than the lab's.
 
-    The order is no error: a student may use the names for other sizes and be right. It explains an
-    output that is wrong.
+    They have the lab's names, or those of its pointers, or its pointers to constant data, in
+    another order. The order is no error: a student may use the names for other sizes and be right.
+    It explains an output that is wrong.
     """
     found = []
     for spec in specs:
         kernel, required = program.kernel(spec.name), [name for _, name in spec.parameters]
         names = [p.name for p in kernel.parameters] if kernel else required
-        if kernel and names != required and sorted(names) == sorted(required):
+        if kernel and _is_permuted(kernel, spec):
             finding = Finding(
                 "compile-warning", "warning",
                 f"kernel `{spec.name}` has its parameters in another order: {', '.join(names)}",
@@ -173,6 +174,19 @@ def wrong_order(program: Program, specs: Sequence[KernelSpec]) -> tuple[Finding,
             )  # fmt: skip
             found.append(program.at(finding, kernel.line))
     return tuple(found)
+
+
+def _is_permuted(kernel: Kernel, spec: KernelSpec) -> bool:
+    """Whether the names, those of the pointers, or the pointers' constness are permuted."""
+    own = [(p.name, p.type) for p in kernel.parameters]
+    lab = [(name, type_) for type_, name in spec.parameters]
+    own_pointers, lab_pointers = ([row for row in rows if "*" in row[1]] for rows in (own, lab))
+    names = [([n for n, _ in mine], [n for n, _ in theirs])
+             for mine, theirs in ((own, lab), (own_pointers, lab_pointers))]  # fmt: skip
+    constant = [[str(t.lstrip().startswith("const")) for _, t in rows]
+                for rows in (own_pointers, lab_pointers)]  # fmt: skip
+    orders = (*names, (constant[0], constant[1]))
+    return any(mine != theirs and sorted(mine) == sorted(theirs) for mine, theirs in orders)
 
 
 def _base(name: str) -> str:

@@ -174,3 +174,26 @@ def test_an_unknown_type_is_compared_by_its_size(bytes_: int, fits: bool) -> Non
     else:
         with pytest.raises(StudentFault, match="8 bytes"):
             check_kernel(program, spec)
+
+
+VECTOR_ADD = KernelSpec("add", (("const float*", "a"), ("const float*", "b"), ("float*", "c"),
+                                    ("int", "n")))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parameters", "permuted"),
+    [
+        ("float* c, const float* a, const float* b, int size", True),
+        ("float* out, const float* x, const float* y, int n", True),
+        ("float* c, float* a, float* b, int n", True),
+        ("float* a, float* b, float* c, int n", False),
+        ("const float* x, const float* y, float* z, int count", False),
+        ("float* p, float* q, float* r, int n", False),
+    ],
+)
+def test_an_order_is_known_by_the_pointers_names_or_constness(
+    parameters: str, permuted: bool
+) -> None:
+    source = f'extern "C" __global__ void add({parameters}) {{}}'
+    program = with_lab_kernels(compile_source(source.encode(), "a.cu"), [VECTOR_ADD])
+    assert bool(wrong_order(program, [VECTOR_ADD])) is permuted
