@@ -12,7 +12,7 @@ from grader.cli.app import run as command
 from grader.faults import MachineFault
 from grader.gpu import devices
 from grader.gpu.tools import Profile
-from grader.grading import crosscheck
+from grader.grading import crosscheck, pipeline
 from grader.grading.cases import RunOptions
 from grader.grading.crosscheck import cross_checks
 from grader.labs.reading import load_lab
@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Launch]]:
         made.append(launches)
         return (Finding("race", "error", "compute-sanitizer racecheck: ...", line=9),)
 
-    monkeypatch.setattr(crosscheck, "build_for", lambda on, program: program)
+    monkeypatch.setattr(pipeline, "build_for", lambda on, program: program)
     monkeypatch.setattr(crosscheck, "run_sanitizer", sanitized)
     return made
 
@@ -86,7 +86,7 @@ def test_a_machine_that_fails_before_its_tools_costs_nothing_either(
     def gone(on: str, program: Any) -> Any:
         raise MachineFault("there is no NVIDIA GPU here", fix="see nvidia-smi")
 
-    monkeypatch.setattr(crosscheck, "build_for", gone)
+    monkeypatch.setattr(pipeline, "build_for", gone)
     results = checked(sanitizer=True, profile=True)
     assert {name: one.status for name, one in results.items()} == {
         "sanitizer": "error", "profile": "error"
