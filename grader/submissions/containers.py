@@ -144,7 +144,7 @@ def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission
         return parse_submission(found[0][0].data, found[0][0].name)
     if not found:
         kinds = [f"{p.name} is {kind}" for p in parts if (kind := _part_kind(p))]
-        what = f"there is no CUDA kernel in {where}" if parts else f"{where} is empty"
+        what = f"there is no CUDA kernel in {where}"
         if parts:
             what += f": {', '.join(kinds[:3])}" if kinds else f" ({pluralize(len(parts), 'part')})"
         raise not_a_file(where, what, fix="submit the .cu file with your kernel")

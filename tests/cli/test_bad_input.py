@@ -97,7 +97,7 @@ COURSE = f"{CHECK} --course ."
 RUN = "run x.cu launch.yaml"
 ROWS = [
     Row("missing file", text("y.cu", SOLUTION), CHECK, 2, ("x.cu", "no such file", "y.cu")),
-    Row("folder", lambda at: (at / "x.cu").mkdir(), CHECK, 1, ("x.cu is empty",)),
+    Row("folder", lambda at: (at / "x.cu").mkdir(), CHECK, 1, ("no CUDA kernel in x.cu",)),
     Row("fifo", lambda at: os.mkfifo(at / "x.cu"), CHECK, 2, ("x.cu", "not a regular file")),
     Row("empty file", text("x.cu", " \n"), CHECK, 1, ("the file is empty",)),
     Row("binary file", data("x.cu", b"\x7fELF\0\0"), CHECK, 1, ("compiled program",)),
