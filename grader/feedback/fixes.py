@@ -33,7 +33,7 @@ from grader.grading.run import simulator_memory
 from grader.labs.cases import prepare_case
 from grader.labs.model import Case, Lab, PreparedCase
 from grader.launch import Finding, pack_launches
-from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
+from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
 from grader.simulator.ptx.model import function_name
 
 MAX_SOURCE = 16 << 10
@@ -67,11 +67,9 @@ def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanat
     public = _on_simulator(evidence.public)
     checks = tuple(c for c in plan(evidence.lab) if c.name not in NOT_EVALUATED)
     results = evaluate_all(checks, public)
-    errors = [f for r in results for f in r.findings if f.severity == "error"]
+    errors = _errors(results)
     hints = evidence.lab.hints
-    if not errors:
-        return Explanation(hints=hints)
-    if len(evidence.program.source.encode()) > MAX_SOURCE:
+    if not errors or len(evidence.program.source.encode()) > MAX_SOURCE:
         return Explanation(hints=hints)
     clues = find_clues(evidence.program)
     known = Explanation(clues, hints=hints)
@@ -185,19 +183,8 @@ class _Search:
         def outcome(part: Sequence[Edit]) -> list[bool]:
             sources = [edit.applied(source.data) for edit in part]
             asked = {**request, "sources": sources}
-            for _ in range(2):  # a fault of this machine may pass
-                try:
-                    reply = run_sandboxed(
-                        "grader.feedback.trials:run", asked, arrays, limits=limits
-                    )
-                except SandboxFailure as failure:  # an edit that the compiler cannot bear, perhaps
-                    if failure.caused_by_child or failure.reason == "timeout":
-                        break
-                except MachineFault:  # a grade does not depend on its explanation
-                    continue
-                else:
-                    return [bool(right) for right in reply.value]
-            return []
+            reply = run_explaining("grader.feedback.trials:run", asked, arrays, limits)
+            return [bool(right) for right in reply.value] if reply else []
 
         with ThreadPoolExecutor(min(PROCESSES, self.options.parallel_jobs)) as pool:
             outcomes = list(pool.map(outcome, [part for part in parts if part]))
@@ -229,7 +216,7 @@ class _Search:
 
     def compared(self, after: Sequence[Result]) -> str:
         """Compare the results of an edited source with those of the submission."""
-        errors = [f for r in after for f in r.findings if f.severity == "error"]
+        errors = _errors(after)
         if any(f.kind in CORRECTNESS for f in errors):
             return ""
         if all(result.status == "pass" for result in after):
@@ -255,6 +242,25 @@ class _Search:
         diff = diff_of(source, edit, program.file) if hints == "fix" else ""
         kinds = tuple(dict.fromkeys(f.kind for f in errors))
         return Fix(edit.kind, edit.line, program.text(edit.line), edit.name, diff, kinds)
+
+
+def run_explaining(
+    step: str, request: Any, arrays: Mapping[str, Any], limits: Limits
+) -> Reply | None:
+    """Run a step that only explains a grade; None where it fails, since no grade depends on it.
+
+    A fault of this machine may pass, so it is tried twice. A limit that was reached does not: an
+    edit may be one that the compiler cannot bear.
+    """
+    for _ in range(2):
+        try:
+            return run_sandboxed(step, request, arrays, limits=limits)
+        except SandboxFailure as failure:
+            if failure.caused_by_child or failure.reason == "timeout":
+                break
+        except MachineFault:
+            continue
+    return None
 
 
 def _errors(results: Sequence[Result]) -> list[Finding]:

@@ -19,8 +19,7 @@ from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence
 from grader.checks.suite import plan
 from grader.compile.program import Kernel, Program
-from grader.faults import MachineFault
-from grader.feedback.fixes import explain
+from grader.feedback.fixes import explain, run_explaining
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import prefetch
 from grader.grading.cases import MAX_STEPS, Backend, RunOptions, expected_answer, select_cases
@@ -32,7 +31,7 @@ from grader.labs.model import Lab, PreparedCase
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reference import prepare_process
 from grader.launch import OUTPUT_KINDS, Finding, Launch, Localization, pack_launches
-from grader.sandbox.call import Limits, SandboxFailure, prepare_template, run_sandboxed
+from grader.sandbox.call import Limits, prepare_template
 from grader.simulator.exchange import unpack_localization
 from grader.submissions.files import Submission
 
@@ -153,17 +152,8 @@ def search_fault_lines(
     }
     memory = threads * simulator_memory(launches, program.ptx)
     limits = Limits(wall=SEARCH_SECONDS, cpu=SEARCH_SECONDS * threads, memory=memory)
-    for _ in range(2):  # a fault of this machine may pass; without an answer nothing is located
-        try:
-            reply = run_sandboxed("grader.feedback.ptx_search:run", request, arrays, limits=limits)
-        except SandboxFailure as failure:
-            if failure.caused_by_child or failure.reason == "timeout":
-                break
-        except MachineFault:  # a grade does not depend on its explanation
-            continue
-        else:
-            return unpack_localization(reply.value, launches)
-    return Localization()
+    reply = run_explaining("grader.feedback.ptx_search:run", request, arrays, limits)
+    return unpack_localization(reply.value, launches) if reply else Localization()
 
 
 def grade(
