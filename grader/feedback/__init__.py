@@ -5,7 +5,7 @@ one can be found, and what explains them. `grade` chooses the cases to search; `
 sandboxed process, reruns the kernel with small changes of its PTX (`ptx_edits`): the lines of the
 changes that make every case right are at fault. `clues` reads the source. `fixes` tries edits of
 the source (`edits`, `statement_edits`, `value_edits`) in sandboxed processes (`trials`), and grades
-those that are right: a fix is told only when it was confirmed.
+those that are right: a fix is reported only when it was confirmed.
 
 Imports `grading`, `checks`, the simulator and the floors below; not `reports`.
 """

@@ -37,7 +37,7 @@ MAX_INNER = 8
 """Levels of loops inside a loop whose repetition is detected."""
 
 MAX_STATE = 512
-"""Registers that a loop's repetition is told by."""
+"""Registers that are compared to find a loop's repetition, at most."""
 
 _ACCESSES = ("ld", "ldu", "st", "atom", "red", "wmma", "ldmatrix", "stmatrix")
 _COMPUTES = re.compile(
