@@ -14,6 +14,7 @@ import importlib.util
 import mmap
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -60,6 +61,8 @@ template __global__ void multiply<16, float>(const float*, const float*, float*,
 template __global__ void multiply<32, double>(const double*, const double*, double*, int);
 """
 """A source that every working compiler compiles, with what submissions have."""
+
+_CUDA_VERSION = re.compile(rb"#define\s+CUDA_VERSION\s+(\d+)")
 
 MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 20000
@@ -169,12 +172,34 @@ def _release(site: Path) -> str:
 
 
 def _headers(roots: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the folders of headers: NVIDIA's packages may be in several places of sys.path."""
+    """Return the folders of headers: NVIDIA's packages may be in several places of sys.path.
+
+    Where the wheels lack the tensor cores' headers or the C++ library, those of a CUDA toolkit of
+    the same release follow.
+    """
     folders = [root / "include" for root in roots]
+    wanted = ("cooperative_groups.h", "crt/mma.h", "cccl/cuda/barrier")
+    if not all(any((folder / name).is_file() for folder in folders) for name in wanted):
+        folders += _toolkit_headers()
     if not any((folder / "cooperative_groups.h").exists() for folder in folders):
         return ()
     found = (place for folder in folders for place in (folder, folder / "cccl"))
     return tuple(place for place in found if place.is_dir())
+
+
+def _toolkit_headers() -> list[Path]:
+    """The folder of the headers of the machine's CUDA toolkit, if it is of release RELEASE."""
+    nvcc = shutil.which("nvcc")
+    roots = [Path(nvcc).resolve().parent.parent] if nvcc else []
+    for root in (*roots, Path("/usr/local/cuda")):
+        try:
+            with (root / "include" / "cuda.h").open("rb") as file:
+                version = _CUDA_VERSION.search(file.read(1 << 16))
+        except OSError:
+            continue
+        if version and int(version[1]) // 10 == int(RELEASE.replace(".", "")) * 10:
+            return [root / "include"]
+    return []
 
 
 def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from grader.compile.nvrtc import _headers as headers
 from grader.compile.nvrtc import installation
 from grader.sandbox.call import run_sandboxed
 
@@ -73,3 +74,22 @@ def test_headers_in_another_place_of_the_path_are_found(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "nvidia", raising=False)
     assert installation() == replace(found, headers=(*found.headers, crt))
+
+
+@pytest.mark.parametrize(("version", "used"), [(13000, True), (13010, False), (12080, False)])
+def test_toolkit_of_the_same_release_has_headers_that_the_wheels_lack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int, used: bool
+) -> None:
+    wheel, toolkit = tmp_path / "wheel", tmp_path / "toolkit" / "include"
+    for place in (wheel / "include", toolkit / "crt", toolkit.parent / "bin"):
+        place.mkdir(parents=True)
+    (wheel / "include" / "cooperative_groups.h").touch()
+    (toolkit / "cuda.h").write_text(f"#define CUDA_VERSION {version}\n")
+    nvcc = toolkit.parent / "bin" / "nvcc"
+    nvcc.touch(mode=0o755)
+    monkeypatch.setattr("shutil.which", lambda name: str(nvcc))
+    assert (toolkit in headers([wheel])) == used
+    for name in ("crt/mma.h", "cccl/cuda/barrier"):
+        (wheel / "include" / name).parent.mkdir(parents=True)
+        (wheel / "include" / name).touch()
+    assert toolkit not in headers([wheel])

@@ -21,7 +21,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tests.gpu.kernel import ANNOUNCED, DIED, HUNG, name_of
+from grader.faults import Fault
+from tests.gpu.kernel import ANNOUNCED, DIED, HUNG, compiled, name_of
 from tests.gpu.machine import machine, version_of
 
 WATCH = Path(__file__).parents[1] / "watch"
@@ -52,9 +53,9 @@ def judged(tool: str, kernels: Sequence[Path]) -> Verdicts:
         last = names.index(ran[-1].strip()) if ran else 0
         died = code in (HUNG, DIED) or last + 1 < len(names)
         said = reports(text)
-        for name in names[: last + 1]:
+        for name in {line.strip() for line in ran}:
             found[name] = {"reports": len(said.get(name, [])), "said": distinct(said.get(name, []))}
-        if died:
+        if died and ran:
             found[names[last]]["ended"] = "never" if code == HUNG else "with its context"
         left = left[last + 1 :]
     return found
@@ -99,6 +100,25 @@ def distinct(said: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(said))[:2]
 
 
+def compiling(kernels: Sequence[Path]) -> set[Path]:
+    """Compile all kernels, which the cache keeps for the processes; those that do compile.
+
+    The toolkit may lack the headers of some: these have no reading.
+    """
+
+    def compiles(path: Path) -> bool:
+        try:
+            compiled(path, "debug")
+        except Fault as fault:
+            print(f"{name_of(path)} does not compile: {fault}")
+            return False
+        return True
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        done = list(pool.map(compiles, kernels))
+    return {path for path, good in zip(kernels, done, strict=True) if good}
+
+
 def unread() -> list[Path]:
     """The kernels that no reading has."""
     held = [json.loads(path.read_text())["kernels"] for path in WATCH.glob("sanitizer-*.json")]
@@ -110,6 +130,8 @@ def main(out: str, *words: str) -> None:
     kernels = KERNELS
     if words[:1] == ("--new",):
         kernels = unread() + [path for path in KERNELS if name_of(path) in words[1:]]
+    good = compiling(kernels)
+    kernels = [path for path in kernels if path in good]
     chunks = [kernels[at : at + CHUNK] for at in range(0, len(kernels), CHUNK)]
     found: dict[str, dict[str, Any]] = {name_of(path): {} for path in kernels}
     with ThreadPoolExecutor(JOBS) as pool:
@@ -117,6 +139,7 @@ def main(out: str, *words: str) -> None:
         for (tool, _), verdicts in zip(jobs, pool.map(lambda job: judged(*job), jobs), strict=True):
             for name, verdict in verdicts.items():
                 found[name][tool] = verdict
+    found = {name: tools for name, tools in found.items() if set(tools) == set(TOOLS)}
     told = {
         "machine": machine() | {"compute-sanitizer": version_of("compute-sanitizer")},
         "kernels": found,
