@@ -34,6 +34,7 @@ from grader.simulator.diagnose.races import (
     UNWAITED,
     Report,
 )
+from grader.simulator.ptx.model import Instruction
 
 _LOADS = ("ld", "ldu")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
@@ -42,10 +43,14 @@ _CHOOSING = frozenset(
     ("selp", "slct", "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "shl", "shr", "shf")
 )
 """Instructions whose result may not depend on an operand, or on all its bits."""
-_USING = frozenset(
-    ("st", "atom", "red", "bra", "brx", "call", "shfl", "vote", "match", "redux", "bar", "barrier")
-)
-"""Instructions with an effect beyond their own registers."""
+_USING = frozenset(("st", "atom", "red", "bra", "brx", "bar", "barrier"))
+"""Instructions with an effect beyond their own registers.
+
+Shuffles, votes and calls are none: where a variable has no value on some path, the optimizer loads
+it on all of them, and other lanes or the callee may ignore it.
+"""
+_COMBINING = frozenset(("and", "or", "xor"))
+"""What a setp does with another predicate, whatever its comparison says."""
 
 
 def synchronizations(image: Image, raw: Raw) -> tuple[int, int, int]:
@@ -118,7 +123,11 @@ class Confirmation:
                 head = i.op.split(".")[0]
                 if head == "st" and not stores and name in loaded:
                     continue
-                if head in _USING or (i.guard is not None and i.guard[0] == name):
+                if i.guard is not None and i.guard[0] == name:
+                    yield user
+                elif i.guard is not None or _only_passes(i):
+                    continue
+                elif head in _USING:
                     yield user
                 elif head not in _CHOOSING:
                     work += targets(i)
@@ -166,6 +175,17 @@ class Confirmation:
         without = [[k for k in follow if k != then] for follow in after]
         reached = {start[1], *reachable(without, start[1])}
         return not reached & ends
+
+
+def _only_passes(i: Instruction) -> bool:
+    """Whether an instruction hands a value to a callee or a local variable, which may ignore it.
+
+    A comparison that is combined with another predicate may be ignored too.
+    """
+    head, *parts = i.op.split(".")
+    if head in ("st", "call"):
+        return head == "call" or not {"param", "local"}.isdisjoint(parts)
+    return head == "setp" and len(i.operands) > 3 and not _COMBINING.isdisjoint(parts)
 
 
 def explained(image: Image, reports: list[Report], r: Report) -> Report | None:
