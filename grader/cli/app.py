@@ -1,69 +1,257 @@
-"""The `grader` command: its subcommands, and the message and exit code of every error."""
+"""The `grader` command: its subcommands, and the message and exit code of every error.
+
+The signatures of the commands define the command line. `typer` reads them for the help and for
+everything that is wrong or unusual; importing it, pydantic and rich takes longer than a whole check
+may. So a plain command line, which leaves no choice, is read here (`plain_call`).
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated
-
-import typer
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from grader import __version__
-from grader.cli.batch import batch
-from grader.cli.check import check, explain, explain_term
-from grader.cli.course import new, quiz, release, similar
-from grader.cli.doctor import doctor
-from grader.cli.export import export
-from grader.cli.gradebook import gradebook
-from grader.cli.labs import labs
-from grader.cli.replay import replay
-from grader.cli.run import run as run_kernel
-from grader.cli.terminal import flush, open_standard_streams, report_failure, say
+from grader.cli.terminal import (
+    Argument,
+    Group,
+    Option,
+    flush,
+    open_standard_streams,
+    report_failure,
+    say,
+)
 from grader.faults import Fault, is_system_error, root_fault, system_fault
+
+if TYPE_CHECKING:
+    import typer
 
 INTERRUPTED = 130
 MACHINE = 3
-UsageError = typer.BadParameter.__bases__[0]
 
-app = typer.Typer(
-    name="grader",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+HELP_OPTIONS = ("-h", "--help")
+
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "check": ("check:check", "Grade one submission and explain how to fix it."),
+        "batch": ("batch:batch", "Grade the submissions of a whole class."),
+        "explain": ("check:explain", "Show what each thread of a kernel accesses."),
+        "explain-term": ("check:explain_term", "Explain a term of the reports."),
+        "run": ("run:run", "Run any kernel and report its errors."),
+        "export": ("export:export", "Export grades to another system."),
+        "similar": ("course:similar", "Find unusually similar submissions."),
+        "replay": ("replay:replay", "Repeat a recorded grade and compare."),
+        "doctor": ("doctor:doctor", "Check that this machine can grade."),
+    }
 )
-app.command(short_help="Grade one submission and explain how to fix it.")(check)
-app.command(short_help="Grade the submissions of a whole class.")(batch)
-app.command(short_help="Show what each thread of a kernel accesses.")(explain)
-app.command("explain-term", short_help="Explain a term of the reports.")(explain_term)
-app.command("run", short_help="Run any kernel and report its errors.")(run_kernel)
-app.command(short_help="Export grades to another system.")(export)
-app.command(short_help="Find unusually similar submissions.")(similar)
-app.command(short_help="Repeat a recorded grade and compare.")(replay)
-labs.command(short_help="Write answers.yaml with the lab's questions.")(quiz)
-labs.command(short_help="Write the files of a new lab, to edit.")(new)
-labs.command(short_help="Write LAB.zip for students.")(release)
-app.add_typer(labs, name="labs")
-app.add_typer(gradebook, name="gradebook")
-app.command(short_help="Check that this machine can grade.")(doctor)
+"""The commands in the order of the help: where each function is, and its line there."""
+
+GROUPS: Mapping[str, str] = MappingProxyType(
+    {"labs": "labs:labs", "gradebook": "gradebook:gradebook"}
+)
+"""The words with commands of their own."""
+
+MORE_OF_GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "labs": {
+            "quiz": ("course:quiz", "Write answers.yaml with the lab's questions."),
+            "new": ("course:new", "Write the files of a new lab, to edit."),
+            "release": ("course:release", "Write LAB.zip for students."),
+        }
+    }
+)
+
+
+class Parameter(NamedTuple):
+    """A parameter of a command: its type without None, how it is given, and its default."""
+
+    name: str
+    type: Any
+    given: Option | Argument
+    default: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the command line has to give it."""
+        return self.default is inspect.Parameter.empty
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether its value is a list, of one word or more."""
+        return get_origin(self.type) is list
+
+
+def imported(place: str) -> Any:
+    """Return the object of "module:name" below this package."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"grader.cli.{module}"), name)
+
+
+def commands_of(group: str) -> dict[str, tuple[Callable[..., int], str | None]]:
+    """Return the functions of a group by their names, each with its line in the help."""
+    added = MORE_OF_GROUPS.get(group, {})
+    functions: dict[str, tuple[Callable[..., int], str | None]] = {}
+    functions |= _group(group).commands
+    functions |= {name: (imported(place), line) for name, (place, line) in added.items()}
+    return functions
+
+
+def _group(name: str) -> Group:
+    group: Group = imported(GROUPS[name])
+    return group
+
+
+def parameters(function: Callable[..., int]) -> tuple[Parameter, ...]:
+    """Return the parameters of a command, from its signature."""
+    hints = get_type_hints(function, include_extras=True)
+    signature = inspect.signature(function).parameters.values()
+    return tuple(_parameter(one, hints[one.name]) for one in signature)
+
+
+def _parameter(one: inspect.Parameter, hint: Any) -> Parameter:
+    kind, given = get_args(hint)
+    if get_origin(kind) is UnionType:
+        kind = next(part for part in get_args(kind) if part is not type(None))
+    return Parameter(one.name, kind, given, one.default)
+
+
+def plain_call(words: Sequence[str]) -> Callable[[], int] | None:
+    """Return the call that a command line stands for; None when typer has to read it.
+
+    What is read here has one meaning only: known options spelled out, each with a value of its
+    type in the usual form, and as many other words as the command takes.
+    """
+    function, rest = _function_of(words)
+    if function is None:
+        return None
+    values = plain_values(parameters(function), rest)
+    return None if values is None else functools.partial(function, **values)
+
+
+def _function_of(words: Sequence[str]) -> tuple[Callable[..., int] | None, Sequence[str]]:
+    if words and words[0] in COMMANDS:
+        return imported(COMMANDS[words[0]][0]), words[1:]
+    if len(words) > 1 and words[0] in GROUPS:
+        return commands_of(words[0]).get(words[1], (None, None))[0], words[2:]
+    return None, words
+
+
+def plain_values(known: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the values of a command's parameters; None when typer has to read the words."""
+    options = {n: one for one in known if isinstance(one.given, Option) for n in one.given.names}
+    places = [one for one in known if isinstance(one.given, Argument)]
+    values: dict[str, Any] = {one.name: one.default for one in known if not one.is_required}
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if word.startswith("-"):
+            one = options.get(word)
+            if one and one.type is bool:
+                values[one.name] = True
+                continue
+            word = waiting.pop(0) if waiting else ""
+            if word.startswith("-") and word != "-":
+                return None
+        else:
+            one = places[0] if places else None
+            places = places[0 if one and one.takes_several else 1 :]
+        value = _plain_value(one, word) if one else None
+        if one is None or value is None:
+            return None
+        values[one.name] = [*(values.get(one.name) or ()), value] if one.takes_several else value
+    return values if all(one.name in values for one in known) else None
+
+
+def _plain_value(one: Parameter, word: str) -> Any:
+    """Return the value of a word in the usual form of its type; None for any other."""
+    kind = get_args(one.type)[0] if one.takes_several else one.type
+    if not word or not word.isascii() or not word.isprintable():
+        return None
+    if kind in (str, Path):
+        return kind(word)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind._value2member_map_.get(word)
+    if kind not in (int, float) or len(word) > len("1000000"):
+        return None
+    whole, point, fraction = word.partition(".")
+    if not whole.isdigit() or (point and (kind is int or not fraction.isdigit())):
+        return None
+    value = kind(word)
+    least, most = (one.given.settings.get(bound, value) for bound in ("min", "max"))
+    return value if least <= value <= most else None
+
+
+def typer_app() -> typer.Typer:
+    """Return the whole command line for typer, from the signatures of all commands."""
+    import typer
+
+    app = typer.Typer(
+        name="grader",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": [*HELP_OPTIONS], "max_content_width": 100},
+    )
+    app.callback()(_for_typer(grader))
+    for name, (place, line) in COMMANDS.items():
+        app.command(name, short_help=line)(_for_typer(imported(place)))
+    for group in GROUPS:
+        below = typer.Typer(no_args_is_help=True, help=_group(group).help)
+        for name, (function, short_help) in commands_of(group).items():
+            below.command(name, short_help=short_help)(_for_typer(function))
+        app.add_typer(below, name=group)
+    return app
+
+
+def _for_typer(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with an annotation of each parameter that typer understands."""
+    import typer
+
+    @functools.wraps(function)
+    def called(**values: Any) -> Any:
+        return function(**values)
+
+    signature, annotations, rows = inspect.signature(function), {}, []
+    hints = get_type_hints(function, include_extras=True)
+    for row in signature.parameters.values():
+        kind, given = get_args(hints[row.name])
+        if isinstance(given, Option):
+            known: Any = typer.Option(*given.names, **given.settings)
+        else:
+            known = typer.Argument(**given.settings)
+        annotations[row.name] = Annotated[kind, known]
+        rows.append(row.replace(annotation=annotations[row.name]))
+    called.__annotations__ = annotations
+    called.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=rows, return_annotation=inspect.Signature.empty
+    )
+    return called
 
 
 def _version(is_requested: bool) -> None:
     if is_requested:
+        import typer
+
         typer.echo(f"grader {__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def grader(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the Python traceback of an error.")
+        bool, Option("--debug", help="Show the Python traceback of an error.")
     ] = False,
 ) -> None:
     """Grade CUDA kernels, with or without a GPU.
@@ -71,6 +259,12 @@ def grader(
     Exit codes: 0 every evaluated check passes, 1 a check fails, 2 wrong usage or an error in a
     lab, 3 a system error on this machine.
     """
+
+
+def _run_command(words: Sequence[str]) -> int:
+    call = plain_call(words)
+    code = call() if call else typer_app()(words, prog_name="grader", standalone_mode=False)
+    return int(code or 0)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -82,7 +276,7 @@ def run(arguments: Sequence[str]) -> int:
     words = [word for word in arguments if word != "--debug"]
     debug = len(words) < len(arguments)
     try:
-        code = int(app(words, prog_name="grader", standalone_mode=False) or 0)
+        code = _run_command(words)
         flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -104,9 +298,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _report_error(error: BaseException) -> int:
-    if isinstance(error, UsageError):
-        error.message = error.message.removeprefix("Value error, ")  # type: ignore[attr-defined]
-        error.show()  # type: ignore[attr-defined]
+    typer = sys.modules.get("typer")  # only typer itself raises its own errors
+    if typer and isinstance(error, typer.BadParameter.__bases__[0]):
+        error.message = error.message.removeprefix("Value error, ")
+        error.show()
         return 2
     if isinstance(error, OSError) and _is_of_help(error):
         try:
@@ -119,7 +314,7 @@ def _report_error(error: BaseException) -> int:
         cause = root_fault(error)
         say(str(cause))
         return cause.exit_code
-    if isinstance(error, typer.Abort):
+    if typer and isinstance(error, typer.Abort):
         say("stopped")
         return INTERRUPTED
     if is_system_error(error):

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from grader.cli.batch_messages import (
     SHOWN,
     ProgressDisplay,
@@ -24,12 +22,14 @@ from grader.cli.batch_messages import (
     waiting_note,
 )
 from grader.cli.terminal import (
+    Argument,
     Backend,
     Course,
     Json,
     LabName,
     Limit,
     On,
+    Option,
     check_writable,
     finished,
     resolved,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 Place = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="DIR",
         help="The submissions: a folder or zip with one file or folder per student, or an export"
         " of Gradescope, Canvas or Moodle.",
@@ -58,31 +58,25 @@ Place = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", min=1, max=1024, help="Submissions in parallel.  [default: all cores]"),
+    Option("--jobs", min=1, max=1024, help="Submissions in parallel.  [default: all cores]"),
 ]
-Db = Annotated[
-    str, typer.Option("--db", metavar="URL", help="The gradebook.  [default: DIR.grades.db]")
-]
+Db = Annotated[str, Option("--db", metavar="URL", help="The gradebook.  [default: DIR.grades.db]")]
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="DIR", help="Write the class report into DIR.")
+    Path | None, Option("--html", metavar="DIR", help="Write the class report into DIR.")
 ]
 Regrade = Annotated[
     list[str] | None,
-    typer.Option(
-        "--regrade", metavar="STUDENT|all", help="Grade again, and propose the new grades."
-    ),
+    Option("--regrade", metavar="STUDENT|all", help="Grade again, and propose the new grades."),
 ]
-Accept = Annotated[
-    str, typer.Option("--accept", metavar="RUN", help="Adopt the grades of regrade RUN.")
-]
+Accept = Annotated[str, Option("--accept", metavar="RUN", help="Adopt the grades of regrade RUN.")]
 Unsafe = Annotated[
     bool,
-    typer.Option("--unsafe-no-sandbox", help="Run submissions without a sandbox."),
+    Option("--unsafe-no-sandbox", help="Run submissions without a sandbox."),
 ]
 Cluster = Annotated[
-    str, typer.Option("--cluster", metavar="ADDR", help="Grade on a Dask cluster: tcp://HOST:PORT.")
+    str, Option("--cluster", metavar="ADDR", help="Grade on a Dask cluster: tcp://HOST:PORT.")
 ]
-Slurm = Annotated[bool, typer.Option("--slurm", help="Grade on a cluster started by Slurm.")]
+Slurm = Annotated[bool, Option("--slurm", help="Grade on a cluster started by Slurm.")]
 
 
 def batch(

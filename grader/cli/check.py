@@ -7,16 +7,16 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from grader.cli.terminal import (
     All,
+    Argument,
     Backend,
     Course,
     Json,
     LabName,
     Limit,
     On,
+    Option,
     Profile,
     Sanitizer,
     Source,
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 Html = Annotated[
     str | None,
-    typer.Option("--html", metavar="F", help="Write the report as an HTML page to file F."),
+    Option("--html", metavar="F", help="Write the report as an HTML page to file F."),
 ]
 PageOption = Annotated[
     str | None,
-    typer.Option("--html", metavar="F", help="The file to write.  [default: explain-FILE.html]"),
+    Option("--html", metavar="F", help="The file to write.  [default: explain-FILE.html]"),
 ]
 CaseName = Annotated[
-    str, typer.Option("--case", metavar="CASE", help="The public case.  [default: a small one]")
+    str, Option("--case", metavar="CASE", help="The public case.  [default: a small one]")
 ]
 
 
@@ -174,7 +174,7 @@ def add_cross_checks(
 
 def explain_term(
     word: Annotated[
-        str, typer.Argument(metavar="[TERM]", help="A word of a report.  [default: list all]")
+        str, Argument(metavar="[TERM]", help="A word of a report.  [default: list all]")
     ] = "",
 ) -> int:
     """Explain a term of the reports, such as race or occupancy."""

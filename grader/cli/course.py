@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from grader.cli.terminal import (
     STDOUT,
+    Argument,
     Course,
     Json,
     LabName,
+    Option,
     check_writable,
     doing,
     finished,
@@ -41,10 +41,10 @@ def quiz(
     course: Course = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="The file to write.  [default: answers.yaml]"),
+        Option("--out", metavar="FILE", help="The file to write.  [default: answers.yaml]"),
     ] = None,
     print_only: Annotated[
-        bool, typer.Option("--stdout", help="Print it to stdout and write no file.")
+        bool, Option("--stdout", help="Print it to stdout and write no file.")
     ] = False,
 ) -> int:
     """Write answers.yaml with the questions of the lab.
@@ -71,10 +71,10 @@ def quiz(
 
 
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name, such as tiled-matmul.")],
+    name: Annotated[str, Argument(metavar="NAME", help="The name, such as tiled-matmul.")],
     course: Course = None,
     title: Annotated[
-        str, typer.Option("--title", metavar="TEXT", help="The title.  [default: the name]")
+        str, Option("--title", metavar="TEXT", help="The title.  [default: the name]")
     ] = "",
 ) -> int:
     """Write the files of a new lab, to edit.
@@ -103,7 +103,7 @@ def release(
     lab: LabName,
     course: Course = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="The folder to write LAB.zip to.")
+        Path, Option("--out", metavar="DIR", help="The folder to write LAB.zip to.")
     ] = Path("."),
 ) -> int:
     """Write LAB.zip for students.
@@ -181,23 +181,17 @@ def similar(
     lab: LabName,
     place: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR", help="The submissions: a folder or zip, as for `grader batch`."
-        ),
+        Argument(metavar="DIR", help="The submissions: a folder or zip, as for `grader batch`."),
     ],
     html: Annotated[
         Path | None,
-        typer.Option(
-            "--html", metavar="DIR", help="Write pages with the pairs side by side to DIR."
-        ),
+        Option("--html", metavar="DIR", help="Write pages with the pairs side by side to DIR."),
     ] = None,
     json: Json = None,
     course: Course = None,
     known: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--known", metavar="FILE", help="Code that all students were given; repeatable."
-        ),
+        Option("--known", metavar="FILE", help="Code that all students were given; repeatable."),
     ] = None,
 ) -> int:
     """Find pairs of submissions that are unusually similar.

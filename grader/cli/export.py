@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
-from grader.cli.terminal import STDOUT, Course, say, write, write_file
+from grader.cli.terminal import STDOUT, Argument, Course, Option, say, write, write_file
 from grader.faults import LabFault, MachineFault
 
 if TYPE_CHECKING:
@@ -26,35 +24,33 @@ AUTOGRADER = "gradescope-autograder"
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[FORMAT] GRADE.json...|LAB", help="Files with grades, or the name of a lab."
-    ),
+    Argument(metavar="[FORMAT] GRADE.json...|LAB", help="Files with grades, or the name of a lab."),
 ]
 
 
 def export(
     arguments: Words = None,
     format: Annotated[
-        str, typer.Option("--format", metavar="F", help="The format; `list` shows all.")
+        str, Option("--format", metavar="F", help="The format; `list` shows all.")
     ] = "",
     db: Annotated[
-        str, typer.Option("--db", metavar="URL", help="Read the grades of LAB from this gradebook.")
+        str, Option("--db", metavar="URL", help="Read the grades of LAB from this gradebook.")
     ] = "",
     course: Course = None,
     out: Annotated[
-        str, typer.Option("--out", metavar="F", help="The file or folder to write.  [default: -]")
+        str, Option("--out", metavar="F", help="The file or folder to write.  [default: -]")
     ] = "",
     points: Annotated[
-        float | None, typer.Option("--points", min=0.01, help="Full points in the other system.")
+        float | None, Option("--points", min=0.01, help="Full points in the other system.")
     ] = None,
     column: Annotated[
-        str, typer.Option("--column", metavar="TITLE", help="The column of the assignment.")
+        str, Option("--column", metavar="TITLE", help="The column of the assignment.")
     ] = "",
     identifier: Annotated[
-        Literal["email", "id"], typer.Option("--identifier", help="How Moodle identifies students.")
+        Literal["email", "id"], Option("--identifier", help="How Moodle identifies students.")
     ] = "email",
     wheel: Annotated[
-        Path | None, typer.Option("--wheel", help="The wheel to put into the autograder's zip.")
+        Path | None, Option("--wheel", help="The wheel to put into the autograder's zip.")
     ] = None,
 ) -> int:
     """Export grades to Gradescope, PrairieLearn, Canvas, Moodle, JUnit, check50, GitHub or HTML.

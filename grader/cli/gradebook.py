@@ -10,9 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
-import typer
-
-from grader.cli.terminal import STDOUT, Json, check_writable, say, show, width, write_json
+from grader.cli.terminal import (
+    STDOUT,
+    Argument,
+    Group,
+    Json,
+    Option,
+    check_writable,
+    say,
+    show,
+    width,
+    write_json,
+)
 from grader.faults import LabFault, MachineFault, did_you_mean
 
 if TYPE_CHECKING:
@@ -21,29 +30,25 @@ if TYPE_CHECKING:
 
 COURSE_FILE = "course.yaml"
 
-gradebook = typer.Typer(
-    no_args_is_help=True, help="Show, override and audit grades; import the roster."
-)
+gradebook = Group("Show, override and audit grades; import the roster.")
 
-LabName = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as tiled-matmul.")]
+LabName = Annotated[str, Argument(metavar="LAB", help="The lab, such as tiled-matmul.")]
 Who = Annotated[
-    str, typer.Argument(metavar="STUDENT", help="The student's ID, login, email address or name.")
+    str, Argument(metavar="STUDENT", help="The student's ID, login, email address or name.")
 ]
 Db = Annotated[
     str,
-    typer.Option(
+    Option(
         "--db", metavar="URL", help="The gradebook: a SQLite file or postgresql://USER@HOST/NAME."
     ),
 ]
 CourseFolder = Annotated[
     Path | None,
-    typer.Option("--course", metavar="DIR", help="The folder with course.yaml.  [default: .]"),
+    Option("--course", metavar="DIR", help="The folder with course.yaml.  [default: .]"),
 ]
 Author = Annotated[
     str,
-    typer.Option(
-        "--author", metavar="NAME", help="Your name for the audit log.  [default: login name]"
-    ),
+    Option("--author", metavar="NAME", help="Your name for the audit log.  [default: login name]"),
 ]
 
 
@@ -139,12 +144,12 @@ def override(
     student: Who,
     points: Annotated[
         float | None,
-        typer.Argument(min=0, max=1e6, metavar="POINTS", help="The points that count."),
+        Argument(min=0, max=1e6, metavar="POINTS", help="The points that count."),
     ] = None,
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="The reason, kept in the audit log.")
+        str, Option("--reason", metavar="TEXT", help="The reason, kept in the audit log.")
     ] = "",
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the override.")] = False,
+    remove: Annotated[bool, Option("--remove", help="Remove the override.")] = False,
     author: Author = "",
     db: Db = "",
     course: CourseFolder = None,
@@ -174,16 +179,16 @@ def override(
 
 @gradebook.command("audit", short_help="Show every change of the gradebook.")
 def audit(
-    lab: Annotated[str | None, typer.Argument(metavar="LAB", help="Only this lab.")] = None,
+    lab: Annotated[str | None, Argument(metavar="LAB", help="Only this lab.")] = None,
     student: Annotated[
-        str | None, typer.Option("--student", metavar="S", help="Only this student.")
+        str | None, Option("--student", metavar="S", help="Only this student.")
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Verify the chain of the audit and all stored data.")
+        bool, Option("--verify", help="Verify the chain of the audit and all stored data.")
     ] = False,
     expect: Annotated[
         str,
-        typer.Option("--expect", metavar="HEAD", help="A head that --verify printed before."),
+        Option("--expect", metavar="HEAD", help="A head that --verify printed before."),
     ] = "",
     db: Db = "",
     course: CourseFolder = None,
@@ -237,9 +242,7 @@ def recompute(lab: LabName, author: Author = "", db: Db = "", course: CourseFold
 def roster(
     file: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="FILE.csv", help="The roster.  [default: the roster of course.yaml]"
-        ),
+        Argument(metavar="FILE.csv", help="The roster.  [default: the roster of course.yaml]"),
     ] = None,
     author: Author = "",
     db: Db = "",

@@ -7,17 +7,18 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-import typer
-
 from grader.cli.terminal import (
     PLAIN_WIDTH,
     STDOUT,
+    Argument,
     Backend,
     Course,
+    Group,
     Json,
     LabName,
     Limit,
     On,
+    Option,
     Threads,
     check_writable,
     doing,
@@ -44,9 +45,7 @@ REPEATED = "for the reason shown above"
 MARGIN = " " * 5
 """The indentation of rows below a requirement."""
 
-Names = Annotated[
-    list[str] | None, typer.Argument(metavar="LAB", help="The labs.  [default: all labs]")
-]
+Names = Annotated[list[str] | None, Argument(metavar="LAB", help="The labs.  [default: all labs]")]
 
 
 class ShowRow(Protocol):
@@ -174,9 +173,7 @@ def _gate_lab_json(results: Sequence[RequirementResult]) -> dict[str, Any]:
     }
 
 
-labs = typer.Typer(
-    help="List labs; check, calibrate and prepare them as an author.", no_args_is_help=True
-)
+labs = Group("List labs; check, calibrate and prepare them as an author.")
 
 
 @labs.command("list")
@@ -244,11 +241,9 @@ def check(
     threads: Threads = None,
     limit: Limit = 20.0,
     mutants: Annotated[
-        bool, typer.Option("--mutants", help="Show every mutant and what caught it.")
+        bool, Option("--mutants", help="Show every mutant and what caught it.")
     ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Skip the mutants and the cheats.")
-    ] = False,
+    quick: Annotated[bool, Option("--quick", help="Skip the mutants and the cheats.")] = False,
     json: Json = None,
 ) -> int:
     """Check that labs meet all requirements.
@@ -293,7 +288,7 @@ def check(
 def calibrate(
     names: Names = None,
     course: Course = None,
-    write: Annotated[bool, typer.Option("--write", help="Write labs/LAB/thresholds.yaml.")] = False,
+    write: Annotated[bool, Option("--write", help="Write labs/LAB/thresholds.yaml.")] = False,
 ) -> int:
     """Time each lab's own kernels on this GPU, and propose thresholds of speed for it.
 
@@ -347,7 +342,7 @@ def skeleton(
     lab: LabName,
     course: Course = None,
     to_stdout: Annotated[
-        bool, typer.Option("--stdout", help="Print it to stdout and write no file.")
+        bool, Option("--stdout", help="Print it to stdout and write no file.")
     ] = False,
 ) -> int:
     """Make labs/LAB/LAB.cu, the file that students start from, from the solution."""

@@ -17,13 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
 from grader.cli.batch import Unsafe
 from grader.cli.terminal import (
+    Argument,
     Backend,
     Json,
     Limit,
+    Option,
     Threads,
     check_writable,
     finished,
@@ -125,21 +125,21 @@ def _verdict_line(result: ReplayResult) -> tuple[str, str]:
 
 
 GradeFile = Annotated[
-    Path, typer.Argument(metavar="GRADE.json", help="A file written by check or batch with --json.")
+    Path, Argument(metavar="GRADE.json", help="A file written by check or batch with --json.")
 ]
 SourceFile = Annotated[
     Path | None,
-    typer.Option("--source", metavar="FILE.cu", help="The graded file, if no gradebook has it."),
+    Option("--source", metavar="FILE.cu", help="The graded file, if no gradebook has it."),
 ]
-Db = Annotated[str, typer.Option("--db", metavar="URL", help="The gradebook with the source.")]
+Db = Annotated[str, Option("--db", metavar="URL", help="The gradebook with the source.")]
 Student = Annotated[
-    str, typer.Option("--student", metavar="ID", help="Only this student.  [default: all]")
+    str, Option("--student", metavar="ID", help="Only this student.  [default: all]")
 ]
 Course = Annotated[
     Path | None,
-    typer.Option("--course", metavar="DIR", help="A folder with course.yaml or labs/."),
+    Option("--course", metavar="DIR", help="A folder with course.yaml or labs/."),
 ]
-Again = Annotated[bool, typer.Option("--again", help="Measure the speed again; needs the GPU.")]
+Again = Annotated[bool, Option("--again", help="Measure the speed again; needs the GPU.")]
 
 
 def replay(

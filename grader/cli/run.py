@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from grader.cli.terminal import (
+    Argument,
     Backend,
     Json,
     Limit,
     On,
+    Option,
     Profile,
     Sanitizer,
     Source,
@@ -35,18 +35,16 @@ if TYPE_CHECKING:
     from grader.grading.single_launch import LaunchResult
 
 LaunchFile = Annotated[
-    Path, typer.Argument(metavar="LAUNCH.yaml", help="The launch: grid, block and arguments.")
+    Path, Argument(metavar="LAUNCH.yaml", help="The launch: grid, block and arguments.")
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out", metavar="DIR", help="Folder of saved arrays.  [default: that of LAUNCH.yaml]"
-    ),
+    Option("--out", metavar="DIR", help="Folder of saved arrays.  [default: that of LAUNCH.yaml]"),
 ]
 
 Schedules = Annotated[
     int,
-    typer.Option(
+    Option(
         "--schedules",
         metavar="N",
         min=0,
@@ -56,7 +54,7 @@ Schedules = Annotated[
 ]
 Table = Annotated[
     Path | None,
-    typer.Option("--trace", metavar="F.npz", help="Write every access of a small launch to F.npz."),
+    Option("--trace", metavar="F.npz", help="Write every access of a small launch to F.npz."),
 ]
 
 

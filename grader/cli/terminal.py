@@ -17,8 +17,6 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from grader.faults import Fault, LabFault, MachineFault
 
 if TYPE_CHECKING:
@@ -235,6 +233,51 @@ def write_file(path: Path, data: bytes) -> None:
     say(f"wrote {path}")
 
 
+class Option:
+    """An option of a command, as the metadata of a parameter's annotation.
+
+    Attributes:
+        names: How it is written, such as "--json".
+        settings: What `typer.Option` takes by keyword: `help`, `metavar`, `min`, `max`.
+    """
+
+    def __init__(self, *names: str, **settings: Any) -> None:
+        self.names = names
+        self.settings = settings
+
+
+class Argument:
+    """An argument of a command that is told by its place; `settings` are as those of `Option`."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+
+
+Command = Callable[..., int]
+
+
+class Group:
+    """Commands below one word, such as `grader labs`.
+
+    Attributes:
+        help: One line that says what they do.
+        commands: The functions by their names, each with its line in the group's help.
+    """
+
+    def __init__(self, help: str) -> None:
+        self.help = help
+        self.commands: dict[str, tuple[Command, str | None]] = {}
+
+    def command(self, name: str, short_help: str | None = None) -> Callable[[Command], Command]:
+        """Return a decorator that adds a function as a command."""
+
+        def add(function: Command) -> Command:
+            self.commands[name] = (function, short_help)
+            return function
+
+        return add
+
+
 class Backend(StrEnum):
     """Where kernels run; `auto` is a GPU if this machine has a usable one."""
 
@@ -245,43 +288,39 @@ class Backend(StrEnum):
 
 On = Annotated[
     Backend,
-    typer.Option("--on", help="Where the kernel runs: sim is the CPU simulator, gpu is a GPU."),
+    Option("--on", help="Where the kernel runs: sim is the CPU simulator, gpu is a GPU."),
 ]
 Json = Annotated[
     str | None,
-    typer.Option("--json", metavar="F", help="Write the result as JSON to file F; - is stdout."),
+    Option("--json", metavar="F", help="Write the result as JSON to file F; - is stdout."),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads", min=1, max=1024, help="Threads of the simulator.  [default: all cores]"
-    ),
+    Option("--threads", min=1, max=1024, help="Threads of the simulator.  [default: all cores]"),
 ]
 Limit = Annotated[
     float,
-    typer.Option("--limit", min=0.1, max=3600, help="Stop a kernel after this many seconds."),
+    Option("--limit", min=0.1, max=3600, help="Stop a kernel after this many seconds."),
 ]
 Sanitizer = Annotated[
-    bool, typer.Option("--sanitizer", help="On a GPU: add the findings of compute-sanitizer.")
+    bool, Option("--sanitizer", help="On a GPU: add the findings of compute-sanitizer.")
 ]
 Profile = Annotated[
     bool,
-    typer.Option("--profile", help="On a GPU: compare the counters with those of Nsight Compute."),
+    Option("--profile", help="On a GPU: compare the counters with those of Nsight Compute."),
 ]
 Course = Annotated[
     Path | None,
-    typer.Option(
-        "--course", metavar="DIR", help="The folder of a course, with labs/ or course.yaml."
-    ),
+    Option("--course", metavar="DIR", help="The folder of a course, with labs/ or course.yaml."),
 ]
 All = Annotated[
     bool,
-    typer.Option("--all", help="Show every finding, not one block for each cause."),
+    Option("--all", help="Show every finding, not one block for each cause."),
 ]
 LabName = Annotated[
-    str, typer.Argument(metavar="LAB", help="The lab; `grader labs list` shows all labs.")
+    str, Argument(metavar="LAB", help="The lab; `grader labs list` shows all labs.")
 ]
-Source = Annotated[Path, typer.Argument(metavar="FILE.cu", help="The source file with the kernel.")]
+Source = Annotated[Path, Argument(metavar="FILE.cu", help="The source file with the kernel.")]
 
 
 def resolved(on: Backend) -> Literal["sim", "gpu"]:
