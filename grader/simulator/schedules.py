@@ -17,7 +17,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 import numpy as np
@@ -36,6 +36,8 @@ ROUNDING = 1e-4
 """The largest relative difference of floats that the order of atomic additions explains."""
 
 
+STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+
 ORDERS = 8
 """The other orders in which a kernel is run that waits, locks or frees."""
 
@@ -43,14 +45,27 @@ ORDER_STEPS = 2_000_000
 """The most warp instructions in the usual order of a launch that is run in other orders unasked."""
 
 
-def communicates(machine: Machine) -> bool:
-    """Whether threads of a kernel wait for each other, lock, or free memory that others may use."""
-    image = machine.image
-    return (
-        image.waits
-        or (image.may_wait and bool(image.sync & ~HAS_NONCOHERENT))
-        or "free" in image.runtime
-    )
+def communicates(machines: Sequence[Machine]) -> bool:
+    """Whether threads of a kernel wait for each other, lock, or free memory that others may use.
+
+    Fences and scopes matter only where a thread uses the value of a strong load or an atomic: no
+    other access may see different values in another order, unless it races in every order.
+
+    Args:
+        machines: the variants; the last one has no atomics whose result is unused, if it is the
+            optimized one.
+    """
+    images = [machine.image for machine in machines]
+    if any(image.waits or "free" in image.runtime for image in images):
+        return True
+    orders = any(image.may_wait and image.sync & ~HAS_NONCOHERENT for image in images)
+    return orders and any(map(_observes, images[-1].ops))
+
+
+def _observes(op: str) -> bool:
+    """Whether an instruction may read what another thread is writing: PTX's strong reads."""
+    head, *parts = op.split(".")
+    return head == "atom" or (head == "ld" and not STRONG_READS.isdisjoint(parts))
 
 
 def sampled_blocks(grid: Dim3, count: int) -> tuple[int, ...]:

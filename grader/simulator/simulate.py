@@ -226,7 +226,7 @@ class _Simulation:
         variants, kernel = self.variants(), self.kernel
         if isinstance(variants, Finding) or kernel is None:
             return trace
-        asked = any(communicates(v.machine) for v in variants) and self.steps <= ORDER_STEPS
+        asked = self.steps <= ORDER_STEPS and communicates([v.machine for v in variants])
         count = schedules or (ORDERS if asked and not trace.errors else 0)
         most = min(self.limits.steps, ORDER_SHARE * self.steps + ORDER_STEPS // 10)
         others, findings = [], trace.findings

@@ -7,7 +7,8 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.launch import Array, Finding, Launch
-from grader.simulator.simulate import simulate
+from grader.simulator.schedules import communicates
+from grader.simulator.simulate import _decode_variants, simulate
 
 LAST_ONE_WINS = b"""\
 extern "C" __global__ void last(int* out) { atomicExch(&out[0], (int)blockIdx.x); }
@@ -67,3 +68,45 @@ def test_atomic_rounding_is_only_an_info() -> None:
 
 def test_other_orders_run_only_on_request() -> None:
     assert findings(LAST_ONE_WINS, schedules=0) == ()
+
+
+COMMUNICATES = b"""\
+__device__ int lock, counts[4];
+extern "C" __global__ void histogram(int* out) {
+    __shared__ int bins[4];
+    if (threadIdx.x < 4) bins[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&bins[threadIdx.x & 3], 1);
+    __syncthreads();
+    if (threadIdx.x < 4) atomicAdd(&out[threadIdx.x], bins[threadIdx.x]);
+}
+extern "C" __global__ void counted_with_fences(int* out) {
+    out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    __threadfence();
+    atomicAdd_block(&counts[threadIdx.x & 3], 1);
+}
+extern "C" __global__ void last_block(int* out) {
+    out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    __threadfence();
+    if (threadIdx.x == 0 && atomicAdd(&counts[0], 1) == gridDim.x - 1) out[0] = 2;
+}
+extern "C" __global__ void flag(int* out) {
+    if (threadIdx.x == 0) out[blockIdx.x] = *(volatile int*)&lock;
+    __threadfence();
+}
+extern "C" __global__ void spins(int* out) {
+    while (atomicCAS(&lock, 0, 1)) {}
+    ++*out;
+    atomicExch(&lock, 0);
+}
+"""
+
+
+def test_only_kernels_that_see_others_at_work_run_in_other_orders() -> None:
+    program = compile_source(COMMUNICATES, "communicates.cu")
+    asked = {
+        kernel.name
+        for kernel in program.kernels
+        if communicates([v.machine for v in _decode_variants(program, kernel)])  # type: ignore[union-attr]
+    }
+    assert asked == {"last_block", "flag", "spins"}
