@@ -9,8 +9,11 @@ they share: bytes, a value, a barrier, the cases in which an error makes the out
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 
 from grader.labs.model import Hints
@@ -40,107 +43,20 @@ class CauseKind:
     evidence: tuple[str, ...] = ()
 
 
-CAUSE_KINDS: Mapping[str, CauseKind] = MappingProxyType({
-    "assignment-in-condition": CauseKind(
-        "`=` in a condition assigns to {name} instead of comparing it",
-        "Compare in the condition in line {line}, instead of assigning."),
-    "barrier-not-called": CauseKind(
-        "a barrier is named without a call, so there is no barrier",
-        "Call the barrier in line {line}.", ("race",)),
-    "unused-size": CauseKind(
-        "the parameter {name} is never used: the kernel is right for one size only",
-        "Use the size that is passed to the kernel, instead of a constant."),
-    "early-exit": CauseKind(
-        "threads return before a barrier or a load that other threads of their block need",
-        "Let every thread run to the end, and put the condition of line {line} around its own "
-        "loads and stores only.", ("barrier-divergence", "uninitialized-read")),
-    "not-shared": CauseKind(
-        "{name} is an array of each thread alone, but threads exchange data through it",
-        "Declare the array in line {line} in shared memory.", ("uninitialized-read",)),
-    "missing-barrier": CauseKind(
-        "a barrier is missing, so threads read or write what others still use",
-        "Add a barrier after line {line}.", ("race", "uninitialized-read")),
-    "divergent-barrier": CauseKind(
-        "not all threads of the block reach a barrier",
-        "Move the barrier in line {line} to where every thread of the block reaches it.",
-        ("barrier-divergence", "race")),
-    "weak-barrier": CauseKind(
-        "a barrier orders the threads of a warp only",
-        "Use a barrier for the whole block in line {line}.", ("race",)),
-    "missing-fence": CauseKind(
-        "a store is not visible to other threads before the signal that follows it",
-        "Put a fence after line {line}.", ("race",)),
-    "missing-guard": CauseKind(
-        "no condition keeps threads without an element from the access",
-        "Add a condition to line {line}.", ("invalid-access",)),
-    "wrong-condition": CauseKind(
-        "a condition holds for the wrong threads or iterations",
-        "Change the condition in line {line}.",
-        ("invalid-access", "timeout", "unwritten-output", "wrong-output")),
-    "rounded-down": CauseKind(
-        "a division rounds down, so the last, partial part is left out",
-        "Round the division in line {line} up.", ("unwritten-output", "wrong-output")),
-    "wrong-number": CauseKind(
-        "a number is wrong", "Change a number in line {line}.",
-        ("invalid-access", "timeout", "unwritten-output", "wrong-output")),
-    "wrong-size": CauseKind(
-        "an array or its part has the wrong size",
-        "Change the size in line {line}.",
-        ("invalid-access", "uninitialized-read", "bank-conflict")),
-    "wrong-index": CauseKind(
-        "an index selects the wrong element", "Change the index in line {line}.",
-        ("invalid-access", "wrong-output", "uncoalesced")),
-    "exchanged-axes": CauseKind(
-        "x and y are exchanged", "Exchange x and y in line {line}.",
-        ("uncoalesced", "wrong-output", "unwritten-output")),
-    "overlapping-arrays": CauseKind(
-        "two arrays share bytes of the dynamic shared memory",
-        "Change where the array in line {line} begins.", ("race", "wrong-output")),
-    "wrong-operator": CauseKind(
-        "an operator is wrong", "Change the operator in line {line}.",
-        ("invalid-access", "unwritten-output", "wrong-output")),
-    "wrong-variable": CauseKind(
-        "another variable is meant", "Change the variable in line {line}.",
-        ("invalid-access", "unwritten-output", "wrong-output")),
-    "missing-else": CauseKind(
-        "elements without data keep an old value, or none",
-        "Also store a value in line {line} where the condition does not hold.",
-        ("uninitialized-read", "wrong-output")),
-    "not-accumulated": CauseKind(
-        "a value is assigned where it should be added to the earlier ones",
-        "Change the assignment in line {line}.", ("wrong-output",)),
-    "wrong-accumulation": CauseKind(
-        "a value is added where it should be assigned", "Change the assignment in line {line}.",
-        ("uninitialized-read", "wrong-output")),
-    "wrong-initial-value": CauseKind(
-        "a variable starts with the wrong value, or none",
-        "Change the initial value in line {line}.", ("uninitialized-read", "wrong-output")),
-    "wrong-type": CauseKind(
-        "a type is too narrow for the values", "Use a wider type in line {line}.",
-        ("wrong-output", "unwritten-output")),
-    "not-atomic": CauseKind(
-        "several threads update the same element without an atomic operation",
-        "Make the update in line {line} atomic.", ("race", "lost-update")),
-    "missing-stride": CauseKind(
-        "the kernel works on fewer elements than there are",
-        "Repeat the work of line {line} for further elements.",
-        ("timeout", "wrong-output", "unwritten-output")),
-    "misplaced-statement": CauseKind(
-        "a statement is in the wrong place", "Move the statement in line {line}.",
-        ("wrong-output",)),
-    "missing-qualifier": CauseKind(
-        "a qualifier of a declaration is missing", "Change the declaration in line {line}.",
-        ("missing-feature",)),
-    "not-unrolled": CauseKind(
-        "a loop indexes a local array with a variable, so the array is in local memory",
-        "Unroll the loop in line {line}.", ("spill",)),
-})  # fmt: skip
-"""The kinds of causes that a clue or a confirmed fix can name, apart from kinds of findings."""
+@cache
+def cause_kinds() -> Mapping[str, CauseKind]:
+    """Return the kinds of causes that a clue or a confirmed fix can name, apart from findings'."""
+    rows = tomllib.loads((Path(__file__).parent / "causes.toml").read_text("utf-8"))
+    kinds = {
+        kind: CauseKind(row["what"], row["change"], tuple(row.get("evidence", ())))
+        for kind, row in rows.items()
+    }
+    return MappingProxyType(kinds)
 
 
 @dataclass(frozen=True)
 class Clue:
-    """A fact of the source alone that explains findings; `kind` is one of CAUSE_KINDS."""
+    """A fact of the source alone that explains findings; `kind` is one of cause_kinds()."""
 
     kind: str
     line: int
@@ -153,7 +69,7 @@ class Fix:
     """A change of the source that was tried: every public case is right, and nothing else is lost.
 
     Attributes:
-        kind: One of CAUSE_KINDS.
+        kind: One of cause_kinds().
         line: The line of the student's file that it changes, or that it adds to.
         text: The text of that line.
         name: What the cause is about, such as a variable; may be empty.
@@ -193,7 +109,7 @@ class Cause:
     """One mistake: its finding that says most, and those that follow from it.
 
     Attributes:
-        kind: One of CAUSE_KINDS, or the kind of the finding where nothing more is known.
+        kind: One of cause_kinds(), or the kind of the finding where nothing more is known.
         line: The line to look at; 0 when unknown.
         text: The text of that line.
         what: What is wrong, in one line; empty where the finding alone says it.
@@ -250,7 +166,7 @@ def _named(
     kind: str, line: int, text: str, name: str, group: Sequence[Finding], fix: Fix | None = None
 ) -> Cause:
     """Return a cause that a clue or a fix names; `group` is what it explains."""
-    known = CAUSE_KINDS[kind]
+    known = cause_kinds()[kind]
     ranks = {evidence: rank for rank, evidence in enumerate(known.evidence)}
     first, *rest = sorted(group, key=lambda f: ranks.get(f.kind, len(ranks)))
     what = known.what.format(line=line, name=f"`{name}`" if name else "a variable")
@@ -271,7 +187,7 @@ def _with_clue(errors: Sequence[Finding], clues: Sequence[Clue]) -> list[Cause]:
     """Let the first clue of the source that can explain wrong results explain all of them."""
     wrong = [f for f in errors if f.kind in CORRECTNESS]
     for clue in clues:
-        known = CAUSE_KINDS[clue.kind].evidence
+        known = cause_kinds()[clue.kind].evidence
         about = [f for f in wrong if clue.kind != "not-shared" or f.variable == clue.name]
         if about and (not known or any(f.kind in known for f in about)):
             return [_named(clue.kind, clue.line, clue.text, clue.name, wrong)]
@@ -368,7 +284,7 @@ def with_tried_hints(findings: Iterable[Finding], explanation: Explanation) -> t
             return finding
         for fix in explanation.fixes:
             if finding.kind in fix.explains and (not finding.cases or tried & {*finding.cases}):
-                change = CAUSE_KINDS[fix.kind].change.format(line=fix.line, name=f"`{fix.name}`")
+                change = cause_kinds()[fix.kind].change.format(line=fix.line, name=f"`{fix.name}`")
                 return replace(finding, hint=f"{change} {TRIED}" * (explanation.hints != "cause"))
         return replace(finding, hint=_without_advice(finding.hint))
 
@@ -376,7 +292,16 @@ def with_tried_hints(findings: Iterable[Finding], explanation: Explanation) -> t
 
 
 def _without_advice(hint: str) -> str:
-    return " ".join(s for s in re.split(r"(?<=[.:]) +", hint) if not _ADVICE.match(s))
+    """Return a hint without the sentences that ask for an edit, nor the reasons behind a colon."""
+    kept, dropped = [], ""
+    for part in re.split(r"(?<=[.:]) +", hint):
+        is_reason = dropped.endswith(":") and not part[:1].isupper()
+        if _ADVICE.match(part) or is_reason:
+            dropped = part
+        else:
+            kept.append(part)
+            dropped = ""
+    return " ".join(kept)
 
 
 def sort_findings(findings: Iterable[Finding]) -> list[Finding]:

@@ -319,16 +319,23 @@ def spread_work(most: float | None, run: CaseRun, evidence: Evidence) -> LimitRe
     measured = {"busiest_thread_instructions": busiest, "mean_thread_instructions": round(mean, 2)}
     if busiest <= allowed:
         return LimitResult("", measured)
-    fault = Finding(
-        "missing-feature",
-        "error",
-        f"the busiest thread executes {busiest:,.0f} instructions, and a thread of this launch "
-        f"executes {mean:,.0f} on average; this lab allows {allowed:,.0f}",
-        hint="let all threads of all blocks work: compute each thread's elements from blockIdx and "
-        "threadIdx",
-    )
+    if busiest <= uneven * mean:  # the threads share the work, and there is too much of it
+        what = f"the busiest thread executes {busiest:,.0f} instructions, as others do"
+        hint = "let each thread compute its own elements only, and each value only once"
+        summary = "each thread does more than its share of the work"
+    else:
+        what = (
+            f"the busiest thread executes {busiest:,.0f} instructions, and a thread of this launch "
+            f"executes {mean:,.0f} on average"
+        )
+        hint = (
+            "let all threads of all blocks work: compute each thread's elements from blockIdx and "
+            "threadIdx"
+        )
+        summary = "the work is not spread over the threads of the launch"
+    message = f"{what}; this lab allows {allowed:,.0f}"
+    fault = Finding("missing-feature", "error", message, hint=hint)
     kernel = evidence.program.kernel(run.prepared.launch.kernel)
-    summary = "the work is not spread over the threads of the launch"
     return LimitResult(summary, measured, fault, kernel.line if kernel else 0)
 
 

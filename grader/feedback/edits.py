@@ -1,42 +1,28 @@
-"""Candidate edits of a submission's source, in the order in which they are worth trying.
+"""Candidate edits of a submission's source: what one is, and what it needs to know of the source.
 
-Each edit is the inverse of a mistake that students make. `list_edits` collects the edits of
-`statement_edits` and `value_edits`, and ranks them by the findings of the run: edits whose kind
-explains the findings come first, and of these the edits at the lines that the findings name.
+Each edit is the inverse of a mistake that students make. `statement_edits`, `value_edits` and
+`name_edits` offer them, and `evidence` ranks them. `is_degenerate` recognizes an edit that nobody
+means, such as `x * 1` for `x + 1`: it may be right, and still teaches nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
-from itertools import islice
 
 from grader import dataclass
-from grader.checks.causes import CAUSE_KINDS, CORRECTNESS, Clue
-from grader.compile.dataflow import DataFlow, read_dataflow
 from grader.compile.functions import Function, functions, parameters
 from grader.compile.syntax import Node, Tree, parse
 from grader.labs.model import Lab
-from grader.launch import Finding
-
-GENERIC = ("wrong-number", "wrong-operator", "wrong-variable", "wrong-condition", "wrong-type")
-"""The kinds of edits that can repair many kinds of errors, and that come behind others."""
-
-SPECIFIC = ("weak-barrier", "barrier-not-called", "not-accumulated", "not-shared")
-"""The kinds of edits of a text that a right kernel hardly has."""
-
-FAR = 4
-"""How far a line is from the findings that no value or condition connects with them."""
-
-RINGS = 4
-"""How many steps of the data flow count as near."""
 
 LOOPS = ("for_statement", "while_statement", "do_statement")
+MAX_EXPRESSION = 1 << 10
+"""Characters of an expression that is examined; kernels of courses have a tenth."""
+
 MAX_DEPTH = 100
 """The nesting of a syntax tree whose edits are made; kernels of courses have a third."""
-
-MAX_OF_A_KIND = 1500
-"""The edits of one editor that are considered."""
 
 SIMPLE = ("expression_statement", "declaration")
 
@@ -49,7 +35,7 @@ class Edit:
     """One candidate.
 
     Attributes:
-        kind: What the edit repairs, one of CAUSE_KINDS.
+        kind: What the edit repairs, one of cause_kinds().
         line: The line of the student's file that it is about.
         changes: The replacements, which do not overlap.
         cost: How large or unlikely the edit is; 0 is a change of one word.
@@ -80,6 +66,7 @@ class Kernel:
         sizes: Its parameters that are passed by value.
         shapes: The extents of each array parameter, in the kernel's own names.
         variables: The names of its local variables of an integer type.
+        required: The lab's parameters, type and name each; none of a function that is not graded.
     """
 
     tree: Tree
@@ -88,6 +75,7 @@ class Kernel:
     sizes: tuple[str, ...]
     shapes: Mapping[str, tuple[str, ...]]
     variables: tuple[str, ...]
+    required: tuple[tuple[str, str], ...] = ()
 
     def walk(self, *kinds: str) -> Iterator[Node]:
         """Yield the nodes of those kinds in the body."""
@@ -143,72 +131,12 @@ class Source:
         return self.tree.data
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What the edits are ranked by.
-
-    Attributes:
-        kinds: The kinds of the errors.
-        near: The lines that errors name, and those where a change of the PTX repairs the output.
-        around: The lines that these depend on, those that those depend on, and so on.
-        spans: The first and last line of each hazard.
-        clues: Facts of the source.
-    """
-
-    kinds: frozenset[str]
-    near: frozenset[int]
-    around: tuple[frozenset[int], ...] = ()
-    spans: tuple[tuple[int, int], ...] = ()
-    clues: tuple[Clue, ...] = ()
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether the results are wrong; otherwise a right kernel costs too much."""
-        return not self.kinds.isdisjoint(CORRECTNESS)
-
-
-def read_evidence(
-    findings: Iterable[Finding], lines: Iterable[int], clues: Sequence[Clue], text: str
-) -> Evidence:
-    """Collect what edits are ranked by: the findings, the lines at fault, what those depend on."""
-    errors = [f for f in findings if f.severity == "error"]
-    both = [(f.other.line if f.other else f.line, f.line) for f in errors]
-    near = {line for pair in both for line in pair} | {*lines} | {clue.line for clue in clues}
-    flow = read_dataflow(text)
-    around = {origin.line for f in errors for origin in f.origins}
-    around |= {origin.line for line in near - {0} for origin in flow.reaching(line)}
-    rings = [around - {0}]
-    while len(rings) < RINGS:
-        lines = {origin.line for line in rings[-1] for origin in flow.reaching(line)}
-        rings.append(lines - {0}.union(*rings))
-    races = [pair for pair, f in zip(both, errors, strict=True) if f.kind == "race"]
-    spans = tuple(span for pair in races for span in _spans(*pair, flow))
-    return Evidence(
-        frozenset(f.kind for f in errors), frozenset(near - {0}),
-        tuple(map(frozenset, rings)), spans, tuple(clues),
-    )  # fmt: skip
-
-
 def is_readable(tree: Tree) -> bool:
     """Return whether a tree nests no deeper than a program does, so that every walk is short."""
     depths = [0]
     for parent in tree.parents[1:]:
         depths.append(depths[parent] + 1)
     return max(depths) <= MAX_DEPTH
-
-
-def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]]:
-    """Yield the lines in which a barrier orders two accesses.
-
-    They are the lines between both, or, where the later one is in the next iteration of a loop,
-    those behind the one up to the loop's end.
-    """
-    if earlier <= later:
-        yield earlier, later
-        return
-    loops = (s for s in flow.conditions if s.name in ("for", "while"))
-    ends = [s.last for s in loops if s.line <= later and earlier <= s.last]
-    yield earlier, min(ends, default=earlier)
 
 
 def read_source(text: str, lab: Lab, graded: str = "") -> Source:
@@ -220,8 +148,8 @@ def read_source(text: str, lab: Lab, graded: str = "") -> Source:
     tree = parse(text)
     if not is_readable(tree):
         return Source(text, tree, ())
-    found = [f for f in functions(tree) if f.defined and {"__global__", "__device__"} & {*f.head}]
     name = graded or lab.kernels[0].name
+    found = [f for f in functions(tree) if f.defined and {"__global__", "__device__"} & {*f.head}]
     kernels = (_kernel(tree, f, lab if f.name == name else None) for f in found)
     extents = tuple(str(n) for n in lab.geometry.block if isinstance(n, int))
     return Source(text, tree, tuple(k for k in kernels if k is not None), extents)
@@ -234,7 +162,8 @@ def _kernel(tree: Tree, function: Function, lab: Lab | None) -> Kernel | None:
     own = parameters(function.declarator)
     sizes = tuple(name for kind, name in own if name and not kind.endswith("*"))
     shapes = _shapes(own, lab) if lab is not None else {}
-    return Kernel(tree, function, body, sizes, shapes, tuple(_integers(body)))
+    required = lab.kernels[0].parameters if lab is not None else ()
+    return Kernel(tree, function, body, sizes, shapes, tuple(_integers(body)), required)
 
 
 def _shapes(own: Sequence[tuple[str, str]], lab: Lab) -> Mapping[str, tuple[str, ...]]:
@@ -312,6 +241,12 @@ def enclosing(node: Node, *kinds: str) -> Node | None:
     return next((above for above in node.ancestors if above.kind in kinds), None)
 
 
+def is_inside(node: Node, outer: Node, part: str) -> bool:
+    """Return whether a node is in the part of that name of a node around it."""
+    inner = outer.part(part)
+    return inner is not None and inner.start <= node.start and node.end <= inner.end
+
+
 def statement_of(node: Node) -> Node | None:
     """Return the simple statement that a node is part of."""
     return node if node.kind in SIMPLE else enclosing(node, *SIMPLE)
@@ -324,6 +259,18 @@ def indent_of(node: Node) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
+def removed(statement: Node) -> Change:
+    """Return the change that takes a statement out, with its line where that has nothing else."""
+    data, above = statement.tree.data, statement.parent
+    if above is not None and above.kind != "compound_statement":
+        return statement.start, statement.end, ";"
+    start = data.rfind(b"\n", 0, statement.start) + 1
+    end = data.find(b"\n", statement.end) + 1
+    if end and not (data[start : statement.start] + data[statement.end : end]).strip():
+        return start, end, ""
+    return statement.start, statement.end, ""
+
+
 def replaced(node: Node, new: str) -> Change:
     """Return the change that replaces a node."""
     return node.start, node.end, new
@@ -332,62 +279,116 @@ def replaced(node: Node, new: str) -> Change:
 Editor = Callable[[Source], Iterator[Edit]]
 """A function that offers edits of a source."""
 
-
-def list_edits(
-    source: Source, evidence: Evidence, editors: Sequence[Editor], most: int
-) -> tuple[Edit, ...]:
-    """Return at most `most` edits of a source without duplicates, those to try first in front."""
-    seen = {source.data.decode(errors="replace")}
-    ranked = sorted(
-        (
-            edit
-            for editor in editors
-            for edit in _offered(editor, source)
-            if evidence.is_wrong or _explains(edit, evidence)
-        ),
-        key=lambda edit: (_rank(edit, evidence), len(edit.changes), edit.line, edit.changes),
-    )
-    kept: list[Edit] = []
-    for edit in ranked:
-        if len(kept) == most:
-            break
-        text = edit.applied(source.data)
-        if text not in seen:
-            seen.add(text)
-            kept.append(edit)
-    return tuple(kept)
+_EXPRESSIONS = ("_expression", "argument_list", "condition_clause", "init_declarator")
+_STATEMENT = re.compile(r"[;{}]|\b(?:if|for)\b")
+_NUMBER = re.compile(r"-?\d+[uUlL]*")
+_BUILT_IN = re.compile(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+_SAME_OPERANDS = (*_COMPARISONS, "-", "/", "%", "&&", "||", "&", "|", "^")
+_NEUTRAL: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "+": (("0",), ("0",)), "-": ((), ("0",)), "*": (("0", "1"), ("0", "1")), "/": (("0",), ("1",)),
+    "%": (("0",), ("1",)), "<<": (("0",), ("0",)), ">>": (("0",), ("0",)), "|": (("0",), ("0",)),
+    "^": (("0",), ("0",)), "&": (("0",), ("0",)),
+}  # fmt: skip
+"""The left and the right operands with which an operator computes nothing, by operator."""
 
 
-def _offered(editor: Editor, source: Source) -> Iterator[Edit]:
-    try:
-        yield from islice(editor(source), MAX_OF_A_KIND)
-    except ValueError:  # a node without the part that the grammar promises: the text is wrong
+def is_degenerate(source: Source, edit: Edit) -> bool:
+    """Return whether an edit makes an expression that nobody means: `x * 1`, `(n + 1) - 1`.
+
+    Such an expression of the student's own is no reason to reject an edit.
+    """
+    whole: dict[Node, list[Change]] = {}
+    for change in edit.changes:
+        if not _STATEMENT.search(change[2]):
+            whole.setdefault(_expression_around(source.tree, change), []).append(change)
+    for node, changes in whole.items():
+        after = source.data
+        for start, end, new in sorted(changes, reverse=True):
+            after = after[:start] + new.encode() + after[end:]
+        text = after[node.start : len(after) - len(source.data) + node.end].decode(errors="replace")
+        known = node.kind == "condition_clause" and _NUMBER.fullmatch(text[1:-1].strip())
+        if known or Counter(_idle_parts(text)) - Counter(_idle_parts(node.text)):
+            return True
+    return False
+
+
+def _expression_around(tree: Tree, change: Change) -> Node:
+    """Return the largest expression around a change."""
+    start, end, _ = change
+    node = covering(tree, start - (start == end and start > 0), end)
+    while node.parent is not None and node.parent.kind.endswith(_EXPRESSIONS):
+        node = node.parent
+    return node
+
+
+def covering(tree: Tree, start: int, end: int) -> Node:
+    """Return the smallest node that contains the bytes from `start` to before `end`."""
+    node = tree.root
+    while inner := next((c for c in node.children if c.start <= start and end <= c.end), None):
+        node = inner
+    return node
+
+
+def _idle_parts(expression: str) -> Iterator[str]:
+    """Yield the parts of an expression that compute nothing, or always the same."""
+    if len(expression) > MAX_EXPRESSION:
         return
+    tree = parse(f"void f() {{ x = {expression}; }}")
+    for node in tree.walk("binary_expression"):
+        sign, left, right = (node.part(name) for name in ("operator", "left", "right"))
+        if sign and left and right and _is_idle(node, sign.text, _inner(left), _inner(right)):
+            yield node.text
+    for choice in tree.walk("conditional_expression"):
+        condition = choice.part("condition")
+        if condition is not None and _inner(condition).kind in ("number_literal", "true", "false"):
+            yield choice.text
 
 
-def _rank(edit: Edit, evidence: Evidence) -> int:
-    """Return how late an edit is tried: by its kind, its distance to the findings, its cost."""
-    if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
-        return edit.cost - len(CAUSE_KINDS)
-    rank = 3 * edit.cost + _prior(edit, evidence)
-    if edit.line in evidence.near or any(a <= edit.line <= b for a, b in evidence.spans):
-        return rank
-    rings = (ring for ring, lines in enumerate(evidence.around, start=1) if edit.line in lines)
-    return rank + next(rings, FAR)
+def _is_idle(node: Node, sign: str, left: Node, right: Node) -> bool:
+    """Return whether an operator's result is known, or is one of its operands."""
+    a, b = left.text, right.text
+    firsts, seconds = _NEUTRAL.get(sign, ((), ()))
+    if a in firsts or b in seconds or (sign in _SAME_OPERANDS and a == b):
+        return True
+    if sign in ("+", "-"):  # one number for two: `n` for `(n + 1) - 1`
+        return sum(term.text in ("1", "2") for term in _operands(node, "+-")) > 1
+    if sign in ("&&", "||"):
+        return _compares_twice(node)
+    if sign in _COMPARISONS:
+        is_index = bool(_BUILT_IN.fullmatch(a))
+        never = is_index and (b.startswith("-") or (b == "0" and sign in (">=", "<")))
+        both = bool(_NUMBER.fullmatch(a) and _NUMBER.fullmatch(b))
+        return never or both or (sign in ("==", "!=") and b.startswith("-"))
+    return sign == "/" and b in [factor.text for factor in _operands(left, "*")]
 
 
-def _prior(edit: Edit, evidence: Evidence) -> int:
-    """Return how unlikely the kind of an edit is, given the kinds of the errors."""
-    known = CAUSE_KINDS[edit.kind].evidence
-    if not evidence.is_wrong:  # an edit that keeps the results and the cost is soon found
-        return min(known.index(kind) for kind in evidence.kinds if kind in known)
-    if not _explains(edit, evidence):
-        return 3
-    return int(edit.kind in GENERIC) - int(edit.kind in SPECIFIC)
+def _operands(node: Node, signs: str) -> Iterator[Node]:
+    """Yield the operands of a chain of operators, through parentheses."""
+    left = [node]
+    while left:
+        node = _inner(left.pop())
+        sign = node.part("operator") if node.kind == "binary_expression" else None
+        if sign is not None and sign.text in signs:
+            left += [node.field("right"), node.field("left")]
+        else:
+            yield node
 
 
-def _explains(edit: Edit, evidence: Evidence) -> bool:
-    return any(kind in evidence.kinds for kind in CAUSE_KINDS[edit.kind].evidence)
+def _inner(node: Node) -> Node:
+    while node.kind == "parenthesized_expression" and node.named:
+        node = node.named[0]
+    return node
+
+
+def _compares_twice(chain: Node) -> bool:
+    """Return whether a chain of conditions compares the same two operands twice."""
+    pairs = [
+        frozenset((operand.field("left").text, operand.field("right").text))
+        for operand in _operands(chain, "&&||")
+        if operand.kind == "binary_expression" and operand.field("operator").text in _COMPARISONS
+    ]
+    return len({*pairs}) < len(pairs)
 
 
 def diff_of(source: Source, edit: Edit, file: str) -> str:

@@ -8,25 +8,33 @@ fix; hidden cases and the lab's solution play no part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from grader import dataclass
-from grader.checks.causes import CORRECTNESS, Explanation, Fix
+from grader.checks.causes import CORRECTNESS, Fix
 from grader.checks.result import Evidence, Result, Verdict
-from grader.checks.suite import Check, award, evaluate_all, evaluate_one, plan
+from grader.checks.suite import Check, award, evaluate_all, evaluate_one
 from grader.compile.nvrtc import installation
 from grader.compile.signature import check_variable, with_lab_kernels
 from grader.compile.source import compile_source, nvrtc_options
+from grader.compile.syntax import Node
 from grader.faults import LabFault, MachineFault, StudentFault
-from grader.feedback.clues import find_clues
-from grader.feedback.edits import Edit, Source, diff_of, list_edits, read_evidence, read_source
-from grader.feedback.name_edits import EDITORS as NAME_EDITORS
-from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
-from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
+from grader.feedback.edits import (
+    LOOPS,
+    Edit,
+    Source,
+    covering,
+    diff_of,
+    enclosing,
+    is_inside,
+)
+from grader.feedback.evidence import Evidence as Seen
+from grader.feedback.evidence import doubt
 from grader.grading.cases import RunOptions, expected_answer, run_cases
 from grader.grading.pipeline import work_measure
 from grader.grading.run import simulator_memory
@@ -36,12 +44,12 @@ from grader.launch import Finding, pack_launches
 from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
 from grader.simulator.ptx.model import function_name
 
-MAX_SOURCE = 16 << 10
-"""Bytes of a source whose fix is searched; a kernel of a course has a quarter of that."""
-
 PROCESSES = 2
 ROUNDS = (24, 72, 96, 192)
 """The edits that the processes try before the search looks at what they found, in turn."""
+
+MORE = 48
+"""The further edits that are tried where all that are right so far are doubtful."""
 
 MAX_TRIALS = sum(ROUNDS)
 MAX_CONFIRMED = 8
@@ -54,49 +62,11 @@ TRIAL_SECONDS = 60.0
 """Limit of the processor time of one process, a backstop."""
 
 MAX_CHANGE = 0.2
-"""The part by which a cost that was too high before may differ after an edit."""
-
-NOT_EVALUATED = ("quiz", "speed")
-
-
-def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanation:
-    """Return what explains the errors of the public cases: clues, and a fix if there is one.
-
-    Raises MachineFault.
-    """
-    public = _on_simulator(evidence.public)
-    checks = tuple(c for c in plan(evidence.lab) if c.name not in NOT_EVALUATED)
-    results = evaluate_all(checks, public)
-    errors = _errors(results)
-    hints = evidence.lab.hints
-    if not errors or len(evidence.program.source.encode()) > MAX_SOURCE:
-        return Explanation(hints=hints)
-    clues = find_clues(evidence.program)
-    known = Explanation(clues, hints=hints)
-    if not fixes:
-        return known
-    search = _Search(public, checks, results, replace(options, on="sim"))
-    own = evidence.program.kernel(evidence.lab.kernels[0].name)
-    graded = function_name(own.symbol) if own is not None else ""
-    source = read_source(evidence.program.source, evidence.lab, graded)
-    lines = {line for found in evidence.localization.lines.values() for line in found}
-    editors = (*STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
-    seen = read_evidence(errors, lines, clues, source.text)
-    ranked = list_edits(source, seen, editors, MAX_TRIALS)
-    found = search.fix(source, ranked)
-    cases = tuple(run.case.name for run in public.runs)
-    made = () if found is None else (search.described(source, found, errors),)
-    return replace(known, fixes=made, trials=search.trials, cases=cases)
-
-
-def _on_simulator(evidence: Evidence) -> Evidence:
-    """Return the evidence of the simulator alone: trials do not run on a GPU."""
-    runs = tuple(replace(run, device=None) for run in evidence.runs)
-    return replace(evidence, runs=runs, backend="sim")
+"""The part by which a cost that was too high before may grow with an edit."""
 
 
 @dataclass
-class _Search:
+class FixSearch:
     """The search for one submission.
 
     Attributes:
@@ -105,6 +75,7 @@ class _Search:
         before: Their results.
         options: How cases run.
         trials: The edits that were tried so far.
+        examined: The edits that were graded in full so far.
     """
 
     evidence: Evidence
@@ -112,28 +83,43 @@ class _Search:
     before: Sequence[Result]
     options: RunOptions
     trials: int = 0
+    examined: int = 0
 
-    def fix(self, source: Source, edits: Sequence[Edit]) -> Edit | None:
-        """Return the first confirmed edit; one that leaves nothing to improve is preferred."""
+    def fix(self, source: Source, edits: Sequence[Edit], seen: Seen) -> Edit | None:
+        """Return the least doubtful edit that is confirmed.
+
+        One that leaves nothing to improve is preferred. While only doubtful ones are right, the
+        search goes on for one round more.
+        """
         request, arrays, limits = self.request()
-        graded, partial = 0, None
-        rest = iter(edits)
+        rest, waiting, late = iter(edits), list[Edit](), False
         for size in ROUNDS:
-            chunk = tuple(islice(rest, size))
-            right = list(self.tried(source, chunk, request, arrays, limits))
-            for start in range(0, len(right), PROCESSES):
-                pair = right[start : start + PROCESSES]
-                outcomes = self.graded([edit.applied(source.data) for edit in pair])
-                if "all" in outcomes:
-                    return pair[outcomes.index("all")]
-                if partial is None and "one" in outcomes:
-                    partial = pair[outcomes.index("one")]
-                graded += len(pair)
-                if graded >= MAX_CONFIRMED:
-                    return partial
-            if partial is not None:
-                return partial
-        return None
+            chunk = tuple(islice(rest, min(size, MORE) if late else size))
+            waiting += self.tried(source, chunk, request, arrays, limits)
+            doubts = [doubt(source, edit, seen) for edit in waiting]
+            if waiting and (late or min(doubts) == 0):
+                ranked = sorted(range(len(waiting)), key=lambda k: (doubts[k], k))
+                best = self.confirmed_of(source, [waiting[k] for k in ranked])
+                if best is not None:
+                    return best
+                waiting = []
+            late = bool(waiting)
+        return self.confirmed_of(source, waiting)
+
+    def confirmed_of(self, source: Source, right: Sequence[Edit]) -> Edit | None:
+        """Return the first of these edits that is confirmed in full, or else in part."""
+        partial = None
+        for start in range(0, len(right), PROCESSES):
+            pair = right[start : start + PROCESSES]
+            if self.examined >= MAX_CONFIRMED:
+                break
+            outcomes = self.graded([edit.applied(source.data) for edit in pair])
+            self.examined += len(pair)
+            if "all" in outcomes:
+                return pair[outcomes.index("all")]
+            if partial is None and "one" in outcomes:
+                partial = pair[outcomes.index("one")]
+        return partial
 
     def graded(self, texts: Sequence[str]) -> list[str]:
         """Grade edited sources in parallel; see `confirmed`."""
@@ -154,7 +140,7 @@ class _Search:
             "launches": rows,
             "right": [list(case.expected) for case in ready],
             "steps": STEPS,
-            "definedness": any(f.kind == "uninitialized-read" for f in _errors(self.before)),
+            "definedness": any(f.kind == "uninitialized-read" for f in errors_of(self.before)),
             "names": {k.name: function_name(k.symbol) for k in self.evidence.program.kernels},
         }
         memory = (2 << 30) + simulator_memory([c.launch for c in ready], self.evidence.program.ptx)
@@ -216,17 +202,19 @@ class _Search:
 
     def compared(self, after: Sequence[Result]) -> str:
         """Compare the results of an edited source with those of the submission."""
-        errors = _errors(after)
+        errors = errors_of(after)
         if any(f.kind in CORRECTNESS for f in errors):
             return ""
         if all(result.status == "pass" for result in after):
             return "" if _new_kinds(self.before, after) else "all"
         lost = any(b.status == "pass" != a.status for b, a in zip(self.before, after, strict=True))
-        gone = {f.kind for f in _errors(self.before)} - {f.kind for f in errors}
+        gone = {f.kind for f in errors_of(self.before)} - {f.kind for f in errors}
         known = self.measured()
-        costs = {(f.kind, f.message.split(";")[0][:20]) for f in _errors(known)}
+        costs = {(f.kind, f.message.split(";")[0][:20]) for f in errors_of(known)}
         new = {(f.kind, f.message.split(";")[0][:20]) for f in errors} - costs
-        worse = any(_differs(b, a) for b, a in zip(known, after, strict=True) if a.status == "fail")
+        worse = any(
+            _is_worse(b, a) for b, a in zip(known, after, strict=True) if a.status == "fail"
+        )
         return "" if lost or new or worse or not gone & CORRECTNESS else "one"
 
     def measured(self) -> tuple[Result, ...]:
@@ -241,7 +229,77 @@ class _Search:
         program, hints = self.evidence.program, self.evidence.lab.hints
         diff = diff_of(source, edit, program.file) if hints == "fix" else ""
         kinds = tuple(dict.fromkeys(f.kind for f in errors))
-        return Fix(edit.kind, edit.line, program.text(edit.line), edit.name, diff, kinds)
+        kind = true_kind(source, edit, kinds)
+        return Fix(kind, edit.line, program.text(edit.line), edit.name, diff, kinds)
+
+
+def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:
+    """Return the kind of cause that is true of a confirmed edit: by what it changes, and where.
+
+    An edit is offered for what it repairs most often. Where it repaired something else, a kind that
+    says less is told.
+
+    Args:
+        source: The submission.
+        edit: The confirmed edit.
+        kinds: The kinds of the errors that it removes.
+    """
+    start, end, new = min(edit.changes)
+    node = covering(source.tree, start - (start == end and start > 0), end)
+    old = source.data[start:end].decode(errors="replace")
+    loop = enclosing(node, *LOOPS)
+    holds = {
+        "wrong-number": bool(re.fullmatch(r"[\d.]+[uUlLf]*", old)),
+        "wrong-index": False,
+        "wrong-initial-value": start == end or enclosing(node, "init_declarator") is not None,
+        "exchanged-axes": len(edit.changes) > 1,
+        "rounded-down": "/" in old and " - 1" not in old,
+        "overlapping-arrays": "extern" in source.text and "*" in _declaration_of(node),
+        "divergent-barrier": "barrier-divergence" in kinds,
+        "missing-guard": not (loop is not None and is_inside(node, loop, "condition")),
+    }.get(edit.kind, True)
+    if loop is not None and "timeout" in kinds and not is_inside(node, loop, "body"):
+        return "endless-loop"
+    if edit.kind == "missing-stride" and "timeout" in kinds:
+        return "endless-loop"
+    if edit.kind == "weak-barrier" and "fence" in old:
+        return "fence-for-barrier"
+    if edit.kind == "missing-stride" and node.kind == "update_expression":
+        return "wrong-loop"
+    others = {"exchanged-axes": "wrong-axis", "divergent-barrier": "misplaced-barrier",
+              "wrong-initial-value": "wrong-number"}  # fmt: skip
+    return edit.kind if holds else others.get(edit.kind) or _kind_of_place(source, node)
+
+
+_ASSIGNED = ("init_declarator", "assignment_expression")
+
+
+def _declaration_of(node: Node) -> str:
+    """Return the text of the declaration around a node, up to the value."""
+    declaration = enclosing(node, "declaration", "assignment_expression")
+    return declaration.text.split("=")[0] if declaration is not None else ""
+
+
+def _kind_of_place(source: Source, node: Node) -> str:
+    """Return the kind of a wrong expression by what its value is used for."""
+    guard = enclosing(node, "if_statement", "conditional_expression")
+    loop = enclosing(node, *LOOPS)
+    if any(above is not None and is_inside(node, above, "condition") for above in (guard, loop)):
+        return "wrong-condition"
+    if loop is not None and not is_inside(node, loop, "body"):
+        return "wrong-loop"
+    if enclosing(node, "array_declarator") is not None:
+        return "wrong-size"
+    indexing = "subscript_argument_list"
+    if node.kind in (indexing, "subscript_expression") or enclosing(node, indexing):
+        return "wrong-index"
+    own, function = enclosing(node, *_ASSIGNED), enclosing(node, "function_definition")
+    target = own and (own.part("declarator") or own.part("left"))
+    if target is None or function is None or target.kind != "identifier":
+        return "wrong-expression"
+    indices = function.walk("subscript_argument_list")
+    is_index = any(target.text in re.findall(r"\w+", index.text) for index in indices)
+    return "wrong-index" if is_index else "wrong-expression"
 
 
 def run_explaining(
@@ -263,14 +321,15 @@ def run_explaining(
     return None
 
 
-def _errors(results: Sequence[Result]) -> list[Finding]:
+def errors_of(results: Sequence[Result]) -> list[Finding]:
+    """Return the findings of results that are errors."""
     return [f for r in results for f in r.findings if f.severity == "error"]
 
 
-def _differs(before: Result, after: Result) -> bool:
-    """Return whether an edit changes a cost that is too high: it is no edit of another mistake."""
-    pairs = ((before.measurements.get(n, v), v) for n, v in after.measurements.items())
-    return any(abs(a - b) > MAX_CHANGE * max(abs(a), abs(b)) for b, a in pairs)
+def _is_worse(before: Result, after: Result) -> bool:
+    """Return whether an edit adds to a cost that is too high: it makes another mistake."""
+    pairs = ((n, before.measurements.get(n, v), v) for n, v in after.measurements.items())
+    return any((b - a if "occupancy" in n else a - b) > MAX_CHANGE * max(a, b) for n, b, a in pairs)
 
 
 def _new_kinds(before: Sequence[Result], after: Sequence[Result]) -> set[str]:

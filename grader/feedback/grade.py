@@ -15,11 +15,17 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from grader import dataclass
+from grader.checks.causes import Explanation
 from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence
-from grader.checks.suite import plan
+from grader.checks.suite import evaluate_all, plan
 from grader.compile.program import Kernel, Program
-from grader.feedback.fixes import explain, run_explaining
+from grader.feedback.edits import read_source
+from grader.feedback.evidence import find_clues, list_edits, read_evidence
+from grader.feedback.fixes import MAX_TRIALS, FixSearch, errors_of, run_explaining
+from grader.feedback.name_edits import EDITORS as NAME_EDITORS
+from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
+from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import prefetch
 from grader.grading.cases import MAX_STEPS, Backend, RunOptions, expected_answer, select_cases
@@ -33,6 +39,7 @@ from grader.labs.reference import prepare_process
 from grader.launch import OUTPUT_KINDS, Finding, Launch, Localization, pack_launches
 from grader.sandbox.call import Limits, prepare_template
 from grader.simulator.exchange import unpack_localization
+from grader.simulator.ptx.model import function_name
 from grader.submissions.files import Submission
 
 SYMPTOMS = frozenset({"invalid-access", "uninitialized-read"})
@@ -44,6 +51,11 @@ MAX_THREADS = 8
 SEARCH_SECONDS = 30.0
 """The wall-clock limit of one search. The search reaches its own limits, numbers of instructions,
 long before."""
+
+MAX_SOURCE = 16 << 10
+"""Bytes of a source whose fix is searched; a kernel of a course has a quarter of that."""
+
+NOT_EVALUATED = ("quiz", "speed")
 
 ExpectedOutputs = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
 """The correct outputs of a launch: by argument index, values and allowed absolute errors."""
@@ -154,6 +166,42 @@ def search_fault_lines(
     limits = Limits(wall=SEARCH_SECONDS, cpu=SEARCH_SECONDS * threads, memory=memory)
     reply = run_explaining("grader.feedback.ptx_search:run", request, arrays, limits)
     return unpack_localization(reply.value, launches) if reply else Localization()
+
+
+def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanation:
+    """Return what explains the errors of the public cases: clues, and a fix if there is one.
+
+    Raises MachineFault.
+    """
+    public = _on_simulator(evidence.public)
+    checks = tuple(c for c in plan(evidence.lab) if c.name not in NOT_EVALUATED)
+    results = evaluate_all(checks, public)
+    errors = errors_of(results)
+    hints = evidence.lab.hints
+    if not errors or len(evidence.program.source.encode()) > MAX_SOURCE:
+        return Explanation(hints=hints)
+    clues = find_clues(evidence.program, evidence.lab)
+    known = Explanation(clues, hints=hints)
+    if not fixes:
+        return known
+    search = FixSearch(public, checks, results, replace(options, on="sim"))
+    own = evidence.program.kernel(evidence.lab.kernels[0].name)
+    graded = function_name(own.symbol) if own is not None else ""
+    source = read_source(evidence.program.source, evidence.lab, graded)
+    lines = {line for found in evidence.localization.lines.values() for line in found}
+    editors = (*STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
+    seen = read_evidence(errors, lines, clues, source.text)
+    ranked = list_edits(source, seen, editors, MAX_TRIALS)
+    found = search.fix(source, ranked, seen)
+    cases = tuple(run.case.name for run in public.runs)
+    made = () if found is None else (search.described(source, found, errors),)
+    return replace(known, fixes=made, trials=search.trials, cases=cases)
+
+
+def _on_simulator(evidence: Evidence) -> Evidence:
+    """Return the evidence of the simulator alone: trials do not run on a GPU."""
+    runs = tuple(replace(run, device=None) for run in evidence.runs)
+    return replace(evidence, runs=runs, backend="sim")
 
 
 def grade(

@@ -6,8 +6,9 @@ Each function ending in `_edits` offers the edits of one kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from grader.compile.functions import parameters
 from grader.compile.syntax import Node
 from grader.feedback.edits import (
     LOOPS,
@@ -226,6 +227,56 @@ def unused_size_edits(source: Source) -> Iterator[Edit]:
                 yield Edit("unused-size", kernel.function.line, changes, 0, size)
 
 
+def parameter_edits(source: Source) -> Iterator[Edit]:
+    """The parameters in the lab's order, by their names or by what is constant; the lab's type."""
+    for kernel in source.kernels:
+        declarator = kernel.function.declarator
+        if declarator is None or not kernel.required:
+            continue
+        nodes = [n for n in declarator.walk("parameter_declaration") if n.line >= declarator.line]
+        own = parameters(declarator)
+        if len(nodes) != len(own) or len(own) != len(kernel.required):
+            continue
+        listed = ", ".join(name for _, name in own)
+        for order in _orders(own, kernel.required):
+            changes = tuple(
+                replaced(node, nodes[k].text) for node, k in zip(nodes, order, strict=True)
+            )
+            yield Edit("wrong-order", kernel.function.line, changes, 0, listed)
+        for node, (kind, _), (wanted, _) in zip(nodes, own, kernel.required, strict=True):
+            spec = node.part("type")
+            base = wanted.replace("const", "").replace("*", "").strip()
+            if spec is not None and "*" in kind and "*" in wanted and spec.text != base:
+                yield Edit("wrong-type", node.line, (replaced(spec, base),))
+
+
+def _orders(
+    own: Sequence[tuple[str, str]], required: Sequence[tuple[str, str]]
+) -> Iterator[tuple[int, ...]]:
+    """Yield, for each place in the lab's order, the number of the parameter to put there."""
+    names = [name for _, name in required]
+    pointers = [[k for k, (kind, _) in enumerate(rows) if "*" in kind] for rows in (own, required)]
+    if sorted(names) == sorted(name for _, name in own):
+        yield tuple([name for _, name in own].index(name) for name in names)
+    if len(pointers[0]) != len(pointers[1]):
+        return
+    others = [k for k in range(len(own)) if k not in pointers[0]]
+
+    def is_constant(row: tuple[str, str]) -> bool:
+        return row[0].lstrip().startswith("const")
+
+    for key in (lambda row: row[1], is_constant):
+        known = [(key(own[k]), k) for k in pointers[0]]
+        wanted = [key(required[k]) for k in pointers[1]]
+        if sorted(str(a) for a, _ in known) != sorted(map(str, wanted)):
+            continue
+        found = dict[int, int]()
+        for place, want in zip(pointers[1], wanted, strict=True):
+            found[place] = next(k for a, k in known if a == want and k not in found.values())
+        free = iter(others)
+        yield tuple(found[k] if k in found else next(free) for k in range(len(own)))
+
+
 def memory_space_edits(source: Source) -> Iterator[Edit]:
     """An array that each thread has for itself becomes shared; `__device__` becomes constant."""
     for kernel in source.kernels:
@@ -284,8 +335,12 @@ def stride_edits(source: Source) -> Iterator[Edit]:
 
 
 def endless_loop_edits(source: Source) -> Iterator[Edit]:
-    """The step that a `while` loop forgets, at its end."""
+    """The step that a loop forgets; a step in the other direction."""
     for kernel in source.kernels:
+        for update in kernel.walk("update_expression"):
+            turned = update.text.translate(str.maketrans("+-", "-+"))
+            yield Edit("wrong-loop", update.line, (replaced(update, turned),))
+        yield from _steps_of_for(kernel, macros_of(source))
         for loop in kernel.walk("while_statement"):
             body, condition = loop.part("body"), loop.part("condition")
             if body is None or condition is None or body.kind != "compound_statement":
@@ -295,6 +350,24 @@ def endless_loop_edits(source: Source) -> Iterator[Edit]:
                 if name in kernel.variables:
                     change = (body.end - 1, body.end - 1, f"    {name} += {step};\n")
                     yield Edit("missing-stride", loop.line, (change,))
+
+
+def _steps_of_for(kernel: Kernel, macros: list[str]) -> Iterator[Edit]:
+    """Another step of a `for` loop whose step does not change its counter."""
+    for loop in kernel.walk("for_statement"):
+        start, step, body = (loop.part(n) for n in ("initializer", "update", "body"))
+        counter = next(start.walk("init_declarator"), None) if start is not None else None
+        if counter is None or body is None:
+            continue
+        name, closing = (
+            counter.field("declarator").text,
+            kernel.tree.data.rfind(b")", 0, body.start),
+        )
+        names = (*kernel.sizes, *macros)
+        for new in (f"++{name}", *(f"{name} += {size}" for size in (*names, "blockDim.x"))):
+            place = (closing, closing, new) if step is None else replaced(step, new)
+            known = step is not None and name in step.text and step.kind != "identifier"
+            yield Edit("wrong-loop", loop.line, (place,), int(known or not new.startswith("++")))
 
 
 def unroll_edits(source: Source) -> Iterator[Edit]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from grader.compile.syntax import Node
+from grader.compile.syntax import Node, Tree
 from grader.feedback.edits import (
     LOOPS,
     SIMPLE,
@@ -20,6 +20,7 @@ from grader.feedback.edits import (
     enclosing,
     indent_of,
     negated,
+    removed,
     replaced,
     statement_of,
     statements,
@@ -75,7 +76,7 @@ def barrier_moved_edits(source: Source) -> Iterator[Edit]:
     for kernel in source.kernels:
         places = _places(kernel)
         for barrier in barriers(kernel):
-            gone = replaced(barrier, ";" if _is_only(barrier) else "")
+            gone = removed(barrier)
             branch = enclosing(barrier, "if_statement")
             for at, _, change, _ in places:
                 if at == barrier.end or _overlap(gone, change):
@@ -83,12 +84,7 @@ def barrier_moved_edits(source: Source) -> Iterator[Edit]:
                 near = branch is not None and at in (branch.end, branch.start)
                 kind = "divergent-barrier" if branch is not None else "missing-barrier"
                 yield Edit(kind, barrier.line, (gone, change), 0 if near else 1)
-            yield Edit("divergent-barrier", barrier.line, (replaced(barrier, ";"),), 1)
-
-
-def _is_only(statement: Node) -> bool:
-    """Return whether a statement is the whole branch or body, without braces."""
-    return statement.parent is not None and statement.parent.kind != "compound_statement"
+            yield Edit("divergent-barrier", barrier.line, (gone,), 1)
 
 
 def _overlap(first: Change, second: Change) -> bool:
@@ -103,7 +99,7 @@ def barrier_out_of_branch_edits(source: Source) -> Iterator[Edit]:
             inside = [b for b in every if branch.start <= b.start < branch.end]
             if not inside:
                 continue
-            gone = tuple(replaced(b, ";" if _is_only(b) else "") for b in inside)
+            gone = tuple(map(removed, inside))
             text = f"{indent_of(branch)}{BARRIER}"
             behind = (branch.end, branch.end, f"\n{text}")
             before = (branch.start, branch.start, f"{BARRIER}\n{indent_of(branch)}")
@@ -156,6 +152,26 @@ def _loads(kernel: Kernel) -> Iterator[Node]:
             yield access
 
 
+def empty_bodies(tree: Tree) -> Iterator[tuple[Node, str, Node]]:
+    """Yield the statements whose body is `;`, their keywords, and the `;`."""
+    for statement in tree.walk("if_statement", "for_statement", "while_statement"):
+        body = statement.part("consequence") or statement.part("body")
+        if body is None or body.text != ";" or statement.part("alternative") is not None:
+            continue
+        above = statement.parent
+        follows = [c for c in above.named if c.start >= statement.end] if above else []
+        if follows and (
+            statement.kind == "if_statement" or follows[0].kind == "compound_statement"
+        ):
+            yield statement, statement.kind.split("_")[0], body
+
+
+def empty_body_edits(source: Source) -> Iterator[Edit]:
+    """The `;` that ends a condition or a loop before its body, taken out."""
+    for statement, word, sign in empty_bodies(source.tree):
+        yield Edit("empty-body", statement.line, (replaced(sign, ""),), 0, word)
+
+
 def early_exit_edits(source: Source) -> Iterator[Edit]:
     """An early return becomes a condition on the loads and stores that follow it."""
     for kernel in source.kernels:
@@ -168,7 +184,7 @@ def early_exit_edits(source: Source) -> Iterator[Edit]:
             if word not in ("return", "continue") or (word == "continue" and loop is None):
                 continue
             test = negated(condition.text[1:-1])
-            gone = replaced(statement, "")
+            gone = removed(statement)
             end = loop.end if loop is not None and word == "continue" else kernel.body.end
             for cost, (loads, own) in enumerate(((False, False), (True, False), (True, True))):
                 rest = _guarded(kernel, statement.end, end, test, loads=loads, own=own)
@@ -348,7 +364,7 @@ def statement_edits(source: Source) -> Iterator[Edit]:
                     continue
                 if statement.text.startswith("__sync"):
                     continue
-                gone = replaced(statement, ";")
+                gone = removed(statement)
                 loop = enclosing(statement, *LOOPS)
                 if loop is not None:
                     pad = indent_of(loop)
@@ -366,7 +382,7 @@ def _reset(statement: Node, loop: Node) -> Iterator[Edit]:
     is_constant = value is not None and value.kind == "number_literal"
     if inner.kind == "assignment_expression" and is_constant and loop.start < statement.start:
         name = inner.field("left").text
-        yield Edit("misplaced-statement", statement.line, (replaced(statement, ";"),), 0, name)
+        yield Edit("misplaced-statement", statement.line, (removed(statement),), 0, name)
 
 
 EDITORS = tuple(value for name, value in list(globals().items()) if name.endswith("_edits"))

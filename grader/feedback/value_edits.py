@@ -94,7 +94,8 @@ def arithmetic_edits(source: Source) -> Iterator[Edit]:
             if sign.text in "*/+-%":
                 for side in (left, right):
                     kind = "wrong-size" if "sizeof" in node.text else "wrong-index"
-                    cost = 0 if kind == "wrong-size" else 1
+                    is_offset = sign.text in "+-" and right.text in ("1", "2") and side == left
+                    cost = 0 if kind == "wrong-size" or is_offset else 1
                     yield Edit(kind, node.line, (replaced(node, side.text),), cost)
         for node in kernel.walk("assignment_expression", "init_declarator"):
             value = node.part("right") or node.part("value")
@@ -192,6 +193,9 @@ def _with_blocks(node: Node) -> Iterator[Edit]:
     elif node.text.startswith("blockDim"):
         for new in (f"blockDim.{axis} * gridDim.{axis}", "(blockDim.x * blockDim.y)"):
             yield Edit("wrong-index", node.line, (replaced(node, new),))
+    elif node.text.startswith("gridDim"):
+        new = f"gridDim.{axis} * blockDim.{axis}"
+        yield Edit("wrong-index", node.line, (replaced(node, new),), 1)
     elif node.text.startswith("blockIdx"):
         new = f"{node.text} * blockDim.{axis}"
         yield Edit("wrong-index", node.line, (replaced(node, new),), 1)
@@ -219,6 +223,12 @@ def subscript_edits(source: Source) -> Iterator[Edit]:
                 turned = f"{array}{outer.field('indices').text}{first}"
                 yield Edit("wrong-index", outer.line, (replaced(outer, turned),))
             yield from _rebuilt(kernel, outer)
+        for product in kernel.walk("binary_expression"):
+            pair = [product.field("left"), product.field("right")]
+            if all(side.kind == "subscript_expression" for side in pair):
+                one, other = (side.field("indices") for side in pair)
+                changes = replaced(one, other.text), replaced(other, one.text)
+                yield Edit("wrong-index", product.line, changes)
 
 
 def _rebuilt(kernel: Kernel, access: Node) -> Iterator[Edit]:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from grader.checks.causes import (
-    CAUSE_KINDS,
     TRIED,
     Clue,
     Explanation,
     Fix,
+    cause_kinds,
     find_causes,
     with_tried_hints,
 )
@@ -116,7 +116,7 @@ def test_hints_stay_where_nothing_was_tried() -> None:
 
 
 def test_kinds_of_causes_have_texts() -> None:
-    for kind, known in CAUSE_KINDS.items():
+    for kind, known in cause_kinds().items():
         assert kind not in KINDS
         assert known.change.format(line=7, name="`n`").endswith(".")
         assert not known.what.endswith(".") and set(known.evidence) <= set(KINDS)

@@ -8,11 +8,13 @@ from random import Random
 
 import pytest
 
-from grader.checks.causes import CAUSE_KINDS
+from grader.checks.causes import cause_kinds
+from grader.compile.signature import with_lab_kernels
+from grader.compile.source import compile_source
 from grader.compile.syntax import MAX_PIECE
-from grader.feedback.clues import find_clues
-from grader.feedback.edits import Evidence, diff_of, list_edits, negated, read_source
-from grader.feedback.fixes import MAX_TRIALS
+from grader.feedback.edits import Edit, diff_of, is_degenerate, negated, read_source
+from grader.feedback.evidence import Evidence, doubt, find_clues, list_edits
+from grader.feedback.fixes import MAX_TRIALS, true_kind
 from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
 from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
@@ -45,7 +47,7 @@ def test_edits_of_any_text_are_made_in_bounded_time(shape: str) -> None:
     started = time.process_time()
     source = read_source(text, load_lab("tiled-matmul"))
     list_edits(source, RACE, EDITORS, MAX_TRIALS)
-    find_clues(replace(a_program(), source=text))
+    find_clues(replace(a_program(), source=text), load_lab("tiled-matmul"))
     assert time.process_time() - started < 5
 
 
@@ -55,7 +57,7 @@ def test_edits_differ_and_name_a_known_kind() -> None:
     edits = list_edits(source, RACE, EDITORS, 10_000)
     texts = [edit.applied(source.data) for edit in edits]
     assert len(set(texts)) == len(texts) and source.text not in texts
-    assert {edit.kind for edit in edits} <= set(CAUSE_KINDS)
+    assert {edit.kind for edit in edits} <= set(cause_kinds())
     assert edits[0].kind in ("missing-barrier", "weak-barrier", "divergent-barrier")
     for edit in edits[::40]:
         assert patched(source.text, diff_of(source, edit, "a.cu")) == edit.applied(source.data)
@@ -78,4 +80,113 @@ def test_broken_texts_have_edits_or_none() -> None:
         broken = text[:start] + other + text[start + size :]
         source = read_source(broken, lab)
         list_edits(source, RACE, EDITORS, 50)
-        find_clues(replace(a_program(), source=broken))
+        find_clues(replace(a_program(), source=broken), load_lab("tiled-matmul"))
+
+
+KERNEL = """\
+#define TILE 16
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
+{
+    __shared__ float As[TILE][TILE];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int col = blockIdx.x * TILE + tx + 1;
+    int phases = (n + TILE - 1) / TILE - 1;
+    float sum = 0.0f;
+    for (int p = 0; p < phases; ++p) {
+        As[ty][tx] = A[ty * n + p * TILE + tx];
+        __syncthreads();
+        if (threadIdx.x == 0 && p >= 0) { sum += As[tx][ty] * 2.0f; }
+    }
+    if (col < n && ty < n) { C[ty * n + col] = sum; }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "degenerate"),
+    [
+        ("tx + 1", "tx * 1", True),
+        ("tx + 1", "tx + 1 - 1", True),
+        ("tx + 1", "(tx + 1) * 1", True),
+        ("tx + 1", "tx - 1", False),
+        ("(n + TILE - 1) / TILE - 1", "((n + TILE - 1) / TILE + 1) - 1", True),
+        ("(n + TILE - 1) / TILE - 1", "(n + 16 - 1) / 16", False),
+        ("threadIdx.x == 0", "threadIdx.x == -1", True),
+        ("threadIdx.x == 0", "threadIdx.x >= 0", True),
+        ("threadIdx.x == 0", "threadIdx.x == 1", False),
+        ("p >= 0", "p >= 1", False),
+        ("p < phases", "p < p", True),
+        ("(col < n && ty < n)", "(col < n && col < n)", True),
+        ("(col < n && ty < n)", "(ty < n && ty <= n)", True),
+        ("(col < n && ty < n)", "(1)", True),
+        ("(col < n && ty < n)", "(col < n || ty < n)", False),
+        ("p * TILE + tx", "p * TILE / TILE + tx", True),
+        ("p * TILE + tx", "(0 * TILE + tx)", True),
+        ("sum = 0.0f", "sum = 1.0f", False),
+    ],
+)
+def test_an_edit_that_nobody_means_is_recognized(old: str, new: str, degenerate: bool) -> None:
+    source = read_source(KERNEL, load_lab("tiled-matmul"))
+    start = KERNEL.index(old)
+    assert is_degenerate(source, Edit("", 1, ((start, start + len(old), new),))) is degenerate
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "told"),
+    [
+        ("wrong-number", "p < phases", "p < (phases - 1)", "wrong-condition"),
+        ("wrong-number", "2.0f", "1.0f", "wrong-number"),
+        ("wrong-index", "As[tx][ty] *", "As[ty][tx] *", "wrong-expression"),
+        ("wrong-index", "tx + 1", "tx", "wrong-index"),
+        ("wrong-index", "(n + TILE - 1) / TILE - 1", "n / TILE", "wrong-expression"),
+        ("wrong-initial-value", "2.0f", "1.0f", "wrong-number"),
+        ("wrong-initial-value", "0.0f", "1.0f", "wrong-initial-value"),
+        ("exchanged-axes", "threadIdx.x,", "threadIdx.y,", "wrong-axis"),
+        ("overlapping-arrays", "tx + 1", "tx * tx", "wrong-index"),
+        ("missing-guard", "p < phases", "p < phases && p < n", "wrong-condition"),
+        ("rounded-down", "tx + 1", "(tx + 1 + TILE - 1) / TILE", "wrong-index"),
+    ],
+)
+def test_the_kind_of_a_fix_is_true_of_its_edit(kind: str, old: str, new: str, told: str) -> None:
+    source = read_source(KERNEL, load_lab("tiled-matmul"))
+    start = KERNEL.index(old)
+    edit = Edit(kind, 1, ((start, start + len(old), new),))
+    assert true_kind(source, edit, {"wrong-output"}) == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "doubtful"),
+    [
+        ("wrong-index", "As[tx][ty] *", "As[ty][tx] *", 0),
+        ("wrong-index", "As[ty][tx] =", "As[tx][ty] =", 2),
+        ("wrong-condition", "p < phases", "p < phases && p < n", 2),
+        ("wrong-number", "p < phases", "p < (phases - 1)", 1),
+        ("wrong-condition", "p < phases", "p <= phases", 0),
+    ],
+)
+def test_an_edit_against_the_usual_order_is_doubtful(
+    kind: str, old: str, new: str, doubtful: int
+) -> None:
+    source = read_source(KERNEL, load_lab("tiled-matmul"))
+    start = KERNEL.index(old)
+    line = KERNEL[:start].count("\n") + 1
+    seen = Evidence(frozenset({"wrong-output"}), frozenset({line}))
+    assert doubt(source, Edit(kind, line, ((start, start + len(old), new),)), seen) == doubtful
+
+
+def clues_of(source: str, lab: str) -> list[tuple[str, int]]:
+    """The clues of a source, which is compiled as a submission is."""
+    held = load_lab(lab)
+    program = with_lab_kernels(compile_source(source.encode(), "a.cu"), held.kernels)
+    return [(clue.kind, clue.line) for clue in find_clues(program, held)]
+
+
+def test_an_empty_body_and_the_order_of_parameters_are_clues() -> None:
+    text = solution_of(load_lab("vector-add"))
+    inputs = "const float* a, const float* b"
+    ordered = text.replace(f"{inputs}, float* c", f"float* c, {inputs}")
+    assert clues_of(text, "vector-add") == []
+    assert clues_of(ordered, "vector-add") == [("wrong-order", 6)]
+    assert clues_of(text.replace("if (i < n)", "if (i < n);"), "vector-add") == [("empty-body", 9)]
+    waits = text.replace("    if (i < n)", "    while (i < 0);\n    if (i < n)")
+    assert clues_of(waits, "vector-add") == []

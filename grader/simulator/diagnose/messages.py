@@ -131,7 +131,7 @@ def _uninitialized(r: Report) -> Finding:
         )
         hint += f" {t.size_hint}" if t.size_hint else ""
     else:
-        hint = f"Assign to `{t.name}` before you read it or add to it: it starts uninitialized."
+        hint = f"`{t.name}` starts uninitialized. Assign to it before you read it or add to it."
     return Finding(
         "uninitialized-read",
         "error",

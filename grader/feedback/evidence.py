@@ -1,0 +1,365 @@
+"""What is known before edits are tried, and the order of the edits that follows from it.
+
+Clues are facts of the source alone that explain wrong results: `=` in a condition, a forgotten
+call. Each is something that no correct kernel of a course does, and that the findings of a run show
+only through its consequences. `find_clues` reads the syntax tree; whether a clue explains anything
+is decided with the findings (grader.checks.causes).
+
+`list_edits` ranks the edits by the findings of the run: edits whose kind explains the findings come
+first, and of these the edits at the lines that the findings name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from grader import dataclass
+from grader.checks.causes import CORRECTNESS, Clue, cause_kinds
+from grader.compile.dataflow import DataFlow, read_dataflow
+from grader.compile.functions import Function, functions, parameters
+from grader.compile.preprocessor import code
+from grader.compile.program import Program
+from grader.compile.signature import wrong_order
+from grader.compile.syntax import Node, Tree, parse
+from grader.feedback.edits import (
+    LOOPS,
+    Edit,
+    Editor,
+    Source,
+    covering,
+    enclosing,
+    is_degenerate,
+    is_inside,
+    is_readable,
+)
+from grader.feedback.statement_edits import empty_bodies
+from grader.labs.model import Lab
+from grader.launch import Finding
+
+BARRIERS = ("__syncthreads", "__syncwarp", "__threadfence", "__threadfence_block")
+GENERIC = ("wrong-number", "wrong-operator", "wrong-variable", "wrong-condition", "wrong-type")
+"""The kinds of edits that can repair many kinds of errors, and that come behind others."""
+
+SPECIFIC = ("weak-barrier", "barrier-not-called", "not-accumulated", "not-shared")
+"""The kinds of edits of a text that a right kernel hardly has."""
+
+FAR = 4
+"""How far a line is from the findings that no value or condition connects with them."""
+
+RINGS = 4
+"""How many steps of the data flow count as near."""
+
+MAX_OF_A_KIND = 1500
+"""The edits of one editor that are considered."""
+
+MAX_CLUES = 8
+"""The most clues of one source: more say that the text is not a program of a course."""
+
+_CONDITIONAL = ("if_statement", "while_statement", "do_statement", "for_statement")
+_COMPARES = ("==", "!=", "<", ">", "<=", ">=")
+_THREAD = re.compile(r"\bthreadIdx\b")
+
+
+def find_clues(program: Program, lab: Lab) -> tuple[Clue, ...]:
+    """Find the clues of a source, those that say most first."""
+    tree = parse(code(program.source))
+    if not is_readable(tree):
+        return ()
+    kernels = [f for f in functions(tree) if "__global__" in f.head and f.defined]
+    permuted = wrong_order(program, lab.kernels)
+    found = [
+        *(Clue("wrong-order", f.line, f.message.rpartition(": ")[2]) for f in permuted),
+        *_assignments(tree),
+        *_empty_bodies(tree),
+        *_barriers_without_a_call(tree),
+        *(clue for kernel in kernels for clue in _private_arrays(tree, kernel)),
+        *(clue for kernel in kernels for clue in _early_exits(tree, kernel)),
+        *(clue for kernel in kernels for clue in _unused_sizes(tree, kernel)),
+    ]
+    return tuple(
+        Clue(clue.kind, clue.line, clue.name, program.text(clue.line)) for clue in found[:MAX_CLUES]
+    )
+
+
+def _assignments(tree: Tree) -> Iterator[Clue]:
+    """`if (row = m)`: an assignment whose value is the condition."""
+    for statement in tree.walk(*_CONDITIONAL, "conditional_expression"):
+        condition = statement.part("condition")
+        for node in condition.walk("assignment_expression") if condition else ():
+            sign = node.part("operator")
+            if sign is not None and sign.text == "=" and not _is_compared(node):
+                left = node.field("left")
+                yield Clue("assignment-in-condition", node.line, left.first_line())
+
+
+def _is_compared(node: Node) -> bool:
+    """Return whether the value of an assignment in parentheses is compared, as idiom has it."""
+    outer = node.parent
+    above = outer.parent if outer is not None else None
+    if outer is None or above is None or outer.kind != "parenthesized_expression":
+        return False
+    sign = above.part("operator") if above.kind == "binary_expression" else None
+    return sign is not None and sign.text in _COMPARES
+
+
+def _barriers_without_a_call(tree: Tree) -> Iterator[Clue]:
+    """`__syncthreads;`: a statement that is only the name of a barrier."""
+    for statement in tree.walk("expression_statement"):
+        inner = statement.named
+        if len(inner) == 1 and inner[0].kind == "identifier" and inner[0].text in BARRIERS:
+            yield Clue("barrier-not-called", statement.line, inner[0].text)
+
+
+def _empty_bodies(tree: Tree) -> Iterator[Clue]:
+    """`if (i < n);`, and a loop that ends so before a block."""
+    for statement, word, _ in empty_bodies(tree):
+        yield Clue("empty-body", statement.line, word)
+
+
+def nodes_of(tree: Tree, function: Function, *kinds: str) -> Iterator[Node]:
+    """Yield the nodes of those kinds in a function's body."""
+    for index in range(function.body, function.end):
+        if tree.kinds[index] in kinds:
+            yield Node(tree, index)
+
+
+def _early_exits(tree: Tree, kernel: Function) -> Iterator[Clue]:
+    """`if (row >= m) return;` before a barrier of the same kernel."""
+    calls = list(nodes_of(tree, kernel, "call_expression"))
+    last = max((c.start for c in calls if c.text.startswith("__syncthreads")), default=-1)
+    for statement in nodes_of(tree, kernel, "return_statement"):
+        guard = next((a for a in statement.ancestors if a.kind == "if_statement"), None)
+        if guard is not None and statement.start < last:
+            yield Clue("early-exit", guard.line)
+
+
+def _unused_sizes(tree: Tree, kernel: Function) -> Iterator[Clue]:
+    """The parameters passed by value, where the body names none of them."""
+    used = {node.text for node in nodes_of(tree, kernel, "identifier")}
+    own = parameters(kernel.declarator) if kernel.declarator else ()
+    sizes = [name for kind, name in own if name and not kind.endswith("*")]
+    if used.isdisjoint(sizes):
+        yield from (Clue("unused-size", kernel.line, name) for name in sizes)
+
+
+def _private_arrays(tree: Tree, kernel: Function) -> Iterator[Clue]:
+    """An array of each thread alone whose elements are indexed by the thread's own index."""
+    own = _names_of_threads(tree, kernel)
+    indexed = {
+        base_of(node).text
+        for node in nodes_of(tree, kernel, "subscript_expression")
+        if any(_THREAD.search(i.text) or i.text in own for i in _indices(node))
+    }
+    for declaration in nodes_of(tree, kernel, "declaration"):
+        words = {child.text for child in declaration.children}
+        if words & {"__shared__", "extern", "static", "const", "constexpr"}:
+            continue
+        for array in declaration.walk("array_declarator"):
+            name = array.part("declarator")
+            if name is not None and name.kind == "identifier" and name.text in indexed:
+                yield Clue("not-shared", declaration.line, name.text)
+
+
+def _indices(subscript: Node) -> Iterator[Node]:
+    indices = subscript.part("indices") or subscript.part("index")
+    if indices is not None:
+        yield from indices.walk("identifier", "field_expression")
+
+
+def base_of(subscript: Node) -> Node:
+    """Return the array of `a[i][j]`: `a`."""
+    node = subscript
+    while node.kind == "subscript_expression" and (inner := node.part("argument")) is not None:
+        node = inner
+    return node
+
+
+def _names_of_threads(tree: Tree, kernel: Function) -> set[str]:
+    """The names that are declared as a component of threadIdx alone."""
+    names = set()
+    for node in nodes_of(tree, kernel, "init_declarator"):
+        value, name = node.part("value"), node.part("declarator")
+        if value is not None and name is not None and value.text.startswith("threadIdx."):
+            names.add(name.text)
+    return names
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the edits are ranked by.
+
+    Attributes:
+        kinds: The kinds of the errors.
+        near: The lines that errors name, and those where a change of the PTX repairs the output.
+        around: The lines that these depend on, those that those depend on, and so on.
+        spans: The first and last line of each hazard.
+        clues: Facts of the source.
+    """
+
+    kinds: frozenset[str]
+    near: frozenset[int]
+    around: tuple[frozenset[int], ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
+    clues: tuple[Clue, ...] = ()
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the results are wrong; otherwise a right kernel costs too much."""
+        return not self.kinds.isdisjoint(CORRECTNESS)
+
+
+def read_evidence(
+    findings: Iterable[Finding], lines: Iterable[int], clues: Sequence[Clue], text: str
+) -> Evidence:
+    """Collect what edits are ranked by: the findings, the lines at fault, what those depend on."""
+    errors = [f for f in findings if f.severity == "error"]
+    both = [(f.other.line if f.other else f.line, f.line) for f in errors]
+    near = {line for pair in both for line in pair} | {*lines} | {clue.line for clue in clues}
+    flow = read_dataflow(text)
+    around = {origin.line for f in errors for origin in f.origins}
+    around |= {origin.line for line in near - {0} for origin in flow.reaching(line)}
+    rings = [around - {0}]
+    while len(rings) < RINGS:
+        lines = {origin.line for line in rings[-1] for origin in flow.reaching(line)}
+        rings.append(lines - {0}.union(*rings))
+    races = [pair for pair, f in zip(both, errors, strict=True) if f.kind == "race"]
+    spans = tuple(span for pair in races for span in _spans(*pair, flow))
+    return Evidence(
+        frozenset(f.kind for f in errors), frozenset(near - {0}),
+        tuple(map(frozenset, rings)), spans, tuple(clues),
+    )  # fmt: skip
+
+
+def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]]:
+    """Yield the lines in which a barrier orders two accesses.
+
+    They are the lines between both, or, where the later one is in the next iteration of a loop,
+    those behind the one up to the loop's end.
+    """
+    if earlier <= later:
+        yield earlier, later
+        return
+    loops = (s for s in flow.conditions if s.name in ("for", "while"))
+    ends = [s.last for s in loops if s.line <= later and earlier <= s.last]
+    yield earlier, min(ends, default=earlier)
+
+
+def list_edits(
+    source: Source, evidence: Evidence, editors: Sequence[Editor], most: int
+) -> tuple[Edit, ...]:
+    """Return at most `most` edits of a source without duplicates, those to try first in front."""
+    seen = {source.data.decode(errors="replace")}
+    ranked = sorted(
+        (
+            edit
+            for editor in editors
+            for edit in _offered(editor, source)
+            if evidence.is_wrong or _explains(edit, evidence)
+        ),
+        key=lambda edit: (_rank(edit, evidence), len(edit.changes), edit.line, edit.changes),
+    )
+    kept: list[Edit] = []
+    for edit in ranked:
+        if len(kept) == most:
+            break
+        text = edit.applied(source.data)
+        if text not in seen and not is_degenerate(source, edit):
+            seen.add(text)
+            kept.append(edit)
+    return tuple(kept)
+
+
+def _offered(editor: Editor, source: Source) -> Iterator[Edit]:
+    try:
+        yield from islice(editor(source), MAX_OF_A_KIND)
+    except ValueError:  # a node without the part that the grammar promises: the text is wrong
+        return
+
+
+def _rank(edit: Edit, evidence: Evidence) -> int:
+    """Return how late an edit is tried: by its kind, its distance to the findings, its cost."""
+    if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
+        return edit.cost - len(cause_kinds())
+    rank = 3 * edit.cost + _prior(edit, evidence)
+    if edit.line in evidence.near or any(a <= edit.line <= b for a, b in evidence.spans):
+        return rank
+    rings = (ring for ring, lines in enumerate(evidence.around, start=1) if edit.line in lines)
+    return rank + next(rings, FAR)
+
+
+def _prior(edit: Edit, evidence: Evidence) -> int:
+    """Return how unlikely the kind of an edit is, given the kinds of the errors."""
+    known = cause_kinds()[edit.kind].evidence
+    if not evidence.is_wrong:  # an edit that keeps the results and the cost is soon found
+        return min(known.index(kind) for kind in evidence.kinds if kind in known)
+    if not _explains(edit, evidence):
+        return 3
+    return int(edit.kind in GENERIC) - int(edit.kind in SPECIFIC)
+
+
+def doubt(source: Source, edit: Edit, evidence: Evidence) -> int:
+    """Return how doubtful it is that an edit which is right is what the author means.
+
+    0 stands for the inverse of a mistake, 1 for an edit that may hide one (an offset by one, a
+    larger array, a change far from the findings), 2 for one against the usual order of things.
+    """
+    if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
+        return 0
+    after = edit.applied(source.data)
+    usual = _unusual(source.text) - _unusual(after)
+    if usual:
+        return 2 if usual < 0 else 0
+    old = [source.data[start:end].decode(errors="replace") for start, end, _ in edit.changes]
+    new = [change[2] for change in edit.changes]
+    if edit.kind in ("missing-guard", "wrong-condition") and _guards_a_loop(source, edit):
+        return 2
+    offset = any(_OFFSET.search(n) and not _OFFSET.search(o) for o, n in zip(old, new, strict=True))
+    place = covering(source.tree, *edit.changes[0][:2])
+    is_limit = place.parent is not None and place.parent.kind == "argument_list"
+    offset = offset and not is_limit and edit.kind != "rounded-down"
+    turned = [o for o, n in zip(old, new, strict=True) if {o, n} == {"+", "-"}]
+    offset = offset or bool(turned and _is_step(place))
+    grown = edit.kind == "wrong-size" and any(_GROWN.match(n) for n in new)
+    near = evidence.near.union(*evidence.around)
+    far = evidence.is_wrong and edit.line not in near and not any(
+        first <= edit.line <= last for first, last in evidence.spans
+    )  # fmt: skip
+    above = place.parent
+    target = edit.kind == "wrong-index" and above is not None and above.part("left") == place
+    return int(offset or grown or far or target or "-1" in new)
+
+
+_OFFSET = re.compile(r"[+-] 1\)?$")
+_GROWN = re.compile(r"2 \* | \+ [12]$|.* \+ [12]$")
+_X = r"(?:(?:threadIdx|blockIdx)\.x|\b(?:[tbgl]?x|col\w*|\w+_x|\w+_col))\b"
+_Y = r"(?:(?:threadIdx|blockIdx)\.y|\b(?:[tbgl]?y|row\w*|\w+_y|\w+_row))\b"
+_UNUSUAL = re.compile(
+    rf"\w+\[[^\[\]]*{_X}[^\[\]]*\]\[[^\[\]]*{_Y}[^\[\]]*\]"
+    rf"|\[\(?[^\[\]]*{_X}[^\[\]*]* \* [^\[\]+]* \+ [^\[\]]*{_Y}[^\[\]]*\]"
+    r"|\b(?:row|y|ty|\w+_y)\b\s*=[^;]*\bthreadIdx\.x|\b(?:col|x|tx|\w+_x)\b\s*=[^;]*\bthreadIdx\.y"
+)
+"""Matches an index whose row is made of x, or whose column is made of y."""
+
+
+def _is_step(sign: Node) -> bool:
+    """Return whether an operator adds or subtracts one."""
+    right = sign.parent.part("right") if sign.parent is not None else None
+    return right is not None and right.text == "1"
+
+
+def _unusual(text: str) -> int:
+    return sum(1 for _ in _UNUSUAL.finditer(text))
+
+
+def _guards_a_loop(source: Source, edit: Edit) -> bool:
+    """Return whether an edit adds a comparison to the condition of a loop."""
+    start, end, new = edit.changes[0]
+    node = covering(source.tree, start, end)
+    loop = enclosing(node, *LOOPS)
+    return loop is not None and "&&" in new and is_inside(node, loop, "condition")
+
+
+def _explains(edit: Edit, evidence: Evidence) -> bool:
+    return any(kind in evidence.kinds for kind in cause_kinds()[edit.kind].evidence)
