@@ -206,13 +206,14 @@ def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> 
 
 @dataclass(frozen=True)
 class OtherAccess:
-    """The second access of a hazard."""
+    """The second access of a hazard; `file` is empty where it is the finding's."""
 
     line: int
     thread: Dim3
     block: Dim3
     access: Literal["read", "write", "atomic", "wait"] = "write"
     text: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -221,11 +222,12 @@ class Origin:
 
     The line sets or defines the variable `name`, or is the condition that the other line depends on
     (`name` is then "if", "for", ...). `name` is empty for a line where one small change makes every
-    case correct.
+    case correct. `file` is empty where it is the finding's.
     """
 
     name: str
     line: int
+    file: str = ""
 
 
 @dataclass(frozen=True)

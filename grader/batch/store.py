@@ -10,6 +10,7 @@ from grader.batch.task import Task
 from grader.faults import Fault, StudentFault
 from grader.gradebook.book import Gradebook, StoredSubmission
 from grader.gradebook.course import Course
+from grader.labs.model import KernelSpec
 from grader.launch import Finding
 from grader.submissions.containers import Wanted
 from grader.submissions.gather import StudentSubmission, SubmissionSet
@@ -52,12 +53,12 @@ def store_submissions(
     gathered: SubmissionSet,
     book: Gradebook,
     course: Course | None,
-    kernels: Sequence[str] = (),
+    kernels: Sequence[KernelSpec] = (),
 ) -> tuple[StoreResult, ...]:
     """Store every submission, and read each file exactly once: the stored bytes are graded.
 
-    Of a notebook or an archive the source is stored that is graded; `kernels` are the names that
-    the lab asks for, which decide between several. A submission that is no regular file is stored
+    Of a notebook or an archive the source is stored that is graded; `kernels` are those that the
+    lab asks for, which decide between several. A submission that is no regular file is stored
     without bytes and gets its verdict.
 
     Raises:

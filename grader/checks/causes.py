@@ -35,7 +35,7 @@ _SEVERITIES = ("error", "warning", "info")
 class CauseKind:
     """One kind of cause: what is wrong, and what kind of change repairs it.
 
-    `{line}` is the line of the cause, `{name}` the name of what it is about.
+    `{line}` is the line of the cause (only in `change`), `{name}` the name of what it is about.
     """
 
     what: str
@@ -62,6 +62,7 @@ class Clue:
     line: int
     name: str = ""
     text: str = ""
+    file: str = ""  # a header's name
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class Fix:
     name: str = ""
     diff: str = ""
     explains: tuple[str, ...] = ()
+    file: str = ""  # the header of the line; empty for the submitted file
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class Cause:
     finding: Finding
     follows: tuple[Finding, ...] = ()
     fix: Fix | None = None
+    file: str = ""  # the header of the line; empty for the finding's file
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -162,15 +165,13 @@ def _cause(group: Sequence[Finding]) -> Cause:
     return Cause(group[0].kind, group[0].line, group[0].text, "", group[0], tuple(group[1:]))
 
 
-def _named(
-    kind: str, line: int, text: str, name: str, group: Sequence[Finding], fix: Fix | None = None
-) -> Cause:
+def _named(by: Clue | Fix, group: Sequence[Finding]) -> Cause:
     """Return a cause that a clue or a fix names; `group` is what it explains."""
-    known = cause_kinds()[kind]
+    known = cause_kinds()[by.kind]
     ranks = {evidence: rank for rank, evidence in enumerate(known.evidence)}
     first, *rest = sorted(group, key=lambda f: ranks.get(f.kind, len(ranks)))
-    what = known.what.format(line=line, name=f"`{name}`" if name else "a variable")
-    return Cause(kind, line, text, what, first, tuple(rest), fix)
+    what = known.what.format(name=f"`{by.name}`" if by.name else "a variable")
+    return Cause(by.kind, by.line, by.text, what, first, tuple(rest), file=by.file)
 
 
 def _fixed(errors: Sequence[Finding], explanation: Explanation) -> Iterable[Cause]:
@@ -180,7 +181,7 @@ def _fixed(errors: Sequence[Finding], explanation: Explanation) -> Iterable[Caus
         group = [f for f in left if f.kind in fix.explains and (not f.cases or tried & {*f.cases})]
         if group:
             left = [f for f in left if f not in group]
-            yield _named(fix.kind, fix.line, fix.text, fix.name, group, fix)
+            yield replace(_named(fix, group), fix=fix)
 
 
 def _with_clue(errors: Sequence[Finding], clues: Sequence[Clue]) -> list[Cause]:
@@ -190,7 +191,7 @@ def _with_clue(errors: Sequence[Finding], clues: Sequence[Clue]) -> list[Cause]:
         known = cause_kinds()[clue.kind].evidence
         about = [f for f in wrong if clue.kind != "not-shared" or f.variable == clue.name]
         if about and (not known or any(f.kind in known for f in about)):
-            return [_named(clue.kind, clue.line, clue.text, clue.name, wrong)]
+            return [_named(clue, wrong)]
     return []
 
 

@@ -177,8 +177,9 @@ class Session:
 
         gathered = find_submissions(self.place, self.lab.name)
         show_notes(gathered.notes)
-        kernels = [kernel.name for kernel in self.lab.kernels]
-        submissions = store_submissions(self.lab.name, gathered, self.book, self.course, kernels)
+        submissions = store_submissions(
+            self.lab.name, gathered, self.book, self.course, self.lab.kernels
+        )
         note = "not in the roster, graded anyway: fix the roster and run the command again"
         show_notes([f"{one}: {note}" for one in not_enrolled(submissions, self.course)])
         problems = ((one.student, one.problem) for one in submissions if one.problem)

@@ -153,7 +153,7 @@ def source_of(lab: Lab, file: Path) -> Submission:
     """
     from grader.submissions.containers import Wanted, read_submitted
 
-    return read_submitted(file, Wanted(lab.name, [kernel.name for kernel in lab.kernels]))
+    return read_submitted(file, Wanted.by(lab))
 
 
 def add_cross_checks(

@@ -77,7 +77,7 @@ def run(
     do not reach. No lab is needed: LAUNCH.yaml describes the launch.
     """
     from grader.grading.cases import RunOptions
-    from grader.reports.json import fault_json, run_json
+    from grader.grading.record import fault_json, run_json
 
     check_writable(json)
     try:
@@ -128,7 +128,7 @@ def launch_once(
 ) -> LaunchResult:
     """Read the files, compile, launch, and save the arrays; raises Fault."""
     from grader.grading.single_launch import run_launch
-    from grader.submissions.files import read_submission
+    from grader.submissions.containers import Wanted, read_submitted
     from grader.submissions.launchfile import read_launch
 
     if launch.suffix == ".cu" and file.suffix in (".yaml", ".yml"):
@@ -136,11 +136,11 @@ def launch_once(
         raise LabFault("the .cu file must come first", where=str(file), fix=fix)
     if out is not None and not out.is_dir():
         raise LabFault("the folder does not exist", where=str(out), fix="create it first")
-    submission = read_submission(file)
+    launch_spec = read_launch(launch)
+    submission = read_submitted(file, Wanted.of_kernel(launch_spec.kernel))
     if trace_file is not None and not trace_file.parent.is_dir():
         where = str(trace_file.parent)
         raise LabFault("the folder does not exist", where=where, fix="create it first")
-    launch_spec = read_launch(launch)
     place = out or launch.parent
     outcome = run_launch(
         submission,
@@ -170,10 +170,11 @@ def add_cross_checks(
     if not (sanitizer or profile):
         return outcome, {}
     from grader.grading.crosscheck import cross_check_launch
-    from grader.submissions.files import read_submission
+    from grader.submissions.containers import Wanted, read_submitted
     from grader.submissions.launchfile import read_launch
 
-    submission, launch_spec = read_submission(file), read_launch(launch)
+    launch_spec = read_launch(launch)
+    submission = read_submitted(file, Wanted.of_kernel(launch_spec.kernel))
     return cross_check_launch(
         submission, launch_spec, options, outcome, sanitizer=sanitizer, profile=profile
     )

@@ -217,7 +217,7 @@ def check_writable(file: str | None, option: str = "--json") -> None:
 
 def write_json(value: Mapping[str, Any], file: str) -> None:
     """Write a JSON object to a file, or to stdout for `-`."""
-    from grader.reports.json import dumps
+    from grader.grading.record import dumps
 
     if file == STDOUT:
         write(dumps(value))
@@ -320,7 +320,12 @@ All = Annotated[
 LabName = Annotated[
     str, Argument(metavar="LAB", help="The lab; `grader labs list` shows all labs.")
 ]
-Source = Annotated[Path, Argument(metavar="FILE.cu", help="The source file with the kernel.")]
+Source = Annotated[
+    Path,
+    Argument(
+        metavar="FILE.cu", help="The source with the kernel: a file, notebook, archive or folder."
+    ),
+]
 
 
 def resolved(on: Backend) -> Literal["sim", "gpu"]:

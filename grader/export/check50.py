@@ -10,8 +10,7 @@ from grader.checks.result import Result
 from grader.checks.suite import check_info
 from grader.export.fields import check_text, clipped, summary
 from grader.export.formats import ExportRow, Options
-from grader.grading.record import Grade
-from grader.reports.json import dumps
+from grader.grading.record import Grade, dumps
 from grader.reports.printable import printable
 
 EACH = True

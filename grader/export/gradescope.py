@@ -13,7 +13,7 @@ from typing import Any, Literal
 from grader.checks.result import Result
 from grader.export.fields import check_text, clipped
 from grader.export.formats import ExportRow, Options
-from grader.reports.json import dumps
+from grader.grading.record import dumps
 from grader.reports.printable import printable
 from grader.reports.text import render, score_line
 

@@ -13,8 +13,7 @@ from grader.checks.result import Result
 from grader.checks.suite import check_info
 from grader.export.fields import MAX_CHARACTERS, clipped, details, summary
 from grader.export.formats import ExportRow, Options
-from grader.grading.record import Grade
-from grader.reports.json import dumps
+from grader.grading.record import Grade, dumps
 from grader.reports.printable import printable
 from grader.reports.text import render, score_line
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 from grader import __version__, dataclass
@@ -47,6 +48,7 @@ from grader.labs.quiz import AnswerSheet, QuizAttempt
 from grader.labs.reading import lab_digest
 from grader.launch import Trace, WorkMeasure
 from grader.submissions.files import Submission
+from grader.submissions.headers import header_note, in_own_files, source_places
 
 __all__ = ["Grade", "Job", "Progress", "grade_submission", "grade_unreadable", "seed_id"]
 
@@ -157,6 +159,10 @@ class _Outcome:
 
 
 def _record(job: Job, outcome: _Outcome, score: Score, provenance: Provenance) -> Grade:
+    places = source_places(job.submission.text, job.submission.name)
+    if places:
+        own = partial(in_own_files, places=places, name=job.submission.name)
+        outcome.results, outcome.explanation = own(outcome.results), own(outcome.explanation)
     largest = outcome.largest
     lines, lines_on = (largest.trace.lines, largest.case.name) if largest else ((), "")
     return Grade(
@@ -240,6 +246,8 @@ def compile_submission(lab: Lab, submission: Submission, on: Backend) -> Program
         MachineFault: the compiler fails.
     """
     compiled = compile_source(submission.data, submission.name, wanted=lab.kernels)
+    note = header_note(submission.text, submission.name)
+    compiled = replace(compiled, notes=(*filter(None, [note]), *compiled.notes))
     program = with_lab_kernels(build_for(on, compiled), lab.kernels)
     for variable in lab.globals:
         check_variable(program, variable)

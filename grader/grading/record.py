@@ -1,11 +1,15 @@
 """A grade as a value and as the JSON object that other tools read (schema 1); the score.
 
+The JSON of one launch of `grader run` is made here too.
+
 A system error never costs the student points: what was not evaluated leaves `judged_max`.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from functools import cache
@@ -17,9 +21,9 @@ from pydantic import TypeAdapter, ValidationError
 from grader import dataclass
 from grader.checks.causes import Cause, Explanation, Fix, find_causes
 from grader.checks.result import Result, Status, Verdict
-from grader.faults import LabFault
+from grader.faults import Fault, LabFault, MachineFault, StudentFault
 from grader.labs.model import Visibility
-from grader.launch import Finding, LineCounters
+from grader.launch import Finding, LineCounters, Trace
 
 GradeStatus = Literal["graded", "incomplete"]
 
@@ -235,6 +239,7 @@ def cause_json(cause: Cause, checks: Sequence[Result]) -> dict[str, Any]:
     return {
         "kind": cause.kind,
         "line": cause.line,
+        **({"file": cause.file} if cause.file else {}),
         "what": cause.what or cause.finding.message,
         "findings": sorted(places, key=lambda place: bool(place["follows"])),
         "fix": _fix_json(cause.fix),
@@ -290,6 +295,7 @@ def full_finding_json(finding: Finding) -> dict[str, Any]:
     }
     if other:
         row["other"] |= {"block": list(other.block), "access": other.access, "text": other.text}
+        row["other"] |= {"file": other.file} if other.file else {}
     return row
 
 
@@ -326,3 +332,64 @@ def provenance_json(provenance: Provenance) -> dict[str, Any]:
         "samples": {name: list(values) for name, values in provenance.samples.items()},
         "lab_sha256": provenance.lab_sha256,
     }
+
+
+def grades_json(grades: Iterable[Grade]) -> dict[str, Any]:
+    """Return `{"grades": [...]}`, the object of `grader batch`."""
+    return {"grades": [grade.to_json() for grade in grades]}
+
+
+def run_json(
+    trace: Trace, outputs: Mapping[int, str], compile_seconds: float = 0.0
+) -> dict[str, Any]:
+    """Return the object of `grader run`.
+
+    Args:
+        trace: The launch.
+        outputs: The file that each saved argument was written to, by the argument's index.
+        compile_seconds: The compiler's wall time, unless the trace has its own.
+    """
+    seconds = {"compile": compile_seconds, **trace.seconds}
+    return {
+        "backend": trace.backend,
+        "verdict": trace.verdict,
+        "findings": [finding_json(finding) for finding in trace.findings],
+        "counters": dict(trace.counters),
+        "lines": [{"line": at.line, "counters": dict(at.counters)} for at in trace.lines],
+        "resources": asdict(trace.resources),
+        "outputs": {str(index): file for index, file in outputs.items()},
+        "seconds": {step: round(value, 4) for step, value in {"run": 0.0, **seconds}.items()},
+        "toolchain": dict(trace.toolchain),
+    }
+
+
+def fault_json(fault: Fault, backend: str) -> dict[str, Any]:
+    """Return the same object when nothing was launched: the student's findings, or an error."""
+    trace = Trace("gpu" if backend == "gpu" else "sim", findings=_findings(fault), ended=False)
+    verdict = "findings" if isinstance(fault, StudentFault) else "error"
+    return run_json(trace, {}) | {"verdict": verdict}
+
+
+def _findings(fault: Fault) -> tuple[Finding, ...]:
+    if isinstance(fault, StudentFault) and fault.findings:
+        return fault.findings
+    kind = "machine" if isinstance(fault, MachineFault) else "launch-failure"
+    message = f"{fault.where}: {fault.what}" if fault.where else fault.what
+    place = re.match(r"(.+?):(\d+)(?=:|$)", fault.where)
+    file, line = (place[1], int(place[2])) if place else ("", 0)
+    return (Finding(kind, "error", message, file, line, hint=fault.fix),)
+
+
+def dumps(value: Mapping[str, Any]) -> str:
+    """Return strict JSON text, indented and ending in a newline; NaN and infinities become null."""
+    return json.dumps(_finite(value), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value

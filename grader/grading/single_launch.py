@@ -22,6 +22,7 @@ from grader.labs.files import write_atomically
 from grader.launch import Argument, Array, Finding, Launch, Packed, Trace
 from grader.simulator.exchange import MAX_BLOCKS
 from grader.submissions.files import DTYPES, Submission
+from grader.submissions.headers import in_own_files, source_places
 from grader.submissions.launchfile import POINTER_BYTES, LaunchFile
 
 _DTYPE_OF = {
@@ -129,6 +130,8 @@ def run_launch(
     (trace,) = run(on=options.on)
     if with_simulator and options.on == "gpu":
         trace = with_simulation(trace, run)
+    if places := source_places(submission.text, submission.name):
+        trace = replace(trace, findings=in_own_files(trace.findings, places, submission.name))
     if table is not None and trace.accesses is not None:
         held = io.BytesIO()
         np.savez_compressed(held, accesses=trace.accesses)

@@ -64,7 +64,8 @@ def cause_text(cause: Cause, width: int = 80) -> Text:
         head = wrap(f"{cause.kind}: {printable(cause.what)}", width, "  ")
         text.append("\n".join(head))
         text.stylize(style, 0, len(cause.kind) + 1)
-        left, source = _at(printable(cause.finding.file), cause.line), printable(cause.text).strip()
+        file = printable(cause.file or cause.finding.file)
+        left, source = _at(file, cause.line), printable(cause.text).strip()
         row = _in_one_line if cell_len(left) + cell_len(source) + 6 <= width else _in_two_lines
         text.append("\n" + row(left, source, cell_len(left), width) + "\n")
     shown = replace(cause.finding, origins=()) if cause.what else cause.finding
@@ -135,8 +136,11 @@ def _places(finding: Finding, width: int) -> list[str]:
     """Show both accesses of a hazard, otherwise the one place; a compile error has a caret."""
     if finding.column and finding.text:
         return _caret(finding, width)
-    file = printable(finding.file)
-    rows = [(who, _at(file, line), text) for who, line, text in accesses(finding)]
+    files = [finding.other.file or finding.file] if finding.other else []
+    rows = [
+        (who, _at(printable(file), line), text)
+        for file, (who, line, text) in zip([*files, finding.file], accesses(finding), strict=True)
+    ]
     access = max(len(who.split(" ")[0]) for who, _, _ in rows) if finding.other else 0
     lefts = [_left(who, at, access) for who, at, _ in rows]
     if not any(lefts):
@@ -218,10 +222,11 @@ def origins(finding: Finding) -> str:
 
     The lines to fix are in the hint instead.
     """
-    names: dict[int, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for origin in (o for o in finding.origins if o.name):
-        names.setdefault(origin.line, []).append(f"`{printable(origin.name)}`")
-    sources = [f"{', '.join(held)} (line{NO_BREAK}{line})" for line, held in names.items()]
+        place = f"{origin.line} of {printable(origin.file)}" if origin.file else f"{origin.line}"
+        names.setdefault(place, []).append(f"`{printable(origin.name)}`")
+    sources = [f"{', '.join(held)} (line{NO_BREAK}{place})" for place, held in names.items()]
     return f"This line also depends on {', '.join(sources)}" if sources else ""
 
 

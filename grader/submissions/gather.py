@@ -25,6 +25,7 @@ from grader.submissions.containers import (
     choose_files,
 )
 from grader.submissions.files import MAX_BYTES, Submission, binary_kind, not_a_file
+from grader.submissions.headers import HEADERS
 from grader.submissions.listing import (
     UNREADABLE,
     ListedFile,
@@ -46,13 +47,14 @@ class StudentSubmission:
         student: What the download calls the student; unique in it.
         name: The file's own name.
         file: The source file, or the first of several among which the contents decide.
-        others: The rest of those.
         sheet: The file with the answers to the quiz, if there is one.
         received: When it was submitted; None when the download does not say.
         late: Whether the course site marked it as late.
         full_name: The student's name where the download has it, to be looked up in a roster.
         email: The student's e-mail address where the download has it.
         problem: Why there is nothing to read; a StudentFault is then the verdict.
+        others: The rest of several files with a source.
+        headers: Further files that the source may include.
     """
 
     student: str
@@ -65,6 +67,7 @@ class StudentSubmission:
     email: str = ""
     problem: Fault | None = None
     others: tuple[ListedFile, ...] = ()
+    headers: tuple[ListedFile, ...] = ()
 
     def read(self) -> bytes:
         """Return the first bytes of the file, at most one more than a source may have.
@@ -84,7 +87,7 @@ class StudentSubmission:
         """
         if self.problem is not None or self.file is None:
             raise self.problem or LabFault("there is no file", where=self.student)
-        return choose_files(self.student, (self.file, *self.others), wanted)
+        return choose_files(self.student, (self.file, *self.others), wanted, self.headers)
 
     def answers(self) -> bytes | None:
         """Return the bytes of the answers to the quiz; None when there are none.
@@ -148,9 +151,11 @@ def choose_submission(
     near = [f for f in sheets if file is not None and f.parts[:-1] == file.parts[:-1]]
     sheet = (near or sheets)[0] if near or len(sheets) == 1 else None
     name = file.name if file is not None else f"{lab}{SOURCE_SUFFIX}"
+    headers = tuple(f for f in files if f.name.lower().endswith(HEADERS) and not f.problem)
     return StudentSubmission(
-        student, name, file, sheet, received, late, full_name, email, problem, tuple(chosen[1:])
-    )
+        student, name, file, sheet, received, late, full_name, email, problem, tuple(chosen[1:]),
+        headers if len(chosen) == 1 else (),
+    )  # fmt: skip
 
 
 def files_by_folder(listing: Listing) -> dict[str, list[ListedFile]]:

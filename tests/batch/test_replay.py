@@ -16,9 +16,8 @@ from grader.faults import LabFault, StudentFault
 from grader.feedback.grade import grade
 from grader.grading.cases import RunOptions
 from grader.grading.pipeline import grade_unreadable
-from grader.grading.record import Grade, grade_from_json, total_score
+from grader.grading.record import Grade, dumps, grade_from_json, total_score
 from grader.labs.reading import load_lab
-from grader.reports.json import dumps
 from grader.reports.redact import redact
 from grader.submissions.files import parse_submission, read_submission
 from tests.checks.test_speed import H100, a_timing

@@ -14,10 +14,9 @@ from grader.cli.app import run as run_command
 from grader.feedback.grade import grade
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.course import read_course
-from grader.grading.record import grade_from_json
+from grader.grading.record import dumps, grade_from_json
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reading import load_lab
-from grader.reports.json import dumps
 from grader.submissions.files import read_submission
 from tests.command import ROOT, grader
 

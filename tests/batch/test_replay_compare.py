@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from grader.batch.replay import conditions, differences
-from grader.grading.record import CaseResult, Grade, grade_from_json
+from grader.grading.record import CaseResult, Grade, dumps, grade_from_json
 from grader.launch import LineCounters
-from grader.reports.json import dumps
 from tests.made import RACE, a_grade, a_result
 from tests.reports.page.rows import speed_result
 

@@ -216,7 +216,7 @@ def test_a_link_to_the_solution_is_rejected(root: Path) -> None:
     done = run(root)
     assert done.returncode == 0, done.stdout
     shown = results(root)
-    assert shown.score == 0 and "is a link" in str(shown.tests[0].output)
+    assert shown.score == 0 and "is a symbolic link" in str(shown.tests[0].output)
 
 
 def test_a_system_error_writes_no_score(root: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from grader.cli.export import stems
 from grader.export.container.build import CONFIG
 from grader.gradebook.book import open_gradebook
-from grader.reports.json import dumps
+from grader.grading.record import dumps
 from tests.command import grader
 from tests.export.rows import FAILED, PASSED, a_row, graded
 from tests.gradebook.made import a_course

@@ -9,9 +9,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from grader.checks.result import Result, Verdict
-from grader.grading.record import CaseResult, Grade, Provenance, grade_from_json
+from grader.grading.record import CaseResult, Grade, Provenance, dumps, grade_from_json
 from grader.launch import Finding, OtherAccess
-from grader.reports.json import dumps
 from tests.made import RACE, a_grade, a_result
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from grader.checks.result import Result
 from grader.faults import LabFault
-from grader.grading.record import CaseResult, Grade, Provenance, Score, grade_from_json
+from grader.grading.record import CaseResult, Grade, Provenance, Score, dumps, grade_from_json
 from grader.launch import KINDS, Finding, LineCounters, Origin, OtherAccess
-from grader.reports.json import dumps
 from tests.made import a_grade, a_result
 
 STATUS = st.sampled_from(["pass", "fail", "blocked", "unjudged", "error"])

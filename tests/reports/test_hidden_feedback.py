@@ -20,12 +20,11 @@ from hypothesis import strategies as st
 from grader.checks.result import Result
 from grader.export.formats import Options, find_format, format_names, row_from_grade, select_rows
 from grader.feedback.grade import grade
-from grader.grading.record import CaseResult, Grade, grade_from_json
+from grader.grading.record import CaseResult, Grade, dumps, grade_from_json
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
 from grader.launch import Finding, Origin
 from grader.reports.classes import ReportRow
-from grader.reports.json import dumps
 from grader.reports.page.write import write_class_report
 from grader.reports.redact import redact
 from grader.reports.text import grade_report, render

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.checks.result import Verdict
+from grader.grading.record import dumps
 from grader.launch import Finding, LineCounters
-from grader.reports.json import dumps
 from grader.reports.redact import redact
 from grader.reports.text import grade_report, render
 from tests.made import RACE, a_grade, a_result

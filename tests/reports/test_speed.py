@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from grader.checks.speed import Options, evaluate
-from grader.grading.record import provenance_json
-from grader.reports.json import dumps
+from grader.grading.record import dumps, provenance_json
 from grader.reports.text import grade_report, measurement_text, render, speed_lines
 from tests.checks.test_speed import DIMS, a_timing, shown
 from tests.made import a_grade, a_result

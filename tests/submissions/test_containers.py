@@ -12,11 +12,15 @@ import time
 import tracemalloc
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from grader.faults import Fault, LabFault, StudentFault
+from grader.labs.model import KernelSpec
+from grader.launch import Finding, Origin, OtherAccess
 from grader.submissions.containers import (
     MAX_CONTAINER,
     MAX_PARTS,
@@ -25,10 +29,17 @@ from grader.submissions.containers import (
     read_submitted,
 )
 from grader.submissions.gather import find_submissions
+from grader.submissions.headers import (
+    find_header,
+    header_files,
+    in_own_files,
+    source_places,
+    with_headers,
+)
 
 KERNEL = "__global__ void matmul(float* a)\n{\n    a[0] = 1;\n}\n"
 OTHER = "__global__ void other(float* a) { a[0] = 2; }\n"
-WANTED = Wanted("tiled-matmul", ("matmul",))
+WANTED = Wanted("tiled-matmul", (KernelSpec("matmul", (("float*", "a"),)),))
 
 
 def notebook(*cells: str | tuple[str, str], language: str = "python") -> bytes:
@@ -207,3 +218,89 @@ def test_a_class_takes_the_same_files(tmp_path: Path) -> None:
         first = find_submissions(tmp_path, "tiled-matmul").submissions[0]
         with pytest.raises(Fault):
             first.submission(WANTED)
+
+
+HEADER = "#pragma once\n// tile\n__device__ float one() { return bad; }\n"
+MAIN = '#include <cstdio>\n#include "inc/one.cuh"  // mine\n' + KERNEL
+PROTOTYPE = "__global__ void matmul(float* a);\nint main() { matmul<<<1, 1>>>(0); }\n"
+TWO = "__global__ void mine(float* a, int n) {}\n"
+CHOSEN = {
+    "a prototype is no kernel": (
+        zipped({"mm.cu": SOURCE, "main.cu": PROTOTYPE.encode()}), "x:mm.cu", ()
+    ),
+    "a kernel in a string is none": (
+        zipped({"mm.cu": SOURCE, "t.cpp": b'auto s = "__global__ void matmul() {";'}), "x:mm.cu", ()
+    ),
+    "a name with launch bounds": (
+        notebook("%%cu\n__global__ void __launch_bounds__(256, 2) matmul(float* a) {}", "%%cu\n"
+                 + OTHER), "x[cell 1]", ()
+    ),
+    "the parameters choose": (notebook(f"%%cu\n{TWO}", f"%%cu\n{OTHER}"), "x[cell 2]", ()),
+    "a header of a zip": (
+        zipped({"hw/mm.cu": MAIN.encode(), "hw/inc/one.cuh": HEADER.encode()}),
+        "x:mm.cu", ("hw/inc/one.cuh",),
+    ),
+    "a header of a notebook": (
+        notebook(f"%%writefile inc/one.cuh\n{HEADER}", f"%%writefile mm.cu\n{MAIN}"),
+        "x[cell 2]", ("inc/one.cuh",),
+    ),
+    "a kernel in a header": (
+        zipped({"k.cuh": SOURCE, "main.cu": b'#include "k.cuh"\n' + PROTOTYPE.encode()}),
+        "x:main.cu", ("k.cuh",),
+    ),
+    "a source that includes a source": (
+        zipped({"k.cu": SOURCE, "all.cu": b'#include "k.cu"\n' + OTHER.encode()}),
+        "x:all.cu", ("k.cu",),
+    ),
+    "headers that include each other": (
+        zipped({"mm.cu": b'#include "a.h"\n' + SOURCE, "a.h": b'#include "b.h"\nint a;\n',
+                "b.h": b'#include "a.h"\nint b;\n'}),
+        "x:mm.cu", ("a.h", "b.h"),
+    ),
+    "a library of the host stays out": (
+        zipped({"mm.cu": b'#include "wb.h"\n' + SOURCE, "wb.h": b"int x;\n" * 500}), "x:mm.cu", ()
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_the_source_is_chosen_with_its_own_headers(name: str) -> None:
+    data, taken, headers = CHOSEN[name]
+    submission = open_submission(data, "x", WANTED)
+    assert submission.name == taken
+    assert header_files(submission.text, taken) == headers
+
+
+def test_every_line_has_its_place_in_its_own_file() -> None:
+    """By the content: each line of the files is at its own number in the merged text."""
+    main = "int a;\r\n" + MAIN.replace("// mine", "/* two\nlines */ int b;")
+    files = {"x": main, "inc/one.cuh": HEADER + '#include "two.h"\n', "inc/two.h": "int two;\n"}
+    merged = with_headers(main, "x", "x", partial(find_header, files))
+    assert merged is not None
+    places = source_places(merged, "x")
+    held = dict(zip(places, merged.split("\n"), strict=True))
+    for file, text in files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            shown = line.partition('"inc/one.cuh"')[2] if "inc/" in line else line
+            assert held[file, number] == ("" if "#include \"two" in line else shown), (file, number)
+
+
+def test_findings_move_to_their_files() -> None:
+    merged = with_headers(MAIN, "x", "x", lambda name, includer: ("inc/one.cuh", HEADER)
+                          if "one" in name else None)
+    assert merged is not None
+    lines, places = merged.split("\n"), source_places(merged, "x")
+    there, here = lines.index(HEADER.split("\n")[2]) + 1, lines.index("    a[0] = 1;") + 1
+    race = Finding(
+        "race", "error", f"lines {here} and {there}", "x", here, text="line 1", cases=("line 9",),
+        other=OtherAccess(there, (0, 0, 0), (0, 0, 0)), origins=(Origin("line 1", here),),
+    )  # fmt: skip
+    (moved,) = in_own_files((race,), places, "x")
+    assert (moved.file, moved.line, moved.message) == ("x", 5, "lines 5 and 3 of inc/one.cuh")
+    assert (moved.text, moved.cases) == ("line 1", ("line 9",))
+    assert moved.origins == (Origin("line 1", 5),)
+    assert moved.other is not None
+    assert (moved.other.file, moved.other.line) == ("inc/one.cuh", 3)
+    (back,) = in_own_files((replace(race, line=there),), places, "x")
+    assert (back.file, back.line, back.origins[0].file) == ("inc/one.cuh", 3, "x")
+    assert in_own_files(race, (), "x") == race

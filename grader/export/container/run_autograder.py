@@ -11,7 +11,6 @@ and an instructor runs it again. A score of 0 would be a grade.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,13 +28,14 @@ from grader.grading.pipeline import grade_unreadable
 from grader.grading.record import Grade, HiddenFeedback
 from grader.labs.files import write_atomically
 from grader.labs.model import Lab
-from grader.labs.quiz import ANSWERS_FILE, AnswerSheet, read_answer_sheet
+from grader.labs.quiz import ANSWERS_FILE, AnswerSheet, parse_answer_sheet
 from grader.labs.reading import load_lab
-from grader.launch import Finding
 from grader.reports.redact import redact
 from grader.reports.text import grade_report, render
 from grader.sandbox.call import restrict_access
-from grader.submissions.files import read_submission
+from grader.submissions.containers import Wanted
+from grader.submissions.gather import StudentSubmission, choose_submission
+from grader.submissions.listing import list_folder
 
 MAX_TRIES = 3
 
@@ -108,13 +108,13 @@ def read_configuration(source: Path) -> Configuration:
 def grade_folder(configuration: Configuration, folder: Path) -> Grade:
     """Grade the submission in a folder on all cases; try again after a system error."""
     lab = configuration.lab
-    answers = AnswerSheet(exists=False)
+    found = find_submission(folder, lab)
+    given = found.answers()
+    answers = AnswerSheet(exists=False) if given is None else parse_answer_sheet(given)
     try:
-        file = find_submission(folder, lab.name)
-        answers = read_answer_sheet(_answers_folder(file, folder))
-        submission = read_submission(file)
+        submission = found.submission(Wanted.by(lab))
     except StudentFault as fault:
-        return grade_unreadable(lab, f"{lab.name}.cu", fault, answers=answers)
+        return grade_unreadable(lab, found.name, _with_advice(fault, lab), answers=answers)
     for left in reversed(range(MAX_TRIES)):
         made = grade(
             lab, submission, on="sim", visibility="all", seed=configuration.seed,
@@ -125,37 +125,19 @@ def grade_folder(configuration: Configuration, folder: Path) -> Grade:
     return made
 
 
-def find_submission(folder: Path, lab: str) -> Path:
-    """Return the submitted .cu file: the one named after the lab, otherwise the only one.
+def find_submission(folder: Path, lab: Lab) -> StudentSubmission:
+    """Return what a student submitted: the files that `grader check` takes from a folder.
 
     Links are not accepted: root would read the file that they point to.
-
-    Raises:
-        StudentFault: There is no such file, or more than one.
     """
-    paths = [
-        Path(place) / name
-        for place, _, names in os.walk(folder, followlinks=False)
-        for name in sorted(names)
-        if name.endswith(".cu") and not name.startswith(".")
-    ]
-    files = [path for path in paths if path.is_file() and not path.is_symlink()]
-    named = [path for path in files if path.name == f"{lab}.cu"] or files
-    if len(named) == 1:
-        return named[0]
-    what = "your submission has no .cu file"
-    if paths and not files:
-        what = f"{paths[0].name} is a link, not a regular file"
-    elif named:
-        what = f"your submission has {len(named)} .cu files that could be graded"
-    fix = f"Submit one file, {lab}.cu, and {ANSWERS_FILE} with it if the lab has questions."
-    finding = Finding("compile-error", "error", what, file=f"{lab}.cu", hint=fix)
-    raise StudentFault(what, fix=fix, findings=(finding,))
+    return choose_submission("your submission", list_folder(folder).files, lab.name)
 
 
-def _answers_folder(file: Path, folder: Path) -> Path:
-    """Return the folder of the quiz's answers: the kernel's, otherwise the top one."""
-    return file.parent if (file.parent / ANSWERS_FILE).exists() else folder
+def _with_advice(fault: StudentFault, lab: Lab) -> StudentFault:
+    """Return the fault with what to submit to Gradescope."""
+    fix = f"Submit one file, {lab.name}.cu, and {ANSWERS_FILE} with it if the lab has questions."
+    findings = tuple(replace(finding, hint=fix) for finding in fault.findings)
+    return StudentFault(fault.what, where=fault.where, fix=fix, findings=findings)
 
 
 if __name__ == "__main__":

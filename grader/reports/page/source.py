@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from grader import dataclass
 from grader.compile.preprocessor import MAX_LINE
@@ -12,6 +12,7 @@ from grader.launch import Finding, Trace
 from grader.reports.classes import short_name
 from grader.reports.explain.explanation import Line, source_lines
 from grader.reports.printable import TAB, clip
+from grader.submissions.headers import header_files, source_places
 
 MAX_LINES = 2000
 """Maximum number of source lines that are shown."""
@@ -75,13 +76,13 @@ class Note:
 
 @dataclass(frozen=True)
 class Row:
-    """One source line.
+    """One source line; `label` is `line_label` of its place.
 
     The cell with its notes spans `span` rows, down to the next line with notes; 0 when the cell of
     an earlier line covers it.
     """
 
-    number: int
+    label: str
     tokens: tuple[Token, ...]
     counts: tuple[str, ...]
     notes: tuple[Note, ...]
@@ -106,15 +107,21 @@ def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> Sourc
     """
     if not source.strip():
         return None
-    every = source.removeprefix("\ufeff").removesuffix("\n").split("\n")
+    source = source.removeprefix("\ufeff").removesuffix("\n")
+    every = source.split("\n")
+    places = source_places(source, grade.file) or [(grade.file, k + 1) for k in range(len(every))]
+    headers = header_files(source, grade.file)
+    labels = [line_label(file, line, headers) for file, line in places]
+    row_of = {label: number for number, label in enumerate(labels, start=1)}
     text = "\n".join(_shown(line) for line in every[:MAX_LINES])
     lines = source_lines(text + "\n", Trace("sim", lines=grade.lines))
     names = [n for n in COLUMNS if any(getattr(line, n) for line in lines)]
-    notes = margin_notes(findings)
+    noted = margin_notes(findings, headers)
+    notes = {row_of[label]: held for label, held in noted.items() if label in row_of}
     spans = _spans([line.number for line in lines if line.number in notes], len(lines))
     rows = tuple(
         Row(
-            line.number,
+            labels[line.number - 1],
             tokens,
             tuple(_count(line, name) for name in names),
             notes.get(line.number, ())[:MAX_NOTES],
@@ -139,18 +146,27 @@ def _count(line: Line, name: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
-def margin_notes(findings: Sequence[Finding]) -> Mapping[int, tuple[Note, ...]]:
-    """Collect each line's notes; a hazard has a note at both of its accesses."""
-    notes: dict[int, list[Note]] = {}
+def line_label(file: str, line: int, headers: Container[str]) -> str:
+    """Return how a page names a line: its number, in one of the headers behind that one's name."""
+    return f"{file.replace(' ', '_')}:{line}" if file in headers else f"{line}"
+
+
+def margin_notes(
+    findings: Sequence[Finding], headers: Container[str] = ()
+) -> Mapping[str, tuple[Note, ...]]:
+    """Collect the notes of each line by its label; a hazard has a note at both of its accesses."""
+    notes: dict[str, list[Note]] = {}
     for number, finding in enumerate(findings, start=1):
         anchor = f"finding-{number}"
         text = clip(finding.message, MAX_MESSAGE_CELLS)
-        if finding.line:
+        own = line_label(finding.file, finding.line, headers) if finding.line else ""
+        if own:
             note = Note(short_name(finding.kind), finding.severity, text, anchor)
-            notes.setdefault(finding.line, []).append(note)
-        other = finding.other.line if finding.other else 0
-        if other and other != finding.line:
-            text = f"with line {finding.line}"
+            notes.setdefault(own, []).append(note)
+        there = finding.other
+        other = line_label(there.file or finding.file, there.line, headers) if there else ""
+        if there and there.line and other != own:
+            text = f"with line {own}"
             note = Note(short_name(finding.kind), finding.severity, text, anchor, is_main=False)
             notes.setdefault(other, []).append(note)
     return {line: tuple(dict.fromkeys(held)) for line, held in notes.items()}

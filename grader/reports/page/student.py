@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -28,7 +28,7 @@ from grader.reports.finding import (
     origins,
     terms_of,
 )
-from grader.reports.page.source import SourceView, source_view
+from grader.reports.page.source import SourceView, line_label, source_view
 from grader.reports.printable import clip
 from grader.reports.text import (
     BACKENDS,
@@ -39,6 +39,7 @@ from grader.reports.text import (
     speed_lines,
     status_word,
 )
+from grader.submissions.headers import header_files
 
 WIDTH, HEIGHT = 600, 138
 LEFT, RIGHT = 16, 16
@@ -240,7 +241,7 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
         verdict=f"{verdict};".removeprefix(f"score {score};").strip("; "),
         where=BACKENDS.get(grade.backend, grade.backend),
         checks=tuple(map(_check, grade.checks)),
-        causes=tuple(_causes(causes, grade)),
+        causes=tuple(_causes(causes, grade, header_files(row.source, grade.file))),
         source=source_view(grade, row.source, findings),
         plot=_plot(grade),
         facts=tuple(_facts(grade, with_seed=with_seed)),
@@ -272,21 +273,23 @@ def _measured(check: Result) -> Iterator[str]:
         yield "; ".join(values) + on
 
 
-def _causes(causes: Sequence[Cause], grade: Grade) -> Iterator[CauseView]:
+def _causes(causes: Sequence[Cause], grade: Grade, headers: Container[str]) -> Iterator[CauseView]:
     """Yield the causes; their findings are numbered from 1 in the page's order."""
     number = 1
     for cause in causes:
-        views = tuple(_finding(f, n, grade) for n, f in enumerate(cause.findings, start=number))
+        findings = enumerate(cause.findings, start=number)
+        views = tuple(_finding(f, n, grade, headers) for n, f in findings)
         number += len(views)
         summary = follows_text(cause).partition(";")[0]
-        line = str(cause.line) if cause.what and cause.line else ""
+        file = cause.file or cause.finding.file
+        line = line_label(file, cause.line, headers) if cause.what and cause.line else ""
         kind = short_name(cause.kind)
         diff = cause.fix.diff if cause.fix else ""
         text = cause.text.strip()
         yield CauseView(kind, cause.what, line, text, views[0], views[1:], summary, diff)
 
 
-def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:
+def _finding(finding: Finding, at: int, grade: Grade, headers: Container[str]) -> FindingView:
     names = [c.name for c in grade.checks if _merge_key(finding) in map(_merge_key, c.findings)]
     notes = (occurrences(finding), clip(origins(finding), MAX_TEXT_CELLS))
     return FindingView(
@@ -294,7 +297,7 @@ def _finding(finding: Finding, at: int, grade: Grade) -> FindingView:
         kind=short_name(finding.kind),
         finding=finding,
         message=message(finding),
-        places=tuple(_places(finding)),
+        places=tuple(_places(finding, headers)),
         detail=tuple(finding.detail.splitlines()),
         notes=tuple(filter(None, notes)),
         reported_by=", ".join(map(short_name, names)),
@@ -313,10 +316,11 @@ def _merge_key(finding: Finding) -> Key:
     )
 
 
-def _places(finding: Finding) -> Iterator[PlaceView]:
-    for who, line, text in accesses(finding):
+def _places(finding: Finding, headers: Container[str]) -> Iterator[PlaceView]:
+    files = [finding.other.file or finding.file] if finding.other else []
+    for file, (who, line, text) in zip((*files, finding.file), accesses(finding), strict=True):
         if line or who:
-            yield PlaceView(who, str(line or ""), text.strip())
+            yield PlaceView(who, line_label(file, line, headers) if line else "", text.strip())
 
 
 def _plot(grade: Grade) -> Markup:

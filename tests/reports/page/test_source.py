@@ -55,16 +55,16 @@ def test_a_comment_goes_on_over_lines() -> None:
 
 def test_findings_stand_in_the_margin_at_both_lines_of_a_hazard() -> None:
     notes = margin_notes([PUBLIC, WARNING])
-    assert [note.kind for note in notes[7]] == ["race", "uncoalesced"]
-    assert [(n.kind, n.message, n.is_main) for n in notes[6]] == [("race", "with line 7", False)]
-    assert {n.anchor for n in notes[7]} == {"finding-1", "finding-2"}
+    assert [note.kind for note in notes["7"]] == ["race", "uncoalesced"]
+    assert [(n.kind, n.message, n.is_main) for n in notes["6"]] == [("race", "with line 7", False)]
+    assert {n.anchor for n in notes["7"]} == {"finding-1", "finding-2"}
 
 
 def test_a_margin_cell_goes_down_to_the_next_one() -> None:
     view = source_view(graded(PUBLIC), SOURCE, [PUBLIC])
     assert view is not None
-    spans = {row.number: row.span for row in view.rows if row.span}
-    assert spans == {1: 5, 6: 1, 7: 3}
+    spans = {row.label: row.span for row in view.rows if row.span}
+    assert spans == {"1": 5, "6": 1, "7": 3}
     assert sum(spans.values()) == len(view.rows) == len(SOURCE.splitlines())
 
 
@@ -73,8 +73,8 @@ def test_counters_stand_at_their_lines_and_columns_without_any_are_left_out() ->
     assert view is not None
     heads = [column.head for column in view.columns]
     assert heads == ["requests", "sectors each", "passes", "conflicts"]
-    counts = {row.number: row.counts for row in view.rows if any(row.counts)}
-    assert counts == {6: ("1,728", "4", "", ""), 7: ("8", "32", "55,296", "48")}
+    counts = {row.label: row.counts for row in view.rows if any(row.counts)}
+    assert counts == {"6": ("1,728", "4", "", ""), "7": ("8", "32", "55,296", "48")}
     bare = source_view(replace(graded(), lines=COUNTED[:1]), SOURCE, [])
     assert bare is not None
     assert [column.head for column in bare.columns] == ["requests", "sectors each"]
