@@ -239,7 +239,7 @@ def cause_json(cause: Cause, checks: Sequence[Result]) -> dict[str, Any]:
     return {
         "kind": cause.kind,
         "line": cause.line,
-        **({"file": cause.file} if cause.file else {}),
+        "file": cause.file,
         "what": cause.what or cause.finding.message,
         "findings": sorted(places, key=lambda place: bool(place["follows"])),
         "fix": _fix_json(cause.fix),
@@ -291,11 +291,11 @@ def full_finding_json(finding: Finding) -> dict[str, Any]:
         "variable": finding.variable,
         "detail": finding.detail,
         "cases": list(finding.cases),
-        "origins": [{"name": o.name, "line": o.line} for o in finding.origins],
+        "origins": [{"name": o.name, "line": o.line, "file": o.file} for o in finding.origins],
     }
     if other:
         row["other"] |= {"block": list(other.block), "access": other.access, "text": other.text}
-        row["other"] |= {"file": other.file} if other.file else {}
+        row["other"]["file"] = other.file
     return row
 
 

@@ -43,12 +43,14 @@ class FindingObject(Contract):
 class OriginObject(Contract):
     name: str
     line: int
+    file: str
 
 
 class WholeOtherObject(OtherObject):
     block: list[int]
     access: Literal["read", "write", "atomic", "wait"]
     text: str
+    file: str
 
 
 class GradeFinding(FindingObject):
@@ -127,6 +129,7 @@ class FixObject(Contract):
 class CauseObject(Contract):
     kind: str
     line: int
+    file: str
     what: str
     findings: list[PlaceObject]
     fix: FixObject
@@ -137,6 +140,7 @@ class ClueObject(Contract):
     line: int
     name: str
     text: str
+    file: str
 
 
 class StoredFix(Contract):
@@ -146,6 +150,7 @@ class StoredFix(Contract):
     name: str
     diff: str
     explains: list[str]
+    file: str
 
 
 class ExplanationObject(Contract):
@@ -197,7 +202,12 @@ def test_the_contract_holds_for_every_status(status: str) -> None:
     assert read.checks[1].status == status
     assert read.checks[0].findings[0].column == 7
     assert read.checks[1].findings[0].other == WholeOtherObject(
-        line=6, thread=[1, 1, 0], block=[0, 0, 0], access="write", text=RACE.other.text
+        line=6,
+        thread=[1, 1, 0],
+        block=[0, 0, 0],
+        access="write",
+        text=RACE.other.text,
+        file="",
     )
     assert read.status == ("incomplete" if status == "error" else "graded")
 
