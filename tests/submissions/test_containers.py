@@ -282,12 +282,13 @@ def test_every_line_has_its_place_in_its_own_file() -> None:
     for file, text in files.items():
         for number, line in enumerate(text.splitlines(), 1):
             shown = line.partition('"inc/one.cuh"')[2] if "inc/" in line else line
-            assert held[file, number] == ("" if "#include \"two" in line else shown), (file, number)
+            assert held[file, number] == ("" if '#include "two' in line else shown), (file, number)
 
 
 def test_findings_move_to_their_files() -> None:
-    merged = with_headers(MAIN, "x", "x", lambda name, includer: ("inc/one.cuh", HEADER)
-                          if "one" in name else None)
+    merged = with_headers(
+        MAIN, "x", "x", lambda name, includer: ("inc/one.cuh", HEADER) if "one" in name else None
+    )
     assert merged is not None
     lines, places = merged.split("\n"), source_places(merged, "x")
     there, here = lines.index(HEADER.split("\n")[2]) + 1, lines.index("    a[0] = 1;") + 1
