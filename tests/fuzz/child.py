@@ -30,7 +30,7 @@ def loop(core_path: Path, folder: Path, seed: int, first: int, seconds: float) -
         body = text.split("\n", 1)[-1]
         current.write_text(f"{spec.header()}\n{body}", errors="surrogateescape")
         try:
-            reached += execute(body, spec, core, threads=threads)
+            reached += execute(body, spec, core, threads=threads, measured=number % 4 == 0)
         except Exception as error:
             _save(folder, current, error)
         number += 1
@@ -54,7 +54,8 @@ def each(core_path: Path, paths: list[Path]) -> None:
     for path in paths:
         text = path.read_text(errors="surrogateescape")
         for threads in (1, 3):
-            execute(text.split("\n", 1)[-1], read(text), core, threads=threads)
+            body = text.split("\n", 1)[-1]
+            execute(body, read(text), core, threads=threads, measured=threads == 1)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.memory import FENCE_SC, SCOPE_CTA, SHARED
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.races import UNWAITED
+from grader.simulator.ptx.model import Instruction
 from grader.simulator.ptx.parser import parse
 from tests.model.kernels import Kernel, generate
 from tests.model.specification import Execution, Kind, Operation
@@ -57,7 +58,7 @@ def operations(machine: Machine, raw: Raw) -> list[Operation]:
         (int(r["block"]), int(r["thread"])) for r in raw.accesses if int(r["event"]) <= c.FENCE
     }
     out: list[Operation] = []
-    memory = Memory()
+    memory, mbarriers = Memory(), Mbarriers()
     uses: dict[tuple[int, int], int] = {}
     leaving, last = False, (0, 0)
     for row in raw.accesses:
@@ -84,7 +85,11 @@ def operations(machine: Machine, raw: Raw) -> list[Operation]:
             group = ("barrier", *barrier, uses.get(barrier, 0))
             out.append(Operation(EVENTS[event], thread, group=group, sc=full))
         else:
-            out.append(_access(machine, row, thread, memory))
+            i = machine.image.instructions[int(row["pc"])]
+            if "mbarrier" in i.op.split("."):
+                out.append(mbarriers.operation(i, thread, int(row["at"])))
+            else:
+                out.append(_access(machine, row, thread, memory))
         if leaving and event != c.BARRIER_LEFT:
             uses[last] = uses.get(last, 0) + 1
             leaving = False
@@ -116,6 +121,73 @@ class Memory:
         new = (old + value) % (1 << 8 * size) if "add" in parts else value
         self.bytes |= zip(places, new.to_bytes(size, "little"), strict=True)
         return True
+
+
+@dataclass
+class Phases:
+    """An mbarrier object: its counts, and the number of its completed phases."""
+
+    expected: int
+    pending: int
+    bytes: int = 0
+    phase: int = 0
+
+    def arrive(self, count: int, bytes_: int = 0) -> None:
+        """Count arrivals and bytes; the last one of both completes the phase."""
+        self.pending -= count
+        self.bytes += bytes_
+        if self.pending <= 0 and self.bytes == 0:
+            self.phase += 1
+            self.pending = self.expected
+
+
+class Mbarriers:
+    """The mbarriers of a run, computed from its operations by the manual's description."""
+
+    def __init__(self) -> None:
+        self.at: dict[tuple[int, int], Phases] = {}
+        self.tokens: dict[tuple[int, int], int] = {}
+
+    def operation(self, i: Instruction, thread: tuple[int, int], at: int) -> Operation:
+        """Perform an operation on the mbarrier at an offset of the block's shared memory."""
+        parts = i.op.split(".")
+        place = (thread[0], at)
+        *_, last = i.operands
+        made = Operation(
+            Kind.UPDATE, thread, ("shared", thread[0]), at, 8, strong=True, narrow=True, text=i.op
+        )
+        if parts[1] in ("init", "inval"):
+            self.at[place] = Phases(int(last), int(last)) if parts[1] == "init" else Phases(0, 0)
+            return replace(made, kind=Kind.WRITE, strong=False)
+        b = self.at.setdefault(place, Phases(0, 0))
+        if parts[1] in ("test_wait", "try_wait"):
+            waited = i.operands[2]
+            passes = b.phase % 2 != int(waited) if "parity" in parts else self._passed(b, thread)
+            acquires = passes and "relaxed" not in parts
+            made = replace(made, kind=Kind.READ, acquires=acquires, phase=b.phase)
+            return replace(made, waits=True, passes=passes)
+        made = replace(made, phase=b.phase, releases="relaxed" not in parts)
+        if i.operands[0].startswith("%rd"):
+            self.tokens[thread] = b.phase
+        self._arrive(b, parts, int(last) if not last.startswith("[") else 1)
+        return replace(
+            made, releases=made.releases and parts[1] not in ("expect_tx", "complete_tx")
+        )
+
+    def _passed(self, b: Phases, thread: tuple[int, int]) -> bool:
+        return b.phase != self.tokens.get(thread, 0)
+
+    def _arrive(self, b: Phases, parts: list[str], count: int) -> None:
+        if parts[0] == "cp":  # without .noinc, one more arrival is pending, and then arrives
+            b.arrive(1 if "noinc" in parts else 0)
+        elif "expect_tx" in parts:
+            b.bytes += count
+            b.arrive(1 if parts[1] == "arrive" else 0)
+        elif parts[1] == "complete_tx":
+            b.arrive(0, -count)
+        else:
+            b.expected -= count if parts[1] == "arrive_drop" else 0
+            b.arrive(count)
 
 
 def _access(machine: Machine, row: object, thread: tuple[int, int], values: Memory) -> Operation:

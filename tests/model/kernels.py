@@ -3,7 +3,8 @@
 All threads execute the same steps. In a step one of the acting threads performs its operation, or
 all threads of a block wait at a barrier. Half of the operations are taken from patterns that
 programs use (a flag, a lock, a ticket), of which each part may be missing or changed. A thread may
-wait in a loop, for a flag or for a lock, a few times at most; so every kernel ends.
+wait in a loop, for a flag or for a lock, a few times at most; so every kernel ends. A third of
+the kernels have mbarriers: producers and consumers wait for each other's phases.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from grader.launch import Array, Launch
 
 WORDS = 8
 """The words of the array in global memory, and of the one in shared memory."""
+
+MBARRIERS = 2
+"""The mbarriers of a block, behind the words in shared memory."""
 
 ORDERS = {
     "ld": ("", "", "volatile", "relaxed", "acquire"),
@@ -50,6 +54,11 @@ class Kernel:
         return HEAD + body + "\nret;\n}\n"
 
     @property
+    def is_pipeline(self) -> bool:
+        """Whether it has mbarriers."""
+        return any("mbarrier" in step for step in self.steps)
+
+    @property
     def launch(self) -> Launch:
         """The launch."""
         x = Array("x", (WORDS,), "uint32", np.zeros(WORDS, np.uint32), True)
@@ -60,7 +69,7 @@ HEAD = f"""\
 .version 8.5
 .target sm_90
 .address_size 64
-.shared .align 8 .b8 s[{4 * WORDS}];
+.shared .align 8 .b8 s[{4 * WORDS + 8 * MBARRIERS}];
 .visible .entry k(.param .u64 x)
 {{
 .reg .pred %p<4>;
@@ -77,6 +86,7 @@ shl.b32 %r3, %r1, 10;
 add.u32 %r3, %r3, %r2;
 mov.u32 %r4, 1;
 mov.u64 %rd4, 1;
+mov.u64 %rd6, 0;
 shr.u32 %r7, %r2, 5;
 """
 
@@ -91,14 +101,23 @@ class Generator:
         warps = [0, 1] if self.kernel.threads == 2 else [0, 1, 32, 33]
         every = [(b, t) for b in range(self.kernel.blocks) for t in warps]
         self.actors = r.sample(every, min(len(every), r.randrange(2, 5)))
+        self.mbarriers = random.Random(~seed).random() < 0.35
+        if self.mbarriers and r.random() < 0.7:
+            self.kernel.blocks = 1
+            self.actors = [(0, t) for t in r.sample(warps, min(len(warps), r.randrange(2, 5)))]
         self.narrow = r.random() < 0.35
-        self.shared = r.random() < 0.3
+        self.shared = r.random() < (0.7 if self.mbarriers else 0.3)
 
     def make(self) -> Kernel:
         """Make the kernel."""
-        plans = [self.plan(k) for k in range(len(self.actors))]
+        make = self.plan_with_mbarriers if self.mbarriers else self.plan
+        plans = [make(k) for k in range(len(self.actors))]
         left = [k for k, plan in enumerate(plans) for _ in plan]
         self.random.shuffle(left)
+        if self.mbarriers:
+            self.initialize()
+            if self.random.random() < 0.5:  # most waits are for what has happened
+                left.sort(key=lambda k: k % 2)
         for k in left:
             self.step(plans[k].pop(0), self.actors[k])
         return self.kernel
@@ -159,6 +178,75 @@ class Generator:
         fences = [] if ordered else [self.fence()]
         parts = [swap, *fences, *use, *fences, unlock]
         return [p for p in parts if r.random() < 0.95]
+
+    def plan_with_mbarriers(self, actor: int) -> list[str]:
+        """A thread of a pipeline: it fills places and arrives, or waits and uses them."""
+        r = self.random
+        parts = []
+        for number in r.sample(range(MBARRIERS), r.choice((1, 1, 2))):
+            data = self.place(number if r.random() < 0.9 else 2)
+            if actor % 2 == 0:
+                parts += [self.access("st", data, ""), self.arrival(number)]
+            else:
+                uses = [self.access(what, data, "") for what in r.choice((("ld",), ("ld", "st")))]
+                parts += [self.waited(number), *uses]
+            if r.random() < 0.3:
+                parts.append(self.arrival(number))
+        if r.random() < 0.15:
+            parts.insert(r.randrange(len(parts) + 1), self.operation())
+        return [p for p in parts if r.random() < 0.97]
+
+    def initialize(self) -> None:
+        """Append the initialization of each block's mbarriers by one thread, and a barrier."""
+        r = self.random
+        for block in {block for block, _ in self.actors}:
+            mine = [k for k, (b, _) in enumerate(self.actors) if b == block]
+            producers = max(1, sum(k % 2 == 0 for k in mine))
+            for number in range(MBARRIERS):
+                count = producers if r.random() < 0.9 else r.choice((1, 2, 3))
+                init = f"mbarrier.init.shared.b64 [{self.mbarrier(number)}], {count};"
+                self.step(init, self.actors[mine[0]])
+            if r.random() < 0.95:
+                self.step("block", self.actors[mine[0]])
+
+    def mbarrier(self, number: int) -> str:
+        """The address of an mbarrier."""
+        return f"%rd2+{4 * WORDS + 8 * number}"
+
+    def arrival(self, number: int) -> str:
+        """An arrival at an mbarrier, or the start or end of a transaction."""
+        r, at = self.random, self.mbarrier(number)
+        sem = r.choice(("", "", "", ".release.cta", ".relaxed.cta"))
+        fence = f"{self.fence()}\n" if r.random() < 0.3 else ""
+        token = r.choice(("_", "_", "%rd6"))
+        size = r.choice((4, 8))
+        plain = f"mbarrier.arrive{sem}.shared::cta.b64 {token}, [{at}]"
+        if r.random() < 0.75:
+            return f"{fence}{plain};"
+        return fence + r.choice(
+            (
+                f"{plain}, 2;",
+                f"mbarrier.arrive_drop.shared.b64 {token}, [{at}];",
+                f"mbarrier.arrive.expect_tx{sem}.shared::cta.b64 {token}, [{at}], {size};",
+                f"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [{at}], {size};",
+                f"mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [{at}], {size};",
+                f"cp.async.mbarrier.arrive{r.choice(('', '.noinc'))}.shared.b64 [{at}];",
+            )
+        )
+
+    def waited(self, number: int) -> str:
+        """A wait for a phase of an mbarrier: once, or up to some times."""
+        r, at = self.random, self.mbarrier(number)
+        what = r.choice(("test_wait", "try_wait", "try_wait"))
+        sem = r.choice(("", "", ".acquire.cta", ".relaxed.cta"))
+        parity = r.random() < 0.8
+        phase = r.choice((0, 0, 0, 0, 0, 1)) if parity else "%rd6"
+        name = f"mbarrier.{what}{'.parity' if parity else ''}{sem}.shared::cta.b64"
+        test = f"{name} %p3, [{at}], {phase};"
+        fence = f"\n{self.fence()}" if r.random() < 0.3 else ""
+        if r.random() < 0.2:
+            return test + fence
+        return self.repeated(f"{test}\nnot.pred %p3, %p3;", "", TRIES) + fence
 
     def repeated(self, body: str, again: str, most: int) -> str:
         """A loop that repeats instructions while `again` sets %p3, `most` times in all."""

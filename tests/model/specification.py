@@ -14,6 +14,13 @@ There is one deliberate departure, `TICKET`. CUDA's own example of a last block 
 an atomic and reads what all blocks wrote after __syncthreads(), without a fence. An atomic that
 draws a ticket and the arrival at a barrier of all threads after it count as an acquire pattern, and
 the arrival as a fence.sc.
+
+An mbarrier is an object in shared memory: an arrival is a read-modify-write of it, which releases
+unless it is relaxed; expect_tx and complete_tx are relaxed. A test_wait or try_wait is a read of
+it that acquires, unless it is relaxed, when it returns true; then it synchronizes with arrivals of
+completed phases alone, and with what follows the test: the test itself needs an object that was
+initialized before. One that returns false synchronizes with nothing. A second departure:
+cp.async.mbarrier.arrive, which is to order the copies alone, releases like any arrival.
 """
 
 from __future__ import annotations
@@ -51,6 +58,9 @@ class Operation:
         sc: whether a fence is sequentially consistent.
         ticket: whether it is an atomic that draws a ticket.
         group: the barrier and which of its uses, or which bar.warp.sync.
+        phase: of an operation on an mbarrier: how many phases were complete before it.
+        waits: whether it tests an mbarrier.
+        passes: whether such a test returns true.
         text: the instruction.
     """
 
@@ -66,6 +76,9 @@ class Operation:
     sc: bool = False
     ticket: bool = False
     group: object = None
+    phase: int = 0
+    waits: bool = False
+    passes: bool = False
     text: str = ""
 
     @property
@@ -181,12 +194,30 @@ class Execution:
     def _patterns(self) -> Iterator[tuple[int, int]]:
         """A release pattern synchronizes with an acquire pattern that observes its write."""
         for write, read in self.observed:
+            if not self._completed(write, read):
+                continue
             for first in self._releases(write):
                 for last in self._acquires(read):
                     if self.ops[first].thread != self.ops[last].thread and self._strong_ends(
                         first, last
                     ):
-                        yield first, last
+                        yield from ((first, j) for j in self._ordered_by(last))
+
+    def _ordered_by(self, last: int) -> list[int]:
+        """The first operations that follow what the end of an acquire pattern synchronizes with.
+
+        That is the end itself, or what comes after a test of an mbarrier.
+        """
+        b = self.ops[last]
+        if not b.waits:
+            return [last]
+        then = (j for j in range(last + 1, self.count) if self.ops[j].thread == b.thread)
+        return [j for j in [next(then, None)] if j is not None]
+
+    def _completed(self, write: int, read: int) -> bool:
+        """Whether a read is no test of an mbarrier, or one that waited for the write's phase."""
+        w, r = self.ops[write], self.ops[read]
+        return not r.waits or (r.passes and w.phase < r.phase)
 
     def _strong_ends(self, first: int, last: int) -> bool:
         a, b = self.ops[first], self.ops[last]
@@ -206,6 +237,8 @@ class Execution:
         ends = [j for j, op in enumerate(self.ops) if op.sc]
         new = False
         for write, read in self.observed:
+            if not self._completed(write, read):
+                continue
             for f1 in fences:
                 if not self.after[f1] >> write & 1:
                     continue

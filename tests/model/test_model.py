@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.model.compare import compare
+from tests.model.kernels import generate
 from tests.model.specification import Execution, Kind, Operation
 
 T, U = (0, 0), (1, 0)
@@ -88,3 +89,53 @@ def test_sequentially_consistent_fence_before_a_barrier_counts() -> None:
     assert not racy(DATA, replace(FENCE, sc=True), *barrier, flag, *end)
     assert racy(DATA, FENCE, *barrier, flag, *end)
     assert not racy(DATA, *barrier, replace(FENCE, thread=near), flag, *end)
+
+
+ARRIVE = Operation(Kind.UPDATE, T, "b", 0, 8, strong=True, narrow=True, releases=True)
+WAIT = Operation(Kind.READ, (0, 1), "b", 0, 8, strong=True, narrow=True, acquires=True)
+PASS = replace(WAIT, phase=1, waits=True, passes=True)
+FAIL = replace(WAIT, acquires=False, waits=True)
+USE_NEAR = replace(USE, thread=(0, 1))
+
+
+def test_mbarrier_passes_on_what_the_arrivals_of_a_completed_phase_released() -> None:
+    assert not racy(DATA, ARRIVE, PASS, USE_NEAR)
+    assert racy(DATA, replace(ARRIVE, releases=False), PASS, USE_NEAR)
+    assert racy(DATA, ARRIVE, replace(PASS, acquires=False), USE_NEAR)
+    assert racy(ARRIVE, DATA, PASS, USE_NEAR)
+    assert racy(DATA, ARRIVE, FAIL, USE_NEAR)
+
+
+def test_mbarrier_does_not_pass_on_arrivals_of_the_next_phase() -> None:
+    other = (0, 2)
+    completes = replace(ARRIVE, thread=other)
+    late = replace(ARRIVE, phase=1)
+    assert racy(completes, DATA, late, PASS, USE_NEAR)
+    assert not racy(completes, DATA, late, replace(PASS, phase=2), USE_NEAR)
+
+
+def test_fences_order_around_relaxed_operations_of_an_mbarrier() -> None:
+    arrive, wait = replace(ARRIVE, releases=False), replace(PASS, acquires=False)
+    near = replace(FENCE, thread=(0, 1))
+    assert not racy(DATA, FENCE, arrive, wait, near, USE_NEAR)
+    assert racy(DATA, FENCE, arrive, wait, USE_NEAR)
+
+
+def test_mbarrier_has_to_be_initialized_before_it_is_tested() -> None:
+    init = replace(ARRIVE, kind=Kind.WRITE, strong=False, releases=False)
+    assert racy(init, ARRIVE, PASS)
+    group = "barrier"
+    barrier = [
+        Operation(kind, thread, group=group)
+        for kind in (Kind.ARRIVE, Kind.LEAVE)
+        for thread in (T, (0, 1))
+    ]
+    assert not racy(init, *barrier, ARRIVE, PASS)
+
+
+def test_generated_kernels_depend_on_mbarriers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of them are free of races by nothing but their mbarriers."""
+    monkeypatch.setattr(Execution, "_completed", lambda self, w, r: not self.ops[r].waits)
+    results = [compare(seed) for seed in range(50_000, 50_400) if generate(seed).is_pipeline]
+    assert len(results) > 80
+    assert sum(not r.agrees for r in results) > 3

@@ -328,6 +328,7 @@ def op_mbarrier(op: str, operands: list[str], o: Operands, known: Known) -> list
         parity = "parity" in parts
         insn = _mbarrier(parts, operands[1], o, _TEST_PARITY if parity else _TEST)
         insn.d, insn.b = o.predicate(operands[0]), o.source(operands[2], 4 if parity else 8)
+        insn.flag = RELAXED * ("relaxed" in parts)
         return [insn]
     if parts[1] not in _OPERATIONS:
         raise NotSimulated(op)
@@ -343,6 +344,8 @@ def op_mbarrier(op: str, operands: list[str], o: Operands, known: Known) -> list
         insn.d, insn.count = o.register(operands[0], 8), 1
     if count:
         insn.c, insn.flag = o.source(count[0], 4), 1
+    is_arrival = operation in (_ARRIVE, _DROP, _ARRIVE_EXPECT)
+    insn.flag |= RELAXED * ("relaxed" in parts or not is_arrival)
     return [insn]
 
 

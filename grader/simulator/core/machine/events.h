@@ -56,11 +56,13 @@
   EVENT(copy_tracked, w->worker, (Warp *w, const Insn *i, u32 lane, u32 offset, u32 barrier),      \
         (w, i, lane, offset, barrier))                                                             \
   EVENT(copies_awaited, w->worker, (Warp *w), (w))                                                 \
-  /* mbarrier: init and inval; arrive; test_wait and try_wait; one lane's wait that succeeded. */  \
+  /* mbarrier: init and inval; arrive, a lane at a time; the end of a phase by the last arrival; test_wait  \
+   * and try_wait; one lane's wait that succeeded. */                                              \
   EVENT(mbarrier_set, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))      \
   EVENT(mbarrier_arrived, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))  \
   EVENT(mbarrier_tested, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))   \
-  EVENT(mbarrier_passed, w->worker, (Warp *w, u32 lane, u32 offset), (w, lane, offset))            \
+  EVENT(mbarrier_completed, w->worker, (Warp *w, u32 offset), (w, offset))                         \
+  EVENT(mbarrier_passed, w->worker, (Warp *w, const Insn *i, u32 lane, u32 offset), (w, i, lane, offset)) \
   /* Barriers: bar.arrive by some lanes; all expected threads wait, and are released next          \
    * (`full`: all threads of the block wait); no warp can go on. */                                \
   EVENT(barrier_arrived, w->worker, (Warp *w, u32 id, u32 mask), (w, id, mask))                    \

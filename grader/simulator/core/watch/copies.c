@@ -193,7 +193,8 @@ static void track_copy(Warp *w, const Insn *i, u32 lane, u32 offset, u32 barrier
   all->tracked += i->size / 4u;
 }
 
-static void pass_mbarrier(Warp *w, u32 lane, u32 barrier) {
+static void pass_mbarrier(Warp *w, const Insn *i, u32 lane, u32 barrier) {
+  (void)i;
   (void)lane;
   Copies *all = copies_of(w->cta);
   for (u32 k = 0; all->tracked && k < places_in(w->cta); k++)

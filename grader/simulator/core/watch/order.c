@@ -90,7 +90,9 @@ static void forget_thread(Order *o, Clocks *t) {
   t->observed = 0;
 }
 
-static void forget_all(Order *o) {
+static void forget_all(Cta *c) {
+  Order *o = order_of(c);
+  forget_phases(c, ALL_PLACES);
   for (u32 t = 0; o->clocks && t < o->threads; t++) forget_thread(o, &o->clocks[t]);
   for (u32 b = 0; b < MAX_BARRIERS; b++) drop_gathered(o->shape, &o->gathered[b]);
   o->far = false;
@@ -99,7 +101,8 @@ static void forget_all(Order *o) {
 static void discard(Cta *c) {
   Order *o = order_of(c);
   if (!o) return;
-  forget_all(o);
+  forget_all(c);
+  free(o->phases);
   free(o->epoch); free(o->clocks); free(o->head); free(o);
 }
 
@@ -119,7 +122,7 @@ static void free_nodes(Ledger *g, u32 *list) {
 
 static void start_block(Cta *c) {
   Order *o = order_of(c);
-  forget_all(o);
+  forget_all(c);
   for (u32 t = 0; t < o->threads; t++) o->epoch[t] = 1;
   for (u32 g = 0; g < o->granules; g++) {
     forget(c->worker, &o->head[g]);

@@ -48,6 +48,13 @@ typedef struct {
 /* The joined clocks of a barrier's arrivals. `fences`: their own part of what `fenced` gets. */
 typedef struct { Members *near, *fences[SCOPES]; Clock *far, *fenced[SCOPES], *seen[SCOPES]; } Gathered;
 
+/* What the value of a place carries: by the releases of any block, and by those of scope .cta of the
+ * blocks in `own`, to the block itself. */
+typedef struct { View released; Clock *fenced; } Load;
+
+/* What the arrivals of the completed phases of the mbarrier at `offset` carry, as Carried has it. */
+typedef struct { u32 offset; Load load, own; } Phases;
+
 typedef struct Order {
   u32 threads;
   Shape shape;
@@ -56,12 +63,10 @@ typedef struct Order {
   Gathered gathered[MAX_BARRIERS];
   struct Head *head;                 /* [shared granules] */
   u32 granules;
+  Phases *phases; u32 mbarriers, phase_room;
   bool far;                          /* whether a thread knows more than `near` */
 } Order;
 
-/* What the value of a place carries: by the releases of any block, and by those of scope .cta of the
- * blocks in `own`, to the block itself. */
-typedef struct { View released; Clock *fenced; } Load;
 typedef struct { u32 block; Load load; } Own;
 typedef struct {
   u32 refs, next;                    /* granules with this value; in the list of free ones */
@@ -114,9 +119,13 @@ bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 ep
 /* release.c. TICKET, beside the bits of Insn.flag: an atomic that draws a ticket. CUDA's own example of a
  * last block that reads what all have written draws one, and has a full barrier but no fence after it. */
 enum { TICKET = 1 << 16 };
+#define ALL_PLACES UINT32_MAX
 typedef struct { Buffer *buffer; Head *head; u32 granules, offset, size; } Place;
 void observe(Warp *w, u32 lane, const Place *p, u32 flag);
 void carry(Warp *w, u32 lane, const Place *p, u32 flag, bool updates);
+void complete_phase(Warp *w, const Place *p);
+void observe_phase(Warp *w, u32 lane, const Place *p, u32 flag);
+void forget_phases(Cta *c, u32 offset);
 void forget(Worker *k, Head *h);
 void discard_values(Worker *k);
 

@@ -522,27 +522,37 @@ static void write_copy(Warp *w, const Insn *i, const u32 *offset) {
   check(w, i, NULL, offset, i->size, WRITES);
 }
 
-/* An arrival at an mbarrier releases, a wait that succeeds acquires. */
+/* An arrival at an mbarrier releases, a wait that succeeds acquires: what the completed phases' arrivals
+ * released, not what those of the present phase did. */
 enum { MBARRIER_BYTES = 8 };
-static void each_mbarrier(Warp *w, const Insn *i, const u32 *offset, enum Access access, u32 flag) {
-  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
-    u32 l = first_lane(m);
-    check_strong((Visit){.w = w, .i = i, .lane = l, .thread = thread_of(w, l), .offset = offset[l],
-                         .at = offset[l], .size = MBARRIER_BYTES, .access = access, .reads = true}, flag);
-  }
+static Visit visit_of_mbarrier(Warp *w, const Insn *i, u32 l, u32 offset, enum Access access) {
+  return (Visit){.w = w, .i = i, .lane = l, .thread = thread_of(w, l), .offset = offset, .at = offset,
+                 .size = MBARRIER_BYTES, .access = access, .reads = true};
 }
 static void set_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
   check(w, i, NULL, offset, MBARRIER_BYTES, WRITES);
+  for (u32 m = w->mask; m; m &= m - 1) forget_phases(w->cta, offset[first_lane(m)]);
 }
 static void arrive_at_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
-  each_mbarrier(w, i, offset, UPDATES, RELEASE);
+  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    u32 l = first_lane(m);
+    check_strong(visit_of_mbarrier(w, i, l, offset[l], UPDATES), i->flag & RELAXED ? RELAXED : RELEASE);
+  }
 }
 static void test_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
-  each_mbarrier(w, i, offset, PEEKS, RELAXED);
+  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    u32 l = first_lane(m);
+    Visit v = visit_of_mbarrier(w, i, l, offset[l], PEEKS);
+    check_lane(&v, MBARRIER_BYTES);
+  }
 }
-static void pass_mbarrier(Warp *w, u32 lane, u32 offset) {
+static void complete_mbarrier(Warp *w, u32 offset) {
   const Place p = place_of(w, NULL, offset, MBARRIER_BYTES);
-  observe(w, lane, &p, ACQUIRE);
+  complete_phase(w, &p);
+}
+static void pass_mbarrier(Warp *w, const Insn *i, u32 lane, u32 offset) {
+  const Place p = place_of(w, NULL, offset, MBARRIER_BYTES);
+  observe_phase(w, lane, &p, i->flag & RELAXED ? RELAXED : ACQUIRE);
 }
 
 static bool listens(const Launch *n) { return n->exact; }
@@ -550,5 +560,5 @@ static bool listens(const Launch *n) { return n->exact; }
 const Watcher races_ordered_watcher = {
     .listens = listens, .read = read, .read_part = read, .write = write, .atomic = update,
     .copy_read = read_copy, .copy_started = write_copy, .copy_completed = write_copy, .mbarrier_set = set_mbarrier,
-    .mbarrier_arrived = arrive_at_mbarrier, .mbarrier_tested = test_mbarrier,
-    .mbarrier_passed = pass_mbarrier};
+    .mbarrier_arrived = arrive_at_mbarrier, .mbarrier_completed = complete_mbarrier,
+    .mbarrier_tested = test_mbarrier, .mbarrier_passed = pass_mbarrier};

@@ -45,6 +45,11 @@ static u32 value_at(const Warp *w, const Place *p, u32 flag) {
   return whole ? number : 0;
 }
 
+static void add(Worker *k, Shape s, Load *to, const View *released, Clock *fenced) {
+  join_view(k, s, &to->released, released);
+  join_clock(k, s, &to->fenced, fenced);
+}
+
 static const Load *own_load(const Carried *c, u32 block) {
   for (u32 x = 0; x < c->owns; x++)
     if (c->own[x].block == block) return &c->own[x].load;
@@ -86,18 +91,65 @@ void observe(Warp *w, u32 lane, const Place *p, u32 flag) {
   for (u32 x = scope; v && x < SCOPES; x++) learn(w, thread, &v->read[x]);
 }
 
+static void drop_load(Shape s, Load *l) {
+  drop_view(s, &l->released);
+  drop_clock(s, &l->fenced);
+}
+
+static Phases *phases_of(const Order *o, u32 offset) {
+  for (u32 x = 0; x < o->mbarriers; x++)
+    if (o->phases[x].offset == offset) return &o->phases[x];
+  return NULL;
+}
+
+/* After the last arrival of a phase: what the mbarrier carries now is what waits for the phase acquire. */
+void complete_phase(Warp *w, const Place *p) {
+  Order *o = order_of(w->cta);
+  Phases *q = phases_of(o, p->offset);
+  u32 number = value_at(w, p, 0);
+  if (!q && number) {
+    Phases *more = grown(o->phases, &o->phase_room, o->mbarriers + 1, sizeof(Phases));
+    if (!more) { out_of_memory(w->worker); return; }
+    o->phases = more;
+    q = &more[o->mbarriers++];
+    *q = (Phases){.offset = p->offset};
+  }
+  if (!number) return;
+  const Carried *c = &ledger_of(w->worker)->carried[number - 1];
+  const Load *own = own_load(c, w->cta->number);
+  add(w->worker, shape(w), &q->load, &c->load.released, c->load.fenced);
+  if (own) add(w->worker, shape(w), &q->own, &own->released, own->fenced);
+}
+
+/* A wait for an mbarrier's phase succeeds. */
+void observe_phase(Warp *w, u32 lane, const Place *p, u32 flag) {
+  u32 thread = thread_of(w, lane);
+  const Phases *q = phases_of(order_of(w->cta), p->offset);
+  u64 key = key_of(w, p);
+  if (!q) return;
+  observe_load(w, thread, key, &q->load, DEVICE, flag & ACQUIRE, flag);
+  observe_load(w, thread, key, &q->own, BLOCK, flag & ACQUIRE, flag);
+}
+
+/* All phases of the mbarrier at an offset, or with ALL_PLACES of all mbarriers. */
+void forget_phases(Cta *c, u32 offset) {
+  Order *o = order_of(c);
+  for (u32 x = 0; x < o->mbarriers; x++) {
+    if (offset != ALL_PLACES && o->phases[x].offset != offset) continue;
+    drop_load(o->shape, &o->phases[x].load);
+    drop_load(o->shape, &o->phases[x].own);
+  }
+  if (offset == ALL_PLACES) o->mbarriers = 0;
+}
+
 void forget(Worker *k, Head *h) {
   Ledger *g = ledger_of(k);
   if (!h->carried) return;
   Carried *c = &g->carried[h->carried - 1];
   if (!--c->refs) {
     Shape s = shape_of(k->launch);
-    drop_view(s, &c->load.released);
-    drop_clock(s, &c->load.fenced);
-    for (u32 x = 0; x < c->owns; x++) {
-      drop_view(s, &c->own[x].load.released);
-      drop_clock(s, &c->own[x].load.fenced);
-    }
+    drop_load(s, &c->load);
+    for (u32 x = 0; x < c->owns; x++) drop_load(s, &c->own[x].load);
     free(c->own);
     *c = (Carried){.next = g->value_free};
     g->value_free = h->carried;
@@ -130,11 +182,6 @@ static u32 new_value(Worker *k) {
   }
   g->carried[number - 1] = (Carried){0};
   return number;
-}
-
-static void add(Worker *k, Shape s, Load *to, const View *released, Clock *fenced) {
-  join_view(k, s, &to->released, released);
-  join_clock(k, s, &to->fenced, fenced);
 }
 
 static Load *load_of_block(Worker *k, Carried *c, u32 block) {

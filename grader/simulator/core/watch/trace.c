@@ -33,6 +33,11 @@ static void add_fence(Warp *w, u32 flag) { add_events(w, w->mask, FENCE, 0, flag
 static void add_warp_sync(Warp *w, u32 mask) { add_events(w, mask, WARP_SYNC, w->launch->traced, 0); }
 static void add_arrival(Warp *w, u32 id, u32 mask) { add_events(w, mask, BARRIER_ARRIVED, id, 0); }
 
+static void add_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
+  Region shared = {.space = SHARED};
+  add_records(w, i, &shared, offset, sizeof(u64));
+}
+
 /* All threads that wait at the barrier arrive and leave. */
 static void add_barrier(Cta *c, u32 id, bool full) {
   (void)full;
@@ -56,4 +61,5 @@ const Watcher trace_writes_watcher = {
     .listens = listens_to_writes, .write = add_records, .atomic = add_records};
 const Watcher trace_sync_watcher = {
     .listens = listens_to_sync, .fence = add_fence, .warp_synced = add_warp_sync,
-    .barrier_arrived = add_arrival, .barrier_completed = add_barrier};
+    .barrier_arrived = add_arrival, .barrier_completed = add_barrier, .mbarrier_set = add_mbarrier,
+    .mbarrier_arrived = add_mbarrier, .mbarrier_tested = add_mbarrier};

@@ -9,6 +9,7 @@
 #include "machine/memory.h"
 
 enum { BITS = 20, MOST = (1 << BITS) - 1, PENDING = 2 * BITS, ALL_PENDING = (1 << 21) - 1, PHASE = 61 };
+enum { COUNTED = 1 }; /* in Insn.flag, beside RELAXED */
 enum Op { INIT, INVALIDATE, ARRIVE, DROP, EXPECT, ARRIVE_EXPECT, COMPLETE, TEST, TEST_PARITY };
 
 static u64 state(u64 expected, u64 missing, u64 pending, u64 phase) {
@@ -42,20 +43,29 @@ static bool completed(const Insn *i, Warp *w, u64 now, u32 l) {
 }
 
 static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done) {
-  u64 old, now, count = i->flag ? SRC(u32, i->c)[l] & MOST : 1;
+  u64 old, now, count = i->flag & COUNTED ? SRC(u32, i->c)[l] & MOST : 1;
   memcpy(&old, p, 8);
   now = changed(old, i->e, count);
   memcpy(p, &now, 8);
   if (i->count && i->e < TEST) DST(u64, i->d)[l] = old;
+  if (i->e >= ARRIVE && i->e < TEST && now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset);
   if (i->e < TEST || !completed(i, w, now, l)) return;
   *done |= 1u << l;
-  announce_mbarrier_passed(w, l, offset);
+  announce_mbarrier_passed(w, i, l, offset);
 }
 
-static void announce(Warp *w, const Insn *i, const u32 *offset) {
+/* Arrivals are announced a lane at a time, so that a phase ends between those of two lanes. */
+static void all_lanes(Warp *w, const Insn *i, u32 group, const Region *r, const u32 *offset, u32 *done) {
   if (i->e <= INVALIDATE) announce_mbarrier_set(w, i, offset);
-  else if (i->e < TEST) announce_mbarrier_arrived(w, i, offset);
-  else announce_mbarrier_tested(w, i, offset);
+  if (i->e >= TEST) announce_mbarrier_tested(w, i, offset);
+  for (u32 m = group; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    if (i->e > INVALIDATE && i->e < TEST) {
+      set_mask(w, 1u << l);
+      announce_mbarrier_arrived(w, i, offset);
+    }
+    one_lane(w, i, l, offset[l], r->data + offset[l], done);
+  }
 }
 
 static u64 address(Warp *w, const Insn *i, u32 l) {
@@ -77,11 +87,7 @@ void ptx_mbarrier(Warp *w, const Insn *i) {
       announce_invalid(w, i, (u32)__builtin_ctz(group), at[__builtin_ctz(group)], 8, STORE | ATOMIC);
       continue;
     }
-    announce(w, i, offset);
-    for (u32 m = group; m; m &= m - 1) {
-      u32 l = (u32)__builtin_ctz(m);
-      one_lane(w, i, l, offset[l], r.data + offset[l], &done);
-    }
+    all_lanes(w, i, group, &r, offset, &done);
   }
   if (w->mask != whole) set_mask(w, whole);
   if (i->e >= TEST) {
@@ -109,7 +115,7 @@ void ptx_cp_async_mbarrier_arrive(Warp *w, const Insn *i) {
  * lane did before it, precede what follows a wait. */
 void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes) {
   Insn end = {.pc = i->pc, .e = COMPLETE, .size = 8, .space = SHARED};
-  u64 at[LANES], old;
+  u64 at[LANES], old, now;
   u32 offset[LANES], whole = w->mask, left;
   Region r;
   for (u32 l = 0; l < LANES; l++) at[l] = (u32)barrier;
@@ -117,6 +123,7 @@ void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes) {
   if (!left || !next_group(w, &end, at, &left, 8, STORE | ATOMIC, &r, offset)) return;
   announce_mbarrier_arrived(w, &end, offset);
   memcpy(&old, r.data + offset[0], 8);
-  old = changed(old, COMPLETE, bytes);
-  memcpy(r.data + offset[0], &old, 8);
+  now = changed(old, COMPLETE, bytes);
+  memcpy(r.data + offset[0], &now, 8);
+  if (now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset[0]);
 }
