@@ -91,6 +91,16 @@ class Scalar:
     dtype: str
 
 
+def wider_dtype(dtype: str, size: int) -> str:
+    """Return the dtype of a scalar that is passed to a parameter of `size` bytes.
+
+    A wider integer gets the value with its sign, as a launch in C++ converts it.
+    """
+    kind = np.dtype(dtype)
+    is_wider = kind.kind in "iu" and kind.itemsize < size and size in (2, 4, 8)
+    return np.dtype(f"{kind.kind}{size}").name if is_wider else dtype
+
+
 @dataclass(frozen=True)
 class Packed:
     """A by-value argument as its bytes: a structure, a vector such as float4, or a null pointer.

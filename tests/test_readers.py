@@ -38,16 +38,22 @@ from grader.reports.text import grade_report, render
 from grader.simulator import exchange
 from grader.simulator.ptx.model import PtxError, function_name, plain_name
 from grader.simulator.ptx.parser import parse
-from grader.submissions.containers import Part, Wanted, choose_part, container_parts
-from grader.submissions.files import binary_kind, parse_submission
-from grader.submissions.headers import (
+from grader.submissions.containers import (
+    Part,
+    container_parts,
     defined_kernels,
+    without_fences,
+)
+from grader.submissions.files import binary_kind, parse_submission
+from grader.submissions.layouts import canvas, gradescope, moodle
+from grader.submissions.listing import printable_name
+from grader.submissions.sources import (
+    Wanted,
+    choose_part,
     in_own_files,
     source_places,
     with_headers,
 )
-from grader.submissions.layouts import canvas, gradescope, moodle
-from grader.submissions.listing import printable_name
 from tests.compile.test_scaling import READERS as SOURCE_READERS
 from tests.linear import LONGER, Reader, assert_linear
 from tests.made import a_grade, a_result
@@ -134,17 +140,18 @@ MESSAGE_READERS: dict[str, Reader] = {
     "submissions/containers.py:container_parts": lambda t: container_parts(
         b'{"cells": [{"cell_type": "code", "source": ' + t.encode(), "a"
     ),
-    "submissions/containers.py:choose_part": lambda t: choose_part(
+    "submissions/sources.py:choose_part": lambda t: choose_part(
         "a", [Part("b", t[:200_000].encode())], Wanted("a", (KernelSpec("k", ()),))
     ),
-    "submissions/headers.py:with_headers": lambda t: with_headers(
+    "submissions/sources.py:with_headers": lambda t: with_headers(
         t[:200_000], "a", "a", lambda name, includer: (name, t[:1000])
     ),
-    "submissions/headers.py:defined_kernels": defined_kernels,
-    "submissions/headers.py:source_places": lambda t: source_places(
+    "submissions/containers.py:without_fences": lambda t: without_fences("__global__ f() {" + t),
+    "submissions/containers.py:defined_kernels": defined_kernels,
+    "submissions/sources.py:source_places": lambda t: source_places(
         t + "//@warpgrade line 1 of b\n", "a"
     ),
-    "submissions/headers.py:in_own_files": lambda t: in_own_files(t, [("a", 1)] * 99, "a"),
+    "submissions/sources.py:in_own_files": lambda t: in_own_files(t, [("a", 1)] * 99, "a"),
     "submissions/files.py:parse_submission": lambda t: parse_submission(t[:200_000].encode(), "a"),
     "compile/source_text.py:decode_source": lambda t: source_text.decode_source(t.encode(), "a"),
     "compile/preprocessor.py:line_of": lambda text: line_of(text, 5),
@@ -168,12 +175,12 @@ ELSEWHERE = {
     "feedback/edits.py:bracketed": "a condition of at most 16 KiB",
     "feedback/trials.py:alone": "the compiler, in a child with limits of time and memory",
     "feedback/fixes.py:confirmed": "calls compile_source",
-    "submissions/containers.py:open_submission": "calls container_parts and choose_part",
-    "submissions/headers.py:put": "called by with_headers",
-    "submissions/headers.py:included": "called by with_headers",
-    "submissions/headers.py:is_for_device": "called by choose_part",
-    "submissions/headers.py:header_note": "calls source_places",
-    "submissions/headers.py:header_files": "calls source_places",
+    "submissions/sources.py:open_submission": "calls container_parts and choose_part",
+    "submissions/sources.py:put": "called by with_headers",
+    "submissions/sources.py:included": "called by with_headers",
+    "submissions/sources.py:is_for_device": "called by choose_part",
+    "submissions/sources.py:header_note": "calls source_places",
+    "submissions/sources.py:header_files": "calls source_places",
     "compile/source.py:attempt": "calls the readers of this module",
     "compile/entries.py:exceeded_memory": "calls _constant_bytes and resources",
     "compile/preprocessor.py:kernel_words": "calls macro_words and words_behind_macros",

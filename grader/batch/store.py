@@ -12,8 +12,8 @@ from grader.gradebook.book import Gradebook, StoredSubmission
 from grader.gradebook.course import Course
 from grader.labs.model import KernelSpec
 from grader.launch import Finding
-from grader.submissions.containers import Wanted
 from grader.submissions.gather import StudentSubmission, SubmissionSet
+from grader.submissions.sources import Wanted
 
 
 @dataclass(frozen=True)

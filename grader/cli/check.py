@@ -151,7 +151,7 @@ def source_of(lab: Lab, file: Path) -> Submission:
         LabFault: There is no such file, or it cannot be read.
         StudentFault: There is no source in it, or more than one.
     """
-    from grader.submissions.containers import Wanted, read_submitted
+    from grader.submissions.sources import Wanted, read_submitted
 
     return read_submitted(file, Wanted.by(lab))
 

@@ -230,8 +230,8 @@ def similar(
 
 def _submissions(place: Path, lab: str) -> Mapping[str, str]:
     """Return every submission that is text, by student; report the others on stderr."""
-    from grader.submissions.containers import Wanted
     from grader.submissions.gather import find_submissions
+    from grader.submissions.sources import Wanted
 
     gathered = find_submissions(place, lab)
     for note in gathered.notes:

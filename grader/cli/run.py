@@ -128,8 +128,8 @@ def launch_once(
 ) -> LaunchResult:
     """Read the files, compile, launch, and save the arrays; raises Fault."""
     from grader.grading.single_launch import run_launch
-    from grader.submissions.containers import Wanted, read_submitted
     from grader.submissions.launchfile import read_launch
+    from grader.submissions.sources import Wanted, read_submitted
 
     if launch.suffix == ".cu" and file.suffix in (".yaml", ".yml"):
         fix = "write: grader run FILE.cu LAUNCH.yaml"
@@ -170,8 +170,8 @@ def add_cross_checks(
     if not (sanitizer or profile):
         return outcome, {}
     from grader.grading.crosscheck import cross_check_launch
-    from grader.submissions.containers import Wanted, read_submitted
     from grader.submissions.launchfile import read_launch
+    from grader.submissions.sources import Wanted, read_submitted
 
     launch_spec = read_launch(launch)
     submission = read_submitted(file, Wanted.of_kernel(launch_spec.kernel))

@@ -13,7 +13,7 @@ and its assembler (ptxas) writes one line, with the line of the PTX and not of t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import field, replace
 
 from grader import dataclass
@@ -74,6 +74,10 @@ _NOT_ASCII = "U+"
 line."""
 
 _END = "end of source"
+_UNRESOLVED = re.compile(r"Unresolved extern function '_Z(\d{1,3})(\w+)'")
+_UNUSED = re.compile(
+    r'function "(?:<unnamed>::)?(\w+)(?:\(.*\))?" was declared but never referenced'
+)
 _AMBIGUOUS = re.compile(r'more than one instance of overloaded function "(\w+)" matches')
 _HOST = "host functions are not allowed in JIT mode"
 
@@ -89,7 +93,9 @@ class _Entry:
     below: list[str] = field(default_factory=list)
 
 
-def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ...]:
+def findings(
+    log: str, file: str, text: str, ptx: str = "", launched: Container[str] = ()
+) -> tuple[Finding, ...]:
     """Read the log's errors, and its warnings about the student's own lines.
 
     Args:
@@ -97,6 +103,7 @@ def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ..
         file: The name under which the source was compiled.
         text: The source.
         ptx: The assembler's input, which its errors point into.
+        launched: The names of kernels, which only a host program references.
 
     Returns:
         At most MAX_ERRORS errors, then at most MAX_WARNINGS warnings, without duplicates.
@@ -107,6 +114,8 @@ def findings(log: str, file: str, text: str, ptx: str = "") -> tuple[Finding, ..
         is_warning = entry.severity == "warning"
         group, limit = (warnings, MAX_WARNINGS) if is_warning else (errors, MAX_ERRORS)
         if len(group) == limit or (is_warning and entry.file != file):
+            continue
+        if is_warning and (unused := _UNUSED.match(entry.message)) and unused[1] in launched:
             continue
         if entry.severity == "assembler":
             group[_assembler_finding(entry, file, text, ptx)] = None
@@ -236,6 +245,12 @@ def _entry_of(line: str) -> _Entry | None:
 def _assembler_finding(entry: _Entry, file: str, text: str, ptx: str) -> Finding:
     """An error of the assembler, at the student's line by the `.loc` directives of the PTX."""
     above = "\n".join(ptx.split("\n")[: entry.line])
+    if missing := _UNRESOLVED.search(entry.message):
+        name = missing[2][: int(missing[1])]
+        calls = (k for k, row in enumerate(code(text).split("\n"), 1) if name in row)
+        what = f"function `{name}` is declared, but this file has no definition of it"
+        hint = "define it in this file, or in a header that the file includes"
+        return error_at(what, file, next(calls, 0), text, hint=hint)
     own = re.search(rf'^[ \t]*\.file[ \t]+(\d+)[ \t]+"{re.escape(file)}"', ptx, re.MULTILINE)
     lines = [int(at[2]) for at in _LOCATION.finditer(above) if own and at[1] == own[1]]
     hint = "correct the asm statement in this line: the assembler rejects it"
@@ -320,6 +335,11 @@ def _explained(message: str, character: str) -> tuple[str, str]:
         return (
             f"{_NOT_ASCII}{ord(character):04X} is not a character of CUDA C++",
             "type it again as an ASCII character: quotes and dashes copied from a document differ",
+        )
+    if message == "texture is not a template":
+        return (
+            "texture references are not part of CUDA since version 12",
+            "read the array in global memory, through a const pointer with __restrict__",
         )
     if call := _AMBIGUOUS.match(message):
         return message, (

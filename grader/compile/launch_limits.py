@@ -6,6 +6,7 @@ Both follow from CUDA's published limits, before a backend runs the launch.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 from typing import Literal
 
@@ -17,6 +18,8 @@ from grader.launch import (
     Finding,
     Launch,
     MultiprocessorLimits,
+    Scalar,
+    wider_dtype,
 )
 
 MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
@@ -54,6 +57,20 @@ def launch_error(launch: Launch, kernel: Kernel) -> Finding | None:
     if exceeded is not None:
         return launch_refusal(exceeded.what, exceeded.limit)
     return _registers(launch, kernel.resources.registers or 0)
+
+
+def with_parameter_types(launch: Launch, kernel: Kernel) -> Launch:
+    """Return the launch with its integers as wide as the kernel's parameters."""
+    own = {
+        index: replace(argument, dtype=wider)
+        for index, (argument, parameter) in enumerate(
+            zip(launch.parameters, kernel.parameters, strict=False)
+        )
+        if isinstance(argument, Scalar)
+        and (wider := wider_dtype(argument.dtype, parameter.bytes)) != argument.dtype
+    }
+    args = tuple(own.get(index, argument) for index, argument in enumerate(launch.args))
+    return replace(launch, args=args) if own else launch
 
 
 def exceeded_limit(launch: Launch, kernel: Kernel) -> ExceededLimit | None:

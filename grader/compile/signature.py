@@ -20,7 +20,7 @@ from grader.compile.functions import declarations, function_line
 from grader.compile.preprocessor import code
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.syntax import parse
-from grader.faults import StudentFault, closest_match
+from grader.faults import StudentFault, closest_match, pluralize
 from grader.labs.model import ArgumentSpec, KernelSpec
 from grader.launch import Finding
 
@@ -236,15 +236,27 @@ def _differs(own: Parameter, required: str) -> str:
     own_base, own_stars = _shape(own.type)
     bytes_ = _POINTER_BYTES if stars else _BYTES.get(base, own.bytes)
     known = own_stars or own_base in _BYTES
+    if not stars and not own_stars and _is_wider(own_base, base):
+        return ""  # as a launch in C++ converts it
+    if known and "&" in own.type:
+        return f"it is a reference, `{own.type}`: a kernel has its values by value, `{required}`"
     if known and bool(stars) != bool(own_stars):
         kinds = ("a value", "a pointer")
         is_, must = kinds[own_stars > 0], kinds[stars > 0]
         return f"it is {is_}, `{own.type}`, and must be {must}, `{required}`"
     if own.bytes != bytes_:
-        return f"`{own.type}` has {own.bytes} bytes, `{required}` has {bytes_}"
+        return f"`{own.type}` has {pluralize(own.bytes, 'byte')}, `{required}` has {bytes_}"
     if known and (own_stars != stars or not _alike(own_base, base)):
         return f"it is `{own.type}` and must be `{required}`"
     return ""
+
+
+def _is_wider(own: str, required: str) -> bool:
+    """Whether the parameter is a wider integer than the lab's: it has the same values."""
+    bytes_ = [
+        0 if base in (*_FLOATING, "bool") else _BYTES.get(base, 0) for base in (own, required)
+    ]
+    return 0 < bytes_[1] < bytes_[0]
 
 
 def _alike(one: str, other: str) -> bool:

@@ -362,7 +362,7 @@ def _program(
         debug_ptx=raw.debug["ptx"],
         ptx=raw.last["ptx"],
         architecture=architecture,
-        warnings=findings(raw.log, name, text),
+        warnings=findings(raw.log, name, text, launched=[d.name for d in declared]),
         toolchain={"nvrtc": compiler.release},
     )
 

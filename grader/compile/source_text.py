@@ -28,6 +28,7 @@ MAX_BYTES = 256 << 10
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(r"""(?:<([^>\n]*)>|"([^"\n]*)")""")
 _HEADER_SUFFIXES = (".h", ".hpp", ".cuh", ".hxx")
+_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
 _DEVICE = frozenset({"__global__", "__device__"})
 _RUNTIME = re.compile(r"cuda[A-Z]\w*")
@@ -62,11 +63,17 @@ def decode_source(source: bytes, file: str) -> str:
 
 
 def refuse_forbidden_code(text: str, file: str) -> None:
-    """Refuse `#line`, and includes of files that are not CUDA's headers.
+    """Refuse `#line`, includes of files that are not CUDA's headers, and conflicts of git.
 
     Raises:
         StudentFault: The first of these, at its line.
     """
+    rows = text.split("\n")
+    marks = [next((k for k, row in enumerate(rows, 1) if row.startswith(m)), 0) for m in _CONFLICT]
+    if all(marks):
+        what, hint = "the file has an unresolved conflict of git", "keep one of the two versions"
+        finding = error_at(what, file, marks[0], text, hint=f"{hint}, and delete git's lines")
+        raise student_fault((finding,), what)
     for directive in directives(text):
         problem = _problem(directive)
         if problem:

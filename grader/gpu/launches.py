@@ -17,7 +17,11 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from grader import dataclass
-from grader.compile.launch_limits import launch_error, theoretical_occupancy
+from grader.compile.launch_limits import (
+    launch_error,
+    theoretical_occupancy,
+    with_parameter_types,
+)
 from grader.compile.program import Kernel, Program
 from grader.faults import MachineFault
 from grader.gpu import launch_child
@@ -156,7 +160,8 @@ def _attempt(work: _Job, launches: Sequence[Launch], limit: float) -> list[Trace
     fitting = [one for one in launches if _launch_problem(work.program, one) is None]
     ready = launches if len(fitting) == len(launches) else launches[:1]
     kernels = [_kernel(work.program, one) for one in ready]
-    rows, arrays = pack_launches(ready)
+    typed = [with_parameter_types(one, k) for one, k in zip(ready, kernels, strict=True)]
+    rows, arrays = pack_launches(typed)
     request = {"launches": rows, "symbols": [k.symbol for k in kernels], "limit": limit}
     arrays["cubin"] = _bytes(work.cubin)
     try:

@@ -16,7 +16,7 @@ import numpy as np
 
 from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
-from grader.compile.launch_limits import launch_error
+from grader.compile.launch_limits import launch_error, with_parameter_types
 from grader.compile.program import Kernel, Program
 from grader.faults import LabFault, MachineFault
 from grader.gpu import peaks, timing_child
@@ -142,7 +142,8 @@ def max_pairs(plan: TimingPlan) -> int:
 
 def _measure(measurement: Measurement, cubins: Mapping[str, bytes], device: Device) -> Reply:
     plan = measurement.plan
-    rows, arrays = pack_launches([_without_data(plan.baseline_launch), plan.launch])
+    own = with_parameter_types(plan.launch, measurement.kernels[1])
+    rows, arrays = pack_launches([_without_data(plan.baseline_launch), own])
     arrays |= {name: np.frombuffer(cubin, np.uint8) for name, cubin in cubins.items()}
     most = max_pairs(plan)
     key = cache_key("peaks", FORMAT, device.name, driver_version())

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from grader import dataclass
-from grader.compile.launch_limits import launch_error
+from grader.compile.launch_limits import launch_error, with_parameter_types
 from grader.compile.program import Program
 from grader.faults import MachineFault
 from grader.gpu import tools_child
@@ -92,9 +92,10 @@ def run_tools(
         return tuple(Report("", ()) for _ in tools)
     devices = same_model_devices()
     cubin = compile_cubin(program, device_info(devices[0]).architecture)
-    rows, arrays = pack_launches(ready)
+    pairs = [(one, kernel) for one in ready if (kernel := program.kernel(one.kernel))]
+    rows, arrays = pack_launches([with_parameter_types(*pair) for pair in pairs])
     arrays["cubin"] = np.frombuffer(cubin, np.uint8)
-    symbols = [kernel.symbol for one in ready if (kernel := program.kernel(one.kernel))]
+    symbols = [kernel.symbol for _, kernel in pairs]
     request = {
         "launches": rows,
         "symbols": symbols,

@@ -48,7 +48,7 @@ from grader.labs.quiz import AnswerSheet, QuizAttempt
 from grader.labs.reading import lab_digest
 from grader.launch import Trace, WorkMeasure
 from grader.submissions.files import Submission
-from grader.submissions.headers import header_note, in_own_files, source_places
+from grader.submissions.sources import header_note, in_own_files, source_places
 
 __all__ = ["Grade", "Job", "Progress", "grade_submission", "grade_unreadable", "seed_id"]
 

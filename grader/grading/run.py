@@ -23,6 +23,7 @@ from grader.simulator.exchange import (
     pack_program,
     static_bytes,
     too_large,
+    too_much_static,
     unpack_traces,
 )
 
@@ -90,6 +91,7 @@ def run_all(
         return ()
     if on == "gpu":
         return run_launches(program, launches, limit)
+    too_much_static(program.ptx)  # raises what is no fault of the submission; see the child
     rows, arrays = pack_launches([_without_data(program, launch) for launch in launches])
     cores = threads or os.cpu_count() or 1
     request = {

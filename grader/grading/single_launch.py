@@ -22,8 +22,8 @@ from grader.labs.files import write_atomically
 from grader.launch import Argument, Array, Finding, Launch, Packed, Trace
 from grader.simulator.exchange import MAX_BLOCKS
 from grader.submissions.files import DTYPES, Submission
-from grader.submissions.headers import in_own_files, source_places
 from grader.submissions.launchfile import POINTER_BYTES, LaunchFile
+from grader.submissions.sources import in_own_files, source_places
 
 _DTYPE_OF = {
     "bool": "bool",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from grader.compile.launch_limits import launch_refusal
 from grader.compile.program import Kernel, Parameter, Program
+from grader.faults import MachineFault
 from grader.launch import (
     Array,
     Arrays,
@@ -62,8 +63,11 @@ MAX_BLOCKS = 1 << 24
 MAX_BYTES = 1 << 30
 """The most bytes of the arrays of a launch."""
 
-MAX_STATIC = 32 << 20
-"""The most bytes of __device__ and __constant__ variables, which a submission alone decides."""
+MAX_STATIC = 256 << 20
+"""The most bytes of __device__ and __constant__ variables that this simulator has room for."""
+
+MAX_DEVICE_MEMORY = 16 << 30
+"""The most bytes of variables that a program is taken to mean: a GPU of a course has no more."""
 
 _STATIC = re.compile(
     r"^[ \t]*(?:\.(?:visible|weak|common)[ \t]+)*\.(?:global|const)[ \t][^=;\[\n]*?"
@@ -198,11 +202,19 @@ def static_bytes(ptx: str) -> int:
 
 
 def too_much_static(ptx: str) -> Finding | None:
-    """The finding for a program whose variables are too large to simulate; None for any other."""
+    """The finding for a program whose variables fit in no GPU; None for any other.
+
+    Raises:
+        MachineFault: A GPU could run it, the simulator cannot: no fault of the submission.
+    """
     size = static_bytes(ptx)
     if size <= MAX_STATIC:
         return None
+    what = f"{size >> 20} MiB of __device__ variables are too much to simulate"
+    if size <= MAX_DEVICE_MEMORY:
+        fix = f"declare at most {MAX_STATIC >> 20} MiB, for which the simulator has room"
+        raise MachineFault(what, fix=fix)
     return launch_refusal(
-        f"{size >> 20} MiB of __device__ variables are too much to simulate",
-        f"Declare at most {MAX_STATIC >> 20} MiB, or pass the array as a kernel argument.",
+        f"{size >> 30} GiB of __device__ variables are more than a GPU has",
+        "Declare the arrays as small as the kernel needs them, or pass them as arguments.",
     )

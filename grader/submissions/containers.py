@@ -15,40 +15,26 @@ import bz2
 import io
 import json
 import lzma
-import os
+import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 from grader import dataclass
-from grader.faults import Fault, LabFault, MachineFault, StudentFault, pluralize
-from grader.labs.model import KernelSpec, Lab
+from grader.faults import LabFault, MachineFault, StudentFault
 from grader.submissions.files import (
     MAX_BYTES,
-    Submission,
     binary_kind,
     not_a_file,
     parse_submission,
     printable_name,
-    read_regular_file,
-)
-from grader.submissions.headers import (
-    HEADERS,
-    FindHeader,
-    defined_kernels,
-    find_header,
-    included,
-    is_for_device,
-    with_headers,
 )
 from grader.submissions.listing import (
     ListedFile,
     archive_file,
     is_clutter,
-    list_folder,
     split_name,
 )
 
@@ -58,14 +44,26 @@ MAX_CONTAINER = 8 << 20
 MAX_PARTS = 1000
 """Files of an archive or a folder, and cells of a notebook."""
 
+HEADERS = (".cuh", ".h", ".hpp", ".hxx", ".inl")
 SOURCE_SUFFIX = ".cu"
 TEXT_SUFFIXES = (".cpp", ".cc", ".cxx", ".c", ".txt", *HEADERS)
 CONTAINER_SUFFIXES = (".ipynb", ".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 SUFFIXES = (SOURCE_SUFFIX, *TEXT_SUFFIXES, *CONTAINER_SUFFIXES)
 """The names of files that may have a kernel in them."""
 
-_MAGIC = re.compile(r"[ \t]*%%[^\n]*")
-_TARGET = re.compile(r"[ \t]*%%(?:writefile|file|cuda[\w-]*|cu)\s+(?:-\w+\s+|--name\s+)*([\w./-]+)")
+_HEAD_END = re.compile(r"[;{]")
+_LONGEST_HEAD = 4000
+NOT_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
+_BEFORE_CODE = re.compile(r"\s*(?:%|!|#(?!\s*(?:include|define|if|pragma|undef|error)\w*\b)|$)")
+_TRANSPARENT = frozenset(("time", "timeit", "capture", "prun"))
+_FILES = frozenset(("writefile", "file"))
+_SHELLS = frozenset(("shell", "bash", "sh", "script", "system", "sx"))
+_LANGUAGES = frozenset(("html", "HTML", "javascript", "js", "latex", "markdown", "svg", "SVG",
+                        "python", "python2", "python3", "perl", "ruby", "R", "sql"))  # fmt: skip
+_HEREDOC = re.compile(r"<<-?\s?['\"]?(\w+)['\"]?")
+_TARGET = re.compile(r"(?:>|\btee(?:\s-a)?\s)\s?['\"]?([\w./-]+)")
+_FENCE = re.compile(r"\s{0,3}```")
+IN_PYTHON = "has a kernel in a Python string: move it to a cell that begins with %%cu"
 _BLOCK = 512
 _COMPRESSED: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
     (b"\x1f\x8b", lambda d: zlib.decompressobj(31).decompress(d, MAX_CONTAINER + 1)),
@@ -80,170 +78,20 @@ _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.Ba
 
 @dataclass(frozen=True)
 class Part:
-    """A file or a cell: its name as messages show it, its first bytes, and what includes name."""
+    """A file or a cell: its name as messages show it, its first bytes, and what includes name.
+
+    `note` says why it is no source.
+    """
 
     name: str
     data: bytes
     path: str = ""
+    note: str = ""
 
     @property
     def is_header(self) -> bool:
         """Whether its name is that of a header, which another source includes."""
         return self.path.lower().endswith(HEADERS)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a lab asks for, to choose among several sources: its name and its kernels."""
-
-    lab: str = ""
-    kernels: Sequence[KernelSpec] = ()
-
-    @classmethod
-    def by(cls, lab: Lab) -> Wanted:
-        """Return what a lab asks for."""
-        return cls(lab.name, lab.kernels)
-
-    @classmethod
-    def of_kernel(cls, name: str | None) -> Wanted:
-        """Return what a launch of that kernel asks for."""
-        return cls(kernels=(KernelSpec(name, ()),) if name else ())
-
-
-ANY = Wanted()
-"""Any source."""
-
-
-def read_submitted(path: Path, wanted: Wanted = ANY) -> Submission:
-    """Read a student's file, whatever it is: source text, a notebook, an archive or a folder.
-
-    Headers in the folder of a source are taken along where it includes them.
-
-    Raises:
-        LabFault: There is no such file, or it cannot be read.
-        StudentFault: There is no source in it, or more than one.
-    """
-    if path.is_dir() and not path.is_symlink():
-        listed = list_folder(path, most=MAX_PARTS).files
-        return choose_part(path.name, _listed_parts(listed), wanted)
-    data = read_regular_file(path, MAX_CONTAINER + 1)
-    return open_submission(data, path.name, wanted, partial(_beside, path.parent))
-
-
-def _beside(folder: Path, name: str, includer: str) -> tuple[str, str] | None:
-    """Find a header in the folder of the file that includes it (headers.FindHeader)."""
-    own = os.path.normpath(os.path.join(os.path.dirname(includer), name))
-    if own.startswith(("..", "/")) or not own.lower().endswith(HEADERS):
-        return None
-    try:
-        text = _text(read_regular_file(folder / own))
-    except Fault:
-        return None
-    return (own, text) if text and is_for_device(text) else None
-
-
-def open_submission(
-    data: bytes, name: str, wanted: Wanted = ANY, find: FindHeader = lambda name, includer: None
-) -> Submission:
-    """Make a submission from the bytes of any file.
-
-    Args:
-        data: At most MAX_CONTAINER + 1 bytes.
-        name: The file's name.
-        wanted: What the lab asks for.
-        find: Finds the headers that the file includes.
-
-    Raises:
-        StudentFault: There is no source in it, or more than one.
-    """
-    parts = container_parts(data, name)
-    if parts is not None:
-        return choose_part(name, parts, wanted)
-    alone = parse_submission(data, name)
-    return _with_headers(alone, name, find)
-
-
-def _with_headers(alone: Submission, path: str, find: FindHeader) -> Submission:
-    text = with_headers(alone.text, alone.name, path, find)
-    return alone if text is None else parse_submission(text.encode(), alone.name)
-
-
-def choose_files(
-    student: str,
-    files: Sequence[ListedFile],
-    wanted: Wanted,
-    headers: Sequence[ListedFile] = (),
-) -> Submission:
-    """Choose the source among one student's files by their contents.
-
-    Args:
-        student: The student's name.
-        files: The files that may have the source.
-        wanted: What the lab asks for.
-        headers: Further files of the student that the source may include.
-
-    Raises:
-        Fault: A file cannot be read; there is no source in them, or more than one.
-    """
-    if len(files) == 1:
-        more = {part.path: _text(part.data) for part in _listed_parts(headers)}
-        data = files[0].bytes(MAX_CONTAINER + 1)
-        return open_submission(data, files[0].name, wanted, partial(find_header, more))
-    return choose_part(student, _listed_parts(files), wanted)
-
-
-def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission:
-    """Return the only part that defines a CUDA kernel, or the one that the lab asks for.
-
-    Raises:
-        StudentFault: There is none, or several have what the lab asks for.
-    """
-    texts = {part: _text(part.data) for part in parts}
-    find = partial(find_header, {p.path: text for p, text in texts.items() if p.path and text})
-    found = _candidates(texts, find)
-    if len(found) > 1:
-        named = [p for p, own in found.items() if any(k.name in own for k in wanted.kernels)]
-        fitting = [p for p, own in found.items() if any(_fits(own, k) for k in wanted.kernels)]
-        exact = [p for p in found if p.name.endswith(f"{wanted.lab}{SOURCE_SUFFIX}")]
-        some = next((some for some in (named, fitting, exact) if len(some) == 1), named)
-        found = {part: found[part] for part in some or found}
-    if len(found) == 1:
-        one = next(iter(found))
-        return _with_headers(parse_submission(one.data, one.name), one.path, find)
-    if not found:
-        kinds = [f"{p.name} is {kind}" for p in parts if (kind := _part_kind(p))]
-        what = f"there is no CUDA kernel in {where}"
-        if parts:
-            what += f": {', '.join(kinds[:3])}" if kinds else f" ({pluralize(len(parts), 'part')})"
-        raise not_a_file(where, what, fix="submit the .cu file with your kernel")
-    names = ", ".join(part.name for part in [*found][:6])
-    what = f"{len(found)} parts have a CUDA kernel, and only one can be graded: {names}"
-    raise not_a_file(where, what, fix="submit only the one to grade")
-
-
-def _candidates(texts: Mapping[Part, str], find: FindHeader) -> dict[Part, dict[str, str]]:
-    """The parts to choose among, with the kernels in them and in what they include.
-
-    A header stands for the source that includes it, if there is one.
-    """
-    own = {part: defined_kernels(text) for part, text in texts.items()}
-    reached = {p: included(text, p.path, find) for p, text in texts.items() if not p.is_header}
-    chosen: dict[Part, dict[str, str]] = {}
-    for part in (p for p, kernels in own.items() if kernels):
-        users = [p for p, headers in reached.items() if p is not part and part.path in headers]
-        for root in users if part.is_header and len(users) == 1 else [part]:
-            chosen[root] = own[root] | defined_kernels("\n".join(reached.get(root, {}).values()))
-    inside = {path for root in chosen for path in reached.get(root, ())}
-    return {p: kernels for p, kernels in chosen.items() if p.path not in inside} or chosen
-
-
-def _fits(kernels: Mapping[str, str], wanted: KernelSpec) -> bool:
-    """Whether one of the kernels has as many pointers and values, in the lab's order."""
-    order = ["*" in type_ for type_, _ in wanted.parameters]
-    return any(
-        order == [bool({"*", "["}.intersection(one)) for one in text.split(",")]
-        for text in kernels.values()
-    )
 
 
 def container_parts(data: bytes, name: str) -> list[Part] | None:
@@ -330,14 +178,16 @@ def _tar_parts(
 
 
 def _cells(data: bytes, name: str) -> list[Part] | None:
-    """The code cells of a Jupyter notebook with CUDA C++; None when it is no notebook."""
+    """The sources in the cells of a Jupyter notebook; None when it is no notebook."""
     if not data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or len(data) > MAX_CONTAINER:
         return None
     try:
         book = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    cells = book.get("cells") if isinstance(book, dict) else None
+    sheets = book.get("worksheets") if isinstance(book, dict) else None  # of notebooks before 2015
+    first = sheets[0] if isinstance(sheets, list) and sheets else book
+    cells = first.get("cells") if isinstance(first, dict) else None
     if not isinstance(cells, list):
         return None
     language = str(book.get("metadata", {}))[:2000].lower()
@@ -346,21 +196,102 @@ def _cells(data: bytes, name: str) -> list[Part] | None:
     for number, cell in enumerate(cells[:MAX_PARTS], 1):
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
-        source = cell.get("source", "")
+        source = cell.get("source", cell.get("input", ""))
         text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-        if (magic := _MAGIC.match(text)) or is_cpp:
-            text = text[magic.end() :] if magic else text
-            target = _TARGET.match(magic[0]) if magic else None
-            key = target[1] if target else str(number)  # a file that is written again is replaced
-            path = target[1] if target else ""
-            part = Part(f"{name}[cell {number}]", text.encode("utf-8", "replace"), path)
-            found.pop(key, None)
-            found[key] = part
+        for path, own, more in _cell_sources(text, is_cpp):
+            part = Part(f"{name}[cell {number}]", own.encode("utf-8", "replace"), path)
+            earlier = found.pop(path or part.name, None)  # what is written again is replaced
+            if earlier and more:
+                part = Part(f"{earlier.name[:-1]} and {number}]", earlier.data + part.data, path)
+            found[path or part.name] = part
+        quotes = '"""' in text or "'''" in text
+        if quotes and "__global__" in text and not text.lstrip().startswith("%%"):
+            found[f"{number}"] = Part(f"{name}[cell {number}]", b"", note=IN_PYTHON)
     return list(found.values())
 
 
-def _listed_parts(files: Sequence[ListedFile]) -> list[Part]:
-    """The parts of files whose names say that they may have a source in them."""
+def _cell_sources(text: str, is_cpp: bool) -> Iterator[tuple[str, str, bool]]:
+    """Yield the path, the text and whether it is appended, of each source in a cell.
+
+    Lines before a source are blank, so that it keeps its lines. A file is written by
+    %%writefile or in a shell; any other cell magic but those of other languages is taken for
+    CUDA's. Without a magic it is CUDA where it has a kernel, outside of Python's strings.
+    """
+    lines = text.split("\n")
+    start = next((k for k, line in enumerate(lines) if not _BEFORE_CODE.match(line)), len(lines))
+    magics = [line.split() for line in lines[:start] if line.lstrip().startswith("%%")]
+    names = {words[0].strip("%") for words in magics} - _TRANSPARENT
+    blank, words = "\n" * start, [word.strip("\"'") for word in (magics or [[""]])[-1]]
+    body = blank + "\n".join(lines[start:])
+    if names & _SHELLS:
+        yield from _heredocs(lines)
+    elif names & _FILES:
+        given = [word for word in words[1:] if not word.startswith("-")]
+        yield _path(given[-1] if given else ""), body, not {"-a", "--append"}.isdisjoint(words)
+    elif names:
+        at = next((k + 1 for k, word in enumerate(words) if word in ("-n", "--name")), len(words))
+        if not names & _LANGUAGES:
+            yield _path("".join(words[at : at + 1])), body, False
+    elif is_cpp or not ('"""' in text or "'''" in text or not defined_kernels(text)):
+        yield "", text, False
+
+
+def _heredocs(lines: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
+    """The files that a shell writes: `cat > mm.cu <<'EOF'`."""
+    end, path, begun = "", "", 0
+    for number, line in enumerate(lines):
+        if end and line.strip() == end:
+            yield path, "\n" * begun + "\n".join([*lines[begun:number], ""]), False
+            end = ""
+        elif not end and (match := _HEREDOC.search(line)):
+            target = _TARGET.search(line)
+            end, path, begun = match[1], _path(target[1] if target else ""), number + 1
+
+
+def _path(written: str) -> str:
+    return posixpath.normpath(written).lstrip("/") if written else ""
+
+
+def defined_kernels(text: str) -> dict[str, str]:
+    """Return the parameters of each kernel that a text defines, by name; prototypes do not count.
+
+    Comments and literals hold no kernels.
+    """
+    found = {}
+    for behind in NOT_CODE.sub(" ", text).split("__global__")[1:]:
+        end = _HEAD_END.search(behind, 0, _LONGEST_HEAD)
+        if end and end[0] == "{":
+            name, parameters = _name_and_parameters(behind[: end.start()].rstrip())
+            found[name] = parameters
+    return found
+
+
+def _name_and_parameters(head: str) -> tuple[str, str]:
+    """The name and the parameters of a function's head, which ends with a parenthesis."""
+    at, depth = len(head) - 1, int(head.endswith(")"))
+    while depth and at > 0:
+        at -= 1
+        depth += (head[at] == ")") - (head[at] == "(")
+    end = len(head[:at].rstrip())
+    start = end
+    while start and (head[start - 1].isalnum() or head[start - 1] == "_"):
+        start -= 1
+    return head[start:end], head[at + 1 : -1]
+
+
+def without_fences(text: str) -> str:
+    """Return the code in a text of Markdown, with as many lines; any other text as it is."""
+    lines = text.split("\n")
+    fences = [k for k, line in enumerate(lines) if _FENCE.match(line)]
+    if not fences or not defined_kernels(text):
+        return text
+    inside = {k for a, b in zip(fences[::2], [*fences[1::2], len(lines)], strict=False)
+              for k in range(a + 1, b)}  # fmt: skip
+    return "\n".join(line if k in inside else "" for k, line in enumerate(lines))
+
+
+def listed_parts(files: Sequence[ListedFile]) -> list[Part]:
+    """Return the parts of files whose names say that they may have a source in them."""
     parts: list[Part] = []
     total = 0
     for file in files[:MAX_PARTS]:
@@ -379,14 +310,18 @@ def _most(name: str) -> int:
     return MAX_CONTAINER + 1 if name.lower().endswith(CONTAINER_SUFFIXES) else MAX_BYTES + 1
 
 
-def _part_kind(part: Part) -> str:
-    """What a part is that is no source text; "" for text."""
+def part_kind(part: Part) -> str:
+    """Return what a part is that is no source text: "is a PDF document"; "" for text."""
+    if part.note:
+        return part.note
     is_archive = any(part.data.startswith(m) for m in (b"PK\3\4", *(m for m, _ in _COMPRESSED)))
     kind = binary_kind(part.data, part.name)
-    return kind or ("an archive inside an archive, which is not opened" if is_archive else "")
+    kind = kind or ("an archive inside an archive, which is not opened" if is_archive else "")
+    return f"is {kind}" if kind else ""
 
 
-def _text(data: bytes) -> str:
+def part_text(data: bytes) -> str:
+    """Return the text of a part; "" where it is none."""
     try:
         return parse_submission(data, "part").text
     except StudentFault:

@@ -41,6 +41,12 @@ _OFFICE = (
     (b"vnd.oasis.opendocument", "an OpenDocument file"),
 )  # fmt: skip
 """Office documents are zips: the names of their parts tell them apart."""
+_LANGUAGES = {
+    "py": "a Python file", "java": "a Java file", "jl": "a Julia file", "m": "a MATLAB file",
+    "rs": "a Rust file", "f90": "a Fortran file", "js": "a JavaScript file",
+}  # fmt: skip
+_PTX = re.compile(rb"(?:\s|//[^\n]*\n){0,99}\.version\s")
+_PYTHON = re.compile(rb"^(?:import \w+|from \w[\w.]* import |def \w+\(.*\):|print\()", re.MULTILINE)
 _HTML = re.compile(rb"\s{0,99}<(?:!doctype html|html)", re.IGNORECASE)
 
 DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
@@ -112,7 +118,12 @@ def binary_kind(data: bytes, name: str) -> str:
             return kind
     if data.startswith(b"PK\3\4"):
         return next((kind for part, kind in _OFFICE if part in data), "")
-    if name.lower().endswith(".py"):
+    suffix = name.lower().rpartition(".")[2]
+    if suffix in _LANGUAGES:
+        return _LANGUAGES[suffix]
+    if _PTX.match(data):
+        return "PTX assembly, which the compiler writes"
+    if b"__global__" not in data and b"#include" not in data and _PYTHON.search(data):
         return "a Python file"
     return "a web page" if _HTML.match(data) else ""
 
@@ -120,18 +131,20 @@ def binary_kind(data: bytes, name: str) -> str:
 def _in_utf8(data: bytes) -> bytes:
     """Text of another encoding as UTF-8; everything else as it is.
 
-    Editors of Windows save UTF-16 with a byte order mark. Bytes that are not UTF-8 are Latin-1,
-    which has a character for every byte: a program has them in comments only, and the compiler
-    reports others.
+    Editors of Windows save UTF-16, mostly with a byte order mark. Bytes that are not UTF-8 are
+    Latin-1, which has a character for every byte: a program has them in comments only, and the
+    compiler reports others. A Control-Z at the end is that of an old editor.
     """
-    if len(data) > MAX_BYTES or any(data.startswith(magic) for magic, _ in _KINDS):
+    if len(data) > 2 * MAX_BYTES or any(data.startswith(magic) for magic, _ in _KINDS):
         return data
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if wide := _wide_encoding(data):
         try:
-            return data.decode("utf-16").encode()
+            text = data.decode(wide)
         except UnicodeError:
             return data
-    if b"\0" in data:
+        return text.encode() if _is_text(text) else data
+    data = data.removesuffix(b"\x1a")
+    if b"\0" in data or len(data) > MAX_BYTES:
         return data
     try:
         data.decode("utf-8")
@@ -139,6 +152,19 @@ def _in_utf8(data: bytes) -> bytes:
         text = data.decode("cp1252", "replace")
         return text.encode() if _is_text(text) else data
     return data
+
+
+def _wide_encoding(data: bytes) -> str:
+    """The encoding with 2 or 4 bytes a character, by its mark or by where the zeros are; or ""."""
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "utf-32"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    zeros = [data[start:4096:2].count(0) for start in (0, 1)]
+    most = 0.4 * min(len(data), 4096) / 2
+    if max(zeros) < max(most, 1) or min(zeros) > 0:
+        return ""
+    return "utf-16-le" if zeros[1] else "utf-16-be"
 
 
 def _is_text(text: str) -> bool:

@@ -17,15 +17,8 @@ from grader import dataclass
 from grader.faults import Fault, LabFault, pluralize
 from grader.labs.quiz import ANSWERS_FILE, MAX_SHEET_BYTES
 from grader.submissions import layouts
-from grader.submissions.containers import (
-    MAX_PARTS,
-    SOURCE_SUFFIX,
-    SUFFIXES,
-    Wanted,
-    choose_files,
-)
+from grader.submissions.containers import HEADERS, MAX_PARTS, SOURCE_SUFFIX, SUFFIXES
 from grader.submissions.files import MAX_BYTES, Submission, binary_kind, not_a_file
-from grader.submissions.headers import HEADERS
 from grader.submissions.listing import (
     UNREADABLE,
     ListedFile,
@@ -34,6 +27,7 @@ from grader.submissions.listing import (
     list_archive,
     list_folder,
 )
+from grader.submissions.sources import Wanted, choose_files
 
 MAX_NAMED = 3
 """Files of which a message says what they are."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from grader.compile.launch_limits import with_parameter_types
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.signature import check_kernel, with_lab_kernels, wrong_order
 from grader.compile.source import compile_source
 from grader.faults import StudentFault
+from grader.grading.run import run_all
 from grader.labs.model import KernelSpec
+from grader.launch import Array, Launch, Scalar
 
 SPEC = KernelSpec("matmul", (("const float*", "A"), ("float*", "C"), ("int", "n")))
 
@@ -74,9 +78,19 @@ MISMATCHED = [
         "parameter 3, `n`: it is a pointer, `int*`, and must be a value, `int`",
     ),
     (
-        "__global__ void matmul(float* A, float* C, size_t n) {}",
+        "__global__ void matmul(float* A, float* C, short n) {}",
         1,
-        "parameter 3, `n`: `unsigned long` has 8 bytes, `int` has 4",
+        "parameter 3, `n`: `short` has 2 bytes, `int` has 4",
+    ),
+    (
+        "__global__ void matmul(float* A, float* C, double n) {}",
+        1,
+        "parameter 3, `n`: `double` has 8 bytes, `int` has 4",
+    ),
+    (
+        "__global__ void matmul(float* A, float* C, const int& n) {}",
+        1,
+        "parameter 3, `n`: it is a reference, `const int&`: a kernel has its values by value",
     ),
     (
         "__global__ void matmul(float* A, float* C, float n) {}",
@@ -100,6 +114,34 @@ def test_a_kernel_that_matches(source: str) -> None:
     kernel = check_kernel(compiled(source), SPEC)
     assert kernel.name == "matmul"
     assert [p.bytes for p in kernel.parameters] == [8, 8, 4]
+
+
+WIDER = """#include <cstdint>
+__global__ void a(size_t n, float* out) { out[0] = n; out[1] = n >> 40; }
+__global__ void b(long n, float* out) { out[0] = n; out[1] = n >> 40; }
+__global__ void c(const std::int64_t n, float* out) { out[0] = n; out[1] = n >> 40; }
+__global__ void d(unsigned n, float* out) { out[0] = (int)n; out[1] = n >> 31; }
+"""
+
+
+@pytest.mark.parametrize(("value", "high"), [(7, 0), (-7, -1)])
+def test_a_wider_integer_has_the_value_of_the_lab(value: int, high: int) -> None:
+    """As a launch in C++ converts it: with the sign, and zeros or ones above the 32 bits."""
+    program = compile_source(WIDER.encode(), "lab.cu")
+    out = Array("out", (2,), "float32", read_back=True)
+    launches = []
+    for kernel in program.kernels:
+        check_kernel(program, KernelSpec(kernel.name, (("int", "n"), ("float*", "out"))))
+        args = (Scalar("n", value, "int32"), out)
+        launches.append(Launch(kernel.name, (1, 1, 1), (1, 1, 1), args))
+        (scalar, _) = with_parameter_types(launches[-1], kernel).args
+        assert isinstance(scalar, Scalar) and scalar.value == value
+        assert np.dtype(scalar.dtype).itemsize == kernel.parameters[0].bytes
+    for launch, trace in zip(launches, run_all(program, launches, threads=1), strict=True):
+        first, above = trace.outputs[1]
+        unsigned = {"a": (1 << 24) - 1, "d": 1}.get(launch.kernel)
+        assert (launch.kernel, above) == (launch.kernel, unsigned if high and unsigned else high)
+        assert first == value or (launch.kernel == "a" and high)
 
 
 @pytest.mark.parametrize(("source", "line", "says"), MISMATCHED)

@@ -9,7 +9,7 @@ import pytest
 from grader.export.container.run_autograder import find_submission
 from grader.faults import StudentFault
 from grader.labs.reading import load_lab
-from grader.submissions.containers import Wanted
+from grader.submissions.sources import Wanted
 
 LAB = load_lab("vector-add")
 KERNEL = "__global__ void vector_add(float* a) {}\n"

@@ -11,7 +11,7 @@ from grader.grading.run import run_all
 from grader.launch import Array, Launch, Trace
 from grader.sandbox.call import SandboxFailure
 from grader.sandbox.process import FailureReason
-from grader.simulator.exchange import MAX_STATIC, static_bytes
+from grader.simulator.exchange import MAX_DEVICE_MEMORY, MAX_STATIC, static_bytes
 
 STATIC = "__device__ int table[{count}];\n__global__ void k(int* x) {{ x[0] = table[x[1]]; }}"
 
@@ -36,10 +36,15 @@ def test_what_is_granted_suffices_for_the_largest_variables() -> None:
     assert trace(STATIC.format(count=MAX_STATIC // 4)).verdict == "clean"
 
 
-@pytest.mark.parametrize("extra", [1, 1 << 20, 1 << 28])
-def test_larger_ones_are_refused_before_they_take_any(extra: int) -> None:
-    (found,) = trace(STATIC.format(count=MAX_STATIC // 4 + extra)).errors
-    assert found.kind == "launch-failure" and "too much to simulate" in found.message
+@pytest.mark.parametrize("count", [MAX_STATIC // 4 + 1, MAX_DEVICE_MEMORY // 4])
+def test_what_only_a_gpu_can_run_is_no_fault_of_the_submission(count: int) -> None:
+    with pytest.raises(MachineFault, match="too much to simulate"):
+        trace(STATIC.format(count=count))
+
+
+def test_what_no_gpu_can_run_is_refused_before_it_takes_any_memory() -> None:
+    (found,) = trace(STATIC.format(count=MAX_DEVICE_MEMORY // 4 + 1)).errors
+    assert found.kind == "launch-failure" and "more than a GPU has" in found.message
 
 
 @pytest.mark.parametrize(

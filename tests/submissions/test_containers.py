@@ -24,15 +24,16 @@ from grader.launch import Finding, Origin, OtherAccess
 from grader.submissions.containers import (
     MAX_CONTAINER,
     MAX_PARTS,
-    Wanted,
-    open_submission,
-    read_submitted,
+    defined_kernels,
 )
 from grader.submissions.gather import find_submissions
-from grader.submissions.headers import (
+from grader.submissions.sources import (
+    Wanted,
     find_header,
     header_files,
     in_own_files,
+    open_submission,
+    read_submitted,
     source_places,
     with_headers,
 )
@@ -117,7 +118,8 @@ REFUSED = {
     "two cells": (notebook(f"%%cuda\n{OTHER}", f"%%cuda\n{OTHER}"), "cell 1.*cell 2"),
     "two files": (zipped({"a/a.cu": OTHER.encode(), "b.cu": OTHER.encode()}), "x:a.cu, x:b.cu"),
     "no kernel in cells": (notebook("import numpy"), "no CUDA kernel"),
-    "a kernel of PyCUDA": (notebook(f'mod = SourceModule("""{KERNEL}""")'), "no CUDA kernel"),
+    "a kernel of PyCUDA": (notebook(f'mod = SourceModule("""{KERNEL}""")'),
+                           "cell 1. has a kernel in a Python string: move it to a cell"),
     "a kernel in a comment": (zipped({"a.cu": b"/* " + SOURCE + b"*/"}), "no CUDA kernel"),
     "an archive inside": (zipped({"a.zip": zipped({"mm.cu": SOURCE})}), "inside an archive"),
     "a document": (docx(), "a Word document"),
@@ -257,6 +259,43 @@ CHOSEN = {
                 "b.h": b'#include "a.h"\nint b;\n'}),
         "x:mm.cu", ("a.h", "b.h"),
     ),
+    "a source that needs the macros of its user": (
+        zipped({"mm.cu": SOURCE.replace(b"1", b"ONE"),
+                "main.cu": b'#define ONE 1\n#include "mm.cu"\nint main() {}\n'}),
+        "x:main.cu", ("mm.cu",),
+    ),
+    "a template without a body": (
+        zipped({"mm.cu": SOURCE, "todo.cu": b"__global__ void matmul(float* a) { /* */ }"}),
+        "x:mm.cu", (),
+    ),
+    "an answer in Markdown": (f"Try:\n```cpp\n{KERNEL}```\nIt adds.".encode(), "x", ()),
+    "a file of a group": (
+        notebook(f'%%cuda_group_save -g "s" -n "one.cuh"\n{HEADER}',
+                 f'%%cuda_group_save -g "s" -n "mm.cu"\n{MAIN}'),
+        "x[cell 2]", ("one.cuh",),
+    ),
+    "a file that a shell writes": (
+        notebook(f"%%bash\nmkdir -p inc\ncat > inc/one.cuh <<'EOF'\n{HEADER}EOF\n",
+                 f"%%shell\ncat <<EOF | tee mm.cu\n{MAIN}EOF\nnvcc mm.cu"),
+        "x[cell 2]", ("inc/one.cuh",),
+    ),
+    "a file in two cells": (
+        notebook("%%writefile mm.cu\nint a;\n", f"%%writefile -a mm.cu\n{KERNEL}"),
+        "x[cell 1 and 2]", (),
+    ),
+    "a comment before the magic": (
+        notebook(f"# Task 1\n!pip install x\n%%time\n%%cu\n{KERNEL}"), "x[cell 1]", ()
+    ),
+    "a cell without a magic": (notebook("import os", f"#include <cstdio>\n{KERNEL}"),
+                               "x[cell 2]", ()),
+    "a cell of another language": (
+        notebook(f"%%html\n<pre>{OTHER}{KERNEL}</pre>", f"%%cu\n{KERNEL}"), "x[cell 2]", ()
+    ),
+    "a notebook of 2014": (
+        json.dumps({"nbformat": 3, "worksheets": [{"cells": [
+            {"cell_type": "code", "input": [f"%%cu\n{KERNEL}"]}]}]}).encode(),
+        "x[cell 1]", (),
+    ),
     "a library of the host stays out": (
         zipped({"mm.cu": b'#include "wb.h"\n' + SOURCE, "wb.h": b"int x;\n" * 500}), "x:mm.cu", ()
     ),
@@ -268,6 +307,7 @@ def test_the_source_is_chosen_with_its_own_headers(name: str) -> None:
     data, taken, headers = CHOSEN[name]
     submission = open_submission(data, "x", WANTED)
     assert submission.name == taken
+    assert "matmul" in defined_kernels(submission.text) or name == "the parameters choose"
     assert header_files(submission.text, taken) == headers
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.faults import LabFault, StudentFault
-from grader.submissions.files import MAX_BYTES, read_submission
+from grader.submissions.files import MAX_BYTES, parse_submission, read_submission
 
 SOURCE = b'extern "C" __global__ void k(int* p)\n{\n    *p = 1;\n}\n'
 
@@ -163,3 +163,31 @@ def test_unreadable_file_is_a_fault(tmp_path: Path) -> None:
         return
     with pytest.raises(LabFault, match="Permission denied"):
         read_submission(path)
+
+
+PROGRAM = "#include <cstdio>\n__global__ void k(int* a) { a[0] = 1; }\n// größe\n"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig", "latin-1", "cp1252"]
+)
+def test_a_program_of_any_encoding_is_read(encoding: str) -> None:
+    assert parse_submission(PROGRAM.encode(encoding), "k.cu").text == PROGRAM
+
+
+def test_an_editors_end_mark_is_no_part_of_the_text() -> None:
+    assert parse_submission(PROGRAM.encode() + b"\x1a", "k.cu").text == PROGRAM
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("k.java", b"class K {}", "a Java file"),
+        ("k.m", b"function k()\nend", "a MATLAB file"),
+        ("k.cu", b"import numpy as np\n\ndef f(x):\n    return x\n", "a Python file"),
+        ("k.cu", b"//\n// NVVM\n.version 8.0\n.target sm_90\n", "PTX assembly"),
+    ],
+)
+def test_what_is_no_cuda_source_is_named(name: str, data: bytes, kind: str) -> None:
+    with pytest.raises(StudentFault, match=f"this is {kind}"):
+        parse_submission(data, name)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from grader.faults import LabFault, StudentFault
-from grader.submissions.containers import Wanted
 from grader.submissions.gather import find_submissions
+from grader.submissions.sources import Wanted
 from tests.batch.class_folders import archive, folder, kernel
 
 LAB = "tiled-matmul"

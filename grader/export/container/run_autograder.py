@@ -33,9 +33,9 @@ from grader.labs.reading import load_lab
 from grader.reports.redact import redact
 from grader.reports.text import grade_report, render
 from grader.sandbox.call import restrict_access
-from grader.submissions.containers import Wanted
 from grader.submissions.gather import StudentSubmission, choose_submission
 from grader.submissions.listing import list_folder
+from grader.submissions.sources import Wanted
 
 MAX_TRIES = 3
 

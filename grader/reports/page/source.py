@@ -12,7 +12,7 @@ from grader.launch import Finding, Trace
 from grader.reports.classes import short_name
 from grader.reports.explain.explanation import Line, source_lines
 from grader.reports.printable import TAB, clip
-from grader.submissions.headers import header_files, source_places
+from grader.submissions.sources import header_files, source_places
 
 MAX_LINES = 2000
 """Maximum number of source lines that are shown."""

@@ -39,7 +39,7 @@ from grader.reports.text import (
     speed_lines,
     status_word,
 )
-from grader.submissions.headers import header_files
+from grader.submissions.sources import header_files
 
 WIDTH, HEIGHT = 600, 138
 LEFT, RIGHT = 16, 16

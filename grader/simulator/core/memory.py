@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.faults import LabFault
-from grader.launch import Array, Launch, Packed, Scalar
+from grader.launch import Array, Launch, Packed, Scalar, wider_dtype
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import BUFFER, CELL_BYTES, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
 from grader.simulator.decode.memory import parameter_value
@@ -298,7 +298,7 @@ class Loader:
             out += bytes(-len(out) % max(v.align, 1))
             argument = given[index] if index < len(given) else None
             if isinstance(argument, Scalar):
-                data = np.array(argument.value, argument.dtype).tobytes()
+                data = np.array(argument.value, wider_dtype(argument.dtype, v.bytes)).tobytes()
             elif isinstance(argument, Packed):
                 data = argument.with_addresses(pointers)
             else:

@@ -1,0 +1,393 @@
+"""Choose the source among a student's files, and put the student's own headers into it.
+
+The candidates are the files, or parts of a notebook or an archive, that define a CUDA kernel. One
+is taken and named; of several, the one whose kernel the lab asks for, by name or by parameters;
+else the student reads their names.
+
+A submission is one text: what is compiled, simulated, shown to the checks and hashed. So a header
+takes the place of its #include, and comments in the text keep where each line is from, in a stored
+submission too. Everything that a grade reports is moved to those places at the end of the pipeline
+(`in_own_files`).
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from grader import dataclass
+from grader.faults import Fault, pluralize
+from grader.labs.model import KernelSpec, Lab
+from grader.submissions.containers import (
+    HEADERS,
+    MAX_CONTAINER,
+    MAX_PARTS,
+    NOT_CODE,
+    SOURCE_SUFFIX,
+    Part,
+    container_parts,
+    defined_kernels,
+    listed_parts,
+    part_kind,
+    part_text,
+    without_fences,
+)
+from grader.submissions.files import (
+    MAX_BYTES,
+    Submission,
+    not_a_file,
+    parse_submission,
+    printable_name,
+    read_regular_file,
+)
+from grader.submissions.listing import ListedFile, list_folder
+
+_Value = TypeVar("_Value")
+
+FindHeader = Callable[[str, str], tuple[str, str] | None]
+"""Find a header by its name in an #include and the path of the file that includes it.
+
+Returns its path and its text; None where it is not one of the student's own files.
+"""
+
+LONGEST_OTHER = 200
+"""The lines of a header without device code that is put in."""
+
+_OF_DEVICE = re.compile(r"\b__(?:device|global|constant|shared|host)__\b")
+_INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]*)\"|<([^>\n]*)>)")
+_EMPTY_BODY = re.compile(r"__global__[^;{]{0,4000}\{\s*\}")
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+_MARK = "//@warpgrade line "
+_MARKED = re.compile(re.escape(_MARK) + r"(\d{1,9}) of (.+)")
+_LINES = re.compile(r"\b(lines?[\s\u00a0])(\d{1,9}(?:(?:, | and | to |-)\d{1,9})*)")
+
+
+_VERBATIM = ("text", "file", "name", "variable", "cases")
+"""Attributes without line numbers of the submission."""
+
+
+def find_header(texts: Mapping[str, str], name: str, includer: str) -> tuple[str, str] | None:
+    """Find a header among files by their paths: beside the includer, else the only one so named."""
+    own = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name.replace("\\", "/")))
+    tail = "/" + own.lstrip("./")
+    paths = [own] if own in texts else [p for p in texts if f"/{p}".endswith(tail)]
+    base = f"/{posixpath.basename(own)}"
+    paths = paths or [path for path in texts if f"/{path}".endswith(base)]
+    found = paths[0] if len(paths) == 1 and paths[0] != includer else ""
+    return (found, texts[found]) if found and is_for_device(texts[found]) else None
+
+
+def is_for_device(text: str) -> bool:
+    """Whether a kernel may need a header: it has device code, or is short.
+
+    Long headers without device code are libraries of the host: images, arguments, timers.
+    """
+    return bool(_OF_DEVICE.search(text)) or text.count("\n") <= LONGEST_OTHER
+
+
+def included(text: str, path: str, find: FindHeader) -> dict[str, str]:
+    """Return the texts of the headers that a source includes, by path, and those that they do."""
+    found: dict[str, str] = {}
+    first, waiting = path, [(text, path)]
+    while waiting and sum(map(len, found.values())) <= MAX_BYTES:
+        text, path = waiting.pop()
+        for line in _lines_of_code(text) if "include" in text else ():
+            match = _INCLUDE.match(line)
+            header = find(match[1] or match[2], path) if match else None
+            if header and header[0] not in {first, *found}:
+                found[header[0]] = header[1]
+                waiting.append((header[1], header[0]))
+    return found
+
+
+def with_headers(text: str, name: str, path: str, find: FindHeader) -> str | None:
+    """Return a source with the student's own headers in place of the lines that include them.
+
+    A comment before and behind each header says where the next line is from: `source_places`.
+    A header is put in once. Headers that would exceed the size of a submission stay out.
+
+    Returns:
+        None where the source includes no header of the student's.
+    """
+    if not included(text, path, find):
+        return None
+    done: set[str] = {path}
+    out: list[str] = []
+    size = len(text)
+
+    def put(text: str, name: str, path: str) -> None:
+        nonlocal size
+        lines = text.replace("\r\n", "\n").replace("\r", "\n")
+        pairs = zip(lines.split("\n"), _lines_of_code(lines), strict=True)
+        for number, (line, code) in enumerate(pairs, 1):
+            match = _INCLUDE.match(code)
+            header = find(match[1] or match[2], path) if match else None
+            is_new = header is not None and header[0] not in done
+            if not match or not header or (is_new and size + len(header[1]) > MAX_BYTES // 2):
+                out.append(line)
+                continue
+            if is_new:
+                done.add(header[0])
+                size += len(header[1])
+                shown = printable_name(header[0])
+                out.append(f"{_MARK}1 of {shown}")
+                put(header[1], shown, header[0])
+                out.append(f"{_MARK}{number} of {name}")
+            out.append(line[match.end() :])
+
+    put(text, name, path)
+    return "\n".join(out)
+
+
+def source_places(text: str, name: str) -> tuple[tuple[str, int], ...]:
+    """Return the file and line of each line of a source `with_headers`; () for any other source."""
+    if _MARK not in text:
+        return ()
+    places, at = [], (name, 1)
+    for line in text.split("\n"):
+        places.append(at)
+        match = _MARKED.fullmatch(line)
+        at = (match[2], int(match[1])) if match else (at[0], at[1] + 1)
+    return tuple(places)
+
+
+def header_note(text: str, name: str) -> str:
+    """Return one line about the headers that are part of a source; "" where there are none."""
+    headers = header_files(text, name)
+    return f"graded with {', '.join(headers)}" if headers else ""
+
+
+def header_files(text: str, name: str) -> tuple[str, ...]:
+    """Return the student's own headers that are part of a source."""
+    files = dict.fromkeys(file for file, _ in source_places(text, name))
+    return tuple(file for file in files if file != name)
+
+
+def in_own_files(value: _Value, places: Sequence[tuple[str, int]], name: str) -> _Value:
+    """Return findings, or values that contain them, with lines in the files that they are from.
+
+    Args:
+        value: A dataclass, a tuple or a text.
+        places: What `source_places` returns.
+        name: The file whose lines need no name.
+    """
+
+    def place(line: int) -> tuple[str, int]:
+        return places[line - 1] if 0 < line <= len(places) else (name, line)
+
+    def of_lines(match: re.Match[str]) -> str:
+        return match[1] + re.sub(r"\d+", lambda one: worded(int(one[0])), match[2])
+
+    def worded(line: int) -> str:
+        file, own = place(line)
+        return f"{own}" if file == name else f"{own} of {file}"
+
+    def moved(one: Any, around: str) -> Any:
+        if isinstance(one, str):
+            return _LINES.sub(of_lines, one)
+        if isinstance(one, tuple):
+            return tuple(moved(part, around) for part in one)
+        if not is_dataclass(one) or isinstance(one, type):
+            return one
+        held = {f.name: getattr(one, f.name) for f in fields(one)}
+        more: dict[str, Any] = {}
+        if held.get("line"):
+            file, more["line"] = place(held["line"])
+            more["file"] = file if held["file"] or file != around else ""
+            around = file
+        rest = {k: moved(v, around) for k, v in held.items() if k not in _VERBATIM}
+        return replace(one, **{**rest, **more})
+
+    result: _Value = moved(value, name)
+    return result
+
+
+def _lines_of_code(text: str) -> list[str]:
+    """The lines without comments; literals stay."""
+    return NOT_CODE.sub(_blank_comment, text).split("\n")
+
+
+def _blank_comment(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else re.sub(r"[^\n]", " ", match[0])
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a lab asks for, to choose among several sources: its name and its kernels."""
+
+    lab: str = ""
+    kernels: Sequence[KernelSpec] = ()
+
+    @classmethod
+    def by(cls, lab: Lab) -> Wanted:
+        """Return what a lab asks for."""
+        return cls(lab.name, lab.kernels)
+
+    @classmethod
+    def of_kernel(cls, name: str | None) -> Wanted:
+        """Return what a launch of that kernel asks for."""
+        return cls(kernels=(KernelSpec(name, ()),) if name else ())
+
+
+ANY = Wanted()
+"""Any source."""
+
+
+def read_submitted(path: Path, wanted: Wanted = ANY) -> Submission:
+    """Read a student's file, whatever it is: source text, a notebook, an archive or a folder.
+
+    Headers in the folder of a source are taken along where it includes them.
+
+    Raises:
+        LabFault: There is no such file, or it cannot be read.
+        StudentFault: There is no source in it, or more than one.
+    """
+    if path.is_dir() and not path.is_symlink():
+        listed = list_folder(path, most=MAX_PARTS).files
+        return choose_part(path.name, listed_parts(listed), wanted)
+    data = read_regular_file(path, MAX_CONTAINER + 1)
+    return open_submission(data, path.name, wanted, partial(_beside, path.parent))
+
+
+def _beside(folder: Path, name: str, includer: str) -> tuple[str, str] | None:
+    """Find a header in the folder of the file that includes it (headers.FindHeader)."""
+    own = os.path.normpath(os.path.join(os.path.dirname(includer), name))
+    if own.startswith(("..", "/")) or not own.lower().endswith(HEADERS):
+        return None
+    try:
+        text = part_text(read_regular_file(folder / own))
+    except Fault:
+        return None
+    return (own, text) if text and is_for_device(text) else None
+
+
+def open_submission(
+    data: bytes, name: str, wanted: Wanted = ANY, find: FindHeader = lambda name, includer: None
+) -> Submission:
+    """Make a submission from the bytes of any file.
+
+    Args:
+        data: At most MAX_CONTAINER + 1 bytes.
+        name: The file's name.
+        wanted: What the lab asks for.
+        find: Finds the headers that the file includes.
+
+    Raises:
+        StudentFault: There is no source in it, or more than one.
+    """
+    parts = container_parts(data, name)
+    if parts is not None:
+        return choose_part(name, parts, wanted)
+    alone = parse_submission(data, name)
+    return _with_headers(alone, name, find)
+
+
+def _with_headers(alone: Submission, path: str, find: FindHeader) -> Submission:
+    own = without_fences(alone.text)
+    text = with_headers(own, alone.name, path, find) or own
+    return alone if text == alone.text else parse_submission(text.encode(), alone.name)
+
+
+def choose_files(
+    student: str,
+    files: Sequence[ListedFile],
+    wanted: Wanted,
+    headers: Sequence[ListedFile] = (),
+) -> Submission:
+    """Choose the source among one student's files by their contents.
+
+    Args:
+        student: The student's name.
+        files: The files that may have the source.
+        wanted: What the lab asks for.
+        headers: Further files of the student that the source may include.
+
+    Raises:
+        Fault: A file cannot be read; there is no source in them, or more than one.
+    """
+    if len(files) == 1:
+        more = {part.path: part_text(part.data) for part in listed_parts(headers)}
+        data = files[0].bytes(MAX_CONTAINER + 1)
+        return open_submission(data, files[0].name, wanted, partial(find_header, more))
+    return choose_part(student, listed_parts(files), wanted)
+
+
+def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission:
+    """Return the only part that defines a CUDA kernel, or the one that the lab asks for.
+
+    Raises:
+        StudentFault: There is none, or several have what the lab asks for.
+    """
+    texts = {part: part_text(part.data) for part in parts}
+    find = partial(find_header, {p.path: text for p, text in texts.items() if p.path and text})
+    found = _candidates(texts, find)
+    found = _narrowed(found, texts, wanted)
+    if len(found) == 1:
+        one = next(iter(found))
+        return _with_headers(parse_submission(one.data, one.name), one.path, find)
+    if not found:
+        kinds = [f"{p.name} {kind}" for p in parts if (kind := part_kind(p))]
+        what = f"there is no CUDA kernel in {where}"
+        if parts:
+            what += f": {', '.join(kinds[:3])}" if kinds else f" ({pluralize(len(parts), 'part')})"
+        raise not_a_file(where, what, fix="submit the .cu file with your kernel")
+    listed = ", ".join(part.name for part in [*found][:6])
+    what = f"{len(found)} parts have a CUDA kernel, and only one can be graded: {listed}"
+    names = [k.name for k in wanted.kernels[:1] if not any(k.name in own for own in found.values())]
+    fix = "".join(f"name the kernel `{name}`, or " for name in names)
+    raise not_a_file(where, what, fix=f"{fix}submit only the one to grade")
+
+
+def _narrowed(
+    found: dict[Part, dict[str, str]], texts: Mapping[Part, str], wanted: Wanted
+) -> dict[Part, dict[str, str]]:
+    """The candidates that fit best what the lab asks for, by one trait after another."""
+    traits: tuple[Callable[[Part], bool], ...] = (
+        lambda p: any(k.name in found[p] for k in wanted.kernels),
+        lambda p: any(_fits(found[p], k) for k in wanted.kernels),
+        lambda p: not p.path.lower().endswith((".md", ".txt", ".orig", ".bak")),
+        lambda p: not _EMPTY_BODY.search(NOT_CODE.sub(" ", texts[p])),
+        lambda p: p.name.endswith(f"{wanted.lab}{SOURCE_SUFFIX}"),
+    )
+    for fits in traits:
+        found = {p: own for p, own in found.items() if fits(p)} or found
+    return found
+
+
+def _candidates(texts: Mapping[Part, str], find: FindHeader) -> dict[Part, dict[str, str]]:
+    """The parts to choose among, with the kernels in them and in what they include.
+
+    A header stands for the source that includes it, if there is one.
+    """
+    own = {part: defined_kernels(text) for part, text in texts.items()}
+    reached = {p: included(text, p.path, find) for p, text in texts.items() if not p.is_header}
+    chosen: dict[Part, dict[str, str]] = {}
+    for part in (p for p, kernels in own.items() if kernels):
+        users = [p for p, headers in reached.items() if p is not part and part.path in headers]
+        needs = part.is_header or any(_defines_for(texts[p], texts[part]) for p in users)
+        for root in users if needs and len(users) == 1 else [part]:
+            chosen[root] = own[root] | defined_kernels("\n".join(reached.get(root, {}).values()))
+    inside = {path for root in chosen for path in reached.get(root, ())}
+    return {p: kernels for p, kernels in chosen.items() if p.path not in inside} or chosen
+
+
+def _defines_for(user: str, part: str) -> bool:
+    """Whether a source defines macros that a part that it includes uses."""
+    words = set(_WORD.findall(part)) - set(_DEFINED.findall(part))
+    return not words.isdisjoint(_DEFINED.findall(user))
+
+
+def _fits(kernels: Mapping[str, str], wanted: KernelSpec) -> bool:
+    """Whether one of the kernels has as many pointers and values, in the lab's order."""
+    order = ["*" in type_ for type_, _ in wanted.parameters]
+    return any(
+        order == [bool({"*", "["}.intersection(one)) for one in text.split(",")]
+        for text in kernels.values()
+    )
