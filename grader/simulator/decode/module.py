@@ -234,7 +234,9 @@ class _Decoder:
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         """The basic blocks of the function in the preferred order."""
-        self.roles = {id(f.body[at]): role for at, role in sync.strong_roles(f).items()}
+        self.roles = {
+            id(f.body[at]): role for at, role in sync.strong_roles(f, self.functions).items()
+        }
         by_index: dict[int, list[str]] = {}
         for label, at in f.labels.items():
             by_index.setdefault(at, []).append(label)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
@@ -19,7 +19,7 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import OperandError, Operands
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
 
 ATOMICS = ("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
 SHUFFLES = ("up", "down", "bfly", "idx")
@@ -174,12 +174,22 @@ _EFFECTS = {"st", "red", "bar", "barrier", "call", "cp"}
 """What a loop that only waits does not contain."""
 
 
-def strong_roles(f: Function) -> dict[int, int]:
+def strong_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, int]:
     """Find what strong loads and atomics are for, and which stores store what such loads read.
 
     Returns the flags DATA_READ and WAITING of instructions by their index in the body. A load
-    waits when a loop without other effects repeats it until its value allows to leave.
+    waits when a loop without other effects repeats it until its value allows to leave. The
+    optimizer takes the first round out of such a loop: that load waits too.
     """
+    waiting: set[tuple[str, Location]] = set()
+    roles = _roles(f, functions, waiting)
+    return _roles(f, functions, waiting) if waiting else roles
+
+
+def _roles(
+    f: Function, functions: Mapping[str, Function], waiting: set[tuple[str, Location]]
+) -> dict[int, int]:
+    """The roles, where loads that decide a branch and are in `waiting` wait; adds to `waiting`."""
     roles: dict[int, int] = {}
     users: dict[str, list[int]] | None = None
     for at, i in enumerate(f.body):
@@ -188,7 +198,13 @@ def strong_roles(f: Function) -> dict[int, int]:
             continue
         users = _users(f) if users is None else users
         values, stores = _reached(f, at, users)
-        if any(f.body[k].guard and f.body[k].guard[0] in values for k in _loop(f, at)):  # type: ignore[index]
+        way = _loop(f, at, functions)
+        if any(f.body[k].guard and f.body[k].guard[0] in values for k in way):  # type: ignore[index]
+            roles[at] = WAITING
+            waiting.add((i.op, i.location))
+        elif (i.op, i.location) in waiting and any(
+            x.guard and x.guard[0] in values for x in f.body
+        ):
             roles[at] = WAITING
         elif stores and parts[0] == "ld":
             roles[at] = DATA_READ
@@ -197,12 +213,21 @@ def strong_roles(f: Function) -> dict[int, int]:
 
 
 def _users(f: Function) -> dict[str, list[int]]:
-    """The instructions that read each register."""
+    """The instructions that read each register, and each place in the stack frame."""
     users: dict[str, list[int]] = {}
     for at, i in enumerate(f.body):
-        for name in sources(i):
+        slot = _stack_slot(i) if i.op.startswith("ld") else ""
+        for name in [*sources(i), *([slot] if slot else [])]:
             users.setdefault(name, []).append(at)
     return users
+
+
+def _stack_slot(i: Instruction) -> str:
+    """The place in the function's own stack frame that a load or store accesses, or ""."""
+    if i.op.split(".")[0] not in ("ld", "st") or len(i.operands) != 2:
+        return ""
+    where = i.operands[0 if i.op.startswith("st") else 1]
+    return where if where.strip("[ ]").partition("+")[0] in ("%SP", "%SPL") else ""
 
 
 def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[str], set[int]]:
@@ -214,7 +239,11 @@ def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[
         for at in users.get(name, ()):
             i = f.body[at]
             kind = i.op.split(".")[0]
-            if kind == "st":
+            if slot := _stack_slot(i):
+                new = [x for x in (targets(i) or [slot]) if x not in values]
+                values.update(new)
+                work += new
+            elif kind == "st":
                 if name in " ".join(i.operands[1:]).replace(",", " ").strip("{} ").split():
                     stores.add(at)
             elif kind not in ("ld", "atom", "red", "call"):
@@ -235,7 +264,7 @@ def _successors(f: Function, at: int) -> Iterator[int]:
         yield at + 1
 
 
-def _loop(f: Function, start: int) -> list[int]:
+def _loop(f: Function, start: int, functions: Mapping[str, Function]) -> list[int]:
     """The shortest way from an instruction back to it; empty if there is none without effects."""
     before: dict[int, int] = {}
     work = [start]
@@ -251,9 +280,16 @@ def _loop(f: Function, start: int) -> list[int]:
     way = [before[start]]
     while way[-1] != start:
         way.append(before[way[-1]])
-    return [] if any(_has_effect(f.body[k]) for k in way if k != start) else way
+    return [] if any(_has_effect(f.body[k], functions) for k in way if k != start) else way
 
 
-def _has_effect(i: Instruction) -> bool:
+def _has_effect(i: Instruction, functions: Mapping[str, Function]) -> bool:
+    """Whether an instruction does more than wait; of a called function, whether any of its does."""
     parts = i.op.split(".")
-    return parts[0] in _EFFECTS and not {"param", "local"} & set(parts)
+    if parts[0] == "call":
+        callee = functions.get(next((x for x in i.operands if not x.startswith("(")), ""))
+        if callee is None or not callee.has_body:
+            return True
+        inner = [x for x in callee.body if x.op.split(".")[0] not in ("membar", "fence")]
+        return any(x.op.startswith(("call", "atom")) or _has_effect(x, {}) for x in inner)
+    return parts[0] in _EFFECTS and not {"param", "local"} & set(parts) and not _stack_slot(i)

@@ -260,6 +260,18 @@ static void write_value(Visit *v) {
   add(v, &h->writers, v->access, h->version);
 }
 
+/* Whether the thread wrote the place by a read-modify-write after it read it: the lock that it took after
+ * it found it taken. */
+static bool updated_since(const Visit *v, const Node *read) {
+  const Ledger *g = ledger_of(v->w->worker);
+  for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
+    const Node *n = &g->node[at - 1];
+    if (n->access == UPDATES && n->version == v->head->version && n->version > read->version &&
+        own(v, n, first_lane(n->lanes))) return true;
+  }
+  return false;
+}
+
 /* A strong store of a thread that read the place before: other threads' writes between are lost. That the
  * read observed a write does not help: it need not have. */
 static void check_loss(Visit *v) {
@@ -271,7 +283,7 @@ static void check_loss(Visit *v) {
     if (n->access == PEEKS && n->block == v->w->cta->number && n->warp == v->w->index &&
         n->lanes >> v->lane & 1 && n->at == v->at && n->size == v->size) read = n;
   }
-  if (!read || read->flag & WAITING) return;
+  if (!read || read->flag & WAITING || updated_since(v, read)) return;
   const u8 *data = v->buffer ? v->buffer->data : v->w->cta->shared;
   bool depends = v->i->flag & DATA_READ, differs = !stores_same(v->w, v->i, v->lane, data + v->offset);
   for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
