@@ -167,7 +167,6 @@ ELSEWHERE = {
     "compile/diagnostics.py:error_at": "calls line_of",
     "compile/nvrtc.py:compile": "the compiler, in a child with limits of time and memory",
     "compile/source.py:compile_source": "calls the readers of this module",
-    "feedback/evidence.py:read_evidence": "calls read_dataflow",
     "feedback/edits.py:read_source": "of at most 16 KiB: tests/feedback/test_edits.py",
     "feedback/edits.py:diff_of": "of at most 16 KiB",
     "feedback/edits.py:applied": "of at most 16 KiB",

@@ -302,12 +302,22 @@ def _missing(program: Program, spec: KernelSpec, fitting: Sequence[Kernel] = ())
     names = [k.name for k in program.kernels]
     if not names:
         return _refused(program, spec, head + ": the file has no __global__ function", 0)
-    similar = closest_match(spec.name, names, 0.5) or (names[0] if len(names) == 1 else "")
+    alike = [k.name for k in program.kernels if _is_alike(k, spec)]
+    meant = alike or names  # of similar names, the kernel with such parameters is meant
+    similar = closest_match(spec.name, meant, 0.5) or (meant[0] if len(meant) == 1 else "")
     if not similar:
         return _refused(program, spec, f"{head}, only {', '.join(names)}", 0)
     kernel = next(k for k in program.kernels if k.name == similar)
-    fix = f"rename `{kernel.name}` to `{spec.name}`"
+    fix, problem = f"rename `{kernel.name}` to `{spec.name}`", _misfit(kernel, spec)
+    if problem and alike:
+        fix, head = f"declare it as {spec.signature}", f"{head}, and `{kernel.name}` {problem}"
     return _refused(program, spec, head, kernel.line, fix, kernel.signature)
+
+
+def _is_alike(kernel: Kernel, spec: KernelSpec) -> bool:
+    """Whether a kernel has pointers and values where the lab has them."""
+    own = ["*" in p.type for p in kernel.parameters]
+    return own == ["*" in type_ for type_, _ in spec.parameters]
 
 
 def _refused(

@@ -34,7 +34,6 @@ from grader.feedback.edits import (
     is_inside,
     is_readable,
 )
-from grader.feedback.statement_edits import empty_bodies
 from grader.labs.model import Lab
 from grader.launch import Finding
 
@@ -42,7 +41,8 @@ BARRIERS = ("__syncthreads", "__syncwarp", "__threadfence", "__threadfence_block
 GENERIC = ("wrong-number", "wrong-operator", "wrong-variable", "wrong-condition", "wrong-type")
 """The kinds of edits that can repair many kinds of errors, and that come behind others."""
 
-SPECIFIC = ("weak-barrier", "barrier-not-called", "not-accumulated", "not-shared")
+SPECIFIC = ("weak-barrier", "barrier-not-called", "not-accumulated", "not-shared", "missing-fences",
+            "repeated-component", "wrong-order")  # fmt: skip
 """The kinds of edits of a text that a right kernel hardly has."""
 
 FAR = 4
@@ -60,6 +60,7 @@ MAX_CLUES = 8
 _CONDITIONAL = ("if_statement", "while_statement", "do_statement", "for_statement")
 _COMPARES = ("==", "!=", "<", ">", "<=", ">=")
 _THREAD = re.compile(r"\bthreadIdx\b")
+_BUILT_IN = re.compile(r"\b(?:threadIdx|blockIdx)\b")
 
 
 def find_clues(program: Program, lab: Lab) -> tuple[Clue, ...]:
@@ -116,6 +117,20 @@ def _empty_bodies(tree: Tree) -> Iterator[Clue]:
     """`if (i < n);`, and a loop that ends so before a block."""
     for statement, word, _ in empty_bodies(tree):
         yield Clue("empty-body", statement.line, word)
+
+
+def empty_bodies(tree: Tree) -> Iterator[tuple[Node, str, Node]]:
+    """Yield the statements whose body is `;`, their keywords, and the `;`."""
+    for statement in tree.walk("if_statement", "for_statement", "while_statement"):
+        body = statement.part("consequence") or statement.part("body")
+        if body is None or body.text != ";" or statement.part("alternative") is not None:
+            continue
+        above = statement.parent
+        follows = [c for c in above.named if c.start >= statement.end] if above else []
+        if follows and (
+            statement.kind == "if_statement" or follows[0].kind == "compound_statement"
+        ):
+            yield statement, statement.kind.split("_")[0], body
 
 
 def nodes_of(tree: Tree, function: Function, *kinds: str) -> Iterator[Node]:
@@ -211,15 +226,17 @@ class Evidence:
 
 
 def read_evidence(
-    findings: Iterable[Finding], lines: Iterable[int], clues: Sequence[Clue], text: str
+    findings: Iterable[Finding], lines: Iterable[int], clues: Sequence[Clue], source: Source
 ) -> Evidence:
     """Collect what edits are ranked by: the findings, the lines at fault, what those depend on."""
     errors = [f for f in findings if f.severity == "error"]
     both = [(f.other.line if f.other else f.line, f.line) for f in errors]
     near = {line for pair in both for line in pair} | {*lines} | {clue.line for clue in clues}
-    flow = read_dataflow(text)
+    flow = read_dataflow(source.text)
     around = {origin.line for f in errors for origin in f.origins}
     around |= {origin.line for line in near - {0} for origin in flow.reaching(line)}
+    exits = (enclosing(node, "if_statement") for node in source.tree.walk("return_statement"))
+    around |= {guard.line for guard in exits if guard is not None}
     rings = [around - {0}]
     while len(rings) < RINGS:
         lines = {origin.line for line in rings[-1] for origin in flow.reaching(line)}
@@ -315,6 +332,8 @@ def doubt(source: Source, edit: Edit, evidence: Evidence) -> int:
     new = [change[2] for change in edit.changes]
     if edit.kind in ("missing-guard", "wrong-condition") and _guards_a_loop(source, edit):
         return 2
+    if _selects_another_thread(source, edit):
+        return 2
     offset = any(_OFFSET.search(n) and not _OFFSET.search(o) for o, n in zip(old, new, strict=True))
     place = covering(source.tree, *edit.changes[0][:2])
     is_limit = place.parent is not None and place.parent.kind == "argument_list"
@@ -328,7 +347,8 @@ def doubt(source: Source, edit: Edit, evidence: Evidence) -> int:
     )  # fmt: skip
     above = place.parent
     target = edit.kind == "wrong-index" and above is not None and above.part("left") == place
-    return int(offset or grown or far or target or "-1" in new)
+    surplus = edit.kind == "surplus-statement"
+    return int(offset or grown or far or target or surplus or "-1" in new)
 
 
 _OFFSET = re.compile(r"[+-] 1\)?$")
@@ -341,6 +361,15 @@ _UNUSUAL = re.compile(
     r"|\b(?:row|y|ty|\w+_y)\b\s*=[^;]*\bthreadIdx\.x|\b(?:col|x|tx|\w+_x)\b\s*=[^;]*\bthreadIdx\.y"
 )
 """Matches an index whose row is made of x, or whose column is made of y."""
+
+
+def _selects_another_thread(source: Source, edit: Edit) -> bool:
+    """Return whether an edit changes the number in `threadIdx.x == 0`: no thread may have it."""
+    start, end, new = edit.changes[0]
+    above = covering(source.tree, start, end).parent
+    sign = above.part("operator") if above is not None else None
+    is_choice = sign is not None and sign.text in ("==", "!=")
+    return is_choice and above is not None and bool(_BUILT_IN.search(above.text)) and new != "0"
 
 
 def _is_step(sign: Node) -> bool:

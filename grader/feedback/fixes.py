@@ -291,10 +291,13 @@ def _kind_of_place(source: Source, node: Node) -> str:
     if enclosing(node, "array_declarator") is not None:
         return "wrong-size"
     indexing = "subscript_argument_list"
-    if node.kind in (indexing, "subscript_expression") or enclosing(node, indexing):
+    pointer = enclosing(node, "pointer_expression")
+    if node.kind in (indexing, "subscript_expression") or enclosing(node, indexing) or pointer:
         return "wrong-index"
     own, function = enclosing(node, *_ASSIGNED), enclosing(node, "function_definition")
     target = own and (own.part("declarator") or own.part("left"))
+    if target is not None and target.kind == "pointer_declarator":
+        return "wrong-index"
     if target is None or function is None or target.kind != "identifier":
         return "wrong-expression"
     indices = function.walk("subscript_argument_list")

@@ -190,7 +190,7 @@ def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanat
     source = read_source(evidence.program.source, evidence.lab, graded)
     lines = {line for found in evidence.localization.lines.values() for line in found}
     editors = (*STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
-    seen = read_evidence(errors, lines, clues, source.text)
+    seen = read_evidence(errors, lines, clues, source)
     ranked = list_edits(source, seen, editors, MAX_TRIALS)
     found = search.fix(source, ranked, seen)
     cases = tuple(run.case.name for run in public.runs)

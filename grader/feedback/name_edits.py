@@ -6,6 +6,7 @@ Each function ending in `_edits` offers the edits of one kind.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from grader.compile.functions import parameters
@@ -156,13 +157,18 @@ def _with_steps(use: Node, sizes: list[str]) -> Iterator[Edit]:
 def component_edits(source: Source) -> Iterator[Edit]:
     """Another component of a vector such as float4."""
     for kernel in source.kernels:
-        for node in kernel.walk("field_expression"):
-            part = node.field("field")
-            if node.field("argument").text in BUILT_IN or part.text not in "xyzw":
-                continue
+        nodes = [n for n in kernel.walk("field_expression")
+                 if n.field("argument").text not in BUILT_IN
+                 and n.field("field").text in ("x", "y", "z", "w")]  # fmt: skip
+        used = Counter(node.text for node in nodes)
+        for node in nodes:
+            part, vector = node.field("field"), node.field("argument").text
             for other in "xyzw":
-                if other != part.text:
-                    yield Edit("wrong-variable", node.line, (replaced(part, other),))
+                if other == part.text:
+                    continue
+                repeated = used[node.text] > 1 and f"{vector}.{other}" not in used
+                kind = "repeated-component" if repeated else "wrong-variable"
+                yield Edit(kind, node.line, (replaced(part, other),))
 
 
 def size_edits(source: Source) -> Iterator[Edit]:

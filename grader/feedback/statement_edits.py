@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from grader.compile.syntax import Node, Tree
+from grader.compile.syntax import Node
 from grader.feedback.edits import (
     LOOPS,
     SIMPLE,
@@ -25,6 +25,7 @@ from grader.feedback.edits import (
     statement_of,
     statements,
 )
+from grader.feedback.evidence import empty_bodies
 
 BARRIER = "__syncthreads();"
 WEAK = ("__syncwarp", "__threadfence", "__threadfence_block")
@@ -54,10 +55,13 @@ def _places(kernel: Kernel) -> list[tuple[int, int, Change, int]]:
         for statement in statements(block):
             if statement.kind == "return_statement":
                 continue
-            text = f"\n{indent_of(statement)}{BARRIER}"
             line = statement.line if statement.line == statement.last_line else statement.last_line
-            found.append((statement.end, line, (statement.end, statement.end, text), depth))
+            found.append((statement.end, line, _behind(statement, BARRIER), depth))
     return found[:MAX_PLACES]
+
+
+def _behind(statement: Node, text: str) -> Change:
+    return statement.end, statement.end, f"\n{indent_of(statement)}{text}"
 
 
 def barrier_added_edits(source: Source) -> Iterator[Edit]:
@@ -79,16 +83,12 @@ def barrier_moved_edits(source: Source) -> Iterator[Edit]:
             gone = removed(barrier)
             branch = enclosing(barrier, "if_statement")
             for at, _, change, _ in places:
-                if at == barrier.end or _overlap(gone, change):
+                if at == barrier.end or gone[0] < change[1] and change[0] < gone[1]:
                     continue
                 near = branch is not None and at in (branch.end, branch.start)
                 kind = "divergent-barrier" if branch is not None else "missing-barrier"
                 yield Edit(kind, barrier.line, (gone, change), 0 if near else 1)
             yield Edit("divergent-barrier", barrier.line, (gone,), 1)
-
-
-def _overlap(first: Change, second: Change) -> bool:
-    return first[0] < second[1] and second[0] < first[1]
 
 
 def barrier_out_of_branch_edits(source: Source) -> Iterator[Edit]:
@@ -100,8 +100,7 @@ def barrier_out_of_branch_edits(source: Source) -> Iterator[Edit]:
             if not inside:
                 continue
             gone = tuple(map(removed, inside))
-            text = f"{indent_of(branch)}{BARRIER}"
-            behind = (branch.end, branch.end, f"\n{text}")
+            behind = _behind(branch, BARRIER)
             before = (branch.start, branch.start, f"{BARRIER}\n{indent_of(branch)}")
             yield Edit("divergent-barrier", inside[0].line, (*gone, behind))
             yield Edit("divergent-barrier", inside[0].line, (*gone, before))
@@ -152,20 +151,6 @@ def _loads(kernel: Kernel) -> Iterator[Node]:
             yield access
 
 
-def empty_bodies(tree: Tree) -> Iterator[tuple[Node, str, Node]]:
-    """Yield the statements whose body is `;`, their keywords, and the `;`."""
-    for statement in tree.walk("if_statement", "for_statement", "while_statement"):
-        body = statement.part("consequence") or statement.part("body")
-        if body is None or body.text != ";" or statement.part("alternative") is not None:
-            continue
-        above = statement.parent
-        follows = [c for c in above.named if c.start >= statement.end] if above else []
-        if follows and (
-            statement.kind == "if_statement" or follows[0].kind == "compound_statement"
-        ):
-            yield statement, statement.kind.split("_")[0], body
-
-
 def empty_body_edits(source: Source) -> Iterator[Edit]:
     """The `;` that ends a condition or a loop before its body, taken out."""
     for statement, word, sign in empty_bodies(source.tree):
@@ -209,11 +194,24 @@ def fence_edits(source: Source) -> Iterator[Edit]:
     if b"atomic" not in source.data and b"volatile" not in source.data:
         return
     for kernel in source.kernels:
+        yield from _fences_of_a_lock(kernel)
         for block in kernel.walk("compound_statement"):
             for statement in statements(block):
-                text = f"\n{indent_of(statement)}__threadfence();"
-                change = (statement.end, statement.end, text)
+                change = _behind(statement, "__threadfence();")
                 yield Edit("missing-fence", statement.last_line, (change,), 2)
+
+
+def _fences_of_a_lock(kernel: Kernel) -> Iterator[Edit]:
+    """A fence behind a loop that waits for an atomic, and one before an atomic that follows."""
+    fence = "__threadfence();"
+    for loop in kernel.walk(*LOOPS):
+        condition = loop.part("condition")
+        if condition is None or not re.search(r"\batomic|volatile", condition.text):
+            continue
+        for signal in kernel.walk("expression_statement"):
+            if signal.start >= loop.end and signal.text.startswith("atomic"):
+                before = (signal.start, signal.start, f"{fence}\n{indent_of(signal)}")
+                yield Edit("missing-fences", loop.last_line, (_behind(loop, fence), before))
 
 
 def guard_edits(source: Source) -> Iterator[Edit]:
@@ -277,6 +275,21 @@ def wider_guard_edits(source: Source) -> Iterator[Edit]:
                     yield Edit("missing-guard", inner.line, (replaced(inner, new),), 1)
 
 
+def wider_exit_edits(source: Source) -> Iterator[Edit]:
+    """One more reason to return: `|| y >= height`, for a size of an array that is accessed."""
+    for kernel in source.kernels:
+        accesses = [a for a in kernel.walk("subscript_expression") if kernel.array_of(a)]
+        tests = dict.fromkeys(t.strip() for a in accesses for g in kernel.guards(a)
+                              for t in g.split("&&") if "*" not in t)  # fmt: skip
+        for guard in kernel.walk("if_statement"):
+            body, condition = guard.part("consequence"), guard.part("condition")
+            if body is None or condition is None or body.text.strip("{} \n\t;") != "return":
+                continue
+            for test in tests:
+                new = f"({condition.text[1:-1]} || {negated(test)})"
+                yield Edit("wrong-condition", guard.line, (replaced(condition, new),))
+
+
 def _words(text: str) -> set[str]:
     return {*re.findall(r"\w+", text)}
 
@@ -290,33 +303,19 @@ def early_return_edits(source: Source) -> Iterator[Edit]:
     for kernel in source.kernels:
         if b"__sync" in source.data[kernel.body.start : kernel.body.end]:
             continue
-        top = statements(kernel.body)
+        top, exits = statements(kernel.body), list(kernel.walk("return_statement"))
         for store in kernel.stores:
             for test in kernel.guards(store.named[0].field("left")):
                 names = {*re.split(r"\W+", test)}
                 known = [s for s in top if s.kind == "declaration" and names & _declared(s)]
                 if known:
-                    text = f"\n{indent_of(known[-1])}if (!({test})) return;"
-                    change = (known[-1].end, known[-1].end, text)
-                    yield Edit("missing-guard", store.line, (change,), 1)
+                    change = _behind(known[-1], f"if (!({test})) return;")
+                    cost = 1 + any(enclosing(r, "if_statement") for r in exits)
+                    yield Edit("missing-guard", store.line, (change,), cost)
 
 
 def _declared(declaration: Node) -> set[str]:
     return {node.field("declarator").text for node in declaration.walk("init_declarator")}
-
-
-def missing_else_edits(source: Source) -> Iterator[Edit]:
-    """Zero where the condition of a store does not hold."""
-    for kernel in source.kernels:
-        for guard in kernel.walk("if_statement"):
-            body = guard.part("consequence")
-            store = next(body.walk("assignment_expression"), None) if body is not None else None
-            if body is None or store is None or guard.part("alternative") is not None:
-                continue
-            left = store.field("left")
-            if left.kind == "subscript_expression" and not kernel.array_of(left):
-                text = f"\n{indent_of(guard)}else {left.text} = 0;"
-                yield Edit("missing-else", body.line, ((guard.end, guard.end, text),))
 
 
 def atomic_edits(source: Source) -> Iterator[Edit]:
@@ -365,14 +364,27 @@ def statement_edits(source: Source) -> Iterator[Edit]:
                 if statement.text.startswith("__sync"):
                     continue
                 gone = removed(statement)
+                yield Edit("surplus-statement", statement.line, (gone,), 1)
                 loop = enclosing(statement, *LOOPS)
                 if loop is not None:
                     pad = indent_of(loop)
                     before = (loop.start, loop.start, f"{statement.text}\n{pad}")
-                    behind = (loop.end, loop.end, f"\n{pad}{statement.text}")
+                    behind = _behind(loop, statement.text)
                     yield Edit("misplaced-statement", statement.line, (gone, before), 1)
                     yield Edit("misplaced-statement", statement.line, (gone, behind), 1)
                     yield from _reset(statement, loop)
+
+
+def surplus_edits(source: Source) -> Iterator[Edit]:
+    """A condition taken out together with the one statement that it guards."""
+    for kernel in source.kernels:
+        for guard in kernel.walk("if_statement"):
+            body = guard.part("consequence")
+            inner = (
+                body.named if body is not None and body.kind == "compound_statement" else (body,)
+            )
+            if len(inner) == 1 and guard.part("alternative") is None:
+                yield Edit("surplus-statement", guard.line, (removed(guard),), 1)
 
 
 def _reset(statement: Node, loop: Node) -> Iterator[Edit]:

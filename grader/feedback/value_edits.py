@@ -318,6 +318,21 @@ def _other_start(kernel: Kernel, node: Node) -> Iterator[Edit]:
             yield Edit("wrong-initial-value", node.line, (replaced(value, new),), cost, name)
 
 
+def missing_else_edits(source: Source) -> Iterator[Edit]:
+    """Zero where the condition of a store does not hold."""
+    for kernel in source.kernels:
+        for guard in kernel.walk("if_statement"):
+            body = guard.part("consequence")
+            store = next(body.walk("assignment_expression"), None) if body is not None else None
+            if body is None or store is None or guard.part("alternative") is not None:
+                continue
+            left = store.field("left")
+            if left.kind == "subscript_expression" and not kernel.array_of(left):
+                yield Edit(
+                    "missing-else", body.line, ((guard.end, guard.end, f" else {left.text} = 0;"),)
+                )
+
+
 def clamp_edits(source: Source) -> Iterator[Edit]:
     """An index kept between zero and a size; `min` for `max`."""
     for kernel in source.kernels:
@@ -330,7 +345,7 @@ def clamp_edits(source: Source) -> Iterator[Edit]:
                 yield Edit("wrong-operator", call.line, (replaced(name, turned[name.text]),))
         for node in kernel.walk("init_declarator"):
             value, name = node.field("value"), node.field("declarator")
-            if name.text not in kernel.variables:
+            if name.text not in kernel.variables or not any(value.walk("identifier")):
                 continue
             for size in kernel.sizes:
                 own = f"(int)({value.text})"

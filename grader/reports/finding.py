@@ -129,7 +129,10 @@ def dim3(value: Dim3) -> str:
 
 
 def _detail(finding: Finding, width: int) -> list[str]:
-    return [clip("    " + printable(line), width) for line in finding.detail.splitlines()]
+    lines = [printable(line) for line in finding.detail.splitlines()]
+    if finding.kind == "compile-error":  # declarations, which must not be cut; others are tables
+        return ["    " + part for line in lines for part in wrap(line, width - 4, "  ")]
+    return [clip("    " + line, width) for line in lines]
 
 
 def _places(finding: Finding, width: int) -> list[str]:

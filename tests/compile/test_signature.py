@@ -206,6 +206,18 @@ def test_renaming_a_kernel_of_a_similar_name_is_suggested() -> None:
     assert "found:    __global__ void matMul(float* A)  (line 2)" in caught.value.findings[0].detail
 
 
+def test_of_two_other_names_the_kernel_with_such_parameters_is_meant() -> None:
+    source = (
+        "__global__ void add_init(float* a) {}\n"
+        "__global__ void sum(const float* a, const float* b, float* c, size_t n) {}"
+    )
+    with pytest.raises(StudentFault) as caught:
+        check_kernel(compiled(source), VECTOR_ADD)
+    assert caught.value.where == "lab.cu:2"
+    assert caught.value.fix.startswith('declare it as extern "C" __global__ void add(')
+    assert "`sum` has a wrong parameter 4, `n`" in caught.value.findings[0].message
+
+
 @pytest.mark.parametrize(("bytes_", "fits"), [(4, True), (8, False)])
 def test_an_unknown_type_is_compared_by_its_size(bytes_: int, fits: bool) -> None:
     spec = KernelSpec("k", (("int", "n"),))

@@ -3,17 +3,28 @@
 Grades every mistake of `mistakes/*.yaml`, prints those whose first cause is wrong, then how often
 it is right, how many causes are shown, how often a fix is confirmed, and how many fixes that were
 told do not hold in all cases. Ends with 1 when a goal is missed.
+
+With `--mutants`, the mutants of the labs' solutions and the labs' incorrect variants in place of
+those mistakes: an error of hidden cases alone has no cause to report, so those count apart.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from random import Random
 from statistics import median
 
-from tests.feedback.mistakes import Outcome, examine, read_mistakes
+from tests.feedback.mistakes import (
+    Outcome,
+    examine,
+    read_mistakes,
+    read_mutants,
+    read_variants,
+)
 
 RIGHT, CONFIRMED, SHOWN, MOST_SHOWN = 0.95, 0.80, 1, 3
 
@@ -24,13 +35,19 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only mistakes whose lab/name contains one")
     parser.add_argument("--jobs", type=int, default=2, help="mistakes graded at the same time")
     parser.add_argument("--all", action="store_true", help="print the right ones too")
+    parser.add_argument("--mutants", action="store_true", help="mutants and incorrect variants")
+    parser.add_argument("--diffs", action="store_true", help="print the fixes that undo no mistake")
+    parser.add_argument("--sample", type=int, help="so many of them, drawn with the seed 15")
     options = parser.parse_args()
+    known = (*read_mutants(), *read_variants()) if options.mutants else tuple(read_mistakes())
     chosen = [
         mistake
-        for mistake in read_mistakes()
+        for mistake in known
         if not options.words
         or any(word in f"{mistake.lab}/{mistake.name}" for word in options.words)
     ]
+    if options.sample and options.sample < len(chosen):
+        chosen = Random(15).sample(chosen, options.sample)
     outcomes = []
     threads = 1 if options.jobs > 1 else None
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -38,6 +55,9 @@ def main() -> int:
             outcomes.append(outcome)
             if options.all or not outcome.is_right or not outcome.fix or not outcome.fix_holds:
                 print(describe(outcome), flush=True)
+            if options.diffs and outcome.fix and outcome.mistake.right and not outcome.is_undone:
+                print(f"{outcome.mistake.lab}/{outcome.mistake.name}: {outcome.fix.kind}")
+                print(outcome.fix.diff, flush=True)
     return report(outcomes)
 
 
@@ -52,13 +72,16 @@ def describe(outcome: Outcome) -> str:
     ]
     if not outcome.is_right:
         lines = ", ".join(map(str, sorted(mistake.lines)))
-        words.append(f"for {' or '.join(sorted(mistake.causes))} in line {lines}")
+        words.append(f"for {' or '.join(sorted(mistake.causes)) or 'any'} in line {lines}")
     trials, seconds = outcome.graded.explanation.trials, outcome.graded.provenance.seconds
     return " ".join(words) + f" ({outcome.shown} shown, {trials} trials, {seconds:.1f} s)"
 
 
-def report(outcomes: list[Outcome]) -> int:
+def report(every: Sequence[Outcome]) -> int:
     """Print the summary; 1 when a goal is missed."""
+    outcomes = [o for o in every if o.first is not None]
+    if len(outcomes) < len(every):
+        print(f"{len(every) - len(outcomes)} without an error in a public case")
     count = len(outcomes)
     right = sum(o.is_right for o in outcomes) / count
     confirmed = sum(o.fix is not None for o in outcomes) / count
@@ -70,6 +93,8 @@ def report(outcomes: list[Outcome]) -> int:
     print(f"cause first and right  {right:.1%}  (goal {RIGHT:.0%})")
     print(f"findings shown         median {median(shown):g}, most {max(shown)}  (goal 1 and 3)")
     print(f"confirmed fixes        {confirmed:.1%}  (goal {CONFIRMED:.0%})")
+    undone = [o.is_undone for o in outcomes if o.fix is not None and o.mistake.right]
+    print(f"fixes that undo it     {sum(undone) / max(1, len(undone)):.1%}")
     print(f"wrong fixes told       {wrong}  (goal 0)")
     missed = right < RIGHT or confirmed < CONFIRMED or wrong
     return int(bool(missed) or median(shown) > SHOWN or max(shown) > MOST_SHOWN)

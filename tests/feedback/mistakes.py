@@ -4,6 +4,9 @@ An entry has a name, the edits of the solution (each a text that occurs there, a
 or a source of its own,
 the lines that a report may name first, by their text, and the kinds of causes that are right.
 `seen.yaml` has mistakes of a trial with students; each names its lab.
+
+`read_mutants` and `read_variants` yield those that `grader labs check` makes of the solution, and
+the incorrect variants of the labs. Their lines are known, and not what their causes are called.
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ from pathlib import Path
 
 import yaml
 
+from grader.authoring.mutation.mutants import changed_lines, make_mutants
 from grader.authoring.mutation.study import submission_of
 from grader.authoring.requirements import lab_folder
 from grader.checks.causes import Cause, Fix
 from grader.feedback.grade import grade
 from grader.grading.pipeline import Grade
 from grader.labs.model import Lab
-from grader.labs.reading import load_lab
+from grader.labs.reading import list_labs, load_lab
 from grader.reports.finding import MAX_CAUSES
 
 FOLDER = Path(__file__).parent / "mistakes"
@@ -37,7 +41,8 @@ class Mistake:
         name: What is wrong.
         source: The submission.
         lines: The lines that may be named first.
-        causes: The kinds of causes that are right.
+        causes: The kinds of causes that are right; empty where any may be.
+        right: The source that the mistake was made in; empty for a source of its own.
     """
 
     lab: str
@@ -45,6 +50,7 @@ class Mistake:
     source: str
     lines: frozenset[int]
     causes: frozenset[str]
+    right: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,17 @@ class Outcome:
     def is_right(self) -> bool:
         """Whether the first cause has a right line and a right kind."""
         first, mistake = self.first, self.mistake
-        return first is not None and first.line in mistake.lines and first.kind in mistake.causes
+        if first is None or first.line not in mistake.lines:
+            return False
+        return not mistake.causes or first.kind in mistake.causes
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the fix is the source that the mistake was made in, apart from white space."""
+        mistake, fix = self.mistake, self.fix
+        if fix is None or not mistake.right:
+            return False
+        return _words(patched(mistake.source, fix.diff)) == _words(mistake.right)
 
 
 def solution_of(lab: Lab) -> str:
@@ -91,7 +107,35 @@ def read_mistakes() -> Iterator[Mistake]:
             rows = enumerate(source.splitlines(), start=1)
             lines = frozenset(number for number, text in rows if text.strip() in texts)
             assert lines, f"{file.name}: {row['name']}: no line {row['line']}"
-            yield Mistake(lab, row["name"], source, lines, frozenset(row["cause"]))
+            right = "" if row.get("source") else solution_of(load_lab(lab))
+            yield Mistake(lab, row["name"], source, lines, frozenset(row["cause"]), right)
+
+
+def read_mutants() -> Iterator[Mistake]:
+    """Yield every mutant of every lab's solution; some of them are right."""
+    for name in list_labs():
+        right = solution_of(load_lab(name))
+        for mutant in make_mutants(right):
+            yield _of_source(name, mutant.name, right, mutant.source)
+
+
+def read_variants() -> Iterator[Mistake]:
+    """Yield every incorrect variant of every lab."""
+    for name in list_labs():
+        lab = load_lab(name)
+        for file in lab_folder(lab).variants:
+            yield _of_source(name, file.stem, solution_of(lab), file.read_text())
+
+
+def _of_source(lab: str, name: str, right: str, source: str) -> Mistake:
+    """Return the mistake of a source, in the lines in which it differs, and the next ones."""
+    changed = changed_lines(right, source)
+    lines = frozenset(line + near for line in changed for near in (-1, 0, 1))
+    return Mistake(lab, name, source, lines, frozenset(), right)
+
+
+def _words(source: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", re.sub(r"//[^\n]*", "", source))
 
 
 def examine(mistake: Mistake, *, threads: int | None = None, verify: bool = True) -> Outcome:
