@@ -203,15 +203,15 @@ def fence_edits(source: Source) -> Iterator[Edit]:
 
 def _fences_of_a_lock(kernel: Kernel) -> Iterator[Edit]:
     """A fence behind a loop that waits for an atomic, and one before an atomic that follows."""
-    fence = "__threadfence();"
     for loop in kernel.walk(*LOOPS):
         condition = loop.part("condition")
         if condition is None or not re.search(r"\batomic|volatile", condition.text):
             continue
         for signal in kernel.walk("expression_statement"):
             if signal.start >= loop.end and signal.text.startswith("atomic"):
-                before = (signal.start, signal.start, f"{fence}\n{indent_of(signal)}")
-                yield Edit("missing-fences", loop.last_line, (_behind(loop, fence), before))
+                before = (signal.start, signal.start, f"__threadfence();\n{indent_of(signal)}")
+                changes = _behind(loop, "__threadfence();"), before
+                yield Edit("missing-fences", loop.last_line, changes)
 
 
 def guard_edits(source: Source) -> Iterator[Edit]:

@@ -116,7 +116,7 @@ def number_edits(source: Source) -> Iterator[Edit]:
             for other in ("0.0f", "1.0f") if FLOAT.fullmatch(node.text) else ():
                 yield Edit("wrong-initial-value", node.line, (replaced(node, other),))
             continue
-        kind = "wrong-size" if _is_extent(node) else "wrong-number"
+        kind = "wrong-size" if enclosing(node, "array_declarator") is not None else "wrong-number"
         for cost, other in enumerate(_near(int(match[1]), others, sizes)):
             change = replaced(node, other + match[2])
             yield Edit(kind, node.line, (change,), 0 if cost < 2 or other in sizes else 1)
@@ -127,10 +127,6 @@ def number_edits(source: Source) -> Iterator[Edit]:
                 change = (start, start + len(match[0]), other)
                 usual = cost < 2 or other in source.extents
                 yield Edit("wrong-number", body.line, (change,), 0 if usual else 1)
-
-
-def _is_extent(number: Node) -> bool:
-    return number.parent is not None and number.parent.kind == "array_declarator"
 
 
 def _numbers(source: Source) -> tuple[str, ...]:
