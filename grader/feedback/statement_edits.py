@@ -380,10 +380,9 @@ def surplus_edits(source: Source) -> Iterator[Edit]:
     for kernel in source.kernels:
         for guard in kernel.walk("if_statement"):
             body = guard.part("consequence")
-            inner = (
-                body.named if body is not None and body.kind == "compound_statement" else (body,)
-            )
-            if len(inner) == 1 and guard.part("alternative") is None:
+            if body is None or guard.part("alternative") is not None:
+                continue
+            if body.kind != "compound_statement" or len(body.named) == 1:
                 yield Edit("surplus-statement", guard.line, (removed(guard),), 1)
 
 
