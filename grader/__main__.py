@@ -15,7 +15,6 @@ import select
 import signal
 import sys
 from contextlib import suppress
-from threading import Thread
 
 MACHINE = 3
 INTERRUPTED = 130
@@ -121,14 +120,14 @@ def _run(words: list[str]) -> int:
         # hashlib, for one, logs a traceback when one of its libraries cannot be loaded.
         logging.getLogger().addHandler(logging.NullHandler())
         if _grades(words):
+            # The template imports NumPy on one core while this process does on the other.
+            from grader.sandbox.call import prepare_template
+
+            prepare_template()
             # Forked while this process is small: later, each page that both use would be copied.
             from grader.labs.reference import prepare_process
 
             prepare_process()
-            from grader.sandbox.call import prepare_template
-
-            with suppress(RuntimeError):  # no thread can be started: the first step will wait
-                Thread(target=prepare_template, daemon=True).start()
         from grader.cli.app import run
     except Exception as error:  # without memory, the interpreter's own compiler raises anything
         if "--debug" in words:

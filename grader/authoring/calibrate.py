@@ -21,7 +21,7 @@ from grader.faults import LabFault, StudentFault
 from grader.gpu.devices import same_model_devices
 from grader.gpu.process import device_info
 from grader.gpu.speedup import Estimate, Timing, TimingPlan, counted_pairs, estimate
-from grader.grading.run import time_kernel
+from grader.gpu.timing import time_kernel
 from grader.grading.timing import timing_plan, verifier
 from grader.labs.model import Band, Case, Lab
 from grader.labs.thresholds import DeviceThresholds, file_digest, propose_band

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from grader import dataclass
 from grader.checks.findings import fold_by_visibility, kernel_line, mistake_key
 from grader.checks.mismatch import (
     Cause,
@@ -26,6 +27,7 @@ from grader.launch import Finding, LastStore, Localization
 STORES = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 
 
+@dataclass(frozen=True)
 class Options(CheckOptions):
     """The output check takes no options: the bounds come with the reference."""
 

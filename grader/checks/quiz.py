@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader import dataclass
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
 from grader.faults import did_you_mean
 from grader.labs.model import Question
@@ -21,6 +22,7 @@ ANSWER_CHARACTERS = 40
 """Characters of an answer that a message shows, at most."""
 
 
+@dataclass(frozen=True)
 class Options(CheckOptions):
     """The quiz check takes no options: the questions are the lab's."""
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from math import prod
 from typing import Literal
 
-from pydantic import Field
-
+from grader import dataclass
 from grader.checks.findings import (
     WRONG_OUTPUT,
     LimitResult,
@@ -17,7 +16,7 @@ from grader.checks.findings import (
     limit_stored_bytes,
     spread_work,
 )
-from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict
+from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict, limited
 from grader.checks.traffic import CONSTANT_LOADS, WORKING_THREADS, moved_bytes
 from grader.compile.entries import is_constant, local_memory_line
 from grader.compile.program import Program
@@ -59,6 +58,7 @@ MIN_DYNAMIC = 0.25
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
+@dataclass(frozen=True)
 class Options(MeasuredOptions):
     """Options of the resources check.
 
@@ -83,14 +83,14 @@ class Options(MeasuredOptions):
     """
 
     shared: SharedMemory | None = None
-    min_shared_ratio: float = Field(0.5, ge=0)
+    min_shared_ratio: float = limited(0.5, ge=0)
     count_exchanges: bool = True
-    max_stored_bytes_ratio: float | None = Field(None, gt=0)
-    max_registers: int | None = Field(None, gt=0)
-    max_static_shared_bytes: int | None = Field(None, ge=0)
+    max_stored_bytes_ratio: float | None = limited(None, gt=0)
+    max_registers: int | None = limited(None, gt=0)
+    max_static_shared_bytes: int | None = limited(None, ge=0)
     no_spills: bool = False
     constant: bool = False
-    min_occupancy: float | None = Field(None, gt=0, le=1)
+    min_occupancy: float | None = limited(None, gt=0, le=1)
 
     @property
     def measures_sharing(self) -> bool:

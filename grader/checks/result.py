@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import MISSING, field, replace
 from math import prod
 from types import MappingProxyType
 from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from grader import dataclass
 from grader.checks.causes import Explanation
@@ -24,10 +22,14 @@ Status = Literal["pass", "fail", "blocked", "unjudged", "error"]
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
-class CheckOptions(BaseModel):
-    """Base of every check's options; unknown keys are rejected."""
+def limited(default: Any = MISSING, **bounds: float | bool) -> Any:
+    """Return the field of an option with the bounds `gt`, `ge`, `le` and `allow_inf_nan`."""
+    return field(default=default, metadata=bounds)
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """Base of every check's options, which `suite.read_options` validates."""
 
     @property
     def needs_baseline(self) -> bool:
@@ -44,7 +46,13 @@ class CheckOptions(BaseModel):
         """Whether this check needs to know how data went through shared memory."""
         return False
 
+    @property
+    def problem(self) -> str:
+        """Why options that are valid one by one cannot be used together; empty if they can."""
+        return ""
 
+
+@dataclass(frozen=True)
 class MeasuredOptions(CheckOptions):
     """Options of every measured check.
 
@@ -53,7 +61,7 @@ class MeasuredOptions(CheckOptions):
             most, for the same number of threads; null: not evaluated.
     """
 
-    max_thread_work: float | None = Field(8.0, gt=0)
+    max_thread_work: float | None = limited(8.0, gt=0)
 
     @property
     def measures_work(self) -> bool:

@@ -8,13 +8,11 @@ alone fails no kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from statistics import median
-from typing import Self
 
-from pydantic import Field, model_validator
-
-from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
+from grader import dataclass
+from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict, limited
 from grader.faults import LabFault
 from grader.gpu.speedup import Estimate, Timing, counted_pairs, estimate, points_share
 from grader.labs.expressions import evaluate_expression
@@ -27,6 +25,7 @@ TIMED = "timed size"
 """The name of the case that is timed."""
 
 
+@dataclass(frozen=True)
 class Options(CheckOptions):
     """Options of the speed check. A device's own thresholds (thresholds.yaml) have precedence.
 
@@ -43,29 +42,30 @@ class Options(CheckOptions):
             default to n.
     """
 
-    minimum: float = Field(gt=0, allow_inf_nan=False)
-    full: float = Field(gt=0, allow_inf_nan=False)
-    dims: dict[str, int] = Field(default_factory=dict)
+    minimum: float = limited(gt=0, allow_inf_nan=False)
+    full: float = limited(gt=0, allow_inf_nan=False)
+    dims: dict[str, int] = field(default_factory=dict)
     kind: str = "random"
-    budget: float = Field(3.0, gt=0, le=60)
+    budget: float = limited(3.0, gt=0, le=60)
     fixed: tuple[str, ...] = ()
     flop: str | int = 0
     bytes: str | int = 0
     cublas: bool = False
 
-    @model_validator(mode="after")
-    def _holds_together(self) -> Self:
+    @property
+    def problem(self) -> str:
+        """Why these options cannot be used together; empty if they can."""
         if self.full <= self.minimum:
             what = f"full ({self.full:g}) must be above minimum ({self.minimum:g})"
-            raise ValueError(f"{what}: points grow between them")
+            return f"{what}: points grow between them"
         if self.cublas and "n" not in self.dims:
-            raise ValueError("cublas needs dims with n (m and k are n unless they are given)")
+            return "cublas needs dims with n (m and k are n unless they are given)"
         for text in (self.flop, self.bytes) if self.dims else ():
             try:
                 evaluate_expression(text, self.dims)
             except LabFault as fault:
-                raise ValueError(f"{fault.what}; {fault.fix}".rstrip("; ")) from None
-        return self
+                return f"{fault.what}; {fault.fix}".rstrip("; ")
+        return ""
 
     @property
     def product(self) -> tuple[int, int, int] | None:

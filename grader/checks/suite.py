@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, Field, fields, replace
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
-
-from pydantic import ValidationError
+from typing import Any, get_type_hints
 
 from grader import checks as checks_folder
-from grader import dataclass
+from grader import dataclass, labs
 from grader.checks.findings import fold_by_visibility, with_origins
 from grader.checks.result import CheckOptions, Dependency, Evidence, Result, Verdict
+from grader.compile.cache import cache_key, load, store, user_folder
 from grader.faults import LabFault, did_you_mean
-from grader.labs.model import CheckSpec, Lab
+from grader.labs import model
+from grader.labs.model import BASELINE_FILE, CheckSpec, Lab
+from grader.labs.reading import list_labs, load_lab
 
 NO_RIGHT_CASE = "not evaluated: no case produces the correct output yet"
+
+CACHE_BYTES = 1 << 20
 
 Evaluate = Callable[[CheckOptions, Evidence], Verdict]
 
@@ -118,24 +125,63 @@ def _module(name: str) -> ModuleType | None:
     return module if hasattr(module, "evaluate") else None
 
 
-def read_options(spec: CheckSpec, model: type[CheckOptions]) -> CheckOptions:
+def read_options(spec: CheckSpec, kind: type[CheckOptions]) -> CheckOptions:
     """Validate the options of one check.
 
     Raises:
         LabFault: an option is unknown or invalid; the fix names the nearest valid key.
     """
+    if not spec.options and not any(one.default is MISSING for one in fields(kind)):
+        return kind()
+    folder, key = user_folder("options"), cache_key(repr(spec.options), _definition(kind))
+    values = load(folder, key)
+    if values is None:
+        values = _validated(spec, kind)
+        store(folder, key, values, CACHE_BYTES)
+    options = kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
+    if options.problem:
+        raise LabFault(options.problem[0].lower() + options.problem[1:], where=_where(spec))
+    return options
+
+
+def _definition(kind: type[CheckOptions]) -> list[list[str]]:
+    """Return all that the values of options depend on besides what the lab says."""
+    return [[one.name, str(one.type), repr(dict(one.metadata))] for one in fields(kind)]
+
+
+def _validated(spec: CheckSpec, kind: type[CheckOptions]) -> dict[str, Any]:
+    """Return the options that a lab sets, each converted to its type.
+
+    Raises:
+        LabFault: an option is unknown or invalid.
+    """
+    import pydantic
+
+    hints = get_type_hints(kind)
+    known: dict[str, Any] = {
+        one.name: (hints[one.name], _pydantic_field(one)) for one in fields(kind)
+    }
+    strict = pydantic.create_model("Options", **known, __config__={"extra": "forbid"})
     try:
-        return model.model_validate(dict(spec.options))
-    except ValidationError as invalid:
+        values: dict[str, Any] = strict.model_validate(dict(spec.options)).model_dump()
+        return {name: value for name, value in values.items() if name in spec.options}
+    except pydantic.ValidationError as invalid:
         error = invalid.errors()[0]
         option = ".".join(str(part) for part in error["loc"])
         where = _where(spec, option)
         if error["type"] == "extra_forbidden":
-            fix = _fix(option, tuple(model.model_fields), "option")
+            fix = _fix(option, tuple(known), "option")
             raise LabFault(f"unknown option `{option}`", where=where, fix=fix) from None
-        message = str(error["msg"]).removeprefix("Value error, ")
+        message = str(error["msg"])
         got = f" (got {error['input']!r})" if option and error["type"] != "missing" else ""
         raise LabFault(f"{message[0].lower()}{message[1:]}{got}", where=where) from None
+
+
+def _pydantic_field(one: Field[Any]) -> Any:
+    import pydantic
+
+    is_required = one.default is MISSING and one.default_factory is MISSING
+    return pydantic.Field(... if is_required else None, **one.metadata)
 
 
 def _fix(name: str, names: Sequence[str], what: str) -> str:
@@ -152,6 +198,82 @@ def plan(lab: Lab) -> tuple[Check, ...]:
         LabFault: a check or an option is unknown or invalid.
     """
     return tuple(make_check(spec) for spec in lab.checks)
+
+
+_LAB_VALUES = {
+    name: value
+    for name, value in vars(model).items()
+    if getattr(value, "__module__", "") == model.__name__
+}
+"""The classes of a lab's parts by their names."""
+
+
+def checked_lab(name: str, roots: Sequence[Path]) -> Lab:
+    """Read the lab with that name as `load_lab` does, but check it only after a change.
+
+    The key of a lab that is kept covers its files' content and the code that reads labs.
+
+    Raises:
+        LabFault: As `load_lab`.
+    """
+    folder = next((root / name for root in roots if (root / name / "lab.yaml").is_file()), None)
+    if folder is None or name not in list_labs(roots):
+        return load_lab(name, roots)
+    try:
+        key = _lab_key(folder)
+    except OSError:  # `load_lab` says what is wrong
+        return load_lab(name, roots)
+    place = user_folder("labs")
+    with suppress(TypeError, ValueError, KeyError):  # an entry of another version
+        lab = _unpacked(load(place, key))
+        if isinstance(lab, Lab):
+            return lab
+    lab = load_lab(name, roots)
+    with suppress(TypeError, OSError):  # a value that JSON lacks; or the lab changed meanwhile
+        packed = _packed(lab)
+        if _lab_key(folder) == key:
+            store(place, key, packed, CACHE_BYTES)
+    return lab
+
+
+def _lab_key(folder: Path) -> str:
+    """Return the key of all that a lab depends on: its place, its files, and the code."""
+    own = sorted(Path(labs.__file__).parent.glob("*.py"))
+    read = [folder / name for name in ("lab.yaml", "thresholds.yaml", BASELINE_FILE)]
+    digests = [sha256(p.read_bytes()).hexdigest() if p.is_file() else "" for p in (*own, *read)]
+    return cache_key(str(folder), digests)
+
+
+def _packed(value: Any) -> Any:
+    """Return a value of a lab as JSON: one that is not plain is a list with its kind first.
+
+    Raises:
+        TypeError: it has a part of another kind.
+    """
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, tuple | list):
+        return [type(value).__name__, *map(_packed, value)]
+    if isinstance(value, Mapping):
+        return ["dict", *([_packed(key), _packed(one)] for key, one in value.items())]
+    if isinstance(value, Path):
+        return ["Path", str(value)]
+    if type(value) is not _LAB_VALUES.get(type(value).__name__):
+        raise TypeError(type(value).__name__)
+    return [type(value).__name__, *(_packed(getattr(value, one.name)) for one in fields(value))]
+
+
+def _unpacked(value: Any) -> Any:
+    """Return the value that `_packed` was given."""
+    if not isinstance(value, list):
+        return value
+    kind, *parts = value
+    if kind == "dict":
+        return {_unpacked(key): _unpacked(one) for key, one in parts}
+    made = map(_unpacked, parts)
+    if kind in ("tuple", "list"):
+        return tuple(made) if kind == "tuple" else [*made]
+    return Path(*made) if kind == "Path" else _LAB_VALUES[kind](*made)
 
 
 def evaluate_all(checks: Sequence[Check], evidence: Evidence) -> tuple[Result, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader import dataclass
 from grader.checks.findings import evaluate_findings
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict
 
@@ -9,6 +10,7 @@ KINDS = ("race", "lost-update", "barrier-divergence")
 DEPENDS: Dependency | None = Dependency("output", "one", runs_anyway=True)
 
 
+@dataclass(frozen=True)
 class Options(CheckOptions):
     """The sync check takes no options."""
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from pydantic import Field
-
+from grader import dataclass
 from grader.checks.findings import LimitResult, evaluate_cases, spread_work
-from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict
+from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict, limited
 from grader.compile.program import Program
 from grader.labs.expressions import evaluate_expression
 from grader.launch import Array, Finding, LineCounters, Severity, Trace
@@ -106,6 +105,7 @@ MAX_WASTED_RATIO = 0.25
 DEPENDS: Dependency | None = Dependency("output", "one")
 
 
+@dataclass(frozen=True)
 class Options(MeasuredOptions):
     """Options of the traffic check; a limit that is absent is not evaluated.
 
@@ -127,8 +127,8 @@ class Options(MeasuredOptions):
 
     max_global_bytes_ratio: float | str | None = None
     whole_blocks: bool = False
-    max_sectors_per_request: float | None = Field(None, gt=0)
-    min_bytes_per_sector: float | None = Field(None, gt=0, le=32)
+    max_sectors_per_request: float | None = limited(None, gt=0)
+    min_bytes_per_sector: float | None = limited(None, gt=0, le=32)
     max_global_atomics: float | str | None = None
 
     @property

@@ -71,8 +71,9 @@ def check(
     FILE.cu is graded on the public cases of LAB. Answers to the quiz are read from answers.yaml in
     the same folder.
     """
+    from grader.checks.suite import checked_lab
     from grader.grading.cases import RunOptions
-    from grader.labs.reading import lab_roots, load_lab
+    from grader.labs.reading import lab_roots
     from grader.reports.redact import redact
 
     options = RunOptions(resolved(on), threads=threads, limit=limit)
@@ -81,7 +82,7 @@ def check(
     if lab.endswith(".cu"):
         fix = "write: grader check LAB FILE.cu"
         raise LabFault("the lab must come before the file", where=lab, fix=fix)
-    loaded_lab = load_lab(lab, lab_roots(course))
+    loaded_lab = checked_lab(lab, lab_roots(course))
     if sanitizer or profile:
         from grader.grading.crosscheck import require_tools
 
@@ -123,10 +124,10 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
     """
     from grader.feedback.grade import grade
     from grader.grading.pipeline import grade_unreadable
-    from grader.labs.quiz import read_answer_sheet
+    from grader.grading.quiz import known_answer_sheet
 
     folder = file if file.is_dir() else file.parent
-    answers = read_answer_sheet(folder) if lab.quiz else None
+    answers = known_answer_sheet(folder) if lab.quiz else None
     try:
         submission = source_of(lab, file)
     except StudentFault as fault:
@@ -211,8 +212,9 @@ def explain(
 
     The result is one HTML page that works without a network.
     """
+    from grader.checks.suite import checked_lab
     from grader.grading.cases import RunOptions
-    from grader.labs.reading import lab_roots, load_lab
+    from grader.labs.reading import lab_roots
     from grader.reports.explain.explanation import explain_page
     from grader.reports.explain.explanation import explain_submission as explain_story
 
@@ -221,7 +223,7 @@ def explain(
     if lab.endswith(".cu"):
         fix = "write: grader explain LAB FILE.cu"
         raise LabFault("the lab must come before the file", where=lab, fix=fix)
-    loaded_lab = load_lab(lab, lab_roots(course))
+    loaded_lab = checked_lab(lab, lab_roots(course))
     try:
         options = RunOptions("sim", threads=threads, limit=limit)
         story = explain_story(loaded_lab, source_of(loaded_lab, file), options, case, progress)

@@ -132,7 +132,7 @@ def sandbox() -> Diagnosis:
 
     if isolation := describe_sandbox():
         return Diagnosis("sandbox", "ok", isolation)
-    fix = f"{suggest_fix(bool(bubblewrap_programs()))}; until then grade only files that you trust"
+    fix = f"{suggest_fix(any(bubblewrap_programs()))}; until then grade only files that you trust"
     return Diagnosis("sandbox", "note", f"{sandbox_problem()}: grader batch refuses to grade", fix)
 
 

@@ -14,7 +14,6 @@ from math import prod
 from typing import Any
 
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
 
 from grader import dataclass
 from grader.compile.launch_limits import (
@@ -190,6 +189,8 @@ def _validated(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]
     Raises:
         MachineFault: an outcome or a buffer is malformed.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     try:
         outcomes = TypeAdapter(list[launch_child.Outcome]).validate_python(reply.value)
     except ValidationError:

@@ -17,7 +17,6 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from statistics import median
 from typing import Any
 
 from numpy.typing import NDArray
@@ -115,6 +114,8 @@ class Estimate:
 
 def estimate(ratios: Sequence[float]) -> Estimate:
     """Estimate median, interval and noise from at least one ratio."""
+    from statistics import median
+
     middle = median(ratios)
     low, high = median_interval(ratios)
     sigma = MAD_TO_SIGMA * median(abs(ratio - middle) for ratio in ratios) / middle

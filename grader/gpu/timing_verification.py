@@ -12,11 +12,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grader.faults import LabFault, MachineFault
 from grader.gpu.buffers import GUARD, draw_moves, new_input, without_guard_bands
@@ -24,26 +24,34 @@ from grader.gpu.launches import USE_SIMULATOR
 from grader.gpu.speedup import BASELINE, BASELINE_PREFIX, SUBMISSION, TimingPlan, Verify
 from grader.launch import Array, Finding, Launch
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 VERIFIERS = 8
 
 Buffers = Mapping[str, NDArray[np.uint8]]
-_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _KEY = re.compile(rf"(?:bands|(?:{BASELINE_PREFIX})?\d{{1,6}})\.(\d{{1,3}})")
 
 
-class ChildReply(BaseModel):
-    """The numbers of a timing child's reply: see grader.gpu.speedup.Record."""
+@cache
+def _reply_model() -> type[BaseModel]:
+    """Return the model of a timing child's numbers: see grader.gpu.speedup.Record."""
+    from pydantic import Field, create_model
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    times: list[tuple[_Seconds, _Seconds]]
-    clocks: list[Annotated[int, Field(ge=0)]]
-    overhead: _Seconds
-    empty: _Seconds
-    stopped: str
-    culprit: Annotated[int, Field(ge=0, le=2)]
-    error: str
-    text: str
-    peaks: dict[str, _Seconds]
+    seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    return create_model(
+        "ChildReply",
+        __config__={"extra": "forbid", "frozen": True},
+        times=(list[tuple[seconds, seconds]], ...),
+        clocks=(list[Annotated[int, Field(ge=0)]], ...),
+        overhead=(seconds, ...),
+        empty=(seconds, ...),
+        stopped=(str, ...),
+        culprit=(Annotated[int, Field(ge=0, le=2)], ...),
+        error=(str, ...),
+        text=(str, ...),
+        peaks=(dict[str, seconds], ...),
+    )
 
 
 def validate_reply(value: Any, arrays: Buffers, launch: Launch, wall: float) -> Mapping[str, Any]:
@@ -58,8 +66,10 @@ def validate_reply(value: Any, arrays: Buffers, launch: Launch, wall: float) -> 
     Raises:
         MachineFault: the numbers are impossible, or a time has no output.
     """
+    from pydantic import ValidationError
+
     try:
-        reply = ChildReply.model_validate(value)
+        reply: Any = _reply_model().model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))
@@ -77,7 +87,8 @@ def validate_reply(value: Any, arrays: Buffers, launch: Launch, wall: float) -> 
     outputs = [k for k, a in array_arguments(launch) if a.read_back]
     if any(f"{p}.{k}" not in arrays for p in range(len(reply.times)) for k in outputs):
         raise _implausible("the output of a timed launch is missing")
-    return reply.model_dump()
+    numbers: Mapping[str, Any] = reply.model_dump()
+    return numbers
 
 
 def _implausible(why: str) -> MachineFault:

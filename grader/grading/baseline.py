@@ -25,7 +25,7 @@ from grader.compile.signature import with_lab_kernels
 from grader.compile.source import compile_source
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.grading.cases import RunOptions
-from grader.grading.run import build_baseline, run_all
+from grader.grading.run import run_all
 from grader.labs.cases import array_shapes, prepare_baseline
 from grader.labs.model import Case, Lab
 from grader.launch import Trace
@@ -192,5 +192,7 @@ def _measure_baseline(lab: Lab, cases: Sequence[Case], options: RunOptions) -> N
 
 
 def _compile_baseline(lab: Lab) -> None:
+    from grader.gpu.timing import build_baseline
+
     with suppress(LabFault, MachineFault, StudentFault):
         build_baseline(baseline_program(lab))

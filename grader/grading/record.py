@@ -14,9 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, Literal
 
 from grader import dataclass
 from grader.checks.causes import Cause, Explanation, Fix, find_causes
@@ -24,6 +22,9 @@ from grader.checks.result import Result, Status, Verdict
 from grader.faults import Fault, LabFault, MachineFault, StudentFault
 from grader.labs.model import Visibility
 from grader.launch import Finding, LineCounters, Trace
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 GradeStatus = Literal["graded", "incomplete"]
 
@@ -193,6 +194,8 @@ def grade_from_json(value: object) -> Grade:
     Raises:
         LabFault: `value` is not such an object; the message names the first invalid key.
     """
+    from pydantic import ValidationError
+
     if not isinstance(value, Mapping) or value.get("schema") != SCHEMA:
         what = f"not a grade object of schema {SCHEMA}"
         raise LabFault(what, fix="use the output of `grader check --json` or `grader batch --json`")
@@ -208,6 +211,8 @@ def grade_from_json(value: object) -> Grade:
 
 @cache
 def _reader() -> TypeAdapter[Grade]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(Grade)
 
 

@@ -1,4 +1,7 @@
-"""Run a program's launches on one of the two backends, which return the same Traces."""
+"""Run a program's launches on one of the two backends, which return the same Traces.
+
+What only a GPU needs is imported where it is used: most runs need the simulator alone.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,6 @@ from grader.compile.launch_limits import launch_error
 from grader.compile.program import Program
 from grader.faults import MachineFault
 from grader.gpu.devices import missing_requirement, same_model_devices
-from grader.gpu.launches import run_launches
-from grader.gpu.nvcc import with_nvcc_ptx
-from grader.gpu.process import device_info
-from grader.gpu.timing import build_baseline, time_kernel
 from grader.launch import Array, Finding, Launch, Trace, WorkMeasure, pack_launches
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from grader.simulator.exchange import (
@@ -26,8 +25,6 @@ from grader.simulator.exchange import (
     too_much_static,
     unpack_traces,
 )
-
-__all__ = ["build_baseline", "build_for", "run_all", "simulator_memory", "time_kernel"]
 
 WALL_PER_BUSY_SECOND = 3
 """Wall time that the simulator may take for each second of one core that its launches may use: a
@@ -50,6 +47,9 @@ def build_for(on: Literal["sim", "gpu"], program: Program) -> Program:
         return program
     if (missing := missing_requirement()) is not None:
         raise missing
+    from grader.gpu.nvcc import with_nvcc_ptx
+    from grader.gpu.process import device_info
+
     return with_nvcc_ptx(program, device_info(same_model_devices()[0]).architecture)
 
 
@@ -90,6 +90,8 @@ def run_all(
     if not launches:
         return ()
     if on == "gpu":
+        from grader.gpu.launches import run_launches
+
         return run_launches(program, launches, limit)
     too_much_static(program.ptx)  # raises what is no fault of the submission; see the child
     rows, arrays = pack_launches([_without_data(program, launch) for launch in launches])

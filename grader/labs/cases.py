@@ -16,6 +16,7 @@ from grader.faults import LabFault
 from grader.labs.expressions import evaluate_expression, evaluate_integer
 from grader.labs.model import ArgumentSpec, Case, Geometry, Lab, PreparedCase
 from grader.labs.reference import load_reference, make_expected, make_inputs
+from grader.labs.reference_child import Draw
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
 
 MAX_BYTES = 2**31
@@ -62,17 +63,17 @@ def prepare_launches(lab: Lab, case: Case, seed: bytes) -> tuple[Launch, Launch]
         LabFault: The lab cannot provide the inputs.
     """
     shapes = array_shapes(lab, case)
-    generator = case_generator(seed, lab.name, case.name)
+    draw = case_draw(seed, lab.name, case.name)
     with load_reference(lab.folder / "reference.py") as reference:
-        inputs = make_inputs(lab, case, shapes, generator, reference)
+        inputs = make_inputs(lab, case, shapes, draw, reference)
     student = _launch(lab, case, lab.geometry, shapes, inputs)
     return student, _launch(lab, case, lab.baseline_geometry or lab.geometry, shapes, inputs)
 
 
-def case_generator(seed: bytes, lab: str, case: str) -> np.random.Generator:
-    """Return the random generator of one case: HMAC-SHA256 of the seed over both names."""
+def case_draw(seed: bytes, lab: str, case: str) -> Draw:
+    """Return what seeds the generator of one case: HMAC-SHA256 of the seed over both names."""
     digest = hmac.new(seed, f"{lab}\0{case}".encode(), hashlib.sha256).digest()
-    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
+    return Draw(int.from_bytes(digest, "little"))
 
 
 def drawn_cases(lab: Lab, seed: bytes) -> tuple[Case, ...]:
@@ -83,7 +84,7 @@ def drawn_cases(lab: Lab, seed: bytes) -> tuple[Case, ...]:
     """
     if not lab.drawn:
         return ()
-    generator = case_generator(seed, lab.name, DRAWN_CASE)
+    generator = case_draw(seed, lab.name, DRAWN_CASE).generator()
     known = [dict(case.dims) for case in lab.cases]
     dims: dict[str, int] = {}
     for _ in range(MAX_DRAWS):
@@ -127,9 +128,9 @@ def _prepare(
         raise LabFault(what, where=lab.location("derive"))
     case = case.resolved(derived)
     shapes = array_shapes(lab, case)
-    generator = case_generator(seed, lab.name, case.name)
+    draw = case_draw(seed, lab.name, case.name)
     with load_reference(lab.folder / "reference.py") as reference:
-        inputs = make_inputs(lab, case, shapes, generator, reference)
+        inputs = make_inputs(lab, case, shapes, draw, reference)
         expected = make_expected(lab, case, shapes, inputs, reference)
     launch = _launch(lab, case, geometry, shapes, inputs)
     indices = {a.name: index for index, a in enumerate(launch.args)}

@@ -13,17 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
-
-import yaml
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from grader import dataclass
 from grader.faults import LabFault, MachineFault, did_you_mean, file_fault
 
+if TYPE_CHECKING:
+    import yaml
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
 Key = tuple[str | int, ...]
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound="BaseModel")
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 100
@@ -65,6 +66,9 @@ def read_document(path: Path, model: type[BaseModel]) -> Document:
     Raises:
         LabFault: As `compose_file`, or `model` does not have a key or refuses a value.
     """
+    import yaml
+    from pydantic import ValidationError
+
     file, root = str(path), compose_file(path)
     try:
         value = yaml.constructor.SafeConstructor().construct_document(root)
@@ -128,6 +132,8 @@ def _text(data: bytes, file: str) -> str:
 
 
 def _composed(file: str, text: str) -> yaml.Node:
+    import yaml
+
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _refuse_depth(file, yaml.parse(text, Loader=loader))
@@ -140,6 +146,8 @@ def _composed(file: str, text: str) -> yaml.Node:
 
 
 def _refuse_depth(file: str, events: Iterable[yaml.Event]) -> None:
+    import yaml
+
     depth = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent)
@@ -164,6 +172,8 @@ def _not_yaml(file: str, error: Exception, text: str = "") -> LabFault:
 
 def _refuse_duplicates(file: str, root: yaml.Node) -> None:
     """Refuse a repeated key: YAML would silently drop its first value."""
+    import yaml
+
     for node in _nodes(root):
         if not isinstance(node, yaml.MappingNode):
             continue
@@ -178,6 +188,8 @@ def _refuse_duplicates(file: str, root: yaml.Node) -> None:
 
 def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
     """Yield every node once, even if aliases refer to it."""
+    import yaml
+
     waiting, visited = [root], set()
     while waiting:
         node = waiting.pop()
@@ -198,6 +210,8 @@ def _at(file: str, node: yaml.Node | yaml.Event) -> str:
 
 def _step(node: yaml.Node, part: str | int) -> tuple[yaml.Node, yaml.Node] | None:
     """Return the node of the key `part` inside `node`, and the node of its value."""
+    import yaml
+
     if isinstance(node, yaml.MappingNode):
         return next(((k, v) for k, v in node.value if k.value == str(part)), None)
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
@@ -320,6 +334,8 @@ def _below(model: type[BaseModel], part: str | int) -> Any:
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
     """Return the models in an annotation: in a union, a tuple, a list or a dict."""
+    from pydantic import BaseModel
+
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     if get_origin(annotation) in (Union, UnionType, Annotated, tuple, list, dict):

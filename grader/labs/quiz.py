@@ -18,8 +18,7 @@ from dataclasses import field
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
-
-import yaml
+from typing import TYPE_CHECKING
 
 from grader import dataclass
 from grader.faults import LabFault
@@ -27,6 +26,9 @@ from grader.labs.expressions import Number, evaluate_expression
 from grader.labs.files import compose_bytes, compose_file
 from grader.labs.model import Case, Lab, Probe, Question
 from grader.launch import MULTIPROCESSOR_LIMITS, WARP_SIZE
+
+if TYPE_CHECKING:
+    import yaml
 
 ANSWERS_FILE = "answers.yaml"
 MAX_SHEET_BYTES = 64 << 10
@@ -254,6 +256,8 @@ def answer_form(lab: Lab) -> str:
 
 
 def _read_sheet(size: int, compose: Callable[[], yaml.Node]) -> AnswerSheet:
+    import yaml
+
     if size > MAX_SHEET_BYTES:
         what = f"the file is larger than {MAX_SHEET_BYTES >> 10} KiB"
         return AnswerSheet(problem=what, fix="submit only the answers")
@@ -267,6 +271,8 @@ def _read_sheet(size: int, compose: Callable[[], yaml.Node]) -> AnswerSheet:
 
 
 def _entry(key: yaml.Node, value: yaml.Node) -> SheetEntry:
+    import yaml
+
     line = key.start_mark.line + 1 if key.start_mark else 0
     if not isinstance(value, yaml.ScalarNode):
         return SheetEntry("", line, is_plain=False)

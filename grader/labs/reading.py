@@ -12,10 +12,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.faults import LabFault, closest_match, did_you_mean, file_fault
-from grader.labs import schema
 from grader.labs.cases import DRAWN_CASE, array_shapes, launch_shape
 from grader.labs.files import Document, read_document
 from grader.labs.model import (
@@ -35,7 +34,9 @@ from grader.labs.model import (
     Span,
 )
 from grader.labs.quiz import ANSWERS_FILE, choice_texts, correct_answer, question_text
-from grader.labs.thresholds import applicable_bands, read_thresholds
+
+if TYPE_CHECKING:
+    from grader.labs import schema
 
 LABS_VARIABLE = "WARPGRADE_LABS"
 
@@ -88,6 +89,8 @@ def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of lab.yaml, for editors."""
+    from grader.labs import schema
+
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema.LabModel.model_json_schema(by_alias=True),
@@ -230,6 +233,8 @@ class _Validator:
 
 
 def _build(folder: Path) -> Lab:
+    from grader.labs import schema
+
     document = read_document(folder / "lab.yaml", schema.LabModel)
     model: schema.LabModel = document.model
     derivations = _derivations(model.derive) if model.derive else ()
@@ -265,6 +270,8 @@ def _build(folder: Path) -> Lab:
 
 def _bands(model: schema.LabModel, folder: Path) -> Mapping[str, Band]:
     """Return the thresholds that apply to the launch which the lab's speed check times."""
+    from grader.labs.thresholds import applicable_bands, read_thresholds
+
     speed = model.checks.get("speed")
     options = speed.options if speed else {}
     kind = options.get("kind", "random")
@@ -343,6 +350,8 @@ def _quiz_check(model: schema.LabModel, document: Document) -> tuple[CheckSpec, 
 
 
 def _question(name: str, spec: schema.Question, where: str) -> Question:
+    from grader.labs import schema
+
     case = spec.case or ""
     return Question(
         name=name,

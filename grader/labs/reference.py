@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, file_fault
 from grader.labs.model import ArgumentSpec, Case, Expected, Lab
-from grader.labs.reference_child import SERVING_FAILED, Call, Load, Returned
+from grader.labs.reference_child import SERVING_FAILED, Call, Draw, Load, Returned
 from grader.labs.reference_process import CallTimeout, Process, ProcessEnded, pool
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -97,11 +97,11 @@ def load_reference(path: Path) -> Iterator[Reference]:
 
 
 def make_inputs(
-    lab: Lab, case: Case, shapes: Shapes, rng: np.random.Generator, reference: Reference
+    lab: Lab, case: Case, shapes: Shapes, draw: Draw, reference: Reference
 ) -> dict[str, NDArray[Any]]:
     """Make the input arrays of a case by name of argument or variable, in C order."""
     required = {a.name: a for a in (*lab.arguments, *lab.globals) if a.role in ("in", "inout")}
-    made = reference.call("inputs", dict(case.dims), rng, case.kind)
+    made = reference.call("inputs", dict(case.dims), draw, case.kind)
     where = f"{reference.path}: inputs() for case {case.name}"
     _check_names(where, made, tuple(required))
     return {

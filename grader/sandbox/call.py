@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from grader import dataclass
 from grader.faults import MachineFault, system_fault
@@ -25,6 +22,7 @@ from grader.sandbox.bubblewrap import (
     Sandbox,
     bubblewrap_programs,
     find_sandbox,
+    likely_sandbox,
     package_folders,
     python_executable,
     python_folders,
@@ -58,6 +56,9 @@ from grader.sandbox.template import (
     templates,
 )
 from grader.sandbox.user import make_private
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "Limits",
@@ -147,7 +148,7 @@ def run_sandboxed(
         SandboxFailure: The child ended without a reply.
     """
     sandbox = _choose_sandbox(confine)
-    nonce = secrets.token_hex(16)
+    nonce = os.urandom(16).hex()
     job = _Job(step, nonce, limits, readable, devices, variables)
     try:
         for _ in range(2):
@@ -203,11 +204,12 @@ def _run(
 def prepare_template() -> None:
     """Start the process that forks the children of most steps, so that the first need not wait.
 
-    Where that fails, the first step starts it, or reports why it cannot run.
+    Where that fails, the first step starts it, or reports why it cannot run. Whether the sandbox
+    works here is found out beside it; a template that needs one that does not work just ends.
     """
     with suppress(MachineFault, TemplateEnded, OSError, MemoryError):
-        sandbox = find_sandbox()
-        if isinstance(sandbox, Sandbox) and templates().are_usable:
+        sandbox = likely_sandbox()
+        if sandbox is not None and templates().are_usable:
             step = MODULES[0]
             packages = package_folders(step)
             templates().get(_template_key(step, sandbox, packages, _visible_paths(packages), {}))
@@ -240,7 +242,7 @@ def require_sandbox(*, unsafe: bool = False) -> None:
     if problem and not unsafe:
         raise MachineFault(
             f"other people's code is not graded without a sandbox, and none works here: {problem}",
-            fix=f"{suggest_fix(bool(bubblewrap_programs()))}; "
+            fix=f"{suggest_fix(any(bubblewrap_programs()))}; "
             "or use --unsafe-no-sandbox to grade without one",
         )
 
@@ -277,7 +279,7 @@ def _choose_sandbox(confine: bool | None) -> Sandbox | None:
     if isinstance(sandbox, Sandbox):
         return sandbox
     if confine:
-        fix = suggest_fix(bool(bubblewrap_programs()))
+        fix = suggest_fix(any(bubblewrap_programs()))
         raise MachineFault(f"no sandbox works here: {sandbox}", fix=fix)
     return None
 

@@ -9,7 +9,6 @@ systemd or the container delegates that; elsewhere only the resource limits appl
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
 import time
 from collections.abc import Iterator
@@ -72,7 +71,7 @@ def control_group(parent: Path, memory: int, processes: int) -> Iterator[Control
     Raises:
         OSError: The group cannot be created.
     """
-    folder = parent / f"warpgrade-{os.getpid()}-{secrets.token_hex(6)}"
+    folder = parent / f"warpgrade-{os.getpid()}-{os.urandom(6).hex()}"
     folder.mkdir()
     created = ControlGroup(folder)
     try:

@@ -12,19 +12,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, cast
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from grader import dataclass
 from grader.faults import Fault, LabFault, MachineFault, StudentFault
-from grader.launch import Finding, OtherAccess
 from grader.sandbox.bubblewrap import Sandbox
 from grader.sandbox.cgroup import ControlGroup, control_group, parent_group
 from grader.sandbox.inside import USAGE_BYTES
 from grader.sandbox.message import MessageError, read_message, seal_memory
 from grader.sandbox.template import ForkedChild
 from grader.sandbox.user import is_world_readable, remove_leftovers, unprivileged_user
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grader.launch import Finding
 
 FailureReason = Literal["timeout", "memory", "crash", "output", "protocol"]
 
@@ -136,8 +138,8 @@ def read_reply(fd: int, nonce: str, step: str, memory: int = 0) -> Reply:
     """
     try:
         _, answer, arrays = read_message(fd, nonce)
-    except MessageError as error:
-        raise SandboxFailure("protocol", f"its reply cannot be read: {error}") from error
+    except MessageError as wrong:
+        raise SandboxFailure("protocol", f"its reply cannot be read: {wrong}") from wrong
     match answer:
         case {"value": value}:
             return Reply(value, arrays)
@@ -149,12 +151,9 @@ def read_reply(fd: int, nonce: str, step: str, memory: int = 0) -> Reply:
         case {"failure": "output", "detail": str(detail), "proven": bool(proven)}:
             raise SandboxFailure("output", detail, caused_by_child=proven)
         case {"error": str(text), "where": str(where)}:
-            raise MachineFault(
-                f"the step {step} failed: {text}",
-                where=where,
-                fix="report this defect of the grader or of its installation; "
-                "the submission is not the cause",
-            )
+            cause = "of the grader or of its installation; the submission is not the cause"
+            fix = f"report this defect {cause}"
+            raise MachineFault(f"the step {step} failed: {text}", where=where, fix=fix)
     raise SandboxFailure("protocol", "its reply is neither a value nor a failure")
 
 
@@ -228,6 +227,8 @@ def _fault(description: Mapping[str, Any]) -> Fault:
 
 
 def _finding(row: Any) -> Finding:
+    from grader.launch import Finding, OtherAccess  # needs NumPy
+
     try:
         values = {name: _frozen(value) for name, value in row.items()}
         if values.get("other"):

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, current_thread, main_thread
 from typing import Any
 
 from grader import dataclass
@@ -295,23 +295,33 @@ def _started(
 ) -> subprocess.Popen[bytes]:
     """Start the process from a thread that lives as long as it does.
 
-    bubblewrap ends when the thread that started it ends (PR_SET_PDEATHSIG), not the process.
+    bubblewrap ends when the thread that started it ends (PR_SET_PDEATHSIG), not the process. The
+    main thread lives long enough; for the others there is a thread that only waits.
     """
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            env={**sandbox_environment(), **dict(key.variables)},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            pass_fds=(channel.fileno(),),
+            start_new_session=True,
+        )
+
+    if current_thread() is main_thread():
+        try:
+            return start()
+        except OSError as error:
+            raise TemplateEnded(str(error)) from error
     started = Event()
     result: list[subprocess.Popen[bytes] | BaseException] = []
 
     def own() -> None:
         try:
-            process = subprocess.Popen(
-                command,
-                env={**sandbox_environment(), **dict(key.variables)},
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                pass_fds=(channel.fileno(),),
-                start_new_session=True,
-            )
+            process = start()
             result.append(process)
         except BaseException as error:  # noqa: BLE001  raised by the thread that waits
             result.append(error)

@@ -9,7 +9,6 @@ users, and the processes and files that the child leaves are found by its user i
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import socket
 import subprocess
@@ -43,7 +42,7 @@ def unprivileged_user() -> Iterator[int]:
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as reservation:
         for _ in range(_TRIES):
-            uid = secrets.choice(DYNAMIC_USERS)
+            uid = DYNAMIC_USERS[int.from_bytes(os.urandom(8)) % len(DYNAMIC_USERS)]
             try:
                 reservation.bind(f"\0warpgrade-user-{uid}")
             except OSError:  # reserved by another process

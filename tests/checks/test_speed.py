@@ -44,7 +44,7 @@ def shown(*timings: Timing, findings: Sequence[Finding] = (), **more: Any) -> Ev
 
 
 def judged(*timings: Timing, options: dict[str, Any] | None = None, **more: Any) -> Verdict:
-    return evaluate(Options.model_validate({**ASKED, **(options or {})}), shown(*timings, **more))
+    return evaluate(Options(**{**ASKED, **(options or {})}), shown(*timings, **more))
 
 
 POINTS = [

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,27 @@ def test_reading_a_plain_line_loads_nothing_heavy() -> None:
     module, *loaded = done.stdout.split()
     assert module == "grader.cli.check"
     assert {"typer", "numpy", "pydantic", "yaml", "rich", "subprocess"}.isdisjoint(loaded)
+
+
+MOST_IMPORTS = {"": 405, "grader": 80, "numpy": 100, "rich": 45}
+"""The modules that a warm check imports, at most: all, and those of some packages."""
+
+
+def test_warm_check_imports_what_it_uses(tmp_path: Path) -> None:
+    """Counted, not timed. What a plain check does not use is imported where it is used."""
+    words = ["check", "tiled-matmul", str(ROOT / "solutions/tiled-matmul/tiled-matmul.cu")]
+    command = [sys.executable, "-X", "importtime", "-m", "grader", *words, "--on", "sim"]
+    cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    for _ in range(2):
+        done = subprocess.run(command, cwd=ROOT, env=cache, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    rows = [row for row in done.stderr.splitlines() if row.startswith("import time:")]
+    names = [row.rpartition("|")[2].strip() for row in rows]
+    packages = Counter(name.partition(".")[0] for name in names) + Counter({"": len(names)})
+    assert all(packages[package] for package in MOST_IMPORTS)
+    assert {n: packages[n] for n, most in MOST_IMPORTS.items() if packages[n] > most} == {}
+    unused = {"typer", "pydantic", "yaml", "sqlalchemy", "jinja2", "email", "importlib.metadata"}
+    assert sorted(unused.intersection(names)) == []
 
 
 def test_correct_file_passes() -> None:
@@ -235,7 +257,7 @@ def test_unexpected_error_is_a_system_error(
     def explode(*_: object) -> None:
         raise ZeroDivisionError("in the middle\x1b[31m")
 
-    monkeypatch.setattr("grader.labs.reading.load_lab", explode)
+    monkeypatch.setattr("grader.checks.suite.checked_lab", explode)
     assert run_command(["check", LAB, str(SOLUTION)]) == 3
     said = capsys.readouterr().err
     assert "ZeroDivisionError: in the middle\\x1b[31m" in said

@@ -24,9 +24,8 @@ from grader.gpu.speedup import (
     TimingPlan,
     estimate,
 )
-from grader.gpu.timing import OUTPUT_BYTES, max_pairs, stop_findings
+from grader.gpu.timing import OUTPUT_BYTES, max_pairs, stop_findings, time_kernel
 from grader.gpu.timing_verification import recreate_launch
-from grader.grading.run import time_kernel
 from grader.grading.timing import verifier
 from grader.labs.cases import prepare_baseline, prepare_case
 from grader.labs.model import Case

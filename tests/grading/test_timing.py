@@ -226,7 +226,7 @@ def test_an_array_that_must_stay_as_it_is_has_to_be_one_of_the_kernel_s() -> Non
     asked = Options(minimum=1, full=2, dims={"n": 32}, fixed=("A",))
     assert timing_plan(LAB, case, asked, due, b"").fixed == ("A",)
     with pytest.raises(LabFault) as caught:
-        timing_plan(LAB, case, asked.model_copy(update={"fixed": ("a",)}), due, b"")
+        timing_plan(LAB, case, replace(asked, fixed=("a",)), due, b"")
     assert caught.value.fix == "its arrays are A, B, C"
 
 
