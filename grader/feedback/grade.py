@@ -23,9 +23,6 @@ from grader.compile.program import Kernel, Program
 from grader.feedback.edits import read_source
 from grader.feedback.evidence import find_clues, list_edits, read_evidence
 from grader.feedback.fixes import MAX_TRIALS, FixSearch, errors_of, run_explaining
-from grader.feedback.name_edits import EDITORS as NAME_EDITORS
-from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
-from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import prefetch
 from grader.grading.cases import MAX_STEPS, Backend, RunOptions, expected_answer, select_cases
@@ -184,6 +181,10 @@ def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanat
     known = Explanation(clues, hints=hints)
     if not fixes:
         return known
+    from grader.feedback.name_edits import EDITORS as NAME_EDITORS
+    from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
+    from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
+
     search = FixSearch(public, checks, results, replace(options, on="sim"))
     own = evidence.program.kernel(evidence.lab.kernels[0].name)
     graded = function_name(own.symbol) if own is not None else ""
