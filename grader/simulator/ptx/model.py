@@ -126,7 +126,8 @@ class Module:
     sections: dict[str, str] = field(default_factory=dict)
 
 
-_ITEM = re.compile(r"\.b(8|16|32|64)\s+([^\n]*)")
+_ITEM = re.compile(r"(?:\.b8[ \t]+\d{1,3}(?:,\d{1,3})*[ \t]*\n)+|\.b(8|16|32|64)\s+([^\n]*)")
+"""Lines of bytes, of which a section of debug information mostly consists, or one item."""
 
 
 class SectionBytes:
@@ -135,7 +136,12 @@ class SectionBytes:
     def __init__(self, text: str) -> None:
         self.at, self.data = 0, bytearray()
         self.symbols: dict[int, str] = {}
-        for bits, values in _ITEM.findall(text):
+        for item in _ITEM.finditer(text):
+            bits, values = item.groups()
+            if bits is None:
+                numbers = item[0].replace("\n", "").replace(".b8", ",").split(",")[1:]
+                self.data += bytes(n & 255 for n in map(int, numbers))
+                continue
             for value in map(str.strip, values.split(",")):
                 if not re.fullmatch(r"-?\d+", value):
                     self.symbols[len(self.data)] = value
