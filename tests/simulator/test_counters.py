@@ -20,6 +20,8 @@ from grader.simulator.counters import (
     WAVEFRONTS,
 )
 from grader.simulator.simulate import simulate
+from tests.command import ROOT
+from tests.fuzz.corpus import read
 
 NAIVE = """
 extern "C" __global__ void k(const float *A, const float *B, float *C, int m, int k, int n) {
@@ -108,3 +110,14 @@ def test_atomics_and_constant_loads_by_lane_and_by_warp() -> None:
     assert held[THREAD_CONST_LOADS] == 3 * 64
     assert sum(held.get(REQUESTS.format(op), 0) for op in ("atom", "red")) == 3
     assert sum(held.get(ATOMIC_INSTRUCTIONS.format("shared", op), 0) for op in ("atom", "red")) == 6
+
+
+def test_neighboring_loads_that_the_compiler_merges_have_no_conflict() -> None:
+    """Of a strided reduction's 560 conflicts, 64 are those of the first step's separate loads."""
+    folder = ROOT / "tests" / "counters"
+    counted = []
+    for name in ("reduction_strided_index", "reduction_strided_unrolled"):
+        text = (folder / f"{name}.cu").read_text()
+        (trace,) = simulate(compile_source(text.encode(), "k.cu"), [read(text).launch()])
+        counted.append(trace.counters[CONFLICTS.format("ld")])
+    assert counted == [560, 496]
