@@ -21,7 +21,7 @@ import pypandoc
 import typst
 
 from grader.authoring.handouts import figures
-from grader.authoring.handouts.figures import svg
+from grader.authoring.handouts.figures import stack, svg
 from grader.authoring.handouts.figures.tiles import phase_table
 from grader.authoring.handouts.page import Page, Sources, expand
 from grader.authoring.handouts.runs import message
@@ -36,6 +36,15 @@ LINK = re.compile(r"(\]\([a-z0-9-]+)\.md((?:#[\w-]+)?\))")
 INDEX = "index"
 INDEX_LINK = re.compile(r"\]\(([a-z0-9-]+)\.md\)")
 FIGURE_PREFIX = "draw_"
+NARROW = "-narrow"
+"""The end of the name of a figure for a phone, whose axes are stacked."""
+
+IMAGE = re.compile(r'^!\[(.*)\]\(figures/(\w+)\.svg\)\{alt="(.*)"\}$', re.MULTILINE)
+BOTH = """<figure>
+<img class="wide" src="figures/{name}.svg" alt="{alt}"><img class="narrow"
+ src="figures/{name}-narrow.svg" alt="{alt}">
+<figcaption>{caption}</figcaption>
+</figure>"""
 
 
 def html(page: Page, folder: Path, navigation: str = "") -> str:
@@ -87,6 +96,8 @@ def pdf(page: Page, folder: Path) -> bytes:
 
 def _pandoc(page: Page, to: str, suffix: str, arguments: list[str]) -> str:
     text = LINK.sub(rf"\1.{suffix}\2", page.text)
+    if to == "html5":
+        text = IMAGE.sub(lambda m: BOTH.format(name=m[2], alt=m[3], caption=m[1]), text)
     try:
         return str(pypandoc.convert_text(text, to, format=MARKDOWN, extra_args=arguments))
     except RuntimeError as error:
@@ -164,7 +175,7 @@ def page_order() -> tuple[str, ...]:
 
 
 def draw_figure(name: str, out: Path) -> str | None:
-    """Write figures/NAME.svg below `out`.
+    """Write figures/NAME.svg below `out`, and the same figure for a phone.
 
     Returns:
         The alternative text of the figure; None when the figure has no data.
@@ -178,6 +189,8 @@ def draw_figure(name: str, out: Path) -> str | None:
         return None
     (out / "figures").mkdir(parents=True, exist_ok=True)
     write_atomically(out / "figures" / f"{name}.svg", svg(figure))
+    stack(figure)
+    write_atomically(out / "figures" / f"{name}{NARROW}.svg", svg(figure))
     return alternative_text
 
 

@@ -47,6 +47,8 @@ def test_html_is_self_contained(folder: Path) -> None:
     links = set(re.findall(r'(?:href|src)="([^"#d][^"]*)"', made))
     assert links == {"other-page.html", "other-page.html#part"}
     assert 'alt="Curves."' in made and "data:image/svg+xml" in made
+    assert re.findall(r'class="(wide|narrow)"', made) == ["wide", "narrow"]
+    assert re.search(r"<figcaption>\s*What is seen.", made)
     assert "<nav>" in made and "if (i &lt; n)" in made and "$5" in made
 
 

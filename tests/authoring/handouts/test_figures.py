@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.handouts import runs
-from grader.authoring.handouts.figures import images, memory, performance, svg, tiles
+from grader.authoring.handouts.figures import images, memory, performance, stack, svg, tiles
 from grader.faults import LabFault
 from grader.launch import Launch
 from grader.reports.explain.accesses import thread_accesses
@@ -31,6 +31,20 @@ def test_phase_table_names_every_load_and_product() -> None:
 def test_equal_figures_give_equal_bytes() -> None:
     first, second = svg(tiles.draw_tile_phases()), svg(tiles.draw_tile_phases())
     assert first == second and b"<dc:date>" not in first
+
+
+def test_a_figure_stacks_on_a_phone() -> None:
+    """Every panel is below the one before it, as wide as the figure, and none is empty."""
+    figure = tiles.draw_tile_phases()
+    titles = [axes.get_title(loc="left") for axes in figure.get_axes() if axes.has_data()]
+    stack(figure)
+    svg(figure)  # lays it out
+    every = figure.get_axes()
+    assert [axes.get_title(loc="left") for axes in every] == titles and len(titles) == 5
+    boxes = [axes.get_position() for axes in every]
+    assert all(one.y0 >= two.y1 for one, two in zip(boxes, boxes[1:], strict=False))
+    assert all(box.width > 0.75 for box in boxes)
+    assert figure.get_figwidth() * 96 < 390 - 2 * 16
 
 
 @pytest.mark.parametrize(

@@ -15,17 +15,33 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 from matplotlib.patches import Rectangle
 
-__all__ = ["Axes", "Figure", "cells", "frame", "lined", "numbered", "sheet", "svg", "titled"]
+__all__ = [
+    "Axes",
+    "Figure",
+    "cells",
+    "frame",
+    "lined",
+    "numbered",
+    "sheet",
+    "stack",
+    "svg",
+    "titled",
+]
 
 WIDTH = 7.0
 """The width of a figure in inches, that of a page's text."""
+
+NARROW, NARROW_LETTERS = 3.7, 46
+"""The width of a figure on a phone, and the letters of a title in it."""
 
 BLUE, ORANGE, GREEN, PINK = "#8CCBF0", "#F2C14E", "#6CC9AE", "#E3A9CB"
 DARK_BLUE, RED, YELLOW, GRAY, PALE, INK = (
@@ -66,6 +82,35 @@ def svg(figure: Figure) -> bytes:
     with rc_context(SETTINGS):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     return out.getvalue()
+
+
+def stack(figure: Figure) -> None:
+    """Lay a figure out for a phone: one axes below the other, each as wide as the screen.
+
+    An axes of square cells keeps its proportions, any other one its height. Text inside the axes
+    shrinks with them; the numbers of the axes keep their size.
+    """
+    empty = [axes for axes in figure.get_axes() if not axes.axison and not axes.has_data()]
+    wide = len({axes.get_position().x0 for axes in figure.get_axes()})
+    for axes in empty:
+        axes.remove()
+    every = figure.get_axes()
+    heights = []
+    for axes in every:
+        (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+        proportion = abs(high - low) / abs(right - left)
+        is_cells = axes.get_aspect() != "auto"
+        heights.append(NARROW * proportion if is_cells else figure.get_figheight() / wide + 0.6)
+        share = min(NARROW * wide / WIDTH, 1.0)
+        for text in axes.texts:
+            text.set_fontsize(float(text.get_fontsize()) * share)
+        title = axes.get_title(loc="left")
+        axes.set_title("\n".join(wrap(title, NARROW_LETTERS)), fontsize=9, loc="left", pad=6)
+    with rc_context(SETTINGS):
+        grid = GridSpec(len(every), 1, figure=figure, height_ratios=heights)
+        for row, axes in enumerate(every):
+            axes.set_subplotspec(grid[row, 0])
+        figure.set_size_inches(NARROW, sum(heights) + 0.45 * len(every))
 
 
 def cells(
