@@ -76,13 +76,13 @@ def export(
     _report_left_out(left_out)
     if exported and (advice := chosen.advice(options)):
         say(f"note: {advice}")
-    _report_extra_points(exported)
+    report_extra_points(exported)
     if exported:
         _write(chosen, exported, options, out)
     return max((_exit_code(item) for item in left_out), default=0)
 
 
-def _report_extra_points(rows: Sequence[ExportRow]) -> None:
+def report_extra_points(rows: Sequence[ExportRow]) -> None:
     """Say which students have more than full marks, which another system may cut or refuse."""
     extra = [row for row in rows if row.points is not None and row.points > row.out_of > 0]
     if extra:

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from grader.cli.export import stems
+from grader.cli.export import report_extra_points, stems
 from grader.export.container.build import CONFIG
 from grader.gradebook.book import open_gradebook
 from grader.grading.record import dumps
@@ -170,3 +171,15 @@ def test_file_names_are_plain_and_differ() -> None:
     made = stems([a_row(PASSED, id=i) for i in ids])
     assert made[:3] == ["ada", "Ada~2", "etc_passwd"] and len(set(map(str.lower, made))) == len(ids)
     assert all(name and "/" not in name and len(name) < 100 for name in made)
+
+
+def test_more_than_full_marks_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    ada, emmy, grace = (
+        replace(a_row(graded(), id=name), points=points, out_of=10.0)
+        for name, points in (("ada", 12.0), ("emmy", 10.0), ("grace", 11.0))
+    )
+    report_extra_points([emmy])
+    assert capsys.readouterr().err == ""
+    report_extra_points([ada, emmy, grace])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "more than full marks: ada with 12 of 10 and 1 more;" in said

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from markupsafe import Markup
 
 from grader import dataclass
-from grader.checks.causes import Cause, find_causes, sort_findings
+from grader.checks.causes import CORRECTNESS, MEASURED, Cause, find_causes, sort_findings
 from grader.checks.findings import Key, fold, location_key
 from grader.checks.result import Result
 from grader.faults import LabFault
@@ -207,7 +207,8 @@ class StudentView:
     """A student's page.
 
     `verdict` adds what the score does not say, `plot` shows the speedup's interval, `facts` lists
-    how the submission was graded, `term_of` explains kinds of findings.
+    how the submission was graded, `term_of` explains kinds of findings, `advice` says how to learn
+    which kind of change was tried and is right.
     """
 
     row: ReportRow
@@ -222,6 +223,7 @@ class StudentView:
     plot: Markup
     facts: tuple[tuple[str, str], ...]
     term_of: Mapping[str, Term] = field(default_factory=dict)
+    advice: str = ""
 
 
 def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
@@ -246,6 +248,18 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
         plot=_plot(grade),
         facts=tuple(_facts(grade, with_seed=with_seed)),
         term_of=terms_of(finding.kind for finding in findings),
+        advice=_advice(row, findings),
+    )
+
+
+def _advice(row: ReportRow, findings: Sequence[Finding]) -> str:
+    """Return what `grader check` shows beside this page of a class, which tries no edits."""
+    may_have_fix = any(finding.kind in CORRECTNESS | MEASURED for finding in findings)
+    if not row.student or row.grade.explanation.trials or not may_have_fix:
+        return ""
+    return (
+        f"`grader check {row.grade.lab} FILE.cu` also tries changes of the file, and says which "
+        "kind of change makes every public case right."
     )
 
 

@@ -24,6 +24,7 @@ from grader.authoring.requirements import (
 from grader.faults import LabFault
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
+from grader.launch import Finding
 from tests.made import a_grade, a_result
 
 REFERENCE = "labs/warp-sum/reference.py"
@@ -107,3 +108,21 @@ def test_endless_reference_ends_the_gate(tmp_path: Path, monkeypatch: pytest.Mon
     assert time.monotonic() - started < 60
     assert [line.is_final for line in lines].count(True) == 1 and lines[-1].is_final
     assert "reference.py:" in lines[-1].observed and "let every loop end" in lines[-1].observed
+
+
+@pytest.mark.parametrize(
+    ("kinds", "advice"),
+    [
+        ([], "reports nothing instead of race: add a public case in which the mistake of"),
+        (["wrong-output"], "reports wrong-output instead of race: rename it after what it reports"),
+    ],
+)
+def test_a_variant_without_its_finding_has_advice(
+    kinds: list[str], advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = tuple(Finding(kind, "error", "x", "a.cu", 3) for kind in kinds)
+    made = a_grade(a_result("output", "fail", 0, 40, findings=found))
+    monkeypatch.setattr("grader.authoring.requirements.grade_file", lambda *_: made)
+    folder = lab_folder(load_lab("tiled-matmul"))
+    with pytest.raises(RequirementNotMet, match=advice):
+        variant_is_caught(folder, Path("wrong/race-none.cu"), RunOptions("sim"))

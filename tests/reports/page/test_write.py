@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from grader.batch.store import StoreResult
+from grader.checks.causes import Explanation
+from grader.cli.batch_messages import Row, Table
 from grader.faults import LabFault
 from grader.feedback.grade import grade
+from grader.gradebook.ledger import Student
 from grader.grading.pipeline import seed_id
 from grader.labs.reading import load_lab
 from grader.reports.classes import ReportRow, page_names
@@ -17,7 +22,8 @@ from grader.reports.page.classes import class_view
 from grader.reports.page.student import student_view
 from grader.reports.page.write import student_page, write_class_report
 from grader.submissions.files import read_submission
-from tests.made import a_grade, a_lab, a_result
+from grader.submissions.gather import StudentSubmission
+from tests.made import RACE, a_grade, a_lab, a_result
 from tests.reports.page.rows import CASES, LINES, NAMES, PUBLIC, WRONG, a_class, a_row, attacks
 
 LAB = a_lab({"output": (40, {})})
@@ -184,3 +190,25 @@ def test_the_verdict_says_only_what_the_score_does_not() -> None:
     assert "Grade it again" in student_view(a_row(4)).verdict
     alone = replace(part.row, student="", grade=replace(part.grade, student=""))
     assert student_page(alone).decode().count(part.grade.file) == 3  # title, heading, facts
+
+
+def test_a_page_of_a_class_says_what_check_adds() -> None:
+    wrong = a_grade(a_result("sync", "fail", 0, 15, findings=(RACE,)))
+    advice = b"also tries changes of the file"
+    assert advice in student_page(ReportRow("ada", wrong, ""))
+    tried = replace(wrong, explanation=Explanation(trials=3))
+    for other in (ReportRow("", wrong, ""), ReportRow("ada", tried, ""),
+                  ReportRow("ada", a_grade(a_result("sync", "pass")), "")):  # fmt: skip
+        assert advice not in student_page(other)
+
+
+def test_students_without_a_grade_are_on_the_index(tmp_path: Path) -> None:
+    """Those who submitted nothing, and those whose submission has no grade, with the reason."""
+    course = SimpleNamespace(students=(Student("11", "Ada"), Student("12", "Emmy")))
+    found = StudentSubmission("11", "a.cu")
+    table = Table((Row(StoreResult(found, "11"), None, "the disk is full"),))
+    missing = table.missing(course)  # type: ignore[arg-type]
+    assert missing == ("11: the disk is full", "12 Emmy: no submission")
+    index = write_class_report(tmp_path, LAB, a_class(2), missing=missing).read_text("utf-8")
+    listed = index.partition('id="missing"')[2]
+    assert all(f"<li>{one}</li>" in listed for one in missing)
