@@ -32,7 +32,7 @@ from grader.gpu.devices import acquire_device, devices
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.process import device_info
 from grader.gpu.speedup import Timing, TimingPlan, estimate
-from grader.grading.run import time_kernel
+from grader.gpu.timing import time_kernel
 from grader.grading.timing import verifier
 from grader.labs.cases import prepare_baseline, prepare_case
 from grader.labs.model import Case

@@ -45,8 +45,7 @@ from grader.gpu.nvcc import compile_cubin
 from grader.gpu.peaks import cublas_libraries, load_cublas, make_product, measure_peaks
 from grader.gpu.process import device_info
 from grader.gpu.session import allocate, context
-from grader.gpu.timing import timing_kernels
-from grader.grading.run import time_kernel
+from grader.gpu.timing import time_kernel, timing_kernels
 from grader.grading.timing import verifier
 from grader.labs.expressions import evaluate_expression
 from grader.labs.reading import list_labs, load_lab

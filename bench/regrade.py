@@ -39,7 +39,7 @@ from grader.gpu.speedup import (
     estimate,
     is_settled,
 )
-from grader.grading.run import time_kernel
+from grader.gpu.timing import time_kernel
 from grader.grading.timing import MAX_ATTEMPTS, is_doubtful, timing_plan, verifier
 from grader.labs.model import Band, Case, Lab
 from grader.labs.reading import load_lab
