@@ -219,6 +219,8 @@ def bracketed(text: str) -> str:
 def negated(condition: str) -> str:
     """Return the opposite of a condition, without `!` where it is a chain of comparisons."""
     opposite = {">=": "<", "<=": ">", "<": ">=", ">": "<=", "==": "!=", "!=": "=="}
+    if re.fullmatch(r"!\w+\([^()]*\)", condition.strip()):
+        return condition.strip()[1:]
     parts = condition.split("||")
     turned = []
     for part in parts:

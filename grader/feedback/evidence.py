@@ -24,15 +24,13 @@ from grader.compile.program import Program
 from grader.compile.signature import wrong_order
 from grader.compile.syntax import Node, Tree, parse
 from grader.feedback.edits import (
-    LOOPS,
     Edit,
     Editor,
     Source,
-    covering,
     enclosing,
     is_degenerate,
-    is_inside,
     is_readable,
+    replaced,
 )
 from grader.labs.model import Lab
 from grader.launch import Finding
@@ -60,7 +58,6 @@ MAX_CLUES = 8
 _CONDITIONAL = ("if_statement", "while_statement", "do_statement", "for_statement")
 _COMPARES = ("==", "!=", "<", ">", "<=", ">=")
 _THREAD = re.compile(r"\bthreadIdx\b")
-_BUILT_IN = re.compile(r"\b(?:threadIdx|blockIdx)\b")
 
 
 def find_clues(program: Program, lab: Lab) -> tuple[Clue, ...]:
@@ -201,6 +198,66 @@ def _names_of_threads(tree: Tree, kernel: Function) -> set[str]:
     return names
 
 
+def empty_body_edits(source: Source) -> Iterator[Edit]:
+    """The `;` that ends a condition or a loop before its body, taken out."""
+    for statement, word, sign in empty_bodies(source.tree):
+        yield Edit("empty-body", statement.line, (replaced(sign, ""),), 0, word)
+
+
+def parameter_edits(source: Source) -> Iterator[Edit]:
+    """The parameters in the lab's order, by their names or by what is constant; the lab's type."""
+    for kernel in source.kernels:
+        declarator = kernel.function.declarator
+        if declarator is None or not kernel.required:
+            continue
+        nodes = [n for n in declarator.walk("parameter_declaration") if n.line >= declarator.line]
+        own = parameters(declarator)
+        if len(nodes) != len(own) or len(own) != len(kernel.required):
+            continue
+        listed = ", ".join(name for _, name in own)
+        for order in _orders(own, kernel.required):
+            changes = tuple(
+                replaced(node, nodes[k].text) for node, k in zip(nodes, order, strict=True)
+            )
+            yield Edit("wrong-order", kernel.function.line, changes, 0, listed)
+        for node, (kind, _), (wanted, _) in zip(nodes, own, kernel.required, strict=True):
+            spec = node.part("type")
+            base = wanted.replace("const", "").replace("*", "").strip()
+            if spec is not None and "*" in kind and "*" in wanted and spec.text != base:
+                yield Edit("wrong-type", node.line, (replaced(spec, base),))
+
+
+def _orders(
+    own: Sequence[tuple[str, str]], required: Sequence[tuple[str, str]]
+) -> Iterator[tuple[int, ...]]:
+    """Yield, for each place in the lab's order, the number of the parameter to put there."""
+    names = [name for _, name in required]
+    pointers = [[k for k, (kind, _) in enumerate(rows) if "*" in kind] for rows in (own, required)]
+    if sorted(names) == sorted(name for _, name in own):
+        yield tuple([name for _, name in own].index(name) for name in names)
+    if len(pointers[0]) != len(pointers[1]):
+        return
+    others = [k for k in range(len(own)) if k not in pointers[0]]
+
+    def is_constant(row: tuple[str, str]) -> bool:
+        return row[0].lstrip().startswith("const")
+
+    for key in (lambda row: row[1], is_constant):
+        known = [(key(own[k]), k) for k in pointers[0]]
+        wanted = [key(required[k]) for k in pointers[1]]
+        if sorted(str(a) for a, _ in known) != sorted(map(str, wanted)):
+            continue
+        found = dict[int, int]()
+        for place, want in zip(pointers[1], wanted, strict=True):
+            found[place] = next(k for a, k in known if a == want and k not in found.values())
+        free = iter(others)
+        yield tuple(found[k] if k in found else next(free) for k in range(len(own)))
+
+
+EDITORS = (empty_body_edits, parameter_edits)
+"""The functions of this module that offer edits: what undoes a clue."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the edits are ranked by.
@@ -237,6 +294,7 @@ def read_evidence(
     around |= {origin.line for line in near - {0} for origin in flow.reaching(line)}
     exits = (enclosing(node, "if_statement") for node in source.tree.walk("return_statement"))
     around |= {guard.line for guard in exits if guard is not None}
+    around |= _calls_across(source, near | around)
     rings = [around - {0}]
     while len(rings) < RINGS:
         lines = {origin.line for line in rings[-1] for origin in flow.reaching(line)}
@@ -247,6 +305,24 @@ def read_evidence(
         frozenset(f.kind for f in errors), frozenset(near - {0}),
         tuple(map(frozenset, rings)), spans, tuple(clues),
     )  # fmt: skip
+
+
+def _calls_across(source: Source, lines: set[int]) -> set[int]:
+    """Return the lines of functions that these lines call, and those that call the lines' ones."""
+    rows = source.text.splitlines()
+    found: set[int] = set()
+    for kernel in source.kernels:
+        own = {*range(kernel.function.first_line, kernel.function.last_line + 1)}
+        name = re.compile(rf"\b{re.escape(kernel.function.name)}\s*\(")
+        calls = {k for k, row in enumerate(rows, 1) if k not in own and name.search(row)}
+        found |= own if calls & lines else set()
+        found |= calls if own & lines else set()
+    for node in source.tree.walk("lambda_expression"):
+        above = enclosing(node, "init_declarator")
+        if above is not None and node.line in lines:
+            name = re.compile(rf"\b{re.escape(above.field('declarator').text)}\s*\(")
+            found |= {k for k, row in enumerate(rows, 1) if name.search(row)}
+    return found
 
 
 def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]]:
@@ -314,80 +390,6 @@ def _prior(edit: Edit, evidence: Evidence) -> int:
     if not _explains(edit, evidence):
         return 3
     return int(edit.kind in GENERIC) - int(edit.kind in SPECIFIC)
-
-
-def doubt(source: Source, edit: Edit, evidence: Evidence) -> int:
-    """Return how doubtful it is that an edit which is right is what the author means.
-
-    0 stands for the inverse of a mistake, 1 for an edit that may hide one (an offset by one, a
-    larger array, a change far from the findings), 2 for one against the usual order of things.
-    """
-    if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
-        return 0
-    after = edit.applied(source.data)
-    usual = _unusual(source.text) - _unusual(after)
-    if usual:
-        return 2 if usual < 0 else 0
-    old = [source.data[start:end].decode(errors="replace") for start, end, _ in edit.changes]
-    new = [change[2] for change in edit.changes]
-    if edit.kind in ("missing-guard", "wrong-condition") and _guards_a_loop(source, edit):
-        return 2
-    if _selects_another_thread(source, edit):
-        return 2
-    offset = any(_OFFSET.search(n) and not _OFFSET.search(o) for o, n in zip(old, new, strict=True))
-    place = covering(source.tree, *edit.changes[0][:2])
-    is_limit = place.parent is not None and place.parent.kind == "argument_list"
-    offset = offset and not is_limit and edit.kind != "rounded-down"
-    turned = [o for o, n in zip(old, new, strict=True) if {o, n} == {"+", "-"}]
-    offset = offset or bool(turned and _is_step(place))
-    grown = edit.kind == "wrong-size" and any(_GROWN.match(n) for n in new)
-    near = evidence.near.union(*evidence.around)
-    far = evidence.is_wrong and edit.line not in near and not any(
-        first <= edit.line <= last for first, last in evidence.spans
-    )  # fmt: skip
-    above = place.parent
-    target = edit.kind == "wrong-index" and above is not None and above.part("left") == place
-    surplus = edit.kind == "surplus-statement"
-    return int(offset or grown or far or target or surplus or "-1" in new)
-
-
-_OFFSET = re.compile(r"[+-] 1\)?$")
-_GROWN = re.compile(r"2 \* | \+ [12]$|.* \+ [12]$")
-_X = r"(?:(?:threadIdx|blockIdx)\.x|\b(?:[tbgl]?x|col\w*|\w+_x|\w+_col))\b"
-_Y = r"(?:(?:threadIdx|blockIdx)\.y|\b(?:[tbgl]?y|row\w*|\w+_y|\w+_row))\b"
-_UNUSUAL = re.compile(
-    rf"\w+\[[^\[\]]*{_X}[^\[\]]*\]\[[^\[\]]*{_Y}[^\[\]]*\]"
-    rf"|\[\(?[^\[\]]*{_X}[^\[\]*]* \* [^\[\]+]* \+ [^\[\]]*{_Y}[^\[\]]*\]"
-    r"|\b(?:row|y|ty|\w+_y)\b\s*=[^;]*\bthreadIdx\.x|\b(?:col|x|tx|\w+_x)\b\s*=[^;]*\bthreadIdx\.y"
-)
-"""Matches an index whose row is made of x, or whose column is made of y."""
-
-
-def _selects_another_thread(source: Source, edit: Edit) -> bool:
-    """Return whether an edit changes the number in `threadIdx.x == 0`: no thread may have it."""
-    start, end, new = edit.changes[0]
-    above = covering(source.tree, start, end).parent
-    sign = above.part("operator") if above is not None else None
-    is_choice = sign is not None and sign.text in ("==", "!=")
-    return is_choice and above is not None and bool(_BUILT_IN.search(above.text)) and new != "0"
-
-
-def _is_step(sign: Node) -> bool:
-    """Return whether an operator adds or subtracts one."""
-    right = sign.parent.part("right") if sign.parent is not None else None
-    return right is not None and right.text == "1"
-
-
-def _unusual(text: str) -> int:
-    return sum(1 for _ in _UNUSUAL.finditer(text))
-
-
-def _guards_a_loop(source: Source, edit: Edit) -> bool:
-    """Return whether an edit adds a comparison to the condition of a loop."""
-    start, end, new = edit.changes[0]
-    node = covering(source.tree, start, end)
-    loop = enclosing(node, *LOOPS)
-    return loop is not None and "&&" in new and is_inside(node, loop, "condition")
 
 
 def _explains(edit: Edit, evidence: Evidence) -> bool:

@@ -9,14 +9,14 @@ fix; hidden cases and the lab's solution play no part.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from grader import dataclass
-from grader.checks.causes import CORRECTNESS, Fix
+from grader.checks.causes import CORRECTNESS
 from grader.checks.result import Evidence, Result, Verdict
 from grader.checks.suite import Check, award, evaluate_all, evaluate_one
 from grader.compile.nvrtc import installation
@@ -29,12 +29,10 @@ from grader.feedback.edits import (
     Edit,
     Source,
     covering,
-    diff_of,
     enclosing,
     is_inside,
 )
 from grader.feedback.evidence import Evidence as Seen
-from grader.feedback.evidence import doubt
 from grader.grading.cases import RunOptions, expected_answer, run_cases
 from grader.grading.pipeline import work_measure
 from grader.grading.run import simulator_memory
@@ -224,85 +222,83 @@ class FixSearch:
         evidence = replace(self.evidence, verdicts={"output": right})
         return tuple(award(check, evaluate_one(check, evidence)) for check in self.checks)
 
-    def described(self, source: Source, edit: Edit, errors: Sequence[Finding]) -> Fix:
-        """Return a confirmed edit as the lab shows it."""
-        program, hints = self.evidence.program, self.evidence.lab.hints
-        diff = diff_of(source, edit, program.file) if hints == "fix" else ""
-        kinds = tuple(dict.fromkeys(f.kind for f in errors))
-        kind = true_kind(source, edit, kinds)
-        return Fix(kind, edit.line, program.text(edit.line), edit.name, diff, kinds)
 
+def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
+    """Return how doubtful it is that an edit which is right is what the author means.
 
-def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:
-    """Return the kind of cause that is true of a confirmed edit: by what it changes, and where.
-
-    An edit is offered for what it repairs most often. Where it repaired something else, a kind that
-    says less is told.
-
-    Args:
-        source: The submission.
-        edit: The confirmed edit.
-        kinds: The kinds of the errors that it removes.
+    0 stands for the inverse of a mistake, 1 for an edit that may hide one (an offset by one, a
+    larger array, a change far from the findings), 2 for one against the usual order of things.
     """
-    start, end, new = min(edit.changes)
-    node = covering(source.tree, start - (start == end and start > 0), end)
-    old = source.data[start:end].decode(errors="replace")
+    if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
+        return 0
+    after = edit.applied(source.data)
+    usual = _unusual(source.text) - _unusual(after)
+    if usual:
+        return 2 if usual < 0 else 0
+    old = [source.data[start:end].decode(errors="replace") for start, end, _ in edit.changes]
+    new = [change[2] for change in edit.changes]
+    if edit.kind in ("missing-guard", "wrong-condition") and _guards_a_loop(source, edit):
+        return 2
+    if _selects_another_thread(source, edit):
+        return 2
+    offset = any(_OFFSET.search(n) and not _OFFSET.search(o) for o, n in zip(old, new, strict=True))
+    place = covering(source.tree, *edit.changes[0][:2])
+    is_limit = place.parent is not None and place.parent.kind == "argument_list"
+    offset = offset and not is_limit and edit.kind != "rounded-down"
+    turned = [o for o, n in zip(old, new, strict=True) if {o, n} == {"+", "-"}]
+    offset = offset or bool(turned and _is_step(place))
+    grown = edit.kind == "wrong-size" and any(_GROWN.match(n) for n in new)
+    near = evidence.near.union(*evidence.around)
+    far = evidence.is_wrong and edit.line not in near and not any(
+        first <= edit.line <= last for first, last in evidence.spans
+    )  # fmt: skip
+    above = place.parent
+    target = edit.kind == "wrong-index" and above is not None and above.part("left") == place
+    surplus = edit.kind == "surplus-statement" or (
+        edit.kind == "wrong-index" and _CALL.search("".join(old)) and not _CALL.search("".join(new))
+    )
+    return int(offset or grown or far or target or bool(surplus) or "-1" in new)
+
+
+_BUILT_IN = re.compile(r"\b(?:threadIdx|blockIdx)\b")
+_CALL = re.compile(r"\w\(")
+_OFFSET = re.compile(r"[+-] 1\)?$")
+_GROWN = re.compile(r"2 \* | \+ [12]$|.* \+ [12]$")
+_X = r"(?:(?:threadIdx|blockIdx)\.x|\b(?:[tbgl]?x|col\w*|\w+_x|\w+_col))\b"
+_Y = r"(?:(?:threadIdx|blockIdx)\.y|\b(?:[tbgl]?y|row\w*|\w+_y|\w+_row))\b"
+_UNUSUAL = re.compile(
+    rf"\w+\[[^\[\]]*{_X}[^\[\]]*\]\[[^\[\]]*{_Y}[^\[\]]*\]"
+    rf"|\[\(?[^\[\]]*{_X}[^\[\]*]* \* [^\[\]+]* \+ [^\[\]]*{_Y}[^\[\]]*\]"
+    r"|\b(?:row|y|ty|\w+_y)\b\s*=[^;]*\bthreadIdx\.x|\b(?:col|x|tx|\w+_x)\b\s*=[^;]*\bthreadIdx\.y"
+)
+"""Matches an index whose row is made of x, or whose column is made of y."""
+
+
+def _selects_another_thread(source: Source, edit: Edit) -> bool:
+    """Return whether an edit changes the number in `threadIdx.x == 0`: no thread may have it."""
+    start, end, new = edit.changes[0]
+    above = covering(source.tree, start, end).parent
+    sign = above.part("operator") if above is not None else None
+    is_choice = sign is not None and sign.text in ("==", "!=")
+    return is_choice and above is not None and bool(_BUILT_IN.search(above.text)) and new != "0"
+
+
+def _is_step(sign: Node) -> bool:
+    """Return whether an operator adds or subtracts one."""
+    right = sign.parent.part("right") if sign.parent is not None else None
+    return right is not None and right.text == "1"
+
+
+def _unusual(text: str) -> int:
+    return sum(1 for _ in _UNUSUAL.finditer(text))
+
+
+def _guards_a_loop(source: Source, edit: Edit) -> bool:
+    """Return whether an edit adds a comparison to the condition of a loop."""
+    start, end, new = edit.changes[0]
+    node = covering(source.tree, start, end)
     loop = enclosing(node, *LOOPS)
-    holds = {
-        "wrong-number": bool(re.fullmatch(r"[\d.]+[uUlLf]*", old)),
-        "wrong-index": False,
-        "wrong-initial-value": start == end or enclosing(node, "init_declarator") is not None,
-        "exchanged-axes": len(edit.changes) > 1,
-        "rounded-down": "/" in old and " - 1" not in old,
-        "overlapping-arrays": "extern" in source.text and "*" in _declaration_of(node),
-        "divergent-barrier": "barrier-divergence" in kinds,
-        "missing-guard": not (loop is not None and is_inside(node, loop, "condition")),
-    }.get(edit.kind, True)
-    if loop is not None and "timeout" in kinds and not is_inside(node, loop, "body"):
-        return "endless-loop"
-    if edit.kind == "missing-stride" and "timeout" in kinds:
-        return "endless-loop"
-    if edit.kind == "weak-barrier" and "fence" in old:
-        return "fence-for-barrier"
-    if edit.kind == "missing-stride" and node.kind == "update_expression":
-        return "wrong-loop"
-    others = {"exchanged-axes": "wrong-axis", "divergent-barrier": "misplaced-barrier",
-              "wrong-initial-value": "wrong-number"}  # fmt: skip
-    return edit.kind if holds else others.get(edit.kind) or _kind_of_place(source, node)
-
-
-_ASSIGNED = ("init_declarator", "assignment_expression")
-
-
-def _declaration_of(node: Node) -> str:
-    """Return the text of the declaration around a node, up to the value."""
-    declaration = enclosing(node, "declaration", "assignment_expression")
-    return declaration.text.split("=")[0] if declaration is not None else ""
-
-
-def _kind_of_place(source: Source, node: Node) -> str:
-    """Return the kind of a wrong expression by what its value is used for."""
-    guard = enclosing(node, "if_statement", "conditional_expression")
-    loop = enclosing(node, *LOOPS)
-    if any(above is not None and is_inside(node, above, "condition") for above in (guard, loop)):
-        return "wrong-condition"
-    if loop is not None and not is_inside(node, loop, "body"):
-        return "wrong-loop"
-    if enclosing(node, "array_declarator") is not None:
-        return "wrong-size"
-    indexing = "subscript_argument_list"
-    pointer = enclosing(node, "pointer_expression")
-    if node.kind in (indexing, "subscript_expression") or enclosing(node, indexing) or pointer:
-        return "wrong-index"
-    own, function = enclosing(node, *_ASSIGNED), enclosing(node, "function_definition")
-    target = own and (own.part("declarator") or own.part("left"))
-    if target is not None and target.kind == "pointer_declarator":
-        return "wrong-index"
-    if target is None or function is None or target.kind != "identifier":
-        return "wrong-expression"
-    indices = function.walk("subscript_argument_list")
-    is_index = any(target.text in re.findall(r"\w+", index.text) for index in indices)
-    return "wrong-index" if is_index else "wrong-expression"
+    return loop is not None and "&&" in new and is_inside(node, loop, "condition")
 
 
 def run_explaining(

@@ -7,7 +7,8 @@ is measured while the submission compiles and runs, and wrong outputs are locali
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Literal
@@ -15,12 +16,23 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.checks.causes import Explanation
+from grader.checks.causes import Explanation, Fix
 from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence
 from grader.checks.suite import evaluate_all, plan
 from grader.compile.program import Kernel, Program
-from grader.feedback.edits import read_source
+from grader.compile.syntax import Node
+from grader.feedback.edits import (
+    LOOPS,
+    Edit,
+    Source,
+    covering,
+    diff_of,
+    enclosing,
+    is_inside,
+    read_source,
+)
+from grader.feedback.evidence import EDITORS as CLUE_EDITORS
 from grader.feedback.evidence import find_clues, list_edits, read_evidence
 from grader.feedback.fixes import MAX_TRIALS, FixSearch, errors_of, run_explaining
 from grader.gpu.speedup import Timing
@@ -190,12 +202,12 @@ def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanat
     graded = function_name(own.symbol) if own is not None else ""
     source = read_source(evidence.program.source, evidence.lab, graded)
     lines = {line for found in evidence.localization.lines.values() for line in found}
-    editors = (*STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
+    editors = (*CLUE_EDITORS, *STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
     seen = read_evidence(errors, lines, clues, source)
     ranked = list_edits(source, seen, editors, MAX_TRIALS)
     found = search.fix(source, ranked, seen)
     cases = tuple(run.case.name for run in public.runs)
-    made = () if found is None else (search.described(source, found, errors),)
+    made = () if found is None else (_described(public, source, found, errors),)
     return replace(known, fixes=made, trials=search.trials, cases=cases)
 
 
@@ -203,6 +215,87 @@ def _on_simulator(evidence: Evidence) -> Evidence:
     """Return the evidence of the simulator alone: trials do not run on a GPU."""
     runs = tuple(replace(run, device=None) for run in evidence.runs)
     return replace(evidence, runs=runs, backend="sim")
+
+
+def _described(evidence: Evidence, source: Source, edit: Edit, errors: Sequence[Finding]) -> Fix:
+    """Return a confirmed edit as the lab shows it."""
+    program, hints = evidence.program, evidence.lab.hints
+    diff = diff_of(source, edit, program.file) if hints == "fix" else ""
+    kinds = tuple(dict.fromkeys(f.kind for f in errors))
+    kind = true_kind(source, edit, kinds)
+    return Fix(kind, edit.line, program.text(edit.line), edit.name, diff, kinds)
+
+
+def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:
+    """Return the kind of cause that is true of a confirmed edit: by what it changes, and where.
+
+    An edit is offered for what it repairs most often. Where it repaired something else, a kind that
+    says less is told.
+
+    Args:
+        source: The submission.
+        edit: The confirmed edit.
+        kinds: The kinds of the errors that it removes.
+    """
+    start, end, new = min(edit.changes)
+    node = covering(source.tree, start - (start == end and start > 0), end)
+    old = source.data[start:end].decode(errors="replace")
+    loop = enclosing(node, *LOOPS)
+    holds = {
+        "wrong-number": bool(re.fullmatch(r"[\d.]+[uUlLf]*", old)),
+        "wrong-index": False,
+        "wrong-initial-value": start == end or enclosing(node, "init_declarator") is not None,
+        "exchanged-axes": len(edit.changes) > 1,
+        "rounded-down": "/" in old and " - 1" not in old,
+        "overlapping-arrays": "extern" in source.text and "*" in _declaration_of(node),
+        "divergent-barrier": "barrier-divergence" in kinds,
+        "missing-guard": not (loop is not None and is_inside(node, loop, "condition")),
+    }.get(edit.kind, True)
+    if loop is not None and "timeout" in kinds and not is_inside(node, loop, "body"):
+        return "endless-loop"
+    if edit.kind == "missing-stride" and "timeout" in kinds:
+        return "endless-loop"
+    if edit.kind == "weak-barrier" and "fence" in old:
+        return "fence-for-barrier"
+    if edit.kind == "missing-stride" and node.kind == "update_expression":
+        return "wrong-loop"
+    others = {"exchanged-axes": "wrong-axis", "divergent-barrier": "misplaced-barrier",
+              "wrong-initial-value": "wrong-number"}  # fmt: skip
+    return edit.kind if holds else others.get(edit.kind) or _kind_of_place(source, node)
+
+
+_ASSIGNED = ("init_declarator", "assignment_expression")
+
+
+def _declaration_of(node: Node) -> str:
+    """Return the text of the declaration around a node, up to the value."""
+    declaration = enclosing(node, "declaration", "assignment_expression")
+    return declaration.text.split("=")[0] if declaration is not None else ""
+
+
+def _kind_of_place(source: Source, node: Node) -> str:
+    """Return the kind of a wrong expression by what its value is used for."""
+    guard = enclosing(node, "if_statement", "conditional_expression")
+    loop = enclosing(node, *LOOPS)
+    if any(above is not None and is_inside(node, above, "condition") for above in (guard, loop)):
+        return "wrong-condition"
+    if loop is not None and not is_inside(node, loop, "body"):
+        return "wrong-loop"
+    if enclosing(node, "array_declarator") is not None:
+        return "wrong-size"
+    indexing = "subscript_argument_list"
+    pointer = enclosing(node, "pointer_expression")
+    if node.kind in (indexing, "subscript_expression") or enclosing(node, indexing) or pointer:
+        return "wrong-index"
+    own, function = enclosing(node, *_ASSIGNED), enclosing(node, "function_definition")
+    target = own and (own.part("declarator") or own.part("left"))
+    if target is not None and target.kind == "pointer_declarator":
+        return "wrong-index"
+    if target is None or function is None or target.kind != "identifier":
+        return "wrong-expression"
+    indices = function.walk("subscript_argument_list")
+    is_index = any(target.text in re.findall(r"\w+", index.text) for index in indices)
+    return "wrong-index" if is_index else "wrong-expression"
 
 
 def grade(

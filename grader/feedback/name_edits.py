@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import combinations
 
-from grader.compile.functions import parameters
 from grader.compile.syntax import Node
 from grader.feedback.edits import (
     LOOPS,
@@ -26,6 +26,9 @@ BARRIER = "__syncthreads();"
 BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 MAX_NAMES = 12
 """The names that are tried in place of another one."""
+
+MAX_ARGUMENTS = 6
+"""The arguments of a call of which two are exchanged."""
 
 MAX_USES = 180
 """The uses of names that are replaced."""
@@ -93,6 +96,34 @@ def condition_name_edits(source: Source) -> Iterator[Edit]:
                     yield Edit("wrong-condition", node.line, changes)
 
 
+def exchange_edits(source: Source) -> Iterator[Edit]:
+    """Two arguments of a call exchanged, two bounds of a condition, an addend and a factor."""
+    for kernel in source.kernels:
+        for call in kernel.walk("argument_list"):
+            if len(call.named) == 2 and (call.parent or call).text.startswith("atomicAdd"):
+                yield Edit("wrong-expression", call.line, (replaced(call.named[1], "1"),))
+            given = [a for a in call.named if a.kind != "number_literal"][:MAX_ARGUMENTS]
+            for one, other in combinations(given, 2):
+                if one.text != other.text:
+                    changes = replaced(one, other.text), replaced(other, one.text)
+                    yield Edit("exchanged-arguments", call.line, changes)
+        for node in kernel.walk("binary_expression"):
+            sign, left, right = (node.field(n) for n in ("operator", "left", "right"))
+            if sign.text in ("&&", "||") and left.kind == right.kind == "binary_expression":
+                one, other = left.field("right"), right.field("right")
+                changes = replaced(one, other.text), replaced(other, one.text)
+                yield Edit("wrong-condition", node.line, changes)
+            if sign.text == "+" and left.kind == "binary_expression":
+                one = left.field("right")
+                changes = replaced(one, right.text), replaced(right, one.text)
+                is_product = left.field("operator").text == "*"
+                yield Edit("wrong-index", node.line, changes, int(not is_product))
+                if is_product:  # a row and a column of a linear index
+                    row = left.field("left")
+                    changes = replaced(row, right.text), replaced(right, row.text)
+                    yield Edit("wrong-index", node.line, changes)
+
+
 def offset_edits(source: Source) -> Iterator[Edit]:
     """One more or less than a name, or than an index that is computed."""
     macros = macros_of(source)
@@ -149,8 +180,10 @@ def _with_steps(use: Node, sizes: list[str]) -> Iterator[Edit]:
         return
     name = counter.field("declarator").text
     inside = enclosing(use, "subscript_argument_list") is not None
-    for size in sizes if inside and name != use.text else ():
-        new = f"({name} * {size} + {use.text})"
+    for step in (name, *(f"{name} * {size}" for size in sizes)):
+        if not inside or name == use.text:
+            break
+        new = f"({step} + {use.text})"
         yield Edit("wrong-index", use.line, (replaced(use, new),), 1)
 
 
@@ -179,10 +212,16 @@ def size_edits(source: Source) -> Iterator[Edit]:
         if extent is None:
             continue
         text = extent.text
-        for new in (f"{text} + 1", f"{text} + 2", f"2 * {text}", *names):
+        for new in (f"{text} + 1", f"{text} + 2", f"2 * {text}", f"{text} * {text}", *names):
             if new != text:
                 yield Edit("wrong-size", array.line, (replaced(extent, new),))
     for kernel in source.kernels:
+        for start in kernel.walk("pointer_expression"):
+            extent = next((i.named[0] for i in start.walk("subscript_argument_list")), None)
+            if extent is not None and start.text.startswith("&"):
+                for new in ("{0} * {0}", "2 * {0}"):
+                    change = replaced(extent, new.format(bracketed(extent.text)))
+                    yield Edit("overlapping-arrays", start.line, (change,))
         for node in kernel.walk("init_declarator", "assignment_expression"):
             value = node.part("value") or node.part("right")
             is_pointer = any(c.kind == "pointer_declarator" for c in node.children)
@@ -231,56 +270,6 @@ def unused_size_edits(source: Source) -> Iterator[Edit]:
             for text in sorted(texts - {"0", "1"}) if size not in used else ():
                 changes = tuple(replaced(n, size) for n in nodes if n.text == text)
                 yield Edit("unused-size", kernel.function.line, changes, 0, size)
-
-
-def parameter_edits(source: Source) -> Iterator[Edit]:
-    """The parameters in the lab's order, by their names or by what is constant; the lab's type."""
-    for kernel in source.kernels:
-        declarator = kernel.function.declarator
-        if declarator is None or not kernel.required:
-            continue
-        nodes = [n for n in declarator.walk("parameter_declaration") if n.line >= declarator.line]
-        own = parameters(declarator)
-        if len(nodes) != len(own) or len(own) != len(kernel.required):
-            continue
-        listed = ", ".join(name for _, name in own)
-        for order in _orders(own, kernel.required):
-            changes = tuple(
-                replaced(node, nodes[k].text) for node, k in zip(nodes, order, strict=True)
-            )
-            yield Edit("wrong-order", kernel.function.line, changes, 0, listed)
-        for node, (kind, _), (wanted, _) in zip(nodes, own, kernel.required, strict=True):
-            spec = node.part("type")
-            base = wanted.replace("const", "").replace("*", "").strip()
-            if spec is not None and "*" in kind and "*" in wanted and spec.text != base:
-                yield Edit("wrong-type", node.line, (replaced(spec, base),))
-
-
-def _orders(
-    own: Sequence[tuple[str, str]], required: Sequence[tuple[str, str]]
-) -> Iterator[tuple[int, ...]]:
-    """Yield, for each place in the lab's order, the number of the parameter to put there."""
-    names = [name for _, name in required]
-    pointers = [[k for k, (kind, _) in enumerate(rows) if "*" in kind] for rows in (own, required)]
-    if sorted(names) == sorted(name for _, name in own):
-        yield tuple([name for _, name in own].index(name) for name in names)
-    if len(pointers[0]) != len(pointers[1]):
-        return
-    others = [k for k in range(len(own)) if k not in pointers[0]]
-
-    def is_constant(row: tuple[str, str]) -> bool:
-        return row[0].lstrip().startswith("const")
-
-    for key in (lambda row: row[1], is_constant):
-        known = [(key(own[k]), k) for k in pointers[0]]
-        wanted = [key(required[k]) for k in pointers[1]]
-        if sorted(str(a) for a, _ in known) != sorted(map(str, wanted)):
-            continue
-        found = dict[int, int]()
-        for place, want in zip(pointers[1], wanted, strict=True):
-            found[place] = next(k for a, k in known if a == want and k not in found.values())
-        free = iter(others)
-        yield tuple(found[k] if k in found else next(free) for k in range(len(own)))
 
 
 def memory_space_edits(source: Source) -> Iterator[Edit]:
@@ -373,6 +362,7 @@ def _steps_of_for(kernel: Kernel, macros: list[str]) -> Iterator[Edit]:
         for new in (f"++{name}", *(f"{name} += {size}" for size in (*names, "blockDim.x"))):
             place = (closing, closing, new) if step is None else replaced(step, new)
             known = step is not None and name in step.text and step.kind != "identifier"
+            known = known and not ("++" in (step.text if step else "") and "__sync" in body.text)
             yield Edit("wrong-loop", loop.line, (place,), int(known or not new.startswith("++")))
 
 

@@ -25,7 +25,6 @@ from grader.feedback.edits import (
     statement_of,
     statements,
 )
-from grader.feedback.evidence import empty_bodies
 
 BARRIER = "__syncthreads();"
 WEAK = ("__syncwarp", "__threadfence", "__threadfence_block")
@@ -55,8 +54,7 @@ def _places(kernel: Kernel) -> list[tuple[int, int, Change, int]]:
         for statement in statements(block):
             if statement.kind == "return_statement":
                 continue
-            line = statement.line if statement.line == statement.last_line else statement.last_line
-            found.append((statement.end, line, _behind(statement, BARRIER), depth))
+            found.append((statement.end, statement.last_line, _behind(statement, BARRIER), depth))
     return found[:MAX_PLACES]
 
 
@@ -100,6 +98,8 @@ def barrier_out_of_branch_edits(source: Source) -> Iterator[Edit]:
             if not inside:
                 continue
             gone = tuple(map(removed, inside))
+            if branch.part("alternative") is None and branch.text.endswith(inside[0].text):
+                yield Edit("divergent-barrier", inside[0].line, (replaced(branch, BARRIER),))
             behind = _behind(branch, BARRIER)
             before = (branch.start, branch.start, f"{BARRIER}\n{indent_of(branch)}")
             yield Edit("divergent-barrier", inside[0].line, (*gone, behind))
@@ -151,12 +151,6 @@ def _loads(kernel: Kernel) -> Iterator[Node]:
             yield access
 
 
-def empty_body_edits(source: Source) -> Iterator[Edit]:
-    """The `;` that ends a condition or a loop before its body, taken out."""
-    for statement, word, sign in empty_bodies(source.tree):
-        yield Edit("empty-body", statement.line, (replaced(sign, ""),), 0, word)
-
-
 def early_exit_edits(source: Source) -> Iterator[Edit]:
     """An early return becomes a condition on the loads and stores that follow it."""
     for kernel in source.kernels:
@@ -171,6 +165,7 @@ def early_exit_edits(source: Source) -> Iterator[Edit]:
             test = negated(condition.text[1:-1])
             gone = removed(statement)
             end = loop.end if loop is not None and word == "continue" else kernel.body.end
+            yield Edit("early-exit", statement.line, (gone,))
             for cost, (loads, own) in enumerate(((False, False), (True, False), (True, True))):
                 rest = _guarded(kernel, statement.end, end, test, loads=loads, own=own)
                 yield Edit("early-exit", statement.line, (gone, *rest), min(cost, 1))
@@ -209,7 +204,8 @@ def _fences_of_a_lock(kernel: Kernel) -> Iterator[Edit]:
             continue
         for signal in kernel.walk("expression_statement"):
             if signal.start >= loop.end and signal.text.startswith("atomic"):
-                before = (signal.start, signal.start, f"__threadfence();\n{indent_of(signal)}")
+                both = f"{{ __threadfence(); {signal.text} }}"
+                before = replaced(signal, both)
                 changes = _behind(loop, "__threadfence();"), before
                 yield Edit("missing-fences", loop.last_line, changes)
 
@@ -228,16 +224,17 @@ def guard_edits(source: Source) -> Iterator[Edit]:
                 whole = replaced(access, f"(({test}) ? {access.text} : 0)")
                 yield Edit("missing-guard", access.line, (whole,), cost // 2)
                 if whole_statement is not None and whole_statement.kind == SIMPLE[0]:
-                    at = whole_statement.start
-                    change = (at, at, f"if ({test}) ")
+                    change = (whole_statement.start, whole_statement.start, f"if ({test}) ")
                     yield Edit("missing-guard", access.line, (change,), 1 + cost // 2)
 
 
 def _guards_around(kernel: Kernel, access: Node) -> bool:
     """Return whether a condition decides already about an access: that one is at fault then."""
-    exits = (r for r in kernel.walk("return_statement") if enclosing(r, "if_statement"))
+    exits = any(enclosing(r, "if_statement") for r in kernel.walk("return_statement"))
     around = enclosing(access, "if_statement", "conditional_expression") is not None
-    return around or next(exits, None) is not None
+    heads = [above.part("condition") for above in access.ancestors if above.kind in LOOPS]
+    index = _words(access.text) - {*kernel.sizes}
+    return exits or around or any(head and index & _words(head.text) for head in heads)
 
 
 def wider_guard_edits(source: Source) -> Iterator[Edit]:
@@ -367,8 +364,7 @@ def statement_edits(source: Source) -> Iterator[Edit]:
                 yield Edit("surplus-statement", statement.line, (gone,), 1)
                 loop = enclosing(statement, *LOOPS)
                 if loop is not None:
-                    pad = indent_of(loop)
-                    before = (loop.start, loop.start, f"{statement.text}\n{pad}")
+                    before = (loop.start, loop.start, f"{statement.text}\n{indent_of(loop)}")
                     behind = _behind(loop, statement.text)
                     yield Edit("misplaced-statement", statement.line, (gone, before), 1)
                     yield Edit("misplaced-statement", statement.line, (gone, behind), 1)

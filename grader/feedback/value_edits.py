@@ -359,9 +359,11 @@ def type_edits(source: Source) -> Iterator[Edit]:
             kind = declaration.part("type")
             if kind is None or kind.text not in NARROW:
                 continue
+            is_sum = kind.text == "int" and "0;" in declaration.text
             for new in WIDE:
                 if new != kind.text:
-                    yield Edit("wrong-type", declaration.line, (replaced(kind, new),), 1)
+                    cost = int(not (is_sum and new == "float"))
+                    yield Edit("wrong-type", declaration.line, (replaced(kind, new),), cost)
         for call in kernel.walk("call_expression"):
             given = call.field("arguments").named
             if len(given) == 1 and re.search("half|bfloat|float2|int", call.field("function").text):

@@ -21,7 +21,7 @@ import yaml
 from grader.authoring.mutation.mutants import changed_lines, make_mutants
 from grader.authoring.mutation.study import submission_of
 from grader.authoring.requirements import lab_folder
-from grader.checks.causes import Cause, Fix
+from grader.checks.causes import CORRECTNESS, Cause, Fix
 from grader.feedback.grade import grade
 from grader.grading.pipeline import Grade
 from grader.labs.model import Lab
@@ -61,7 +61,7 @@ class Outcome:
         first: The first cause.
         shown: The causes that are shown.
         fix: The confirmed fix.
-        fix_holds: Whether the fix earns all points in all cases, hidden ones too.
+        fix_holds: Whether the fix is right in all cases, hidden ones too; it may cost too much.
     """
 
     mistake: Mistake
@@ -99,7 +99,8 @@ def read_mistakes() -> Iterator[Mistake]:
     for file in sorted(FOLDER.glob("*.yaml")):
         for row in yaml.safe_load(file.read_text()):
             lab = row.get("lab", file.stem)
-            source = row.get("source") or solution_of(load_lab(lab))
+            right = row.get("source") or solution_of(load_lab(lab))
+            source = right
             for old, new in row.get("edit", ()):
                 assert old in source, f"{file.name}: {row['name']}: {old!r}"
                 source = source.replace(old, new, 1)
@@ -107,8 +108,8 @@ def read_mistakes() -> Iterator[Mistake]:
             rows = enumerate(source.splitlines(), start=1)
             lines = frozenset(number for number, text in rows if text.strip() in texts)
             assert lines, f"{file.name}: {row['name']}: no line {row['line']}"
-            right = "" if row.get("source") else solution_of(load_lab(lab))
-            yield Mistake(lab, row["name"], source, lines, frozenset(row["cause"]), right)
+            known = right if right != source else ""
+            yield Mistake(lab, row["name"], source, lines, frozenset(row["cause"]), known)
 
 
 def read_mutants() -> Iterator[Mistake]:
@@ -148,7 +149,8 @@ def examine(mistake: Mistake, *, threads: int | None = None, verify: bool = True
     if fix is not None and verify:
         repaired = patched(mistake.source, fix.diff)
         again = grade(lab, submission_of(lab, repaired), visibility="all", threads=threads)
-        holds = again.exit_code == 0
+        found = (f for check in again.checks for f in check.findings)
+        holds = not any(f.severity == "error" and f.kind in CORRECTNESS for f in found)
     shown = min(len(causes), MAX_CAUSES)
     return Outcome(mistake, graded, causes[0] if causes else None, shown, fix, holds)
 

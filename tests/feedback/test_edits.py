@@ -13,8 +13,9 @@ from grader.compile.signature import with_lab_kernels
 from grader.compile.source import compile_source
 from grader.compile.syntax import MAX_PIECE
 from grader.feedback.edits import Edit, diff_of, is_degenerate, negated, read_source
-from grader.feedback.evidence import Evidence, doubt, find_clues, list_edits
-from grader.feedback.fixes import MAX_TRIALS, true_kind
+from grader.feedback.evidence import Evidence, find_clues, list_edits
+from grader.feedback.fixes import MAX_TRIALS, doubt
+from grader.feedback.grade import true_kind
 from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
 from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
