@@ -296,10 +296,12 @@ class Localization:
         lines: By launch, the lines where one small change makes this and every other launch of the
             kernel correct.
         stored: By launch and argument index, the last store to the first wrong element.
+        failure: Why this machine could not run them; empty where it could.
     """
 
     lines: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _EMPTY)
     stored: Mapping[tuple[str, int], LastStore] = field(default_factory=lambda: _EMPTY)
+    failure: str = ""
 
 
 WorkMeasure = Literal["nothing", "work", "sharing"]

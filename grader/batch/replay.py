@@ -41,6 +41,9 @@ PEAK_SHARE = "percent_of"
 TOOL_CHECKS = ("sanitizer", "profile")
 """Checks made by the CUDA toolkit's tools on a GPU, worth no points and not part of a lab."""
 
+_EXPLANATORY = ("hint", "origins")
+"""What a search adds to a finding."""
+
 _ALIAS = re.compile(r"hidden-\d+")
 _NOTHING = object()
 
@@ -76,25 +79,36 @@ def conditions(record: Provenance, made: Provenance) -> Iterator[Difference]:
 def differences(record: Grade, made: Grade, *, timed_again: bool = False) -> Iterator[Difference]:
     """Yield the differences in score, checks and cases.
 
-    With `timed_again`, only the verdict of the speed check must be equal.
+    With `timed_again`, only the verdict of the speed check must be equal. Where a machine's fault
+    cut the explanation of the record short, hints and origins of findings are not compared.
     """
-    yield from _walk("", _compared_values(record, timed_again), _compared_values(made, timed_again))
+    incomplete = bool(record.explanation.failure)
+    values = [_compared_values(grade, timed_again, incomplete) for grade in (record, made)]
+    yield from _walk("", *values)
 
 
-def _compared_values(grade: Grade, timed_again: bool) -> Mapping[str, Any]:
+def _compared_values(grade: Grade, timed_again: bool, incomplete: bool) -> Mapping[str, Any]:
     points, judged_max, most, _ = vars(grade.score).values()
     score = {"points": points, "judged_max": judged_max, "max_score": most}
-    checks = [_check(check_json(check), timed_again) for check in grade.checks]
+    checks = [_check(check_json(check), timed_again, incomplete) for check in grade.checks]
     values = {"backend": grade.backend, "checks": _by_name(checks)}
     values |= {"cases": _by_name(map(asdict, grade.cases))}
     return values if timed_again else {"score": score} | values
 
 
-def _check(values: Mapping[str, Any], timed_again: bool) -> Mapping[str, Any]:
+def _check(values: Mapping[str, Any], timed_again: bool, incomplete: bool) -> Mapping[str, Any]:
     if timed_again and values["name"] == SPEED:
         return {"name": SPEED, "status": values["status"]}
     kept = {n: v for n, v in values["measurements"].items() if not n.startswith(PEAK_SHARE)}
-    return {**values, "measurements": kept}
+    values = {**values, "measurements": kept}
+    return _unexplained(values) if incomplete else values
+
+
+def _unexplained(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a check, and its verdict on the public cases, without what searches added."""
+    bare = [{k: v for k, v in f.items() if k not in _EXPLANATORY} for f in values["findings"]]
+    public = {"public": _unexplained(values["public"])} if "public" in values else {}
+    return {**values, "findings": bare, **public}
 
 
 def _by_name(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -209,6 +223,10 @@ def replay(
         why = next((check.summary for check in made.checks if check.status == "error"), "")
         raise MachineFault(f"the grade could not be reproduced: {why}", fix="Try again.")
     notes = tuple(f"{check.name} is as recorded: {_reason(check)}" for check in trusted)
+    if (failure := made.explanation.failure) and not record.explanation.failure:
+        raise MachineFault(f"the explanation could not be reproduced: {failure}", fix="Try again.")
+    if record.explanation.failure:
+        notes += (f"the explanation is not compared: {record.explanation.failure}",)
     if is_redacted(record):
         record, made = _as_copy(record, made)
     return Replay(

@@ -97,6 +97,7 @@ class Explanation:
         trials: How many changes were tried.
         cases: The public cases that they were tried on.
         hints: What a student reads of a fix.
+        failure: Why this machine could not search all lines or try all edits; empty where it did.
     """
 
     clues: tuple[Clue, ...] = ()
@@ -104,6 +105,7 @@ class Explanation:
     trials: int = 0
     cases: tuple[str, ...] = ()
     hints: Hints = "place"
+    failure: str = ""
 
 
 @dataclass(frozen=True)
@@ -271,12 +273,12 @@ _ADVICE = re.compile(
 
 
 def with_tried_hints(findings: Iterable[Finding], explanation: Explanation) -> tuple[Finding, ...]:
-    """Let the hints of errors say what was tried, where edits of the source were tried.
+    """Let the hints of errors say what was tried, where edits of the source were, or had to be.
 
     A confirmed fix replaces the hint, as far as the lab shows it. Without one, the sentences that
-    ask for a certain edit go: an edit that was not confirmed is not told.
+    ask for a certain edit go: an edit that was not confirmed is not shown.
     """
-    if not explanation.trials:
+    if not explanation.trials and not explanation.failure:
         return tuple(findings)
     tried = set(explanation.cases)
 

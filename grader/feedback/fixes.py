@@ -199,7 +199,13 @@ class FixSearch:
         return self.compared(after)
 
     def compared(self, after: Sequence[Result]) -> str:
-        """Compare the results of an edited source with those of the submission."""
+        """Compare the results of an edited source with those of the submission.
+
+        Raises:
+            MachineFault: The edited source could not be evaluated.
+        """
+        if failed := [result.summary for result in after if result.status == "error"]:
+            raise MachineFault(failed[0], fix="Try again.")
         errors = errors_of(after)
         if any(f.kind in CORRECTNESS for f in errors):
             return ""
@@ -304,19 +310,25 @@ def _guards_a_loop(source: Source, edit: Edit) -> bool:
 def run_explaining(
     step: str, request: Any, arrays: Mapping[str, Any], limits: Limits
 ) -> Reply | None:
-    """Run a step that only explains a grade; None where it fails, since no grade depends on it.
+    """Run a step that only explains a grade; None where it reaches a limit: no grade depends on it.
 
     A fault of this machine may pass, so it is tried twice. A limit that was reached does not: an
     edit may be one that the compiler cannot bear.
+
+    Raises:
+        MachineFault: This machine failed twice.
     """
-    for _ in range(2):
+    for attempt in range(2):
         try:
             return run_sandboxed(step, request, arrays, limits=limits)
         except SandboxFailure as failure:
-            if failure.caused_by_child or failure.reason == "timeout":
-                break
+            if failure.caused_by_child or failure.signal:
+                return None
+            if attempt:
+                raise MachineFault(failure.detail, fix="Try again.") from failure
         except MachineFault:
-            continue
+            if attempt:
+                raise
     return None
 
 

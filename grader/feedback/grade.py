@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.checks.causes import Explanation, Fix
 from grader.checks.mismatch import compare
-from grader.checks.result import CaseRun, Evidence
-from grader.checks.suite import evaluate_all, plan
+from grader.checks.result import CaseRun, Evidence, Result
+from grader.checks.suite import Check, evaluate_all, plan
 from grader.compile.program import Kernel, Program
 from grader.compile.syntax import Node
+from grader.faults import MachineFault
 from grader.feedback.edits import (
     LOOPS,
     Edit,
@@ -66,6 +67,9 @@ MAX_SOURCE = 16 << 10
 
 NOT_EVALUATED = ("quiz", "speed")
 
+_MACHINE = (MachineFault, OSError, MemoryError, ImportError)
+"""What a machine's faults raise."""
+
 ExpectedOutputs = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
 """The correct outputs of a launch: by argument index, values and allowed absolute errors."""
 
@@ -96,7 +100,16 @@ class PublicRun:
 
 
 def localize_faults(evidence: Evidence, options: RunOptions) -> Evidence:
-    """Add to the evidence what further runs on the simulator show. Raises MachineFault."""
+    """Add to the evidence what further runs on the simulator show."""
+    try:
+        localization = _search(evidence, options)
+    except _MACHINE as failure:
+        localization = Localization(failure=_first_line(failure))
+    return _with_store_lines(replace(evidence, localization=localization))
+
+
+def _search(evidence: Evidence, options: RunOptions) -> Localization:
+    """Search the lines at fault, kernel by kernel. Raises MachineFault."""
     runs = _public_runs(evidence)
     threads = min(options.threads or os.cpu_count() or 1, MAX_THREADS)
     localization = Localization()
@@ -109,7 +122,11 @@ def localize_faults(evidence: Evidence, options: RunOptions) -> Evidence:
             localization = Localization(
                 {**localization.lines, **more.lines}, {**localization.stored, **more.stored}
             )
-    return _with_store_lines(replace(evidence, localization=localization))
+    return localization
+
+
+def _first_line(failure: BaseException) -> str:
+    return next(iter(str(failure).splitlines()), "") or type(failure).__name__
 
 
 def _public_runs(evidence: Evidence) -> list[PublicRun]:
@@ -157,7 +174,10 @@ def search_fault_lines(
         expected: each launch with its correct outputs.
         threads: trials that run at a time.
 
-    Returns an empty Localization when the search takes too long or fails on this machine.
+    Returns an empty Localization when the search takes too long.
+
+    Raises:
+        MachineFault: this machine cannot search.
     """
     launches = [launch for launch, _ in expected]
     rows, arrays = pack_launches(launches)
@@ -180,7 +200,7 @@ def search_fault_lines(
 def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanation:
     """Return what explains the errors of the public cases: clues, and a fix if there is one.
 
-    Raises MachineFault.
+    No grade depends on it, so a fault of this machine is noted in `failure` and ends the search.
     """
     public = _on_simulator(evidence.public)
     checks = tuple(c for c in plan(evidence.lab) if c.name not in NOT_EVALUATED)
@@ -188,22 +208,37 @@ def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanat
     errors = errors_of(results)
     hints = evidence.lab.hints
     if not errors or len(evidence.program.source.encode()) > MAX_SOURCE:
-        return Explanation(hints=hints)
+        return Explanation(hints=hints, failure=evidence.localization.failure)
     clues = find_clues(evidence.program, evidence.lab)
-    known = Explanation(clues, hints=hints)
+    known = Explanation(clues, hints=hints, failure=evidence.localization.failure)
     if not fixes:
         return known
+    try:
+        return _with_fix(known, public, checks, results, options)
+    except _MACHINE as failure:
+        return replace(known, failure=_first_line(failure))
+
+
+def _with_fix(
+    known: Explanation,
+    public: Evidence,
+    checks: Sequence[Check],
+    results: Sequence[Result],
+    options: RunOptions,
+) -> Explanation:
+    """Add the confirmed fix, if there is one. Raises MachineFault."""
     from grader.feedback.name_edits import EDITORS as NAME_EDITORS
     from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
     from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
 
     search = FixSearch(public, checks, results, replace(options, on="sim"))
-    own = evidence.program.kernel(evidence.lab.kernels[0].name)
+    errors = errors_of(results)
+    own = public.program.kernel(public.lab.kernels[0].name)
     graded = function_name(own.symbol) if own is not None else ""
-    source = read_source(evidence.program.source, evidence.lab, graded)
-    lines = {line for found in evidence.localization.lines.values() for line in found}
+    source = read_source(public.program.source, public.lab, graded)
+    lines = {line for found in public.localization.lines.values() for line in found}
     editors = (*CLUE_EDITORS, *STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
-    seen = read_evidence(errors, lines, clues, source)
+    seen = read_evidence(errors, lines, known.clues, source)
     ranked = list_edits(source, seen, editors, MAX_TRIALS)
     found = search.fix(source, ranked, seen)
     cases = tuple(run.case.name for run in public.runs)

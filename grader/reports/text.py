@@ -154,6 +154,7 @@ def grade_report(grade: Grade, width: int = 80, *, every: bool = False) -> Text:
         check_table(grade.checks, width),
         *([_cases(grade, width)] if grade.cases else []),
         *([found] if findings else []),
+        *([Text("\n".join(wrap(note, width, "  ")))] if (note := unsearched_text(grade)) else []),
         *measurement_text(grade.checks, width),
         *(
             [Text(_printed(grade.printed[1], f" in case {printable(grade.printed[0])}", width))]
@@ -163,6 +164,16 @@ def grade_report(grade: Grade, width: int = 80, *, every: bool = False) -> Text:
         score_line(grade, width),
     ]
     return Text("\n\n").join(sections)
+
+
+def unsearched_text(grade: Grade) -> str:
+    """Say that causes or fixes may be missing after a fault of this machine; "" if none is."""
+    if not grade.explanation.failure:
+        return ""
+    return (
+        "The search for causes and fixes was cut short by a fault of this machine "
+        f"({printable(grade.explanation.failure)}). The points do not depend on it."
+    )
 
 
 def check_table(checks: tuple[Result, ...], width: int = 80) -> Text:

@@ -8,8 +8,12 @@ from random import Random
 import pytest
 
 from grader.authoring.mutation.study import submission_of
+from grader.batch.replay import ReplayInputs, replay
+from grader.faults import MachineFault
 from grader.feedback.grade import grade
+from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
+from grader.reports.text import grade_report
 from grader.sandbox.call import SandboxFailure, run_sandboxed
 from tests.feedback.mistakes import Mistake, examine, read_mistakes, solution_of
 
@@ -66,7 +70,7 @@ def test_one_fault_of_the_machine_changes_no_word(monkeypatch: pytest.MonkeyPatc
         job = f"{step} {request.get('sources')}"
         if job not in failed:
             failed.add(job)
-            raise SandboxFailure("killed", "the system killed it")
+            raise SandboxFailure("crash", "the system killed it")
         return run_sandboxed(step, request, *rest, **words)  # type: ignore[arg-type]
 
     undisturbed = explained()
@@ -74,6 +78,33 @@ def test_one_fault_of_the_machine_changes_no_word(monkeypatch: pytest.MonkeyPatc
     assert explained() == undisturbed
     steps = {job.split()[0] for job in failed}
     assert steps == {"grader.feedback.ptx_search:run", "grader.feedback.trials:run"}
+
+
+def test_a_machine_that_cannot_search_costs_no_point_and_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The grade stands, no untried fix is shown, and a replay does not blame the record."""
+    lab = load_lab("vector-add")
+    source = solution_of(lab).replace("blockIdx.x * blockDim.x", "blockIdx.x + blockDim.x")
+    submission = submission_of(lab, source)
+    whole = grade(lab, submission, threads=2, fixes=True)
+
+    def fail(*_: object, **__: object) -> object:
+        raise MachineFault("the sandbox did not start: no space left")
+
+    given, how = ReplayInputs(submission.data), RunOptions(threads=2)
+    with monkeypatch.context() as patched:
+        patched.setattr("grader.feedback.fixes.run_sandboxed", fail)
+        short = grade(lab, submission, threads=2, fixes=True)
+        with pytest.raises(MachineFault, match="could not be reproduced.*no space left"):
+            replay(lab, whole, given, how)
+    assert (short.score, short.exit_code) == (whole.score, whole.exit_code)
+    assert not short.explanation.fixes and "no space left" in short.explanation.failure
+    assert not any("Tried" in f.hint for check in short.checks for f in check.findings)
+    for report in (grade_report(short).plain, grade_report(short, every=True).plain):
+        assert "cut short by a fault of this machine" in " ".join(report.split())
+    again = replay(lab, short, given, how)
+    assert again.is_same and "no space left" in " ".join(again.notes)
 
 
 def test_an_edit_that_cannot_be_simulated_costs_no_grade() -> None:

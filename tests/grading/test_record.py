@@ -157,6 +157,7 @@ class ExplanationObject(Contract):
     clues: list[ClueObject]
     fixes: list[StoredFix]
     trials: int
+    failure: str
     cases: list[str]
     hints: Literal["cause", "place", "fix"]
 

@@ -38,6 +38,7 @@ from grader.reports.text import (
     score_line,
     speed_lines,
     status_word,
+    unsearched_text,
 )
 from grader.submissions.sources import header_files
 
@@ -208,7 +209,8 @@ class StudentView:
 
     `verdict` adds what the score does not say, `plot` shows the speedup's interval, `facts` lists
     how the submission was graded, `term_of` explains kinds of findings, `advice` says how to learn
-    which kind of change was tried and is right.
+    which kind of change was tried and is right, `unsearched` that a fault of this machine cut the
+    search for causes short.
     """
 
     row: ReportRow
@@ -224,6 +226,7 @@ class StudentView:
     facts: tuple[tuple[str, str], ...]
     term_of: Mapping[str, Term] = field(default_factory=dict)
     advice: str = ""
+    unsearched: str = ""
 
 
 def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
@@ -245,6 +248,7 @@ def student_view(row: ReportRow, *, with_seed: bool = True) -> StudentView:
         checks=tuple(map(_check, grade.checks)),
         causes=tuple(_causes(causes, grade, header_files(row.source, grade.file))),
         source=source_view(grade, row.source, findings),
+        unsearched=unsearched_text(grade),
         plot=_plot(grade),
         facts=tuple(_facts(grade, with_seed=with_seed)),
         term_of=terms_of(finding.kind for finding in findings),
