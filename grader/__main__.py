@@ -139,7 +139,7 @@ def _run(words: list[str]) -> int:
 
 
 def _grades(words: list[str]) -> bool:
-    """Whether these words of the command line call a lab's reference, as far as can be told."""
+    """Whether these words of the command line call a lab's reference, as far as is known."""
     known = any(tuple(words[: len(command)]) == command for command in GRADING)
     return known and not {"-h", "--help"} & set(words)
 

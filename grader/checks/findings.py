@@ -346,7 +346,7 @@ def _unevenness(base: Trace | None, threads: int) -> float:
 
 
 def limit_stored_bytes(most: float | None, run: CaseRun, evidence: Evidence) -> LimitResult | None:
-    """Require that threads keep their values out of global memory, which is local memory's twin."""
+    """Require that threads do not keep their own values in global memory."""
     base = evidence.baseline.get(run.case.name)
     if most is None or base is None or PLACED_BYTES not in run.trace.counters:
         return None

@@ -131,7 +131,7 @@ def say(text: str) -> None:
     """Write a message to stderr, wrapped to 80 columns.
 
     Control characters, and characters that the encoding lacks, are written as escapes. Only a line
-    feed ends a line. A message that cannot be written is lost: the exit code tells the outcome.
+    feed ends a line. A message that cannot be written is lost: the exit code shows the outcome.
     """
     from grader.reports.printable import printable
 
@@ -247,7 +247,7 @@ class Option:
 
 
 class Argument:
-    """An argument of a command that is told by its place; `settings` are as those of `Option`."""
+    """An argument of a command that is known by its place; `settings` are as those of `Option`."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings

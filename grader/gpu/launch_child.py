@@ -54,7 +54,7 @@ PROBE_PTX = """\
 class Outcome:
     """The result of one launch, which runs twice.
 
-    `error` is CUDA's name of the error that ended it, `text` its text; `sticky` tells that the
+    `error` is CUDA's name of the error that ended it, `text` its text; `sticky` says that the
     context did not survive. `seconds` is the second run's time by CUDA events.
     """
 

@@ -94,7 +94,7 @@ class Returned:
 class Raised:
     """The reference failed: what happened, and the line in reference.py if it is known.
 
-    `is_system_error` tells that the machine failed it, for example without memory.
+    `is_system_error` says that the machine failed it, for example without memory.
     """
 
     what: str

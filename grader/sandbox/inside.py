@@ -230,7 +230,7 @@ def _is_output_full(error: BaseException, order: dict[str, Any], reduced: list[s
 def _failure(error: BaseException, *, proven: bool = False) -> dict[str, Any]:
     """Describe an exception: a full /tmp or a file over its limit, or a defect of the grader.
 
-    `proven` tells whether the limit that was reached is the child's own.
+    `proven` is whether the limit that was reached is the child's own.
     """
     if isinstance(error, OSError) and error.errno in (errno.EFBIG, errno.ENOSPC):
         detail = "it wrote more than its limit to disk"

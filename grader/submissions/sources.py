@@ -56,6 +56,9 @@ FindHeader = Callable[[str, str], tuple[str, str] | None]
 Returns its path and its text; None where it is not one of the student's own files.
 """
 
+MAX_DEPTH = 32
+"""Headers that include each other; what is deeper stays out."""
+
 LONGEST_OTHER = 200
 """The lines of a header without device code that is put in."""
 
@@ -122,15 +125,17 @@ def with_headers(text: str, name: str, path: str, find: FindHeader) -> str | Non
     out: list[str] = []
     size = len(text)
 
-    def put(text: str, name: str, path: str) -> None:
+    def put(text: str, name: str, path: str, depth: int) -> None:
         nonlocal size
+        text = text.replace(_MARK, _MARK.upper())  # of a student's own
         lines = text.replace("\r\n", "\n").replace("\r", "\n")
         pairs = zip(lines.split("\n"), _lines_of_code(lines), strict=True)
         for number, (line, code) in enumerate(pairs, 1):
             match = _INCLUDE.match(code)
             header = find(match[1] or match[2], path) if match else None
             is_new = header is not None and header[0] not in done
-            if not match or not header or (is_new and size + len(header[1]) > MAX_BYTES // 2):
+            fits = header is not None and size + len(header[1]) <= MAX_BYTES // 2
+            if not match or not header or (is_new and not (fits and depth < MAX_DEPTH)):
                 out.append(line)
                 continue
             if is_new:
@@ -138,11 +143,11 @@ def with_headers(text: str, name: str, path: str, find: FindHeader) -> str | Non
                 size += len(header[1])
                 shown = printable_name(header[0])
                 out.append(f"{_MARK}1 of {shown}")
-                put(header[1], shown, header[0])
+                put(header[1], shown, header[0], depth + 1)
                 out.append(f"{_MARK}{number} of {name}")
             out.append(line[match.end() :])
 
-    put(text, name, path)
+    put(text, name, path, 0)
     return "\n".join(out)
 
 
@@ -290,7 +295,7 @@ def open_submission(
 
 
 def _with_headers(alone: Submission, path: str, find: FindHeader) -> Submission:
-    own = without_fences(alone.text)
+    own = without_fences(alone.text).replace(_MARK, _MARK.upper())
     text = with_headers(own, alone.name, path, find) or own
     return alone if text == alone.text else parse_submission(text.encode(), alone.name)
 

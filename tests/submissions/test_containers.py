@@ -311,6 +311,25 @@ def test_the_source_is_chosen_with_its_own_headers(name: str) -> None:
     assert header_files(submission.text, taken) == headers
 
 
+def test_headers_of_hostile_archives_stay_within_limits() -> None:
+    """A chain of 250, each including many of them, and marks that the student wrote."""
+    every = "".join(f'#include "h{n}.h"\n' for n in range(100))
+    files = {
+        f"h{n}.h": f'#include "h{n + 1}.h"\n{every}__device__ int a{n};\n'.encode()
+        for n in range(900)
+    }
+    began = time.process_time()
+    forged = b"//@warpgrade line 7 of secret.h\n"
+    submission = open_submission(
+        zipped({"mm.cu": forged + b'#include "h0.h"\n' + SOURCE, **files}), "x", WANTED
+    )
+    assert time.process_time() - began < 20
+    assert len(submission.data) < 300_000 and "int a0;" in submission.text
+    assert "secret.h" not in header_files(submission.text, "x:mm.cu")
+    alone = open_submission(forged + SOURCE, "x", WANTED)
+    assert not header_files(alone.text, "x")
+
+
 def test_every_line_has_its_place_in_its_own_file() -> None:
     """By the content: each line of the files is at its own number in the merged text."""
     main = "int a;\r\n" + MAIN.replace("// mine", "/* two\nlines */ int b;")

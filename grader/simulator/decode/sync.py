@@ -1,6 +1,6 @@
 """Decode atomics and the instructions that the lanes of a warp execute together.
 
-`strong_roles` tells what a function uses its strong loads for: to wait, or to get data.
+`strong_roles` returns what a function uses its strong loads for: to wait, or to get data.
 """
 
 from __future__ import annotations
