@@ -25,7 +25,7 @@ GPU_PYTHON := $(BIN)/python
 endif
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test announce-test test-gpu truth-gpu has-gpu test-fuzz labs handouts bench lint bytecode clean
+.PHONY: help demo test check-labs announce-test test-gpu truth-gpu has-gpu test-fuzz labs handouts bench lint bytecode clean
 
 help:
 	@echo 'make demo       grade a sample class of 12 submissions, show and write the reports'
@@ -42,13 +42,17 @@ demo: bytecode
 	@$(BIN)/python -m tests.classes.demo
 
 # All mutants and cheats of all labs take ten minutes more: `make labs`.
-test: announce-test lint
+# mypy has one process: the labs are checked beside it.
+test: announce-test $(VENV)/dev bytecode
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint check-labs
+	@echo '== pytest'
+	@$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+
+check-labs: bytecode
 	@echo '== labs, without mutants and cheats'
 	@$(BIN)/grader labs check --quick $(OTHER_LABS)
 	@echo '== labs, with mutants and cheats: $(WHOLE_LABS)'
 	@$(BIN)/grader labs check $(WHOLE_LABS)
-	@echo '== pytest'
-	@$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 announce-test:
 	@echo 'make test runs ruff, mypy, grader labs check (mutants of two labs) and pytest with'
