@@ -14,7 +14,7 @@
 enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
 enum { MAX_THREADS = 64, BLOCKS_A_LOOK = 16 };
 #define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
-enum { LONG_TURN = 512 };
+enum { LONG_TURN = 512, PATIENCE = 64, PATIENT = 7 };
 
 /* The listeners to a launch, by event. */
 static Listeners listeners_to(const Launch *n) {
@@ -44,11 +44,13 @@ static u64 block_in_turn(const Launch *n, u64 x) {
 }
 
 /* The steps that a block runs before the next block does. In other orders turns are short, so that a block
- * stops at any place; in half of the orders some are long, so that the rest overtake it there. */
+ * stops at any place; in half of the orders some are long, so that the rest overtake it there. In one of eight
+ * they are so long that a block which waits for another a limited time gives up. */
 static u64 slice_of(const Launch *n, u64 turn) {
   if (!n->may_wait) return UINT64_MAX / 2;
-  u32 r = n->schedule ? mixed(n->schedule, 1, (u32)turn) : 0;
-  return !n->schedule ? SHORT_SLICE : r & n->schedule & 1 ? LONG_TURN : 1u << r / 2 % 7;
+  u32 r = n->schedule ? mixed(n->schedule, 1, (u32)turn) : 0, most = LONG_TURN;
+  if (n->schedule % (PATIENT + 1) == PATIENT) most *= PATIENCE;
+  return !n->schedule ? SHORT_SLICE : r & n->schedule & 1 ? most : 1u << r / 2 % 7;
 }
 
 /* Every block in turn on one thread, in time slices when blocks may wait for each other. */
