@@ -44,6 +44,7 @@ _OFFICE = (
 _LANGUAGES = {
     "py": "a Python file", "java": "a Java file", "jl": "a Julia file", "m": "a MATLAB file",
     "rs": "a Rust file", "f90": "a Fortran file", "js": "a JavaScript file",
+    "json": "a JSON file", "patch": "a patch", "diff": "a patch",
 }  # fmt: skip
 _PTX = re.compile(rb"(?:\s|//[^\n]*\n){0,99}\.version\s")
 _PYTHON = re.compile(rb"^(?:import \w+|from \w[\w.]* import |def \w+\(.*\):|print\()", re.MULTILINE)

@@ -241,8 +241,7 @@ class Wanted:
         return cls(kernels=(KernelSpec(name, ()),) if name else ())
 
 
-ANY = Wanted()
-"""Any source."""
+ANY = Wanted()  # any source
 
 
 def read_submitted(path: Path, wanted: Wanted = ANY) -> Submission:
@@ -332,7 +331,9 @@ def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission
     """
     texts = {part: part_text(part.data) for part in parts}
     find = partial(find_header, {p.path: text for p, text in texts.items() if p.path and text})
-    found = _candidates(texts, find)
+    copies = {" ".join(text.split()): part for part, text in reversed(texts.items())}
+    first = set(copies.values())  # of equal files
+    found = _candidates({p: text for p, text in texts.items() if p in first}, find)
     found = _narrowed(found, texts, wanted)
     if len(found) == 1:
         one = next(iter(found))

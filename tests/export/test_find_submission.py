@@ -33,7 +33,8 @@ REFUSED = [
 def made_folder(folder: Path, names: list[str]) -> Path:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(NOTEBOOK if name.endswith(".ipynb") else KERNEL)
+        own = f"{KERNEL}// {name}\n"
+        (folder / name).write_text(NOTEBOOK if name.endswith(".ipynb") else own)
     return folder
 
 

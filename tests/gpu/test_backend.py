@@ -23,7 +23,7 @@ from grader.grading.run import build_for, run_all
 from grader.grading.single_launch import launch_of
 from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar, Trace
-from grader.submissions.files import read_submission
+from grader.submissions.files import parse_submission, read_submission
 from tests.fuzz.corpus import read
 from tests.submissions.test_launchfile import SUMS, run_sums
 
@@ -284,6 +284,19 @@ def test_solution_of_each_lab_earns_all_evaluated_points(name: str, row: Any) ->
     assert graded.exit_code == 0
     assert graded.score.points == graded.score.judged_max
     assert graded.provenance.device and graded.provenance.driver
+
+
+def test_a_wider_integer_has_the_value_of_the_lab() -> None:
+    """A kernel with `size_t n` for the lab's `int n`, launched, timed and graded."""
+    file = ROOT / "solutions" / "vector-add" / "vector-add.cu"
+    text = read_submission(file).text
+    wider = text.replace("int n)", "size_t n)")
+    assert wider != text
+    submission = parse_submission(wider.encode(), "wider.cu")
+    graded = grade(load_lab("vector-add"), submission, on="gpu", visibility="all", threads=4)
+    correct = {check.name: check.status for check in graded.checks}
+    assert correct["output"] == correct["memory"] == "pass"
+    assert graded.score.status == "graded" and graded.provenance.samples
 
 
 WRONG = sorted((ROOT / "solutions").glob("*/wrong/*.cu"))

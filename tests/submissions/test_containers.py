@@ -115,8 +115,10 @@ def docx() -> bytes:
 
 
 REFUSED = {
-    "two cells": (notebook(f"%%cuda\n{OTHER}", f"%%cuda\n{OTHER}"), "cell 1.*cell 2"),
-    "two files": (zipped({"a/a.cu": OTHER.encode(), "b.cu": OTHER.encode()}), "x:a.cu, x:b.cu"),
+    "two cells": (notebook(f"%%cuda\n{OTHER}", f"%%cuda\n{OTHER.replace('2', '3')}"),
+                  "cell 1.*cell 2"),
+    "two files": (zipped({"a/a.cu": OTHER.encode(), "b.cu": OTHER.replace("2", "3").encode()}),
+                  "x:a.cu, x:b.cu"),
     "no kernel in cells": (notebook("import numpy"), "no CUDA kernel"),
     "a kernel of PyCUDA": (notebook(f'mod = SourceModule("""{KERNEL}""")'),
                            "cell 1. has a kernel in a Python string: move it to a cell"),
@@ -263,6 +265,11 @@ CHOSEN = {
         zipped({"mm.cu": SOURCE.replace(b"1", b"ONE"),
                 "main.cu": b'#define ONE 1\n#include "mm.cu"\nint main() {}\n'}),
         "x:main.cu", ("mm.cu",),
+    ),
+    "copies of one file": (
+        zipped({"mm (1).cu": SOURCE, "mm.cu": SOURCE.replace(b"\n", b"\r\n"),
+                "hw.ipynb": notebook(f"%%cu\n{KERNEL}")}),
+        "x:mm (1).cu", (),
     ),
     "a template without a body": (
         zipped({"mm.cu": SOURCE, "todo.cu": b"__global__ void matmul(float* a) { /* */ }"}),
