@@ -73,11 +73,20 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "initcheck takes the read": lambda name, text: " : " in text and not expected(text),
     "initcheck takes a copy": lambda name, text: not is_local(text) and not is_shared(text),
     "racecheck reports no race of ldmatrix": lambda name, text: (
-        "ldmatrix" in text and is_shared(text)
+        ("ldmatrix" in text or "load_matrix_sync" in text) and is_shared(text)
     ),
     "memcheck, not synccheck, reports ldmatrix": lambda name, text: (
         "ldmatrix" in text and theirs(name) == {"memcheck"}
     ),
+    "memcheck does not know": lambda name, text: name.startswith("invalid/foreign_local_"),
+    "memcheck reports no bad address": lambda name, text: (
+        "load_matrix_sync" in text and ours(text) == {"memcheck"}
+    ),
+    "synccheck does not check": lambda name, text: (
+        "mma_sync" in text and "barrier-divergence" in text
+    ),
+    "racecheck takes a relaxed": lambda name, text: "mbarrier.arrive.relaxed" in text,
+    "synccheck expects": lambda name, text: "cuda/pipeline" in text and "synccheck" in theirs(name),
     "with a tool one pass": lambda name, text: "clock64()" in text and not never_ended(name),
 }
 

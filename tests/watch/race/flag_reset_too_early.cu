@@ -5,7 +5,7 @@ extern "C" __global__ void k(const int* x, int* y) {
   __shared__ int changed;
   int t=threadIdx.x;
   int v=x[t];
-  for(int it=0;it<5;++it) {
+  for (int it=0;it<5;++it) {
     if(t==0) changed=0;
     __syncthreads();
     if ((v>>it)&1) changed=1;

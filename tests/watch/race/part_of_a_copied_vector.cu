@@ -1,5 +1,5 @@
 // launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 256], ["int32", 256, "zero"]]}
-// expect: race error
+// expect: race error variable s
 extern "C" __global__ void k(const int* x, int* y) {
   __shared__ float4 s[64];
   int t=threadIdx.x;
