@@ -347,6 +347,16 @@ def endless_loop_edits(source: Source) -> Iterator[Edit]:
                     yield Edit("missing-stride", loop.line, (change,))
 
 
+def break_edits(source: Source) -> Iterator[Edit]:
+    """A loop that ends where its result is found."""
+    for kernel in source.kernels:
+        for loop in kernel.walk(*LOOPS):
+            for node in loop.walk("compound_statement"):
+                if node.parent is not None and node.parent.kind == "if_statement":
+                    change = (node.end - 1, node.end - 1, "break; ")
+                    yield Edit("missing-break", node.line, (change,), 1)
+
+
 def _steps_of_for(kernel: Kernel, macros: list[str]) -> Iterator[Edit]:
     """Another step of a `for` loop whose step does not change its counter."""
     for loop in kernel.walk("for_statement"):

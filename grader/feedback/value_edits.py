@@ -360,7 +360,7 @@ def type_edits(source: Source) -> Iterator[Edit]:
             if kind is None or kind.text not in NARROW:
                 continue
             is_sum = kind.text == "int" and "0;" in declaration.text
-            for new in WIDE:
+            for new in ("unsigned char",) if kind.text == "char" else WIDE:
                 if new != kind.text:
                     cost = int(not (is_sum and new == "float"))
                     yield Edit("wrong-type", declaration.line, (replaced(kind, new),), cost)
