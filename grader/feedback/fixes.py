@@ -43,7 +43,7 @@ from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
 from grader.simulator.ptx.model import function_name
 
 PROCESSES = 2
-ROUNDS = (24, 72, 96, 192)
+ROUNDS = (24, 72, 96, 96)
 """The edits that the processes try before the search looks at what they found, in turn."""
 
 MORE = 48

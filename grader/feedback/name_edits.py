@@ -373,7 +373,9 @@ def _steps_of_for(kernel: Kernel, macros: list[str]) -> Iterator[Edit]:
             place = (closing, closing, new) if step is None else replaced(step, new)
             known = step is not None and name in step.text and step.kind != "identifier"
             known = known and not ("++" in (step.text if step else "") and "__sync" in body.text)
-            yield Edit("wrong-loop", loop.line, (place,), int(known or not new.startswith("++")))
+            yield Edit(
+                "wrong-loop", loop.line, (place,), int(known or (step is None and new[0] != "+"))
+            )
 
 
 def unroll_edits(source: Source) -> Iterator[Edit]:
