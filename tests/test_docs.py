@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -32,6 +33,27 @@ def test_every_path_on_a_page_exists(page: Path) -> None:
 def is_example(path: str) -> bool:
     """Return whether a page means files of the reader's own by this path."""
     return path in ("submissions/", "launch.yaml", "wrong/", "operation.h", "universal/")
+
+
+PACKAGES = sorted((ROOT / "grader").rglob("__init__.py"))
+_NAME = re.compile(r"`([a-z_]+)(?:\.([a-z_]+))?`")
+
+
+@pytest.mark.parametrize("file", PACKAGES, ids=lambda file: file.parent.name)
+def test_a_packages_docstring_names_what_exists(file: Path) -> None:
+    """Its modules and folders, other packages, or a name that one of its modules defines."""
+    docstring = ast.get_docstring(ast.parse(file.read_text())) or ""
+    here = {path.stem for folder in file.parents[:2] for path in folder.iterdir()}
+    packages = {other.parent.name for other in PACKAGES} | {"faults", "launch"}
+    source = "".join(path.read_text() for path in file.parent.rglob("*.py"))
+    missing = [
+        first
+        for first, second in _NAME.findall(docstring)
+        if second != "yaml"
+        if first not in here | packages
+        and not re.search(rf"\b(def|class) {first}\b|^{first}\b.* = ", source, re.M)
+    ]
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

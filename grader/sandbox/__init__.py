@@ -5,6 +5,7 @@ that the child may read. Out: a Reply, a Fault that the step raised, or a Sandbo
 how the child died. No process and no file of the child remains.
 
 `call` is the entry; `bubblewrap`, `cgroup` and `user` isolate the child, `process` starts and ends
-it, `inside` runs in it, `message` and `launches` carry data in and out. Imports `faults` and
-`launch` only.
+it, `inside` runs in it, `message` carries data in and out. `template` starts one confined process
+that has loaded what steps need, and `template_child` runs in it and forks a child for each step.
+Imports `faults` and `launch` only.
 """

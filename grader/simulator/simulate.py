@@ -260,7 +260,7 @@ class _Simulation:
 def _run(variant: Variant, launch: Launch, limits: Limits) -> Raw:
     """Run a variant, without the reports of missing lanes whose value changes nothing.
 
-    A reduction may read past the lanes that take part, where nobody uses the result.
+    A reduction may read past the lanes that take part, where no lane uses the result.
     """
     raw = variant.machine.run(launch, limits, variant.counts)
     if not raw.ended or not (raw.reports["kind"] == LANE_MISSING).any():

@@ -3,7 +3,7 @@
 A container's candidates are the parts that define a CUDA kernel. One is taken and named; of
 several, the one whose kernel the lab asks for, by name or by parameters; else the student reads
 their names. A cell of a notebook keeps its lines: the line of its magic command is blank. The
-student's own headers that the source includes are taken along (`headers.with_headers`).
+student's own headers that the source includes are taken along (`sources.with_headers`).
 
 Containers may be hostile. Nothing is unpacked to disk, an archive inside an archive is not opened,
 and the number of parts, the bytes that are read and the bytes that are decompressed are limited.

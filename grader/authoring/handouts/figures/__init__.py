@@ -1,4 +1,4 @@
-"""The figures of the handouts, drawn from traces of our own kernels.
+"""The figures of the handouts, drawn from traces of small kernels.
 
 A figure NAME is a function `draw_NAME()` in any module of this folder, which returns a matplotlib
 figure or None when its data is missing, and a constant `NAME_ALT`, its description in words.

@@ -218,7 +218,7 @@ void ptx_ldmatrix(Warp *w, const Insn *i) {
       u32 readers = 0, bytes = i->e ? 2 : 4;
       for (u32 l = 0; l < LANES; l++) {
         in_matrix(l, j, i->e, &row, &byte);
-        if (!(whole >> (q * 8 + row) & 1)) d[l] = w->launch->garbage; /* nobody gives its address */
+        if (!(whole >> (q * 8 + row) & 1)) d[l] = w->launch->garbage; /* no lane gives its address */
         part[l] = at[q * 8 + row] + byte;
         readers |= (whole >> l & valid >> (q * 8 + row) & 1) << l;
       }
