@@ -151,7 +151,10 @@ _FINDING = Lock()
 def _found() -> Sandbox | str:
     problems = []
     for sandbox in _candidates():
-        problem = _problem(_probe(sandbox))
+        try:
+            problem = _problem(_probe(sandbox))
+        finally:
+            _probe.cache_clear()  # its process has ended; one that was interrupted is tried again
         if not problem:
             return sandbox
         problems.append(f"{sandbox.program}: {problem}")
@@ -159,7 +162,10 @@ def _found() -> Sandbox | str:
 
 
 def likely_sandbox() -> Sandbox | None:
-    """Return what `find_sandbox` tries first, and start to try it without waiting."""
+    """Return what `find_sandbox` found or tries first, and start to try it without waiting."""
+    if _found.cache_info().currsize:
+        found = find_sandbox()
+        return found if isinstance(found, Sandbox) else None
     sandbox = next(_candidates(), None)
     if sandbox is not None:
         _probe(sandbox)

@@ -1,13 +1,23 @@
-"""What is advised on a machine where no sandbox works, from the files that say why."""
+"""Whether a sandbox works is tried once; what is advised on a machine where none does."""
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from grader.sandbox.bubblewrap import distribution_ids, suggest_fix
+from grader.sandbox import bubblewrap
+from grader.sandbox.bubblewrap import (
+    distribution_ids,
+    find_sandbox,
+    likely_sandbox,
+    suggest_fix,
+)
 
 UBUNTU = 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n'
 MINT = "ID=linuxmint\nID_LIKE='ubuntu debian'\n"
@@ -75,3 +85,49 @@ def test_unknown_cause_gets_a_command_to_check(tmp_path: Path) -> None:
 def test_distribution_is_listed_before_those_it_derives_from() -> None:
     assert distribution_ids(MINT) == ["linuxmint", "ubuntu", "debian"]
     assert distribution_ids("") == []
+
+
+@pytest.fixture
+def nothing_known() -> Iterator[None]:
+    """No try of the sandbox is known, before and after."""
+    for known in (bubblewrap._found, bubblewrap._probe):
+        known.cache_clear()
+    yield
+    for known in (bubblewrap._found, bubblewrap._probe):
+        known.cache_clear()
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_interrupted_try_is_repeated(
+    begun: bool, nothing_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the machine during a try says nothing about the sandbox."""
+    expected = likely_sandbox() if begun else None
+    with monkeypatch.context() as patch:
+
+        def fail(*_: object, **__: object) -> None:
+            raise OSError(errno.ENOMEM, "no memory")
+
+        patch.setattr(subprocess.Popen, "communicate", fail)
+        with pytest.raises(OSError):
+            find_sandbox()
+    found = find_sandbox()
+    assert isinstance(found, bubblewrap.Sandbox) and (not begun or found == expected)
+    assert likely_sandbox() == found
+
+
+def test_sandbox_is_tried_once_for_all_threads(
+    nothing_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+    start = subprocess.Popen
+
+    def count(command: list[str], **options: object) -> subprocess.Popen[bytes]:
+        tried.append(command)
+        return start(command, **options)  # type: ignore[call-overload]
+
+    likely = likely_sandbox()
+    monkeypatch.setattr(bubblewrap.subprocess, "Popen", count)
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(lambda _: find_sandbox(), range(8)))
+    assert (found, tried) == ({likely}, [])
