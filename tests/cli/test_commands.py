@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -186,9 +187,14 @@ def test_run_reports_findings(tmp_path: Path) -> None:
     (finding,) = [f for f in result["findings"] if f["severity"] == "error"]
     assert (said.code, result["verdict"]) == (1, "findings")
     assert (finding["kind"], finding["line"]) == ("invalid-access", 4)
-    text = grader("run", tmp_path / "scale.cu", tmp_path / "launch.yaml")
+    with zipfile.ZipFile(tmp_path / "work.zip", "w") as archive:  # what `check` takes, `run` takes
+        archive.writestr("hello.cu", "__global__ void hello() {}")
+        archive.writestr("my.cu", '#include <cstdio>\n#include "scale.cuh"\nint main() {}\n')
+        archive.writestr("scale.cuh", (tmp_path / "scale.cu").read_text())
+    (tmp_path / "launch.yaml").write_text(yaml.safe_dump({**LAUNCH, "kernel": "scale"}))
+    text = grader("run", tmp_path / "work.zip", tmp_path / "launch.yaml")
     assert text.code == 1
-    assert "invalid-access" in text.out and "scale.cu:4" in text.out
+    assert "invalid-access" in text.out and "scale.cuh:4" in text.out
 
 
 @pytest.mark.parametrize(
