@@ -19,7 +19,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from grader import dataclass
@@ -44,6 +44,18 @@ MAX_CONTAINER = 8 << 20
 MAX_PARTS = 1000
 """Files of an archive or a folder, and cells of a notebook."""
 
+FindHeader = Callable[[str, str], tuple[str, str] | None]
+"""Find a header by its name in an #include and the path of the file that includes it.
+
+Returns its path and its text; None where it is not one of the student's own files.
+"""
+
+MAX_INCLUDES = 64
+"""Headers that a source includes, and files of one name."""
+
+LONGEST_OTHER = 200
+"""The lines of a header without device code that is put in."""
+
 HEADERS = (".cuh", ".h", ".hpp", ".hxx", ".inl")
 SOURCE_SUFFIX = ".cu"
 TEXT_SUFFIXES = (".cpp", ".cc", ".cxx", ".c", ".txt", *HEADERS)
@@ -64,6 +76,7 @@ _HEREDOC = re.compile(r"<<-?\s?['\"]?(\w+)['\"]?")
 _TARGET = re.compile(r"(?:>|\btee(?:\s-a)?\s)\s?['\"]?([\w./-]+)")
 _FENCE = re.compile(r"\s{0,3}```")
 IN_PYTHON = "has a kernel in a Python string: move it to a cell that begins with %%cu"
+_OF_DEVICE = re.compile(r"\b__(?:device|global|constant|shared|host)__\b")
 _BLOCK = 512
 _COMPRESSED: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
     (b"\x1f\x8b", lambda d: zlib.decompressobj(31).decompress(d, MAX_CONTAINER + 1)),
@@ -318,6 +331,33 @@ def part_kind(part: Part) -> str:
     kind = binary_kind(part.data, part.name)
     kind = kind or ("an archive inside an archive, which is not opened" if is_archive else "")
     return f"is {kind}" if kind else ""
+
+
+def header_finder(texts: Mapping[str, str]) -> FindHeader:
+    """Find headers among files by path: beside the includer, else the only one so named."""
+    by_name: dict[str, list[str]] = {}
+    for path in (path for path, text in texts.items() if is_for_device(text)):
+        by_name.setdefault(posixpath.basename(path), []).append(path)
+
+    def find(name: str, includer: str) -> tuple[str, str] | None:
+        own = posixpath.normpath(
+            posixpath.join(posixpath.dirname(includer), name.replace("\\", "/"))
+        )
+        alike = by_name.get(posixpath.basename(own), [])[:MAX_INCLUDES]
+        tail = "/" + own.lstrip("./")
+        paths = [p for p in alike if p == own] or [p for p in alike if f"/{p}".endswith(tail)]
+        found = paths or alike
+        return (found[0], texts[found[0]]) if len(found) == 1 and found[0] != includer else None
+
+    return find
+
+
+def is_for_device(text: str) -> bool:
+    """Whether a kernel may need a header: it has device code, or is short.
+
+    Long headers without device code are libraries of the host: images, arguments, timers.
+    """
+    return bool(_OF_DEVICE.search(text)) or text.count("\n") <= LONGEST_OTHER
 
 
 def part_text(data: bytes) -> str:

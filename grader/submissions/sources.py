@@ -13,7 +13,6 @@ submission too. Everything that a grade reports is moved to those places at the 
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -27,12 +26,16 @@ from grader.labs.model import KernelSpec, Lab
 from grader.submissions.containers import (
     HEADERS,
     MAX_CONTAINER,
+    MAX_INCLUDES,
     MAX_PARTS,
     NOT_CODE,
     SOURCE_SUFFIX,
+    FindHeader,
     Part,
     container_parts,
     defined_kernels,
+    header_finder,
+    is_for_device,
     listed_parts,
     part_kind,
     part_text,
@@ -50,19 +53,10 @@ from grader.submissions.listing import ListedFile, list_folder
 
 _Value = TypeVar("_Value")
 
-FindHeader = Callable[[str, str], tuple[str, str] | None]
-"""Find a header by its name in an #include and the path of the file that includes it.
-
-Returns its path and its text; None where it is not one of the student's own files.
-"""
-
 MAX_DEPTH = 32
 """Headers that include each other; what is deeper stays out."""
 
-LONGEST_OTHER = 200
-"""The lines of a header without device code that is put in."""
 
-_OF_DEVICE = re.compile(r"\b__(?:device|global|constant|shared|host)__\b")
 _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]*)\"|<([^>\n]*)>)")
 _EMPTY_BODY = re.compile(r"__global__[^;{]{0,4000}\{\s*\}")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
@@ -76,37 +70,24 @@ _VERBATIM = ("text", "file", "name", "variable", "cases")
 """Attributes without line numbers of the submission."""
 
 
-def find_header(texts: Mapping[str, str], name: str, includer: str) -> tuple[str, str] | None:
-    """Find a header among files by their paths: beside the includer, else the only one so named."""
-    own = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name.replace("\\", "/")))
-    tail = "/" + own.lstrip("./")
-    paths = [own] if own in texts else [p for p in texts if f"/{p}".endswith(tail)]
-    base = f"/{posixpath.basename(own)}"
-    paths = paths or [path for path in texts if f"/{path}".endswith(base)]
-    found = paths[0] if len(paths) == 1 and paths[0] != includer else ""
-    return (found, texts[found]) if found and is_for_device(texts[found]) else None
+def included(
+    text: str, path: str, find: FindHeader, links: dict[str, list[tuple[str, str]]]
+) -> dict[str, str]:
+    """Return the texts of the headers that a source includes, by path, and those that they do.
 
-
-def is_for_device(text: str) -> bool:
-    """Whether a kernel may need a header: it has device code, or is short.
-
-    Long headers without device code are libraries of the host: images, arguments, timers.
+    `links` keeps what each text includes, for further calls.
     """
-    return bool(_OF_DEVICE.search(text)) or text.count("\n") <= LONGEST_OTHER
-
-
-def included(text: str, path: str, find: FindHeader) -> dict[str, str]:
-    """Return the texts of the headers that a source includes, by path, and those that they do."""
     found: dict[str, str] = {}
     first, waiting = path, [(text, path)]
-    while waiting and sum(map(len, found.values())) <= MAX_BYTES:
+    while waiting and len(found) < MAX_INCLUDES:
         text, path = waiting.pop()
-        for line in _lines_of_code(text) if "include" in text else ():
-            match = _INCLUDE.match(line)
-            header = find(match[1] or match[2], path) if match else None
-            if header and header[0] not in {first, *found}:
-                found[header[0]] = header[1]
-                waiting.append((header[1], header[0]))
+        if (key := path or text) not in links:
+            matches = filter(None, map(_INCLUDE.match, _lines_of_code(text)))
+            headers = (find(m[1] or m[2], path) for m in list(matches)[:MAX_INCLUDES])
+            links[key] = [header for header in headers if header]
+        new = [h for h in links[key] if h[0] not in found and h[0] != first]
+        found |= dict(new)
+        waiting += [(own, name) for name, own in new]
     return found
 
 
@@ -119,8 +100,6 @@ def with_headers(text: str, name: str, path: str, find: FindHeader) -> str | Non
     Returns:
         None where the source includes no header of the student's.
     """
-    if not included(text, path, find):
-        return None
     done: set[str] = {path}
     out: list[str] = []
     size = len(text)
@@ -148,7 +127,7 @@ def with_headers(text: str, name: str, path: str, find: FindHeader) -> str | Non
             out.append(line[match.end() :])
 
     put(text, name, path, 0)
-    return "\n".join(out)
+    return "\n".join(out) if len(done) > 1 else None
 
 
 def source_places(text: str, name: str) -> tuple[tuple[str, int], ...]:
@@ -319,7 +298,7 @@ def choose_files(
     if len(files) == 1:
         more = {part.path: part_text(part.data) for part in listed_parts(headers)}
         data = files[0].bytes(MAX_CONTAINER + 1)
-        return open_submission(data, files[0].name, wanted, partial(find_header, more))
+        return open_submission(data, files[0].name, wanted, header_finder(more))
     return choose_part(student, listed_parts(files), wanted)
 
 
@@ -330,7 +309,7 @@ def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission
         StudentFault: There is none, or several have what the lab asks for.
     """
     texts = {part: part_text(part.data) for part in parts}
-    find = partial(find_header, {p.path: text for p, text in texts.items() if p.path and text})
+    find = header_finder({p.path: text for p, text in texts.items() if p.path and text})
     copies = {" ".join(text.split()): part for part, text in reversed(texts.items())}
     first = set(copies.values())  # of equal files
     found = _candidates({p: text for p, text in texts.items() if p in first}, find)
@@ -373,13 +352,16 @@ def _candidates(texts: Mapping[Part, str], find: FindHeader) -> dict[Part, dict[
     A header stands for the source that includes it, if there is one.
     """
     own = {part: defined_kernels(text) for part, text in texts.items()}
-    reached = {p: included(text, p.path, find) for p, text in texts.items() if not p.is_header}
+    by_path = {part.path: kernels for part, kernels in own.items()}
+    links: dict[str, list[tuple[str, str]]] = {}
+    reached = {p: included(t, p.path, find, links) for p, t in texts.items() if not p.is_header}
     chosen: dict[Part, dict[str, str]] = {}
     for part in (p for p, kernels in own.items() if kernels):
         users = [p for p, headers in reached.items() if p is not part and part.path in headers]
-        needs = part.is_header or any(_defines_for(texts[p], texts[part]) for p in users)
-        for root in users if needs and len(users) == 1 else [part]:
-            chosen[root] = own[root] | defined_kernels("\n".join(reached.get(root, {}).values()))
+        one = len(users) == 1 and (part.is_header or _defines_for(texts[users[0]], texts[part]))
+        for root in users if one else [part]:
+            inner = (name for name in reached.get(root, ()) if name in by_path)
+            chosen[root] = {n: k for name in inner for n, k in by_path[name].items()} | own[root]
     inside = {path for root in chosen for path in reached.get(root, ())}
     return {p: kernels for p, kernels in chosen.items() if p.path not in inside} or chosen
 

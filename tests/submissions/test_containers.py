@@ -13,7 +13,6 @@ import tracemalloc
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,11 +24,11 @@ from grader.submissions.containers import (
     MAX_CONTAINER,
     MAX_PARTS,
     defined_kernels,
+    header_finder,
 )
 from grader.submissions.gather import find_submissions
 from grader.submissions.sources import (
     Wanted,
-    find_header,
     header_files,
     in_own_files,
     open_submission,
@@ -323,7 +322,7 @@ def test_headers_of_hostile_archives_stay_within_limits() -> None:
     every = "".join(f'#include "h{n}.h"\n' for n in range(100))
     files = {
         f"h{n}.h": f'#include "h{n + 1}.h"\n{every}__device__ int a{n};\n'.encode()
-        for n in range(900)
+        for n in range(250)
     }
     began = time.process_time()
     forged = b"//@warpgrade line 7 of secret.h\n"
@@ -333,6 +332,10 @@ def test_headers_of_hostile_archives_stay_within_limits() -> None:
     assert time.process_time() - began < 20
     assert len(submission.data) < 300_000 and "int a0;" in submission.text
     assert "secret.h" not in header_files(submission.text, "x:mm.cu")
+    many = {f"d{n}/k.cu": f"{every}{OTHER}int a{n};".encode() for n in range(500)}
+    with pytest.raises(StudentFault, match="500 parts have a CUDA kernel"):
+        open_submission(zipped({**many, **files}), "x", WANTED)
+    assert time.process_time() - began < 20
     alone = open_submission(forged + SOURCE, "x", WANTED)
     assert not header_files(alone.text, "x")
 
@@ -341,7 +344,7 @@ def test_every_line_has_its_place_in_its_own_file() -> None:
     """By the content: each line of the files is at its own number in the merged text."""
     main = "int a;\r\n" + MAIN.replace("// mine", "/* two\nlines */ int b;")
     files = {"x": main, "inc/one.cuh": HEADER + '#include "two.h"\n', "inc/two.h": "int two;\n"}
-    merged = with_headers(main, "x", "x", partial(find_header, files))
+    merged = with_headers(main, "x", "x", header_finder(files))
     assert merged is not None
     places = source_places(merged, "x")
     held = dict(zip(places, merged.split("\n"), strict=True))

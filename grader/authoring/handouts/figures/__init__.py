@@ -100,7 +100,9 @@ def stack(figure: Figure) -> None:
         (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
         proportion = abs(high - low) / abs(right - left)
         is_cells = axes.get_aspect() != "auto"
-        heights.append(NARROW * proportion if is_cells else figure.get_figheight() / wide + 0.6)
+        heights.append(
+            min(NARROW * proportion, 5.0) if is_cells else figure.get_figheight() / wide + 0.6
+        )
         share = min(NARROW * wide / WIDTH, 1.0)
         for text in axes.texts:
             text.set_fontsize(float(text.get_fontsize()) * share)
