@@ -175,6 +175,7 @@ ELSEWHERE = {
     "feedback/trials.py:alone": "the compiler, in a child with limits of time and memory",
     "feedback/fixes.py:confirmed": "calls compile_source",
     "submissions/sources.py:open_submission": "calls container_parts and choose_part",
+    "submissions/containers.py:part_text": "calls parse_submission",
     "submissions/sources.py:put": "called by with_headers",
     "submissions/sources.py:included": "called by choose_part",
     "submissions/containers.py:find": "called by with_headers",
