@@ -15,7 +15,7 @@ from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 from grader.reports.text import grade_report
 from grader.sandbox.call import SandboxFailure, run_sandboxed
-from tests.feedback.mistakes import Mistake, examine, read_mistakes, solution_of
+from tests.feedback.mistakes import Mistake, examine, read_mistakes, read_mutants, solution_of
 
 COUNT = 6
 """The mistakes that are examined here; the command examines all."""
@@ -37,6 +37,18 @@ def test_the_first_cause_is_right_and_its_fix_holds_in_all_cases(name: str) -> N
     assert outcome.first is not None
     if name in ALWAYS:
         assert outcome.is_right and outcome.fix is not None and outcome.fix.diff
+
+
+MUTANTS = {f"{m.lab}/{m.name}": m for m in read_mutants() if m.lab in ("vector-add", "coalescing")}
+DRAWN = tuple(Random(15).sample(sorted(MUTANTS), 2))
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_fix_of_a_mutant_holds_in_all_cases(name: str) -> None:
+    """The command with `--mutants` examines those of all labs."""
+    outcome = examine(MUTANTS[name], threads=2)
+    assert outcome.shown <= 3 and outcome.fix_holds
+    assert outcome.first is None or outcome.fix is None or outcome.is_right
 
 
 def test_an_error_in_hidden_cases_alone_is_not_explained() -> None:
