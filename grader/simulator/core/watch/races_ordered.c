@@ -283,9 +283,11 @@ static void check_loss(Visit *v) {
     if (n->access == PEEKS && n->block == v->w->cta->number && n->warp == v->w->index &&
         n->lanes >> v->lane & 1 && n->at == v->at && n->size == v->size) read = n;
   }
-  if (!read || read->flag & WAITING || updated_since(v, read)) return;
+  if (!read || read->flag & WAITING) return;
   const u8 *data = v->buffer ? v->buffer->data : v->w->cta->shared;
-  bool depends = v->i->flag & DATA_READ, differs = !stores_same(v->w, v->i, v->lane, data + v->offset);
+  bool depends = v->i->flag & DATA_READ;
+  if (!depends && updated_since(v, read)) return;
+  bool differs = !stores_same(v->w, v->i, v->lane, data + v->offset);
   for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
     const Node *n = &g->node[at - 1];
     u32 lane = first_lane(n->lanes);
