@@ -63,6 +63,7 @@ _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _MARK = "//@warpgrade line "
 _MARKED = re.compile(re.escape(_MARK) + r"(\d{1,9}) of (.+)")
+_HUNK = re.compile(r"^@@ -(\d{1,9})[\d,]* \+[\d,]+ @@", re.MULTILINE)
 _LINES = re.compile(r"\b(lines?[\s\u00a0])(\d{1,9}(?:(?:, | and | to |-)\d{1,9})*)")
 
 
@@ -175,7 +176,8 @@ def in_own_files(value: _Value, places: Sequence[tuple[str, int]], name: str) ->
 
     def moved(one: Any, around: str) -> Any:
         if isinstance(one, str):
-            return _LINES.sub(of_lines, one)
+            text = _LINES.sub(of_lines, one)
+            return _HUNK.sub(lambda at: f"@@ line {worded(int(at[1]))} @@", text)
         if isinstance(one, tuple):
             return tuple(moved(part, around) for part in one)
         if not is_dataclass(one) or isinstance(one, type):

@@ -374,3 +374,5 @@ def test_findings_move_to_their_files() -> None:
     (back,) = in_own_files((replace(race, line=there),), places, "x")
     assert (back.file, back.line, back.origins[0].file) == ("inc/one.cuh", 3, "x")
     assert in_own_files(race, (), "x") == race
+    hunk = f"--- x\n+++ x\n@@ -{there},2 +{there},2 @@\n-a\n+b\n"
+    assert "@@ line 3 of inc/one.cuh @@\n-a" in in_own_files(hunk, places, "x")
