@@ -209,7 +209,7 @@ def test_renaming_a_kernel_of_a_similar_name_is_suggested() -> None:
 def test_of_two_other_names_the_kernel_with_such_parameters_is_meant() -> None:
     source = (
         "__global__ void add_init(float* a) {}\n"
-        "__global__ void sum(const float* a, const float* b, float* c, size_t n) {}"
+        "__global__ void sum(const float* a, const float* b, float* c, short n) {}"
     )
     with pytest.raises(StudentFault) as caught:
         check_kernel(compiled(source), VECTOR_ADD)
