@@ -82,14 +82,14 @@ def report(every: Sequence[Outcome]) -> int:
     outcomes = [o for o in every if o.first is not None]
     if len(outcomes) < len(every):
         print(f"{len(every) - len(outcomes)} without an error in a public case")
-    count = len(outcomes)
+    count = max(1, len(outcomes))
     right = sum(o.is_right for o in outcomes) / count
     confirmed = sum(o.fix is not None for o in outcomes) / count
     wrong = sum(not o.fix_holds for o in outcomes)
     shown = [min(o.shown, 99) for o in outcomes]
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     seconds = sum(u.ru_utime + u.ru_stime for u in used)
-    print(f"{count} mistakes, {seconds / count:.2f} s of processor time each")
+    print(f"{len(outcomes)} mistakes, {seconds / count:.2f} s of processor time each")
     print(f"cause first and right  {right:.1%}  (goal {RIGHT:.0%})")
     print(f"findings shown         median {median(shown):g}, most {max(shown)}  (goal 1 and 3)")
     print(f"confirmed fixes        {confirmed:.1%}  (goal {CONFIRMED:.0%})")

@@ -143,6 +143,7 @@ def examine(mistake: Mistake, *, threads: int | None = None, verify: bool = True
     """Grade a mistake with fixes tried, and grade the fix that is told, if any, on all cases."""
     lab = replace(load_lab(mistake.lab), hints="fix")
     graded = grade(lab, submission_of(lab, mistake.source), threads=threads, fixes=True)
+    assert graded.score.status != "incomplete", f"{mistake.lab}/{mistake.name}: not graded"
     causes = graded.causes
     fix = graded.explanation.fixes[0] if graded.explanation.fixes else None
     holds = True
