@@ -17,7 +17,7 @@ extern "C" __global__ void sleeps(int *y) {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(before));
   for (int k = 0; k < 10; k++) __nanosleep(1000 * (threadIdx.x + 1));
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(after));
-  y[blockIdx.x * 64 + threadIdx.x] = after - before >= 10000 && after - before < 10000000;
+  y[blockIdx.x * 64 + threadIdx.x] = after - before >= 10000 && after - before < 10000000000;
 }
 
 // Two reads in straight code: the time between them is that of the code between, never 0.

@@ -288,12 +288,12 @@ def test_solution_of_each_lab_earns_all_evaluated_points(name: str, row: Any) ->
 
 def test_a_wider_integer_has_the_value_of_the_lab() -> None:
     """A kernel with `size_t n` for the lab's `int n`, launched, timed and graded."""
-    file = ROOT / "solutions" / "vector-add" / "vector-add.cu"
+    file = ROOT / "solutions" / "tiled-matmul" / "tiled-matmul.cu"
     text = read_submission(file).text
     wider = text.replace("int n)", "size_t n)")
     assert wider != text
     submission = parse_submission(wider.encode(), "wider.cu")
-    graded = grade(load_lab("vector-add"), submission, on="gpu", visibility="all", threads=4)
+    graded = grade(load_lab("tiled-matmul"), submission, on="gpu", visibility="all", threads=4)
     correct = {check.name: check.status for check in graded.checks}
     assert correct["output"] == correct["memory"] == "pass"
     assert graded.score.status == "graded" and graded.provenance.samples
