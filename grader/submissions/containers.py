@@ -20,6 +20,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from grader import dataclass
@@ -93,13 +94,15 @@ _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.Ba
 class Part:
     """A file or a cell: its name as messages show it, its first bytes, and what includes name.
 
-    `note` says why it is no source.
+    `note` says why it is no source. `joints` are the lines at which later cells were appended, with
+    the names of these cells.
     """
 
     name: str
     data: bytes
     path: str = ""
     note: str = ""
+    joints: tuple[tuple[int, str], ...] = ()
 
     @property
     def is_header(self) -> bool:
@@ -215,12 +218,20 @@ def _cells(data: bytes, name: str) -> list[Part] | None:
             part = Part(f"{name}[cell {number}]", own.encode("utf-8", "replace"), path)
             earlier = found.pop(path or part.name, None)  # what is written again is replaced
             if earlier and more:
-                part = Part(f"{earlier.name[:-1]} and {number}]", earlier.data + part.data, path)
+                part = _appended(earlier, part)
             found[path or part.name] = part
         quotes = '"""' in text or "'''" in text
         if quotes and "__global__" in text and not text.lstrip().startswith("%%"):
             found[f"{number}"] = Part(f"{name}[cell {number}]", b"", note=IN_PYTHON)
     return list(found.values())
+
+
+def _appended(first: Part, more: Part) -> Part:
+    """Return a file with what a later cell appends to it."""
+    data = first.data if first.data.endswith(b"\n") else first.data + b"\n"
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
+    joints = (*first.joints, (lines + 1, more.name))
+    return replace(first, data=data + more.data, joints=joints)
 
 
 def _cell_sources(text: str, is_cpp: bool) -> Iterator[tuple[str, str, bool]]:

@@ -92,25 +92,39 @@ def included(
     return found
 
 
-def with_headers(text: str, name: str, path: str, find: FindHeader) -> str | None:
+def with_headers(
+    text: str, name: str, path: str, find: FindHeader, joints: Sequence[tuple[int, str]] = ()
+) -> str | None:
     """Return a source with the student's own headers in place of the lines that include them.
 
     A comment before and behind each header says where the next line is from: `source_places`.
     A header is put in once. Headers that would exceed the size of a submission stay out.
 
+    Args:
+        text: The source.
+        name: Its name in messages.
+        path: What other files include it by.
+        find: Finds the headers.
+        joints: The lines from which on the source is another cell's, and the cells' names.
+
     Returns:
-        None where the source includes no header of the student's.
+        None where the source includes no header of the student's and has no joints.
     """
     done: set[str] = {path}
     out: list[str] = []
     size = len(text)
+    cells = dict(joints)
 
     def put(text: str, name: str, path: str, depth: int) -> None:
         nonlocal size
         text = text.replace(_MARK, _MARK.upper())  # of a student's own
         lines = text.replace("\r\n", "\n").replace("\r", "\n")
         pairs = zip(lines.split("\n"), _lines_of_code(lines), strict=True)
+        before = 0  # lines of earlier cells
         for number, (line, code) in enumerate(pairs, 1):
+            if not depth and number in cells:
+                name, before = cells[number], number - 1
+                out.append(f"{_MARK}1 of {name}")
             match = _INCLUDE.match(code)
             header = find(match[1] or match[2], path) if match else None
             is_new = header is not None and header[0] not in done
@@ -124,11 +138,11 @@ def with_headers(text: str, name: str, path: str, find: FindHeader) -> str | Non
                 shown = printable_name(header[0])
                 out.append(f"{_MARK}1 of {shown}")
                 put(header[1], shown, header[0], depth + 1)
-                out.append(f"{_MARK}{number} of {name}")
+                out.append(f"{_MARK}{number - before} of {name}")
             out.append(line[match.end() :])
 
     put(text, name, path, 0)
-    return "\n".join(out) if len(done) > 1 else None
+    return "\n".join(out) if len(done) > 1 or joints else None
 
 
 def source_places(text: str, name: str) -> tuple[tuple[str, int], ...]:
@@ -274,9 +288,11 @@ def open_submission(
     return _with_headers(alone, name, find)
 
 
-def _with_headers(alone: Submission, path: str, find: FindHeader) -> Submission:
+def _with_headers(
+    alone: Submission, path: str, find: FindHeader, joints: Sequence[tuple[int, str]] = ()
+) -> Submission:
     own = without_fences(alone.text).replace(_MARK, _MARK.upper())
-    text = with_headers(own, alone.name, path, find) or own
+    text = with_headers(own, alone.name, path, find, joints) or own
     return alone if text == alone.text else parse_submission(text.encode(), alone.name)
 
 
@@ -318,7 +334,7 @@ def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission
     found = _narrowed(found, texts, wanted)
     if len(found) == 1:
         one = next(iter(found))
-        return _with_headers(parse_submission(one.data, one.name), one.path, find)
+        return _with_headers(parse_submission(one.data, one.name), one.path, find, one.joints)
     if not found:
         kinds = [f"{p.name} {kind}" for p in parts if (kind := part_kind(p))]
         what = f"there is no CUDA kernel in {where}"

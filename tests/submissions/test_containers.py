@@ -287,7 +287,7 @@ CHOSEN = {
     ),
     "a file in two cells": (
         notebook("%%writefile mm.cu\nint a;\n", f"%%writefile -a mm.cu\n{KERNEL}"),
-        "x[cell 1 and 2]", (),
+        "x[cell 1]", ("x[cell 2]",),
     ),
     "a comment before the magic": (
         notebook(f"# Task 1\n!pip install x\n%%time\n%%cu\n{KERNEL}"), "x[cell 1]", ()
@@ -352,6 +352,24 @@ def test_every_line_has_its_place_in_its_own_file() -> None:
         for number, line in enumerate(text.splitlines(), 1):
             shown = line.partition('"inc/one.cuh"')[2] if "inc/" in line else line
             assert held[file, number] == ("" if '#include "two' in line else shown), (file, number)
+
+
+def test_lines_of_a_file_in_several_cells_are_those_of_the_cells() -> None:
+    """Also behind a header, with every kind of line end, and where a student writes a mark."""
+    mark = "//@warpgrade line 7 of secret.cu"
+    cells = [
+        f'%%writefile mm.cu\n{mark}\nint a;',
+        f"%%writefile inc/one.cuh\n{HEADER}",
+        '%%writefile -a mm.cu\r\nint b;\r\n#include "inc/one.cuh"\nint c;',
+        f"%%writefile -a mm.cu\n{KERNEL}",
+    ]  # fmt: skip
+    submission = open_submission(notebook(*cells), "x", WANTED)
+    places = source_places(submission.text, submission.name)
+    held = dict(zip(places, submission.text.split("\n"), strict=True))
+    assert held["x[cell 1]", 3] == "int a;"
+    assert held["x[cell 3]", 2].strip() == "int b;" and held["x[cell 3]", 4] == "int c;"
+    assert held["x[cell 4]", 2] == KERNEL.split("\n")[0]
+    assert {file for file, _ in places} == {"x[cell 1]", "x[cell 3]", "inc/one.cuh", "x[cell 4]"}
 
 
 def test_findings_move_to_their_files() -> None:
