@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from grader import dataclass
 from grader.labs.model import Hints
 from grader.launch import KINDS, OUTPUT_KINDS, Finding
 

@@ -123,4 +123,4 @@ def test_they_are_shown_by_line() -> None:
 
 def test_they_are_in_the_json() -> None:
     (finding,) = check_json(a_result("memory", "fail", findings=(traced(STRAY),)))["findings"]
-    assert {"name": "col", "line": 5} in finding["origins"]
+    assert {"name": "col", "line": 5, "file": ""} in finding["origins"]

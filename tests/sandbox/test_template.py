@@ -111,6 +111,20 @@ def test_template_that_was_killed_is_replaced() -> None:
     assert only_template() is not first and call.templates().are_usable
 
 
+def chain_below(owner: Template) -> list[int]:
+    """The processes of a template, parents first; process ids may have begun again at 2."""
+    parents: dict[int, int] = {}
+    for pid in (pid for pid in descendants() if is_below(pid, owner)):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            stat = Path(f"/proc/{pid}/stat").read_text()
+            parents[pid] = int(stat.rpartition(")")[2].split()[1])
+
+    def depth(pid: int) -> int:
+        return 1 + depth(parents[pid]) if pid in parents else 0
+
+    return sorted(parents, key=lambda pid: (depth(pid), pid))
+
+
 DEATHS = (
     "bubblewrap",
     "init of the template's namespace",
@@ -125,10 +139,13 @@ def kill(what: str, owner: Template) -> None:
 
     A kill that is not waited for is the same death, a little later in the same sequence.
     """
-    below = sorted(pid for pid in descendants() if is_below(pid, owner))
-    outer, inner, process = below[:3]
-    first, last = (below[3:] or [process])[0], below[-1]
-    pidfd = os.pidfd_open(first)
+    while True:
+        below = chain_below(owner)
+        outer, inner, process = below[:3]
+        first, last = (below[3:] or [process])[0], below[-1]
+        with suppress(ProcessLookupError):  # the last job's child had not ended yet
+            pidfd = os.pidfd_open(first)
+            break
     os.kill((outer, inner, process, first, last)[DEATHS.index(what)], signal.SIGKILL)
     if what == DEATHS[-1]:  # as the end of a control group may be; its init reports SIGKILL
         time.sleep(0.05)

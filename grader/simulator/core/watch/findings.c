@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include "watch/findings.h"
 
-typedef struct { u32 n, lost; Report r[REPORTS]; u16 index[4 * REPORTS]; } Reports;
+typedef struct {
+  u32 n, lost;
+  u32 made, at[REPORTS];  /* how many reports were stored so far; the number of each */
+  Report r[REPORTS];
+  u16 index[4 * REPORTS];
+} Reports;
 
 static Reports *reports_of(const Worker *k) { return k->state[findings_slot]; }
 
@@ -19,7 +24,7 @@ static u32 hash_of(const Report *r) {
   return (u32)(h >> 40);
 }
 
-void report(Worker *k, Report r) {
+static void add(Worker *k, Report r, u32 number) {
   Reports *all = reports_of(k);
   if (k->launch->stops_at_error && r.kind != EARLY_EXIT) k->stop = true;
   u32 slots = sizeof all->index / sizeof *all->index, at = hash_of(&r) % slots;
@@ -31,6 +36,7 @@ void report(Worker *k, Report r) {
       r.extra += r.kind == UNINIT ? old->extra : 0;
       *old = r;
       old->count = count;
+      all->at[old - all->r] = number;
     } else if (r.kind == UNINIT) {
       old->extra += r.extra;
     }
@@ -41,9 +47,12 @@ void report(Worker *k, Report r) {
     all->lost++;
     return;
   }
+  all->at[all->n] = number;
   all->r[all->n++] = r;
   all->index[at] = (u16)all->n;
 }
+
+void report(Worker *k, Report r) { add(k, r, reports_of(k)->made++); }
 
 static Report *read_at(Reports *all, u32 pc, u32 space) {
   Report r = {.kind = UNINIT, .pc = pc, .space = space};
@@ -78,17 +87,32 @@ static void make(Worker *k) {
  * be more than a race. */
 static bool remains(const Report *r) { return r->count || (r->kind == UNINIT && r->extra); }
 
+/* The order in which one worker alone finds them: by block, as one worker ran all of a block. */
+typedef struct { u32 key[4], slot; } Place; /* block, number, both pcs */
+static int compare(const void *a, const void *b) {
+  const Place *x = a, *y = b;
+  for (u32 k = 0; k < 4; k++)
+    if (x->key[k] != y->key[k]) return x->key[k] < y->key[k] ? -1 : 1;
+  return 0;
+}
+
 static void merge(Launch *n, Worker *all, u32 workers) {
   Reports *first = reports_of(&all[0]);
   for (u32 x = 1; x < workers; x++) {
     const Reports *other = reports_of(&all[x]);
     for (u32 j = 0; j < other->n; j++)
-      if (remains(&other->r[j])) report(&all[0], other->r[j]);
+      if (remains(&other->r[j])) add(&all[0], other->r[j], other->at[j]);
     first->lost += other->lost;
   }
+  Place order[REPORTS];
+  for (u32 j = 0; j < first->n; j++) {
+    const Report *r = &first->r[j];
+    order[j] = (Place){{r->block, first->at[j], r->pc, r->pc2}, j};
+  }
+  qsort(order, first->n, sizeof *order, compare);
   n->nreports = 0;
   for (u32 j = 0; j < first->n; j++)
-    if (remains(&first->r[j])) n->reports[n->nreports++] = first->r[j];
+    if (remains(&first->r[order[j].slot])) n->reports[n->nreports++] = first->r[order[j].slot];
   n->lost = first->lost;
 }
 
