@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import queue
+import shlex
 import shutil
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
@@ -298,8 +300,9 @@ def start_on_slurm(jobs: int) -> Client:
 
     fix = "Check the section `slurm` of dask-jobqueue's ~/.config/dask/jobqueue.yaml."
     memory = config.get("jobqueue.slurm.memory", None) or DEFAULT_MEMORY
+    python = config.get("jobqueue.slurm.python", None) or shlex.quote(sys.executable)
     try:
-        cluster = SLURMCluster(cores=1, processes=1, memory=memory)
+        cluster = SLURMCluster(cores=1, processes=1, memory=memory, python=python)
         cluster.scale(jobs=jobs)
         return Client(cluster, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -215,7 +217,8 @@ def test_jobs_of_slurm(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     assert batch(place, "--slurm", "--jobs", "1") == 1, (tmp_path / "job.log").read_text()
     assert times_graded(place) == {f"s{number}": 1 for number in range(4)}
-    assert "--nthreads 1" in (tmp_path / "job.sh").read_text()
+    command = shlex.split((tmp_path / "job.sh").read_text().splitlines()[-1])
+    assert command[0] == sys.executable and "--nthreads" in command  # also with spaces in its path
     assert (tmp_path / "cancelled").read_text().split() == ["42"]
     with pytest.raises(ProcessLookupError):
         end = time.monotonic() + 20
