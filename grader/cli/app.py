@@ -174,13 +174,13 @@ def plain_values(known: Sequence[Parameter], words: Sequence[str]) -> dict[str, 
 def _plain_value(one: Parameter, word: str) -> Any:
     """Return the value of a word in the usual form of its type; None for any other."""
     kind = get_args(one.type)[0] if one.takes_several else one.type
-    if not word or not word.isascii() or not word.isprintable():
+    if not word or not word.isprintable():
         return None
     if kind in (str, Path):
         return kind(word)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind._value2member_map_.get(word)
-    if kind not in (int, float) or len(word) > len("1000000"):
+    if kind not in (int, float) or not word.isascii() or len(word) > len("1000000"):
         return None
     whole, point, fraction = word.partition(".")
     if not whole.isdigit() or (point and (kind is int or not fraction.isdigit())):
