@@ -12,10 +12,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from grader import dataclass
-from grader.checks.result import Result
+from grader.checks.result import Result, Verdict
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
 from grader.grading.cases import RunOptions
@@ -27,6 +27,8 @@ from grader.labs.quiz import AnswerSheet
 from grader.reports.printable import clip, printable
 from grader.reports.redact import redact
 from grader.submissions.files import parse_submission
+
+_Verdict = TypeVar("_Verdict", Result, Verdict)
 
 SPEED = "speed"
 MAX_VALUE_CELLS = 60
@@ -40,9 +42,6 @@ PEAK_SHARE = "percent_of"
 
 TOOL_CHECKS = ("sanitizer", "profile")
 """Checks made by the CUDA toolkit's tools on a GPU, worth no points and not part of a lab."""
-
-_EXPLANATORY = ("hint", "origins")
-"""What a search adds to a finding."""
 
 _ALIAS = re.compile(r"hidden-\d+")
 _NOTHING = object()
@@ -82,33 +81,37 @@ def differences(record: Grade, made: Grade, *, timed_again: bool = False) -> Ite
     With `timed_again`, only the verdict of the speed check must be equal. Where a machine's fault
     cut the explanation of the record short, hints and origins of findings are not compared.
     """
-    incomplete = bool(record.explanation.failure)
-    values = [_compared_values(grade, timed_again, incomplete) for grade in (record, made)]
+    if record.explanation.failure:
+        record, made = map(_unexplained, (record, made))
+    values = [_compared_values(grade, timed_again) for grade in (record, made)]
     yield from _walk("", *values)
 
 
-def _compared_values(grade: Grade, timed_again: bool, incomplete: bool) -> Mapping[str, Any]:
+def _unexplained(grade: Grade) -> Grade:
+    """Return a grade whose findings have no hints and no origins, which searches add."""
+
+    def bare(verdict: _Verdict) -> _Verdict:
+        findings = tuple(replace(finding, hint="", origins=()) for finding in verdict.findings)
+        return replace(verdict, findings=findings)
+
+    checks = (replace(bare(c), public=c.public and bare(c.public)) for c in grade.checks)
+    return replace(grade, checks=tuple(checks))
+
+
+def _compared_values(grade: Grade, timed_again: bool) -> Mapping[str, Any]:
     points, judged_max, most, _ = vars(grade.score).values()
     score = {"points": points, "judged_max": judged_max, "max_score": most}
-    checks = [_check(check_json(check), timed_again, incomplete) for check in grade.checks]
+    checks = [_check(check_json(check), timed_again) for check in grade.checks]
     values = {"backend": grade.backend, "checks": _by_name(checks)}
     values |= {"cases": _by_name(map(asdict, grade.cases))}
     return values if timed_again else {"score": score} | values
 
 
-def _check(values: Mapping[str, Any], timed_again: bool, incomplete: bool) -> Mapping[str, Any]:
+def _check(values: Mapping[str, Any], timed_again: bool) -> Mapping[str, Any]:
     if timed_again and values["name"] == SPEED:
         return {"name": SPEED, "status": values["status"]}
     kept = {n: v for n, v in values["measurements"].items() if not n.startswith(PEAK_SHARE)}
-    values = {**values, "measurements": kept}
-    return _unexplained(values) if incomplete else values
-
-
-def _unexplained(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a check, and its verdict on the public cases, without what searches added."""
-    bare = [{k: v for k, v in f.items() if k not in _EXPLANATORY} for f in values["findings"]]
-    public = {"public": _unexplained(values["public"])} if "public" in values else {}
-    return {**values, "findings": bare, **public}
+    return {**values, "measurements": kept}
 
 
 def _by_name(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -101,7 +101,7 @@ def with_headers(
     A header is put in once. Headers that would exceed the size of a submission stay out.
 
     Args:
-        text: The source.
+        text: The source, without such comments.
         name: Its name in messages.
         path: What other files include it by.
         find: Finds the headers.
@@ -117,7 +117,6 @@ def with_headers(
 
     def put(text: str, name: str, path: str, depth: int) -> None:
         nonlocal size
-        text = text.replace(_MARK, _MARK.upper())  # of a student's own
         lines = text.replace("\r\n", "\n").replace("\r", "\n")
         pairs = zip(lines.split("\n"), _lines_of_code(lines), strict=True)
         before = 0  # lines of earlier cells
@@ -137,7 +136,7 @@ def with_headers(
                 size += len(header[1])
                 shown = printable_name(header[0])
                 out.append(f"{_MARK}1 of {shown}")
-                put(header[1], shown, header[0], depth + 1)
+                put(_unmarked(header[1]), shown, header[0], depth + 1)
                 out.append(f"{_MARK}{number - before} of {name}")
             out.append(line[match.end() :])
 
@@ -209,6 +208,11 @@ def in_own_files(value: _Value, places: Sequence[tuple[str, int]], name: str) ->
     return result
 
 
+def _unmarked(text: str) -> str:
+    """A student's text without comments that look like those of `with_headers`."""
+    return text.replace(_MARK, _MARK.upper())
+
+
 def _lines_of_code(text: str) -> list[str]:
     """The lines without comments; literals stay."""
     return NOT_CODE.sub(_blank_comment, text).split("\n")
@@ -256,7 +260,7 @@ def read_submitted(path: Path, wanted: Wanted = ANY) -> Submission:
 
 
 def _beside(folder: Path, name: str, includer: str) -> tuple[str, str] | None:
-    """Find a header in the folder of the file that includes it (headers.FindHeader)."""
+    """Find a header in the folder of the file that includes it (containers.FindHeader)."""
     own = os.path.normpath(os.path.join(os.path.dirname(includer), name))
     if own.startswith(("..", "/")) or not own.lower().endswith(HEADERS):
         return None
@@ -291,7 +295,7 @@ def open_submission(
 def _with_headers(
     alone: Submission, path: str, find: FindHeader, joints: Sequence[tuple[int, str]] = ()
 ) -> Submission:
-    own = without_fences(alone.text).replace(_MARK, _MARK.upper())
+    own = _unmarked(without_fences(alone.text))
     text = with_headers(own, alone.name, path, find, joints) or own
     return alone if text == alone.text else parse_submission(text.encode(), alone.name)
 
