@@ -93,6 +93,7 @@ bench: bytecode
 	@$(BIN)/python -m bench.growth
 	@$(BIN)/python -m bench.check
 	@$(BIN)/python -m bench.labs
+	@$(BIN)/python -m bench.readers
 	@$(BIN)/python -m bench.stopping
 	@$(BIN)/python -m bench.report
 

@@ -125,9 +125,9 @@ def _run(words: list[str]) -> int:
 
             prepare_template()
             # Forked while this process is small: later, each page that both use would be copied.
-            from grader.labs.reference import prepare_process
+            from grader.labs.reference import prepare_processes
 
-            prepare_process()
+            prepare_processes()
         from grader.cli.app import run
     except Exception as error:  # without memory, the interpreter's own compiler raises anything
         if "--debug" in words:

@@ -45,7 +45,7 @@ from grader.grading.record import Grade
 from grader.grading.run import simulator_memory
 from grader.labs.model import Lab, PreparedCase
 from grader.labs.quiz import AnswerSheet
-from grader.labs.reference import prepare_process
+from grader.labs.reference import prepare_processes
 from grader.launch import OUTPUT_KINDS, Finding, Launch, Localization, pack_launches
 from grader.sandbox.call import Limits, prepare_template
 from grader.simulator.exchange import unpack_localization
@@ -364,7 +364,7 @@ def grade(
     """
     options = RunOptions(on, seed, threads, limit, step_limit)
     job = Job(lab, submission, options, visibility, student, recorded)
-    prepare_process()
+    prepare_processes()
     with ThreadPoolExecutor(max_workers=3) as background:
         background.submit(prepare_template)  # it takes longer than reading the compiled program
         quiz = background.submit(answer_quiz, lab, answers, options)

@@ -27,7 +27,8 @@ from grader.launch import Array, Finding, Launch
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-VERIFIERS = 8
+VERIFIERS = 16
+"""Outputs that are verified at a time, at most; each needs a core and a reference process."""
 
 Buffers = Mapping[str, NDArray[np.uint8]]
 _KEY = re.compile(rf"(?:bands|(?:{BASELINE_PREFIX})?\d{{1,6}})\.(\d{{1,3}})")

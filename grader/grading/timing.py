@@ -31,7 +31,12 @@ from grader.grading.cases import RunOptions
 from grader.grading.run import run_all
 from grader.labs.cases import array_shapes, prepare_launches
 from grader.labs.model import Band, Case, Expected, Lab, PreparedCase
-from grader.labs.reference import load_reference, make_expected, verify_outputs
+from grader.labs.reference import (
+    load_reference,
+    make_expected,
+    prepare_processes,
+    verify_outputs,
+)
 from grader.launch import Array
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -183,6 +188,9 @@ def measure(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, .
         LabFault: the baseline fails.
         StudentFault: nvcc does not compile the file.
     """
+    from grader.gpu.timing_verification import VERIFIERS
+
+    prepare_processes(VERIFIERS)  # they start while the GPU is timed
     timings: list[Timing] = []
     while len(timings) < MAX_ATTEMPTS:
         timings.append(time_kernel(evidence.program, plan, verifier(evidence.lab, case)))

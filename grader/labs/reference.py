@@ -57,14 +57,14 @@ class Reference:
         return _ask(self.path, self.process, Call(function, arguments))
 
 
-def prepare_process() -> None:
-    """Start the process that the first `load_reference` needs, unless there is one.
+def prepare_processes(count: int = 1) -> None:
+    """Start the processes that so many callers of `load_reference` need at a time, unless they run.
 
-    Call this before other threads start: the process is then forked, which takes 4 ms instead of
-    140. When it cannot be started, `load_reference` raises the fault.
+    Call this before other threads start: a process is then forked, which takes 4 ms instead of 140.
+    When one cannot be started, `load_reference` raises the fault.
     """
     with suppress(MachineFault):
-        pool().prepare()
+        pool().prepare(count)
 
 
 @contextmanager

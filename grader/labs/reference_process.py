@@ -320,14 +320,14 @@ class Pool:
         self._busy = 0
         self._changed = Condition()
 
-    def prepare(self) -> None:
-        """Start a process for the next caller without waiting for it, unless there is one.
+    def prepare(self, count: int) -> None:
+        """Start processes without waiting for them, until there are `count`, busy ones included.
 
         Raises:
-            MachineFault: It cannot be started.
+            MachineFault: One cannot be started.
         """
         with self._changed:
-            if not self._idle and not self._busy:
+            while len(self._idle) + self._busy < min(count, self._most):
                 self._idle.append(Process())
 
     @contextmanager

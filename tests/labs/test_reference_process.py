@@ -49,7 +49,7 @@ OUTCOMES = {
 }  # fmt: skip
 
 SEVERAL = """
-oracle.prepare_process()
+oracle.prepare_processes()
 for folder in sorted(Path(sys.argv[2]).iterdir()):
     oracle.SECONDS = 0.4 if folder.name.startswith("ReferenceTimeout") else 60.0
     began = time.monotonic()
