@@ -7,7 +7,7 @@ also has CUDA's published limits of a multiprocessor.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import asdict, field
 from math import prod
 from types import MappingProxyType
 from typing import Any, Literal
@@ -91,16 +91,6 @@ class Scalar:
     dtype: str
 
 
-def wider_dtype(dtype: str, size: int) -> str:
-    """Return the dtype of a scalar that is passed to a parameter of `size` bytes.
-
-    A wider integer gets the value with its sign, as a launch in C++ converts it.
-    """
-    kind = np.dtype(dtype)
-    is_wider = kind.kind in "iu" and kind.itemsize < size and size in (2, 4, 8)
-    return np.dtype(f"{kind.kind}{size}").name if is_wider else dtype
-
-
 @dataclass(frozen=True)
 class Packed:
     """A by-value argument as its bytes: a structure, a vector such as float4, or a null pointer.
@@ -125,7 +115,39 @@ class Packed:
         return bytes(out)
 
 
-Argument = Array | Scalar | Packed
+@dataclass(frozen=True)
+class Texture:
+    """A texture or surface object, whose texels are the array `Launch.args[array]` in C order.
+
+    The last axis of the array is x, the one before it y, then z. With several `channels` they are
+    one more axis at the end; with `layered` the layers are one at the start. `memory` is a CUDA
+    array, or linear memory of one ("linear") or two dimensions ("pitch").
+
+    Attributes:
+        address: By dimension, x first, what stands outside the extents: a name of ADDRESS_MODES.
+        interpolated: Whether fetches use the linear filter.
+        normalized: Whether coordinates are from 0 to 1.
+        read_float: Whether fetches convert integers to floating-point numbers up to 1.
+    """
+
+    name: str
+    array: int
+    surface: bool = False
+    memory: Literal["array", "linear", "pitch"] = "array"
+    channels: int = 1
+    layered: bool = False
+    address: tuple[str, ...] = ("clamp",) * 3
+    interpolated: bool = False
+    normalized: bool = False
+    read_float: bool = False
+
+    def extents(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the extents in texels, x first, of an array of that shape."""
+        return shape[int(self.layered) : len(shape) - (self.channels > 1)][::-1]
+
+
+ADDRESS_MODES = ("clamp", "border", "wrap", "mirror")
+Argument = Array | Scalar | Packed | Texture
 
 
 @dataclass(frozen=True)
@@ -135,7 +157,7 @@ class Launch:
     `shared` is the dynamic shared memory in bytes. `globals` sets `__constant__` and `__device__`
     variables by name before the launch. `name` identifies the case in reports. The blocks of a
     `cooperative` launch run at the same time and may wait for each other with grid.sync(). The last
-    `hidden` arguments are no parameters: they are the arrays that structures point to.
+    `hidden` arguments are no parameters: they are what structures and textures refer to.
     """
 
     kernel: str
@@ -176,6 +198,8 @@ _PLAIN_FIELDS = ("kernel", "grid", "block", "shared", "name", "cooperative", "hi
 
 def _packed(a: Argument, key: str, arrays: Arrays) -> dict[str, Any]:
     """An argument as JSON; the arrays that it contains are added to `arrays`."""
+    if isinstance(a, Texture):
+        return {"texture": asdict(a)}
     if isinstance(a, Scalar):
         return {"name": a.name, "value": a.value, "dtype": a.dtype}
     if isinstance(a, Packed):
@@ -191,6 +215,8 @@ def _packed(a: Argument, key: str, arrays: Arrays) -> dict[str, Any]:
 
 def _unpacked(row: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Argument:
     """The argument that `_packed` converted."""
+    if "texture" in row:
+        return Texture(**{**row["texture"], "address": tuple(row["texture"]["address"])})
     if "value" in row:
         return Scalar(row["name"], row["value"], row["dtype"])
     if "bytes" in row:
@@ -276,32 +302,6 @@ class Finding:
     detail: str = ""
     cases: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
-
-
-@dataclass(frozen=True)
-class LastStore:
-    """The last store to an element of an output: line, block and thread; `element` in C order."""
-
-    element: int
-    line: int
-    block: Dim3
-    thread: Dim3
-
-
-@dataclass(frozen=True)
-class Localization:
-    """What additional runs of failing launches showed.
-
-    Attributes:
-        lines: By launch, the lines where one small change makes this and every other launch of the
-            kernel correct.
-        stored: By launch and argument index, the last store to the first wrong element.
-        failure: Why this machine could not run them; empty where it could.
-    """
-
-    lines: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _EMPTY)
-    stored: Mapping[tuple[str, int], LastStore] = field(default_factory=lambda: _EMPTY)
-    failure: str = ""
 
 
 WorkMeasure = Literal["nothing", "work", "sharing"]

@@ -7,7 +7,12 @@ below it, in the order of the kernel's parameters,
     // out NAME DTYPE = EXPRESSION          an uninitialized one, and what must be in it
     // inout NAME DTYPE = START -> RESULT   both; `-> _` when its end is not looked at
     // value NAME DTYPE = EXPRESSION        a scalar
+    // texture NAME DTYPE [KEY WORD]... = EXPRESSION          an object with an array of its own
+    // texture NAME of OTHER [KEY WORD]...                    one of the array of another argument
+    // surface NAME DTYPE [KEY WORD]... = START -> RESULT     `_` as START: uninitialized
 
+with the keys of LAUNCH.yaml (channels 4, layered yes, memory linear, address wrap,clamp, filter
+linear, normalized yes, read normalized);
 and, in any place, `// global NAME DTYPE = EXPRESSION` for a `__constant__` or `__device__`
 variable, `// prints TEXT` for what printf leaves (an escape \\n ends a line), and
 `// finds KIND SEVERITY TEXT` for a finding whose message has that text: a case with one of these
@@ -28,11 +33,12 @@ import numpy as np
 
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.launch import Argument, Array, Launch, Scalar, Trace
+from grader.launch import Argument, Array, Launch, Scalar, Texture, Trace
 from grader.simulator.simulate import simulate
 
 _CASE = re.compile(r"^// kernel (\w+) (.*)$")
 _LINE = re.compile(r"^// (in|out|inout|value|global) (\w+) (\w+) = (.*)$")
+_OBJECT = re.compile(r"^// (texture|surface) (\w+) (\w+)((?: [\w,]+)*?)(?: = (.*))?$")
 _SAYS = re.compile(r"^// (prints|finds) (.*)$")
 
 
@@ -49,21 +55,67 @@ class Case:
     expected: dict[int, Any] = field(default_factory=dict)
     prints: list[str] = field(default_factory=list)
     finds: list[str] = field(default_factory=list)
+    hidden: dict[str, Array] = field(default_factory=dict)
+    arrays: dict[str, str] = field(default_factory=dict)
+    expected_texels: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.path.stem}-{self.kernel}"
 
     @property
     def launch(self) -> Launch:
+        args = (*self.args, *self.hidden.values())
+        places = {a.name: k for k, a in enumerate(args) if isinstance(a, Array)}
+        own = [
+            replace(a, array=places[self.arrays[a.name]]) if isinstance(a, Texture) else a
+            for a in args
+        ]
         return Launch(
             self.kernel,
             _dims(self.options["grid"]),
             _dims(self.options["block"]),
-            tuple(self.args),
+            tuple(own),
             int(self.options.get("shared", "0")),
             self.globals,
             cooperative=self.options.get("cooperative") == "yes",
+            hidden=len(self.hidden),
         )
+
+    def add_object(self, role: str, name: str, kind: str, words: str, text: str | None) -> None:
+        """Add a texture or surface object, and the array of its own."""
+        keys = words.split()
+        other = keys.pop(0) if kind == "of" else name
+        given = dict(zip(keys[::2], keys[1::2], strict=True))
+        before = next((a for a in self.args if a.name == other and isinstance(a, Texture)), None)
+        texture = before or Texture(name, -1)
+        address = tuple(given.get("address", "clamp").split(","))
+        self.args.append(
+            replace(
+                texture,
+                name=name,
+                surface=role == "surface",
+                memory=given.get("memory", texture.memory),
+                channels=int(given.get("channels", texture.channels)),
+                layered=given.get("layered", "yes" if texture.layered else "") == "yes",
+                address=address if len(address) > 1 else address * 3,
+                interpolated=given.get("filter") == "linear",
+                normalized=given.get("normalized") == "yes",
+                read_float=given.get("read") == "normalized",
+            )
+        )
+        self.arrays[name] = self.arrays.get(other, other)
+        if text is None:
+            return
+        start, _, end = text.partition(" -> ")
+        shown = end.strip() not in ("", "_")
+        data = None if start == "_" else np.asarray(self.value(start), np.dtype(kind))
+        if data is not None:
+            self.names[name] = data
+        right = np.asarray(self.value(end), np.dtype(kind)) if shown else data
+        assert right is not None
+        self.hidden[name] = Array(name, right.shape, kind, data, role == "surface")
+        if shown:
+            self.expected_texels[name] = right
 
     def add(self, role: str, name: str, kind: str, text: str) -> None:
         dtype = np.dtype(kind)
@@ -104,7 +156,13 @@ class Case:
         if self.prints:
             assert trace.printed == "".join(self.prints).encode().decode("unicode_escape")
         tolerance = float(self.options.get("tol", "0"))
-        for index, right in () if self.finds else self.expected.items():
+        texels = {len(self.args) + k: name for k, name in enumerate(self.hidden)}
+        expected = self.expected | {
+            k: self.expected_texels[name]
+            for k, name in texels.items()
+            if name in self.expected_texels
+        }
+        for index, right in () if self.finds else expected.items():
             got = trace.outputs[index]
             if tolerance:
                 np.testing.assert_allclose(got, right, rtol=tolerance, atol=tolerance)
@@ -133,9 +191,13 @@ def cases(path: Path) -> Iterator[Case]:
             case = Case(path, head[1], dict(zip(words[::2], words[1::2], strict=True)))
         elif case is not None and (found := _LINE.match(line)):
             case.add(*found.groups())
+        elif case is not None and (made := _OBJECT.match(line)):
+            case.add_object(*made.groups())
         elif case is not None and (says := _SAYS.match(line)):
             getattr(case, says[1]).append(says[2])
-        elif line.startswith("// ") and re.match(r"// (in|out|inout|value|kernel)\b.*=", line):
+        elif line.startswith("// ") and re.match(
+            r"// (in|out|inout|value|kernel|texture|surface)\b.*=", line
+        ):
             raise ValueError(f"{path.name}: not understood: {line}")
     if case is not None:
         yield case

@@ -22,7 +22,8 @@ from grader.checks.mismatch import (
 from grader.checks.result import CaseRun, CheckOptions, Dependency, Evidence, Status, Verdict
 from grader.compile.program import Program
 from grader.faults import MachineFault
-from grader.launch import Finding, LastStore, Localization
+from grader.launch import Finding
+from grader.simulator.exchange import LastStore, Localization
 
 STORES = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 

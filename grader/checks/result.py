@@ -15,7 +15,8 @@ from grader.gpu.speedup import Timing
 from grader.labs.cases import launch_shape
 from grader.labs.model import Case, Lab, PreparedCase, Visibility
 from grader.labs.quiz import QuizAttempt
-from grader.launch import Finding, Localization, Trace
+from grader.launch import Finding, Trace
+from grader.simulator.exchange import Localization
 
 Status = Literal["pass", "fail", "blocked", "unjudged", "error"]
 

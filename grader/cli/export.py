@@ -104,7 +104,7 @@ def _autograder(arguments: Sequence[str], course: Path | None, out: str, wheel: 
     import secrets
 
     from grader.checks.suite import plan
-    from grader.export.container.build import autograder_zip
+    from grader.export.container.run_autograder import autograder_zip
     from grader.gradebook.course import read_course
     from grader.labs.files import write_atomically
     from grader.labs.reading import lab_roots, load_lab

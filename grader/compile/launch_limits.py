@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
 
 from grader import dataclass
 from grader.compile.program import Kernel
 from grader.launch import (
     MULTIPROCESSOR_LIMITS,
     WARP_SIZE,
+    Array,
     Finding,
     Launch,
     MultiprocessorLimits,
     Scalar,
-    wider_dtype,
+    Texture,
 )
 
 MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
@@ -32,6 +36,28 @@ SHARED_UNIT = 128
 SCHEDULERS = 4
 
 
+CHANNEL_TYPES = (
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32",
+)  # fmt: skip
+"""The types of a texel's channels."""
+
+PITCH_ALIGNMENT = 32
+"""What a row of pitch memory is a multiple of, in bytes: cudaDeviceProp::texturePitchAlignment."""
+
+LARGEST_TEXTURES: Mapping[tuple[str, bool, int], tuple[int, ...]] = MappingProxyType(
+    {
+        ("linear", False, 1): (1 << 27,),
+        ("pitch", False, 2): (131072, 65000),
+        ("array", False, 1): (131072,),
+        ("array", False, 2): (131072, 65536),
+        ("array", False, 3): (16384, 16384, 16384),
+        ("array", True, 1): (32768,),
+        ("array", True, 2): (32768, 32768),
+    }
+)
+"""By memory, layers and dimensions: CUDA C++ Programming Guide, technical specifications."""
+
+
 @dataclass(frozen=True)
 class ExceededLimit:
     """A limit of CUDA that a launch exceeds, whatever the kernel does.
@@ -40,11 +66,13 @@ class ExceededLimit:
         key: Which part of the launch exceeds it.
         what: What the launch requests.
         limit: What CUDA allows.
+        argument: The index of the argument that exceeds it; None for other parts.
     """
 
     key: Literal["grid", "block", "shared", "args"]
     what: str
     limit: str
+    argument: int | None = None
 
 
 def launch_error(launch: Launch, kernel: Kernel) -> Finding | None:
@@ -57,6 +85,16 @@ def launch_error(launch: Launch, kernel: Kernel) -> Finding | None:
     if exceeded is not None:
         return launch_refusal(exceeded.what, exceeded.limit)
     return _registers(launch, kernel.resources.registers or 0)
+
+
+def wider_dtype(dtype: str, size: int) -> str:
+    """Return the dtype of a scalar that is passed to a parameter of `size` bytes.
+
+    A wider integer gets the value with its sign, as a launch in C++ converts it.
+    """
+    kind = np.dtype(dtype)
+    is_wider = kind.kind in "iu" and kind.itemsize < size and size in (2, 4, 8)
+    return np.dtype(f"{kind.kind}{size}").name if is_wider else dtype
 
 
 def with_parameter_types(launch: Launch, kernel: Kernel) -> Launch:
@@ -109,6 +147,94 @@ def exceeded_limit(launch: Launch, kernel: Kernel) -> ExceededLimit | None:
             f"{len(launch.parameters)} arguments for {len(kernel.parameters)} parameters "
             "(cudaErrorInvalidValue)",
             f"the kernel is {kernel.signature}",
+        )
+    for index, texture in enumerate(launch.args):
+        if isinstance(texture, Texture) and (refused := refused_texture(texture, launch)):
+            return ExceededLimit("args", *refused, index)
+    return None
+
+
+def refused_texture(texture: Texture, launch: Launch) -> tuple[str, str] | None:
+    """Return why CUDA refuses a texture or surface object, and what to do; None if it does not.
+
+    Source: CUDA Runtime API, cudaCreateTextureObject and cudaTextureDesc.
+    """
+    array = launch.args[texture.array] if 0 <= texture.array < len(launch.args) else None
+    if not isinstance(array, Array):
+        return f"{texture.name} has no array", "name an array with its texels"
+    name, extents = texture.name, texture.extents(array.shape)
+    if array.dtype not in CHANNEL_TYPES:
+        return (
+            f"{name} has {array.dtype} texels, and CUDA has no such channels",
+            f"use one of {', '.join(CHANNEL_TYPES)}",
+        )
+    if texture.channels > 1 and array.shape[-1:] != (texture.channels,):
+        return (
+            f"{name} has {texture.channels} channels, and the last axis of its array has "
+            f"{array.shape[-1] if array.shape else 0} elements",
+            f"save an array whose last axis has {texture.channels} elements",
+        )
+    if not 1 <= len(extents) <= 3 - texture.layered or 0 in array.shape:
+        return (
+            f"{name} has {len(extents)} dimensions, from an array of shape {_times(array.shape)}",
+            "use 1 to 3 dimensions (2 with layers) that are not empty, beside channels and layers",
+        )
+    largest = LARGEST_TEXTURES.get((texture.memory, texture.layered, len(extents)), extents)
+    if any(n > most for n, most in zip(extents, largest, strict=True)):
+        return (
+            f"{name} is {_times(extents)} texels",
+            f"CUDA's limit for it is {_times(largest)}",
+        )
+    return None if texture.surface else _refused_fetches(texture, np.dtype(array.dtype), extents)
+
+
+def _refused_fetches(
+    texture: Texture, dtype: np.dtype[Any], extents: tuple[int, ...]
+) -> tuple[str, str] | None:
+    """Return what CUDA refuses of the way in which a texture is read, or does otherwise."""
+    name, plain_memory = texture.name, texture.memory != "array"
+    integers = dtype.kind != "f"
+    if len(extents) != {"linear": 1, "pitch": 2}.get(texture.memory, len(extents)) or (
+        plain_memory and texture.layered
+    ):
+        return (
+            f"{name} is {texture.memory} memory, and has {len(extents)} dimensions"
+            + ", and layers" * texture.layered,
+            "linear memory has 1 dimension, pitch memory 2, and neither has layers",
+        )
+    if texture.memory == "linear" and (
+        texture.interpolated or texture.normalized or set(texture.address) != {"clamp"}
+    ):
+        return (
+            f"{name} is linear memory, and tex1Dfetch knows no filter, no normalized coordinates "
+            "and no address mode",
+            "leave them out, or use `memory: array` with tex1D",
+        )
+    if (
+        texture.memory == "pitch"
+        and extents[0] * texture.channels * dtype.itemsize % PITCH_ALIGNMENT
+    ):
+        return (
+            f"{name} has rows of {extents[0] * texture.channels * dtype.itemsize} bytes, and pitch "
+            f"memory needs a multiple of {PITCH_ALIGNMENT}",
+            "use an array with wider rows",
+        )
+    if {"wrap", "mirror"} & set(texture.address) and not texture.normalized:
+        return (
+            f"{name} wraps or mirrors coordinates that are not normalized, which CUDA clamps "
+            "instead",
+            "write `normalized: true` and divide the coordinates by the extents, or use clamp",
+        )
+    if texture.interpolated and integers and not texture.read_float:
+        return (
+            f"{name} has {dtype} texels, and the linear filter needs floating-point numbers "
+            "(cudaErrorInvalidFilterSetting)",
+            "write `read: normalized`, or convert the array to float32",
+        )
+    if texture.read_float and integers and dtype.itemsize > 2:
+        return (
+            f"{name} has {dtype} texels, which CUDA does not convert to floating-point numbers",
+            "use integers of 8 or 16 bits, or convert the array to float32",
         )
     return None
 

@@ -46,9 +46,9 @@ from grader.grading.run import simulator_memory
 from grader.labs.model import Lab, PreparedCase
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reference import prepare_processes
-from grader.launch import OUTPUT_KINDS, Finding, Launch, Localization, pack_launches
+from grader.launch import OUTPUT_KINDS, Finding, Launch, pack_launches
 from grader.sandbox.call import Limits, prepare_template
-from grader.simulator.exchange import unpack_localization
+from grader.simulator.exchange import Localization, unpack_localization
 from grader.simulator.ptx.model import function_name
 from grader.submissions.files import Submission
 

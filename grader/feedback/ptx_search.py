@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.feedback.ptx_edits import Change, insert_slots, line_at, list_changes
-from grader.launch import Array, Arrays, LastStore, Launch, unpack_launches
+from grader.launch import Array, Arrays, Launch, unpack_launches
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import Core, core
 from grader.simulator.core.memory import Loaded
@@ -31,6 +31,7 @@ from grader.simulator.decode.instructions import NotSimulated
 from grader.simulator.decode.module import Image, decode, decode_instruction
 from grader.simulator.decode.operands import OperandError
 from grader.simulator.diagnose.races import index_of
+from grader.simulator.exchange import LastStore
 from grader.simulator.ptx.model import Function, Module, PtxError
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.source_map import with_source_lines

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.faults import LabFault, MachineFault
 from grader.gpu.devices import share_lock
-from grader.launch import Argument, Array, Launch, Packed
+from grader.launch import Argument, Launch, Packed, Scalar
 
 PAUSES = (20e-6, 2e-3)
 
@@ -199,14 +199,15 @@ def kernel_arguments(launch: Launch, addresses: Mapping[int, int]) -> list[Any]:
 
     Args:
         launch: the launch.
-        addresses: the address of each array by the index of its argument.
+        addresses: the address of each array, and the handle of each texture or surface object, by
+            the index of its argument.
     """
     if launch.cooperative:  # the driver takes each parameter by itself
         parameters = enumerate(launch.parameters)
         return [np.void(_argument_bytes(k, a, addresses)[0]) for k, a in parameters]
     if not any(isinstance(a, Packed) for a in launch.parameters):
         return [
-            np.uintp(addresses[k]) if isinstance(a, Array) else by_value(a.value, a.dtype)
+            by_value(a.value, a.dtype) if isinstance(a, Scalar) else np.uintp(addresses[k])
             for k, a in enumerate(launch.parameters)
             if not isinstance(a, Packed)
         ]
@@ -221,7 +222,7 @@ def _argument_bytes(k: int, a: Argument, addresses: Mapping[int, int]) -> tuple[
     """The bytes of an argument and its alignment."""
     if isinstance(a, Packed):
         return a.with_addresses(addresses), a.align
-    held = np.uintp(addresses[k]) if isinstance(a, Array) else by_value(a.value, a.dtype)
+    held = by_value(a.value, a.dtype) if isinstance(a, Scalar) else np.uintp(addresses[k])
     return held.tobytes(), held.itemsize
 
 

@@ -22,7 +22,7 @@ from grader import dataclass
 from grader.compile.launch_limits import launch_error, with_parameter_types
 from grader.compile.program import Program
 from grader.faults import MachineFault
-from grader.gpu import tools_child
+from grader.gpu import launch_child
 from grader.gpu.devices import acquire_device, missing_requirement, same_model_devices, toolkit
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.process import START_SECONDS, call_on, device_info, require_healthy
@@ -107,7 +107,7 @@ def run_tools(
     with acquire_device(devices) as device:
         try:
             reply = call_on(
-                device, tools_child.observe, request, arrays, limits, _readable_folders()
+                device, launch_child.observe, request, arrays, limits, _readable_folders()
             )
         except SandboxFailure as death:
             require_healthy(device)

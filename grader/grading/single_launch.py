@@ -19,7 +19,7 @@ from grader.faults import LabFault, MachineFault
 from grader.grading.cases import RunOptions
 from grader.grading.run import build_for, run_all
 from grader.labs.files import write_atomically
-from grader.launch import Argument, Array, Finding, Launch, Packed, Trace
+from grader.launch import Argument, Array, Finding, Launch, Packed, Scalar, Texture, Trace
 from grader.simulator.exchange import MAX_BLOCKS
 from grader.submissions.files import DTYPES, Submission
 from grader.submissions.launchfile import POINTER_BYTES, LaunchFile
@@ -71,6 +71,9 @@ def is_compatible(c_type: str, dtype: str) -> bool:
         return True
     wanted, given = np.dtype(name), np.dtype(dtype)
     return wanted.itemsize == given.itemsize and (wanted.kind == "f") == (given.kind == "f")
+
+
+OBJECT_TYPES = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,9 @@ def check_launch_limits(launch: Launch, kernel: Kernel, launch_file: LaunchFile,
     """
     exceeded = exceeded_limit(launch, kernel)
     if exceeded is not None:
-        raise LabFault(exceeded.what, where=launch_file.where(exceeded.key), fix=exceeded.limit)
+        inner = () if exceeded.argument is None else (exceeded.argument,)
+        where = launch_file.where(exceeded.key, *inner)
+        raise LabFault(exceeded.what, where=where, fix=exceeded.limit)
     if on == "sim" and prod(launch.grid) > MAX_BLOCKS:
         what = f"the grid has {prod(launch.grid)} blocks; the simulator runs at most {MAX_BLOCKS}"
         fix = f"use at most {MAX_BLOCKS} blocks, or --on gpu"
@@ -241,6 +246,8 @@ def check_launch_limits(launch: Launch, kernel: Kernel, launch_file: LaunchFile,
 def _mismatch(parameter: Parameter, argument: Argument) -> str:
     if isinstance(argument, Packed):
         return _packed_mismatch(parameter, argument)
+    if isinstance(argument, Texture) or parameter.type.split()[-1] in OBJECT_TYPES:
+        return _object_mismatch(parameter, argument)
     if parameter.is_pointer != isinstance(argument, Array):
         kind = "a pointer: pass an array" if parameter.is_pointer else "not a pointer: pass a value"
         return f"`{parameter.type}`, {kind}"
@@ -252,6 +259,20 @@ def _mismatch(parameter: Parameter, argument: Argument) -> str:
         return ""
     given = "this array" if isinstance(argument, Array) else "this value"
     return f"`{parameter.type}`, which takes {expected}; {given} is {argument.dtype}"
+
+
+def _object_mismatch(parameter: Parameter, argument: Argument) -> str:
+    """What is wrong with an object, or with what is given for one; integers are 64-bit handles."""
+    kind = parameter.type.split()[-1]
+    if isinstance(argument, Texture):
+        own = OBJECT_TYPES[1] if argument.surface else OBJECT_TYPES[0]
+        is_handle = kind == own or (kind not in OBJECT_TYPES and parameter.bytes in (0, 8))
+        is_handle &= not parameter.is_pointer
+        return "" if is_handle else f"`{parameter.type}`, and this argument is a {own}"
+    if isinstance(argument, Scalar) and np.dtype(argument.dtype).kind in "iu":
+        return ""
+    what = "texture" if kind == OBJECT_TYPES[0] else "surface"
+    return f"`{parameter.type}`: pass {{{what}: {{in: FILE.npy}}}}"
 
 
 def _packed_mismatch(parameter: Parameter, argument: Packed) -> str:

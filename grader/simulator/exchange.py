@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, field
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import dataclass
 from grader.compile.launch_limits import launch_refusal
 from grader.compile.program import Kernel, Parameter, Program
 from grader.faults import MachineFault
 from grader.launch import (
     Array,
     Arrays,
+    Dim3,
     Finding,
-    LastStore,
     Launch,
     LineCounters,
-    Localization,
     OtherAccess,
     Resources,
     Trace,
@@ -74,6 +75,35 @@ _STATIC = re.compile(
     r"\.[a-z]+(\d{1,4})[ \t]+[$%\w]+\[(\d{1,18})\]",
     re.MULTILINE,
 )
+
+
+_EMPTY: Mapping[Any, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class LastStore:
+    """The last store to an element of an output: line, block and thread; `element` in C order."""
+
+    element: int
+    line: int
+    block: Dim3
+    thread: Dim3
+
+
+@dataclass(frozen=True)
+class Localization:
+    """What additional runs of failing launches showed.
+
+    Attributes:
+        lines: By launch, the lines where one small change makes this and every other launch of the
+            kernel correct.
+        stored: By launch and argument index, the last store to the first wrong element.
+        failure: Why this machine could not run them; empty where it could.
+    """
+
+    lines: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _EMPTY)
+    stored: Mapping[tuple[str, int], LastStore] = field(default_factory=lambda: _EMPTY)
+    failure: str = ""
 
 
 def pack_program(program: Program) -> dict[str, Any]:

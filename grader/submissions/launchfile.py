@@ -18,6 +18,17 @@
           data: {in: e.npy}
           size: {value: 64, dtype: int32}
           origin: {value: [0, 0, 0, 0], dtype: float32, align: 16}
+      - texture:                                  # a cudaTextureObject_t; axes y, x, or z, y, x
+          in: image.npy
+          channels: 4                             # 1, 2 or 4: the last axis; 1 has no axis
+          layered: false                          # whether the first axis is layers
+          memory: array                           # or linear (tex1Dfetch), pitch (2D)
+          address: [wrap, clamp]                  # or border, mirror; one, or x, y, z
+          filter: linear                          # or point
+          normalized: true                        # whether coordinates are from 0 to 1
+          read: normalized                        # integers become floats up to 1; or element
+      - surface: {inout: image.npy, save: b.npy}  # a cudaSurfaceObject_t; in, inout or out
+      - texture: {of: 1}                          # of the memory of args[1], an array or object
     globals: {mask: mask.npy} # `__constant__` and `__device__` variables
 
 A structure is laid out as C++ does it; `align` raises the alignment of a member or of a structure.
@@ -25,131 +36,31 @@ A structure is laid out as C++ does it; `align` raises the alignment of a member
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    model_validator,
-)
 
 from grader import dataclass
 from grader.faults import LabFault
 from grader.labs.files import Document, read_document
-from grader.launch import Argument, Array, Dim3, Launch, Packed, Scalar
+from grader.launch import Argument, Array, Dim3, Launch, Packed, Scalar, Texture
 from grader.submissions.files import read_array
+from grader.submissions.launch_schema import (
+    ArgumentModel,
+    LaunchModel,
+    ObjectModel,
+    TextureModel,
+)
 
 MAX_BYTES = 1 << 30
 """All arrays of a launch together."""
 
 POINTER_BYTES = 8
-
-Dtype = Literal["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-                "float16", "float32", "float64"]  # fmt: skip
-Extent = Annotated[StrictInt, Field(ge=0, lt=1 << 32)]
-
-
-def _axes(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        raise ValueError(f"must be a list of 1 to 3 whole numbers, such as [16, 16], not `{value}`")
-    if not 1 <= len(value) <= 3:
-        raise ValueError(f"must be 1 to 3 whole numbers (x, y, z), not {len(value)}")
-    return value
-
-
-def _saved(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.npy", name):
-        raise ValueError(
-            f"must be a file name that ends in .npy, such as c.npy, without a folder, not `{name}`"
-        )
-    return name
-
-
-Axes = Annotated[tuple[Extent, ...], BeforeValidator(_axes)]
-SavedName = Annotated[str, AfterValidator(_saved)]
-
-
-class Strict(BaseModel):
-    """Base model that refuses unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class OutModel(Strict):
-    """An array that is allocated and starts uninitialized."""
-
-    dtype: Dtype
-    shape: tuple[Extent, ...] = Field(max_length=8)
-
-
-Number = StrictBool | StrictInt | StrictFloat
-Alignment = Literal[1, 2, 4, 8, 16, 32, 64, 128]
-
-
-class ArgumentModel(Strict):
-    """One argument, or one member of a structure: exactly one of the keys of ROLES."""
-
-    in_: str | None = Field(None, alias="in")
-    inout: str | None = None
-    out: OutModel | None = None
-    value: Number | Annotated[tuple[Number, ...], Field(min_length=1, max_length=512)] | None = None
-    struct: dict[str, ArgumentModel] | None = Field(None, min_length=1)
-    pointer: None = None
-    dtype: Dtype | None = None
-    save: SavedName | None = None
-    initialized: Annotated[StrictInt, Field(ge=0)] | str | None = None
-    align: Alignment | None = None
-
-    @model_validator(mode="after")
-    def _one_role(self) -> Self:
-        roles = [r for r in ROLES if getattr(self, r) is not None]
-        roles += ["pointer"] if "pointer" in self.model_fields_set else []
-        if len(roles) != 1:
-            raise ValueError(
-                "an argument needs exactly one of `in`, `inout`, `out`, `value`, `struct` and "
-                "`pointer: null`"
-            )
-        is_array = roles[0] in ("in_", "inout", "out")
-        if self.value is None and self.dtype is not None:
-            raise ValueError("only a `value` takes a `dtype`: a .npy file contains its own")
-        if self.value is not None and self.dtype is None:
-            raise ValueError("a `value` needs a `dtype`, as in {value: 64, dtype: int32}")
-        if not is_array and self.save is not None:
-            raise ValueError(f"a `{roles[0]}` cannot be saved: it does not change")
-        if roles[0] not in ("in_", "inout") and self.initialized is not None:
-            raise ValueError("only `in` and `inout` take `initialized`: an `out` has no values")
-        if roles[0] not in ("value", "struct") and self.align is not None:
-            raise ValueError("only a `value` and a `struct` take `align`")
-        return self
-
-
-ROLES = ("in_", "inout", "out", "value", "struct")
-"""The fields of an argument that say what it is; `pointer` is the sixth."""
-
-
-class LaunchModel(Strict):
-    """The keys of LAUNCH.yaml."""
-
-    kernel: str | None = None
-    grid: Axes
-    block: Axes
-    shared: Annotated[StrictInt, Field(ge=0, lt=1 << 31)] = 0
-    cooperative: StrictBool = False
-    args: tuple[ArgumentModel, ...] = ()
-    globals: dict[str, str] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -202,8 +113,8 @@ class LaunchFile:
 
 def _renamed(name: str, names: tuple[str, ...]) -> str:
     """The name of an array in a structure, "args[2].data", with the parameter's name if known."""
-    head, _, member = name.partition(".")
-    return f"{names[int(head[5:-1])] or head}.{member}"
+    head, dot, member = name.partition(".")
+    return f"{names[int(head[5:-1])] or head}{dot}{member}"
 
 
 def read_launch(path: Path) -> LaunchFile:
@@ -218,12 +129,14 @@ def read_launch(path: Path) -> LaunchFile:
     reader = _Reader(document, path.parent, len(model.args))
     _check_saves(document, model)
     given = [reader.argument(("args", k), f"args[{k}]", a) for k, a in enumerate(model.args)]
+    reader.share_arrays(given, given)
+    reader.share_arrays(reader.hidden, given)
     arguments = (*given, *reader.hidden)
     arrays = [argument for argument in arguments if isinstance(argument, Array)]
     if sum(array.nbytes for array in arrays) > MAX_BYTES:
         what = f"the arrays take more than {MAX_BYTES >> 20} MiB together"
         raise LabFault(what, where=document.where(("args",)), fix="use a smaller size")
-    names = {argument.name: index for index, argument in enumerate(arguments)}
+    names = {a.name: index for index, a in enumerate(arguments) if isinstance(a, Array)}
     return LaunchFile(
         document=document,
         kernel=model.kernel,
@@ -246,8 +159,8 @@ def read_launch(path: Path) -> LaunchFile:
 Key = tuple[str | int, ...]
 
 
-def _every(model: LaunchModel) -> Iterator[tuple[Key, str, ArgumentModel]]:
-    """The key and the name of each argument and each member of a structure."""
+def _every(model: LaunchModel) -> Iterator[tuple[Key, str, ArgumentModel | ObjectModel]]:
+    """The key and the name of each argument, each member of a structure, and each surface."""
     work: list[tuple[Key, str, ArgumentModel]] = [
         (("args", k), f"args[{k}]", a) for k, a in enumerate(model.args)
     ]
@@ -255,6 +168,8 @@ def _every(model: LaunchModel) -> Iterator[tuple[Key, str, ArgumentModel]]:
         key, name, one = work.pop(0)
         yield key, name, one
         work += [((*key, "struct", m), f"{name}.{m}", a) for m, a in (one.struct or {}).items()]
+        if one.surface is not None:
+            yield (*key, "surface"), name, one.surface
 
 
 def _check_saves(document: Document, model: LaunchModel) -> None:
@@ -282,7 +197,8 @@ class _Reader:
 
     def __init__(self, document: Document, folder: Path, arguments: int) -> None:
         self.document, self.folder, self.arguments = document, folder, arguments
-        self.hidden: list[Array] = []
+        self.hidden: list[Argument] = []
+        self.shared: dict[str, tuple[Key, ObjectModel]] = {}
         self.structures: dict[str, np.dtype[Any]] = {}
 
     def argument(self, key: Key, name: str, model: ArgumentModel) -> Argument:
@@ -295,7 +211,58 @@ class _Reader:
             or "pointer" in model.model_fields_set
         ):
             return Packed(name, *self.packed(key, name, model))
+        if model.texture is not None or model.surface is not None:
+            return self.texture(key, name, model)
         return self.array(key, name, model)
+
+    def texture(self, key: Key, name: str, model: ArgumentModel) -> Texture:
+        """Read a texture or surface object; an array of its own becomes a hidden argument."""
+        one: ObjectModel | None = model.texture or model.surface
+        assert one is not None
+        key = (*key, "texture" if model.texture else "surface")
+        made = Texture(name, -1, model.surface is not None)
+        made = replace(made, channels=one.channels or 1, layered=bool(one.layered))
+        if isinstance(one, TextureModel):
+            made = _sampled(made, one)
+        if one.of is not None:
+            self.shared[name] = (key, one)
+            return made
+        self.hidden.append(self.array(key, name, one))
+        return replace(made, array=self.arguments + len(self.hidden) - 1)
+
+    def share_arrays(self, arguments: list[Argument], given: list[Argument]) -> None:
+        """Give the objects among `arguments` that are `of` one of `given` its array."""
+        for index, texture in enumerate(arguments):
+            if not isinstance(texture, Texture) or texture.name not in self.shared:
+                continue
+            key, model = self.shared[texture.name]
+            other = given[model.of] if model.of is not None and model.of < len(given) else None
+            where = self.document.where((*key, "of"))
+            if isinstance(other, Array) and model.of is not None:
+                if texture.surface:
+                    what = "a surface needs a CUDA array, and an array argument is linear memory"
+                    raise LabFault(what, where=where, fix="name the args index of a surface")
+                axes = len(texture.extents(other.shape))
+                memory: Literal["linear", "pitch"] = "linear" if axes == 1 else "pitch"
+                own = replace(texture, array=model.of, memory=memory)
+            elif isinstance(other, Texture) and other.array >= 0:
+                own = replace(texture, array=other.array, memory=other.memory)
+                own = replace(own, channels=other.channels, layered=other.layered)
+            else:
+                fix = "name an array, or an object before this one, by its place in args (from 0)"
+                raise LabFault(f"args[{model.of}] has no texels", where=where, fix=fix)
+            self.check_same(texture, own, model, where)
+            arguments[index] = own
+
+    def check_same(self, asked: Texture, own: Texture, model: ObjectModel, where: str) -> None:
+        """Refuse keys that differ from those of the object whose array is shared."""
+        differing = [k for k in ("channels", "layered") if getattr(model, k) is not None
+                     and getattr(asked, k) != getattr(own, k)]  # fmt: skip
+        if isinstance(model, TextureModel) and model.memory not in (None, own.memory):
+            differing.append("memory")
+        if differing:
+            what = f"`{differing[0]}` differs from that of args[{model.of}], whose array it shares"
+            raise LabFault(what, where=where, fix=f"leave out `{differing[0]}`")
 
     def packed(
         self, key: Key, name: str, model: ArgumentModel
@@ -310,7 +277,9 @@ class _Reader:
             return self.structure(key, name, model.struct, model.align or 1)
         if "pointer" in model.model_fields_set:
             return bytes(POINTER_BYTES), POINTER_BYTES, ()
-        self.hidden.append(self.array(key, name, model))
+        is_object = model.texture is not None or model.surface is not None
+        one = self.texture(key, name, model) if is_object else self.array(key, name, model)
+        self.hidden.append(one)
         index = self.arguments + len(self.hidden) - 1
         return bytes(POINTER_BYTES), POINTER_BYTES, ((0, index),)
 
@@ -329,7 +298,7 @@ class _Reader:
         out += bytes(-len(out) % align)
         return bytes(out), align, tuple(pointers)
 
-    def array(self, key: Key, name: str, model: ArgumentModel) -> Array:
+    def array(self, key: Key, name: str, model: ArgumentModel | ObjectModel) -> Array:
         """Read or make an array."""
         read_back = model.save is not None
         if model.out is not None:
@@ -377,6 +346,19 @@ class _Reader:
             what = f"{value} is not a valid {dtype}: use a whole number from {low} to {high}"
             raise LabFault(what, where=self.document.where((*key, "value")))
         return bool(value) if kind == "b" else int(value)
+
+
+def _sampled(texture: Texture, model: TextureModel) -> Texture:
+    """The texture with what the launch file says of its memory and its fetches."""
+    address = model.address or "clamp"
+    return replace(
+        texture,
+        memory=model.memory or "array",
+        address=(address,) * 3 if isinstance(address, str) else address,
+        interpolated=model.filter == "linear",
+        normalized=bool(model.normalized),
+        read_float=model.read == "normalized",
+    )
 
 
 def _dim3(axes: tuple[int, ...]) -> Dim3:

@@ -9,8 +9,9 @@ import pytest
 
 from grader.checks.output import Options, evaluate
 from grader.faults import MachineFault
-from grader.launch import Finding, LastStore, Localization
+from grader.launch import Finding
 from grader.reports.finding import finding_text
+from grader.simulator.exchange import LastStore, Localization
 from tests.made import a_case, a_run, counters, evidence, right_answer
 
 SQUARE = a_case("square")

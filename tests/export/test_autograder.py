@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from grader.export.container import run_autograder
-from grader.export.container.build import CONFIG, autograder_zip
+from grader.export.container.run_autograder import CONFIG, autograder_zip
 from grader.faults import LabFault, MachineFault
 from grader.grading.quiz import probed_files
 from grader.grading.record import Grade

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli.export import report_extra_points, stems
-from grader.export.container.build import CONFIG
+from grader.export.container.run_autograder import CONFIG
 from grader.gradebook.book import open_gradebook
 from grader.grading.record import dumps
 from tests.command import grader

@@ -11,8 +11,9 @@ from grader.compile.source import compile_source
 from grader.feedback import ptx_search as search
 from grader.feedback.grade import search_fault_lines
 from grader.feedback.ptx_search import ExpectedRun, PatchableKernel, Search, find_first_stores
-from grader.launch import Argument, Array, LastStore, Launch, Scalar
+from grader.launch import Argument, Array, Launch, Scalar
 from grader.simulator.core.bindings import core
+from grader.simulator.exchange import LastStore
 from grader.simulator.ptx.parser import parse
 
 KERNEL = """\

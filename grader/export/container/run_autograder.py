@@ -1,4 +1,8 @@
-"""Grade a submission in Gradescope's container, which has no GPU.
+"""Gradescope's autograder: the zip that is uploaded, and what grades a submission with it.
+
+The zip's root has `setup.sh` and `run_autograder`. `course/` has the lab with its hidden cases, and
+the files that the quiz's answers are computed from. `warpgrade/` has this package's source, when it
+is available.
 
 Gradescope's containers run as root and forbid namespaces. So the course's files are made readable
 by root only before anything is graded, and an unprivileged user runs the submission. stdout is for
@@ -11,20 +15,23 @@ and an instructor runs it again. A score of 0 would be a grade.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from grader import dataclass
+from grader import __version__, dataclass
+from grader.authoring.release import zipped
 from grader.export import gradescope
-from grader.export.container.build import CONFIG
 from grader.export.formats import FAILED, Options, row_from_grade
-from grader.faults import Fault, MachineFault, StudentFault
+from grader.faults import Fault, LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
 from grader.gradebook.policy import FeedbackPolicy
 from grader.grading.pipeline import grade_unreadable
+from grader.grading.quiz import probed_files
 from grader.grading.record import Grade, HiddenFeedback
 from grader.labs.files import write_atomically
 from grader.labs.model import Lab
@@ -38,6 +45,75 @@ from grader.submissions.listing import list_folder
 from grader.submissions.sources import Wanted
 
 MAX_TRIES = 3
+
+CONFIG = "course/autograder.json"
+SCRIPTS = ("run_autograder", "setup.sh")
+SOURCE = "warpgrade"
+"""The folder of the package's source in the zip."""
+
+_PACKAGE_FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
+_OMITTED_SUFFIXES = (".so", ".part", ".pyc")
+_PLACEHOLDER = "@PACKAGE@"
+
+
+def autograder_zip(
+    lab: Lab, seed: bytes, limit: float = 20.0, wheel: Path | None = None,
+    feedback: FeedbackPolicy | None = None,
+) -> bytes:  # fmt: skip
+    """Return the zip for a lab.
+
+    Args:
+        lab: The lab.
+        seed: Draws the hidden inputs, the same for all students.
+        limit: The time limit of a launch in seconds.
+        wheel: The wheel that pip installs; without one this checkout, otherwise this version of the
+            package from PyPI.
+        feedback: What students read about hidden cases; each check's points when not given.
+
+    Raises:
+        LabFault: A file cannot be read.
+    """
+    package, wanted = _package(wheel)
+    files = {**dict(_lab_files(lab)), **package}
+    config: dict[str, object] = {"lab": lab.name, "seed": seed.hex(), "limit": limit}
+    if feedback is not None:
+        config["feedback"] = feedback.to_json()
+    files[CONFIG] = json.dumps(config, indent=2).encode() + b"\n"
+    for name in SCRIPTS:
+        text = (Path(__file__).parent / name).read_text("utf-8")
+        files[name] = text.replace(_PLACEHOLDER, shlex.quote(wanted)).encode()
+    return zipped(files, executable=SCRIPTS)
+
+
+def _lab_files(lab: Lab) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the lab's folder, and of its solution only those that the quiz needs."""
+    course = lab.folder.parent.parent
+    inside = (path for path in lab.folder.rglob("*") if path.is_file())
+    for path in dict.fromkeys((*sorted(inside), *probed_files(lab))):
+        if "__pycache__" not in path.parts:
+            yield f"course/{path.relative_to(course).as_posix()}", _file_bytes(path)
+
+
+def _package(wheel: Path | None) -> tuple[Mapping[str, bytes], str]:
+    """Return the files that pip installs from, and pip's requirement."""
+    if wheel is not None:
+        return {wheel.name: _file_bytes(wheel)}, f"./{wheel.name}"
+    root = Path(__file__).parents[3]
+    if not (root / "pyproject.toml").is_file():
+        return {}, f"warpgrade=={__version__}"
+    sources = [root / name for name in _PACKAGE_FILES] + sorted((root / "grader").rglob("*"))
+    names = [path for path in sources if path.is_file() and "__pycache__" not in path.parts]
+    kept = (path for path in names if not path.name.endswith(_OMITTED_SUFFIXES))
+    files = {f"{SOURCE}/{path.relative_to(root).as_posix()}": _file_bytes(path) for path in kept}
+    return files, f"./{SOURCE}"
+
+
+def _file_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        what = f"cannot read the file: {error.strerror}"
+        raise LabFault(what, where=str(path), fix="Make the file readable.") from None
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,17 @@ BUFFER = np.dtype(
         ("dead", "u4"),
     ]
 )
+IMAGE = np.dtype(
+    [
+        *((n, "u4") for n in ("buffer", "flags", "dims", "layers")),
+        ("extent", "u4", 3),
+        *((n, "u4") for n in ("channels", "bytes", "type")),
+        ("address", "u4", 3),
+    ]
+)
+UNSIGNED_TEXELS, SIGNED_TEXELS, FLOAT_TEXELS = range(3)
+IS_SURFACE, IS_LINEAR_MEMORY, IS_FILTERED, IS_NORMALIZED, READS_FLOAT = (1 << k for k in range(5))
+NO_OBJECT, OTHER_OBJECT, OTHER_SHAPE, OTHER_TYPE, OUTSIDE_IMAGE, UNALIGNED_X, NO_LAYER = range(1, 8)
 CELL_BYTES = 32
 REPORT = np.dtype(
     [
@@ -155,6 +166,7 @@ ENDED, ABORTED, NO_MEMORY, AGAIN = range(4)
     LANE_MISSING,
     BARRIER_COUNT,
 ) = range(17)
+IMAGE_BASE, IMAGE_SHIFT = 0x060000000000, 8
 SHARED_BASE, LOCAL_BASE, PARAM_BASE = 0x020000000000, 0x030000000000, 0x040000000000
 FUNCTION_BASE, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE = 0x050000000000, 0x100000000000, 36, 1 << 35
 
@@ -177,6 +189,7 @@ class CLaunch(ctypes.Structure):
                 "constants",
                 "params",
                 "buffer",
+                "image",
                 "shared_init",
                 "reports",
                 "counter",
@@ -191,7 +204,7 @@ class CLaunch(ctypes.Structure):
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
         *((n, c_uint64) for n in ("trace_room", "traced")),
         ("time_limit", c_double),
-        *((n, c_uint32) for n in ("insns", "blocks", "functions", "buffers", "entry")),
+        *((n, c_uint32) for n in ("insns", "blocks", "functions", "buffers", "images", "entry")),
         ("grid", c_uint32 * 3),
         ("dim", c_uint32 * 3),
         *(
@@ -250,6 +263,7 @@ class Core:
             WORK.itemsize,
             LOOP.itemsize,
             STATE.itemsize,
+            IMAGE.itemsize,
             ctypes.sizeof(CLaunch),
             REPORTS,
         ]

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader import dataclass
+from grader.compile.launch_limits import wider_dtype
 from grader.faults import LabFault
-from grader.launch import Array, Launch, Packed, Scalar, wider_dtype
+from grader.launch import ADDRESS_MODES, Array, Launch, Packed, Scalar, Texture
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import BUFFER, CELL_BYTES, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
 from grader.simulator.decode.memory import parameter_value
@@ -101,6 +102,22 @@ def buffer_table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
             0,
         )
     return out
+
+
+def image_row(texture: Texture, array: Array, buffer: int) -> tuple[object, ...]:
+    """The fields of core.h's Image of an object whose array is in the buffer of that number."""
+    dtype, extents = np.dtype(array.dtype), texture.extents(array.shape)
+    flags = c.IS_SURFACE * texture.surface | c.IS_LINEAR_MEMORY * (texture.memory == "linear")
+    flags |= c.IS_FILTERED * texture.interpolated | c.IS_NORMALIZED * texture.normalized
+    flags |= c.READS_FLOAT * texture.read_float
+    kinds = {"u": c.UNSIGNED_TEXELS, "i": c.SIGNED_TEXELS, "f": c.FLOAT_TEXELS}
+    layers = array.shape[0] if texture.layered else 0
+    return (
+        *(buffer, flags, len(extents), layers),
+        (*extents, 1, 1)[:3],
+        *(texture.channels, dtype.itemsize, kinds[dtype.kind]),
+        [ADDRESS_MODES.index(mode) for mode in (*texture.address, "clamp", "clamp")[:3]],
+    )
 
 
 @dataclass(frozen=True)
@@ -197,12 +214,16 @@ launch's own device is checked before."""
 
 @dataclass(frozen=True)
 class Loaded:
-    """The memory of one launch; `bank` holds the constants with the launch's values."""
+    """The memory of one launch.
+
+    `bank` holds the constants with the launch's values, `images` the texture and surface objects.
+    """
 
     window: SharedWindow
     buffers: list[Buffer]
     params: bytes
     bank: NDArray[np.uint8]
+    images: NDArray[np.void]
 
     def copy(self) -> Loaded:
         """A copy for another run."""
@@ -243,6 +264,7 @@ class Loader:
                 f"a block has {window.used} bytes of shared memory, more than any device"
             )
         buffers, pointers = self._buffers(launch)
+        images = _images(launch, pointers)
         params = self._parameters(launch, pointers)
         places = {b.name: address_of(n) for n, b in enumerate(buffers) if b.argument is None}
         places |= self.image.local_places
@@ -253,7 +275,7 @@ class Loader:
             )
         except OperandError as error:
             raise PtxError(str(error)) from error
-        return Loaded(window, buffers, params, bank)
+        return Loaded(window, buffers, params, bank, images)
 
     def _buffers(self, launch: Launch) -> tuple[list[Buffer], dict[int, int]]:
         buffers: list[Buffer] = []
@@ -326,6 +348,19 @@ class Loader:
         if what.startswith("param"):
             return parameter_value(params, what, add)
         return self._symbol(str(name), places) + add
+
+
+def _images(launch: Launch, pointers: dict[int, int]) -> NDArray[np.void]:
+    """The table of texture and surface objects; their handles are added to `pointers`."""
+    rows: list[tuple[object, ...]] = []
+    for index, texture in enumerate(launch.args):
+        if isinstance(texture, Texture):
+            array = launch.args[texture.array]
+            assert isinstance(array, Array)
+            buffer = (pointers[texture.array] - GLOBAL_BASE) >> SLOT_BITS
+            pointers[index] = c.IMAGE_BASE + (len(rows) << c.IMAGE_SHIFT)
+            rows.append(image_row(texture, array, buffer))
+    return np.array([*rows, (0,) * 4 + ((0,) * 3,) + (0,) * 3 + ((0,) * 3,)], c.IMAGE)
 
 
 def _special(name: str, launch: Launch, window: SharedWindow) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.faults import MachineFault
-from grader.launch import Launch
+from grader.launch import Array, Launch, Texture
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import Buffer, Loaded, Loader, SharedWindow, buffer_table
 from grader.simulator.decode.control_flow import Block, Call
@@ -219,17 +220,34 @@ class Results:
         self.printed = (ctypes.c_char * PRINTED)()
 
 
+def texel_bytes(launch: Launch) -> Iterator[int]:
+    """The bytes of each object's texel in a launch; 4, too, which a granule has at most."""
+    yield 4
+    for one in launch.args:
+        if isinstance(one, Texture) and isinstance(array := launch.args[one.array], Array):
+            yield one.channels * np.dtype(array.dtype).itemsize
+
+
 class Machine:
     """A module and one of its kernels, decoded once for any number of launches."""
 
     def __init__(self, module: Module, image: Image) -> None:
         self.image, self.core = image, c.core()
+        self.fetches = any(op.startswith(("tex.", "tld4.")) for op in image.ops)
         self.arrays = encode_image(image, self.core)
         self.loader = Loader(module, image)
 
-    def shift(self, space: int) -> int:
-        """The binary logarithm of a granule's bytes in a state space."""
-        return {1: 0, 2: 1}.get(self.image.smallest.get(space, 4), 2)
+    def shift(self, space: int, launch: Launch | None = None) -> int:
+        """The binary logarithm of a granule's bytes in a state space.
+
+        Args:
+            space: the state space.
+            launch: the launch, for global memory: texture fetches read parts as small as a texel.
+        """
+        smallest = self.image.smallest.get(space, 4)
+        if self.fetches and launch is not None:
+            smallest = min(smallest, *texel_bytes(launch))
+        return {1: 0, 2: 1}.get(smallest, 2)
 
     def run(self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None = None) -> Raw:
         """Run one launch.
@@ -257,7 +275,7 @@ class Machine:
     ) -> Raw | None:
         loaded = memory.copy() if memory else self.loader.load(launch)
         for b in loaded.buffers:
-            b.shadow(self.shift(GLOBAL))
+            b.shadow(self.shift(GLOBAL, launch))
         results = Results(len(self.image.ops), len(self.arrays.blocks), limits.trace)
         held: list[NDArray[Any]] = [
             buffer_table(loaded.buffers),
@@ -284,7 +302,7 @@ class Machine:
             results.visits[1],
             tuple(loaded.buffers),
             loaded.window,
-            self.shift(GLOBAL),
+            self.shift(GLOBAL, launch),
             n.steps,
             _text(results.printed.raw, n.printed_bytes),
             results.accesses[: n.traced] if limits.trace else None,
@@ -300,7 +318,7 @@ class Machine:
             shared_bytes=loaded.window.bytes,
             dynamic_start=loaded.window.dynamic_start,
             shared_shift=self.shift(SHARED),
-            global_shift=self.shift(GLOBAL),
+            global_shift=self.shift(GLOBAL, launch),
             threads=limits.threads,
             garbage=limits.garbage,
             schedule=limits.schedule,
@@ -323,6 +341,7 @@ class Machine:
             blocks=len(arrays.blocks),
             functions=len(arrays.functions),
             buffers=len(loaded.buffers),
+            images=len(loaded.images) - 1,
             param_bytes=len(loaded.params),
             constant_bytes=loaded.bank.nbytes,
             printed_room=PRINTED,
@@ -351,6 +370,7 @@ class Machine:
             ("state", arrays.states),
             ("constants", loaded.bank),
             ("buffer", rows),
+            ("image", loaded.images),
             ("shared_init", initial),
             ("reports", results.reports),
             ("visits", results.visits[0]),

@@ -55,10 +55,17 @@ def _shape(parts: list[str]) -> tuple[str, int]:
     return kind, count
 
 
+def is_noncoherent(parts: list[str]) -> bool:
+    """Whether an instruction reads through a cache that does not see what the kernel writes."""
+    return "nc" in parts or parts[0] in ("tex", "tld4")
+
+
 def accessed(parts: list[str]) -> tuple[int, int] | None:
     """The state space of a load, a store or an atomic, and the bytes of its smallest part."""
     if parts[0] in ("ld", "st", "atom", "red"):
         return space_of(parts), TYPE_BYTES.get(parts[-1], 4)
+    if parts[0] in ("suld", "sust"):
+        return GLOBAL, next((TYPE_BYTES[p] for p in parts if p in TYPE_BYTES), 4)
     if parts[0] in ("ldmatrix", "stmatrix"):
         return SHARED, 2 if "trans" in parts else 4
     if parts[0] == "wmma" and "mma" not in parts[1:]:
@@ -79,7 +86,7 @@ def base_of(o: Operands, text: str, space: int) -> tuple[int, int, int]:
     return o.register(base, width), add, width
 
 
-def _elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int], int]:
+def elements(o: Operands, text: str, count: int, stores: int) -> tuple[list[int], int]:
     """The references of the elements, and the bytes of their registers."""
     names = vector(text)
     if len(names) != count:
@@ -122,7 +129,7 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Insn
     size, space = TYPE_BYTES[kind], space_of(parts)
     if what == "ld" and any(o.width(v) is None and v != "_" for v in vector(values)):
         raise OperandError(f"{op} into {values}")
-    (d, b, c, e), width = _elements(o, values, count, size)
+    (d, b, c, e), width = elements(o, values, count, size)
     base, add = address(where)
     signed = SIGN if kind[0] == "s" else 0
     if space == PARAM and base in o.entry and what == "ld":

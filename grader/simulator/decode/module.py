@@ -332,7 +332,7 @@ class _Decoder:
             image.exact = True
         if parts[0] in ("membar", "fence"):
             image.sync |= memory.HAS_FENCES
-        if "nc" in parts and image.shadowed is not None:  # the optimizer makes such loads, too
+        if memory.is_noncoherent(parts) and image.shadowed is not None:  # the optimizer adds some
             image.sync |= memory.HAS_NONCOHERENT
         if parts[0] in ("membar", "fence", "ld", "st", "atom", "red"):
             image.sync |= memory.HAS_BLOCK_SCOPE if memory.scope_of(parts) else 0

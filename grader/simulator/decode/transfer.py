@@ -1,6 +1,7 @@
-"""Decode moves between registers: mov, packing, cvta and cvt; and the warp's matrix instructions.
+"""Decode moves between registers, the warp's matrix instructions, and textures and surfaces.
 
-The registers of a matrix are copied to scratch registers, where they lie one after the other.
+The registers of a matrix, and coordinates, are copied to scratch registers, where they lie one
+after the other.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated, make_insn, types_of
-from grader.simulator.decode.memory import base_of, space_of
+from grader.simulator.decode.memory import GLOBAL, base_of, elements, space_of
 from grader.simulator.decode.operands import OperandError, Operands, vector
 from grader.simulator.ptx.model import TYPE_BYTES
 
@@ -323,3 +324,74 @@ def op_movmatrix(op: str, operands: list[str], o: Operands, known: Known) -> lis
     if op != "movmatrix.sync.aligned.m8n8.trans.b16":
         raise NotSimulated(op)
     return [Insn("movmatrix", o.register(operands[0], 4), o.source(operands[1], 4))]
+
+
+_GEOMETRIES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1 | 4, "a2d": 2 | 4}
+"""The shapes of texture and surface objects as launch.h has them; 4: with layers."""
+
+_WHOLE_COORDINATES, _WHOLE_RESULT = 8, 16
+_COMPONENTS, _OUTSIDE = "rgba", ("trap", "clamp", "zero")
+_EXTENTS = ("width", "height", "depth", "array_size")
+_IMAGE_OPERAND = re.compile(r"\[\s*([^\s,]+)\s*,\s*(\{[^}]*\}|[^\s,]+)\s*\]$")
+
+
+def _located(op: str, operand: str, geometry: str, o: Operands) -> tuple[list[Insn], int, int]:
+    """What copies the coordinates of `[object, {x, y}]`, where to, and the object's register."""
+    match = _IMAGE_OPERAND.match(operand)
+    if match is None or o.width(match[1]) != 8:
+        raise NotSimulated(op)  # a texture reference, or with a sampler of its own
+    if (given := len(vector(match[2]))) < int(geometry[-2]) + (geometry[0] == "a"):
+        raise OperandError(f"{given} coordinates for .{geometry}")
+    scratch = o.registers.matrices()
+    return _gathered(o, match[2], scratch), scratch, o.register(match[1], 8)
+
+
+def op_tex(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode tex and tld4."""
+    parts = op.split(".")
+    geometry = next((p for p in parts if p in _GEOMETRIES), "")
+    gathers, (to, of) = parts[0] == "tld4", parts[-2:]
+    plain_forms = set(parts[1:-2]) <= {geometry, "v4", "level", "grad", *_COMPONENTS}
+    if not geometry or not plain_forms or to not in ("f32", "s32", "u32") or "|" in operands[0]:
+        raise NotSimulated(op)
+    if of not in ("f32", "s32") or (gathers and (geometry != "2d" or of != "f32")):
+        raise NotSimulated(op)
+    mode = _GEOMETRIES[geometry] | (_COMPONENTS.index(parts[1]) << 5 if gathers else 0)
+    mode |= _WHOLE_COORDINATES * (of == "s32") | _WHOLE_RESULT * (to != "f32")
+    copies, scratch, image = _located(op, operands[1], geometry, o)
+    (d, b, c, e), width = elements(o, operands[0], 4, 4)
+    insn = Insn(parts[0], d, image, b, c, e, scratch, 4, 4, GLOBAL, width, mode=mode)
+    return [*copies, insn]
+
+
+op_tld4 = op_tex
+
+
+def op_suld(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode suld.b and sust.b."""
+    parts = op.split(".")
+    geometry, kind = next((p for p in parts if p in _GEOMETRIES), ""), parts[-2]
+    if parts[1] != "b" or not geometry or kind not in ("b8", "b16", "b32", "b64"):
+        raise NotSimulated(op)
+    count = next((int(p[1:]) for p in parts if p in ("v2", "v4")), 1)
+    values, where = operands if parts[0] == "suld" else operands[::-1]
+    (d, b, c, e), width = elements(o, values, count, TYPE_BYTES[kind])
+    copies, scratch, image = _located(op, where, geometry, o)
+    insn = Insn(parts[0], d, image, b, c, e, scratch, TYPE_BYTES[kind], count, GLOBAL, width)
+    insn.mode = _GEOMETRIES[geometry] | _OUTSIDE.index(parts[-1]) << 3
+    return [*copies, insn]
+
+
+op_sust = op_suld
+
+
+def op_txq(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode the queries of an extent: txq and suq."""
+    name, handle = op.split(".")[1], operands[1][1:-1].strip()
+    if name not in _EXTENTS or o.width(handle) != 8:
+        raise NotSimulated(op)
+    to, image = o.register(operands[0], 4), o.register(handle, 8)
+    return [Insn("txq", to, image, mode=_EXTENTS.index(name))]
+
+
+op_suq = op_txq

@@ -30,6 +30,7 @@ from grader.simulator.diagnose.messages import (
 )
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
+    IMAGE_OBJECT,
     IN_FLIGHT,
     OTHER_STORE,
     SAME_INSTRUCTION,
@@ -45,6 +46,7 @@ from grader.simulator.diagnose.races import (
     index_of,
     race_finding,
 )
+from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
 from grader.simulator.diagnose.variables import (
     Shape,
     SourceVariables,
@@ -148,6 +150,9 @@ class Explainer:
         if int(r["kind"]) == c.TRAPPED:
             refused = self.image.refused.get(int(r["pc"]), "")
             return Target("grid" if self._syncs_grid(int(r["pc"])) else "", "", refused, "", 0, 0)
+        if int(r["flags"]) & IMAGE_OBJECT:
+            names = tuple(p.name for p in self.parameters)
+            return object_target(self.launch, names, int(r["buffer"]), int(r["extra"]))
         if int(r["kind"]) == c.UNDEFINED:
             stored = self._stored(int(r["extra"]) - 1, offset) if int(r["extra"]) else None
             return stored or self._register(int(r["pc"]), int(r["buffer"]))
@@ -249,7 +254,8 @@ class Explainer:
         return Target(
             "global",
             name,
-            f"{name}[{offset // item}]",
+            name
+            + (texel_index(self.launch, buffer.argument, offset // item) or f"[{offset // item}]"),
             f"{' x '.join(map(str, array.shape))} {array.dtype}",
             offset,
             buffer.data.nbytes,
@@ -263,6 +269,8 @@ class Explainer:
             finding = race_finding(r, hazard, self._gap(r), strays=strays)
         elif r.kind == c.LOST_UPDATE:
             finding = lost_update_finding(r)
+        elif r.has(IMAGE_OBJECT):
+            finding = object_finding(r, self.launch)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
             in_loop = self.order.in_loop(r.pc)
             finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)

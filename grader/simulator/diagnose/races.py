@@ -36,6 +36,7 @@ MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = 
 HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE, MIXED_SIZE, UNWAITED, STALE_CACHE, FOREIGN_LOCAL = (
     1 << k for k in range(12, 20)
 )
+IMAGE_OBJECT, TEXTURE_CACHE = 1 << 20, 1 << 21
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
 """A race with none of these flags is between two warps of a block and about different values."""
 
@@ -280,7 +281,8 @@ def _circumstance(r: Report) -> str:
         to = "to" if r.has(OTHER_STORE) else "from"
         return f": the asynchronous copy {to} it has not completed"
     if r.has(STALE_CACHE):
-        return ": `__ldg` reads through a cache that does not see what the kernel writes"
+        reads = "a texture fetch" if r.has(TEXTURE_CACHE) else "`__ldg`"
+        return f": {reads} reads through a cache that does not see what the kernel writes"
     if r.has(MIXED_SIZE):
         return ": two atomic accesses of different sizes, which are not atomic to each other"
     if r.has(UNWAITED):
@@ -298,9 +300,10 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             f"__syncthreads(), before line {r.line} accesses it."
         )
     if r.has(STALE_CACHE):
+        other = "through a pointer or a surface, not a texture" if r.has(TEXTURE_CACHE) else ""
         return (
-            f"Read {_subject(r)} without `__ldg`, which is for data that no thread writes while "
-            "the kernel runs."
+            f"Read {_subject(r)} {other or 'without `__ldg`'}, which is for data that no thread "
+            "writes while the kernel runs."
         )
     if r.has(MIXED_SIZE):
         return (

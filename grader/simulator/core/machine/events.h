@@ -43,6 +43,10 @@
   /* One lane's access outside every buffer, or misaligned; `flags` as in a Report. */             \
   EVENT(invalid, w->worker, (Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags), \
         (w, i, lane, address, bytes, flags))                                                       \
+  /* One lane cannot use a texture or surface object, or is outside it: enum ImageFault, the object's number,   \
+   * and what is wrong: the handle, the coordinates (y << 32 | x), or the layer. */                \
+  EVENT(image_fault, w->worker, (Warp *w, const Insn *i, u32 lane, u32 number, u32 fault, u64 at),  \
+        (w, i, lane, number, fault, at))                                                           \
   /* malloc and free. A listener without memory for its own data marks the buffer as dead. */      \
   EVENT(allocated, w->worker, (Warp *w, Buffer *b), (w, b))                                        \
   EVENT(freeing, w->worker, (Warp *w, u32 lane, Buffer *b), (w, lane, b))                          \

@@ -124,6 +124,23 @@ typedef struct {
   u32 readonly, dead;                 /* constant memory; freed */
 } Buffer;
 
+/* Texture and surface objects. The handle of object n is IMAGE_BASE + (n << IMAGE_SHIFT). Texels are in a
+ * buffer without gaps, x first, then y, z or the layer. See instructions/texture.c. */
+#define IMAGE_BASE 0x060000000000ull
+#define IMAGE_SHIFT 8
+enum ChannelType { UNSIGNED_TEXELS, SIGNED_TEXELS, FLOAT_TEXELS };
+enum AddressMode { CLAMPED, BORDERED, WRAPPED, MIRRORED };
+enum { IS_SURFACE = 1, IS_LINEAR_MEMORY = 2, IS_FILTERED = 4, IS_NORMALIZED = 8, READS_FLOAT = 16 };
+typedef struct {
+  u32 buffer, flags;           /* the number of its buffer; IS_... */
+  u32 dims, layers;            /* 1 to 3; 0: not layered */
+  u32 extent[3];               /* in texels; 1 beyond its dimensions */
+  u32 channels, bytes, type;   /* of a texel; bytes of a channel; enum ChannelType */
+  u32 address[3];              /* enum AddressMode */
+} Image;
+/* Why an instruction cannot use an object or a place in it. */
+enum ImageFault { NO_OBJECT = 1, OTHER_OBJECT, OTHER_SHAPE, OTHER_TYPE, OUTSIDE_IMAGE, UNALIGNED_X, NO_LAYER };
+
 /* Kinds of findings. Findings with the same kind, place and partner are one report with a count. */
 enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK, EARLY_EXIT,
             LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED, LOST_UPDATE, LANE_MISSING,
@@ -132,7 +149,7 @@ enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
        READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
        BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072, STALE_CACHE = 262144,
-       FOREIGN_LOCAL = 524288 };
+       FOREIGN_LOCAL = 524288, IMAGE_OBJECT = 1048576, TEXTURE_CACHE = 2097152 };
 
 typedef struct {
   u32 kind, flags, pc, pc2, space, buffer;
@@ -178,6 +195,7 @@ typedef struct {
   const State *state;
   const u8 *constants, *params;
   Buffer *buffer;
+  const Image *image;           /* texture and surface objects, by number */
   const u32 *shared_init;       /* initial stamp of each shared granule: see watch/shared_stamps.h */
   Report *reports;              /* out: room for REPORTS */
   Counter *counter;             /* out, by pc; NULL: do not count */
@@ -189,7 +207,7 @@ typedef struct {
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
   f64 time_limit;
-  u32 insns, blocks, functions, buffers, entry;
+  u32 insns, blocks, functions, buffers, images, entry;
   u32 grid[3], dim[3];
   u32 shared_bytes;             /* of the shared window, gaps included */
   u32 dynamic_start;            /* where dynamic shared memory begins in it */

@@ -1,6 +1,7 @@
 /* Faults: what CUDA answers with an error at one thread's instruction. Accesses outside every buffer,
  * misaligned, or of freed memory; traps, stack overflow and bad jumps; failed assertions; and the ends
  * that the simulator sets, to steps and to time. */
+#include "machine/instructions/operation.h"
 #include "watch/findings.h"
 
 void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags) {
@@ -33,6 +34,13 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
   report(w->worker, r);
 }
 
+static void report_image_fault(Warp *w, const Insn *i, u32 lane, u32 number, u32 fault, u64 at) {
+  u32 flags = IMAGE_OBJECT | (i->exec == ptx_sust ? STORE : 0);
+  report(w->worker, (Report){.kind = INVALID, .flags = flags, .pc = i->pc, .space = GLOBAL, .buffer = number,
+                             .size = (u32)i->size * i->count, .block = w->cta->number, .extra = fault,
+                             .thread = thread_of(w, lane), .address = at, .count = 1});
+}
+
 static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
   report(w->worker, (Report){.kind = kind, .pc = pc, .block = w->cta->number, .extra = extra,
                              .thread = thread_of(w, w->mask ? first_lane(w->mask) : 0), .count = 1});
@@ -49,4 +57,4 @@ static void report_assertion(Warp *w, const Insn *i, u64 text) {
 }
 
 const Watcher faults_watcher = {
-    .invalid = report_invalid, .fault = report_fault, .assertion = report_assertion};
+    .invalid = report_invalid, .image_fault = report_image_fault, .fault = report_fault, .assertion = report_assertion};

@@ -76,6 +76,6 @@ static inline void put(Warp *w, const Insn *i, u32 r) {
 void set_predicate(Warp *w, const Insn *i, u32 r);
 
 /* Instructions that other files name. */
-Exec ptx_shfl_b32, ptx_cp_async, ptx_cp_async_bulk, ptx_ld, ptx_st;
+Exec ptx_shfl_b32, ptx_cp_async, ptx_cp_async_bulk, ptx_ld, ptx_st, ptx_tex, ptx_tld4, ptx_sust;
 
 #endif

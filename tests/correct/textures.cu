@@ -1,0 +1,310 @@
+// Textures and surfaces: images, volumes and tables, and the mistakes that are made with them. Of each
+// pair one is right, although it looks wrong.
+#include <cuda_fp16.h>
+
+// A table of linear memory; outside it, fetches give 0.
+// kernel table grid 2 block 32
+// texture t int32 memory linear = np.arange(40) * 3
+// out y int32 = np.append(np.arange(40) * 3, np.zeros(24))
+extern "C" __global__ void table(cudaTextureObject_t t, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = tex1Dfetch<int>(t, i);
+}
+
+// An image at its texels' centers.
+// kernel image grid 3,2 block 8,8
+// texture t float32 = rng.normal(size=(16, 24))
+// out y float32 = t
+extern "C" __global__ void image(cudaTextureObject_t t, float *y) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+  y[row * 24 + x] = tex2D<float>(t, x + 0.5f, row + 0.5f);
+}
+
+// A Sobel filter of bytes, whose neighbors beyond the edge are the edge.
+// kernel sobel grid 2,2 block 16,16
+// texture t uint8 = rng.integers(0, 256, (29, 31))
+// inout y int32 = np.zeros((29, 31)) -> np.abs(np.pad(t.astype(int), 1, "edge")[:, 2:] - np.pad(t.astype(int), 1, "edge")[:, :-2])[:-2] + 2 * np.abs(np.pad(t.astype(int), 1, "edge")[:, 2:] - np.pad(t.astype(int), 1, "edge")[:, :-2])[1:-1]
+extern "C" __global__ void sobel(cudaTextureObject_t t, int *y) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= 31 || row >= 29) return;
+  int above = tex2D<unsigned char>(t, x + 1.5f, row - 0.5f) - tex2D<unsigned char>(t, x - 0.5f, row - 0.5f);
+  int here = tex2D<unsigned char>(t, x + 1.5f, row + 0.5f) - tex2D<unsigned char>(t, x - 0.5f, row + 0.5f);
+  y[row * 31 + x] = abs(above) + 2 * abs(here);
+}
+
+// Halfway between texels, the linear filter gives their mean; beyond the ends the last one.
+// kernel between grid 1 block 32
+// texture t float32 filter linear = np.arange(32) ** 2 / 4
+// out y float32 = np.append((t[1:] + t[:-1]) / 2, t[-1])
+extern "C" __global__ void between(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex1D<float>(t, threadIdx.x + 1.0f);
+}
+
+// Slices of a volume of four channels, halfway in z.
+// kernel slices grid 3 block 8,4
+// texture t float32 channels 4 filter linear = rng.integers(-99, 99, (4, 4, 8, 4))
+// out y float32 = (t[1:] + t[:-1]) / 2
+extern "C" __global__ void slices(cudaTextureObject_t t, float4 *y) {
+  y[(blockIdx.x * 4 + threadIdx.y) * 8 + threadIdx.x] = tex3D<float4>(t, threadIdx.x + 0.5f, threadIdx.y + 0.5f, blockIdx.x + 1.0f);
+}
+
+// Bytes as fractions of one, at normalized coordinates that repeat.
+// kernel wrapped grid 1 block 64
+// texture t uint8 normalized yes read normalized address wrap = np.arange(16) * 17
+// out y float32 = np.tile(np.arange(16) * 17, 4).astype(np.float32) / np.float32(255)
+extern "C" __global__ void wrapped(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex1D<float>(t, (threadIdx.x + 0.5f) / 16 - 2);
+}
+
+// Layers of half precision.
+// kernel layers grid 3 block 8,4
+// texture t float16 layered yes = rng.normal(size=(3, 4, 8))
+// out y float32 = t[::-1].astype(np.float32)
+extern "C" __global__ void layers(cudaTextureObject_t t, float *y) {
+  y[(blockIdx.x * 4 + threadIdx.y) * 8 + threadIdx.x] = tex2DLayered<float>(t, threadIdx.x + 0.5f, threadIdx.y + 0.5f, 2 - blockIdx.x);
+}
+
+// Ping-pong between two surfaces, whose x counts bytes.
+// kernel ping grid 2,2 block 8,4
+// surface a float32 = rng.normal(size=(8, 16)) -> a
+// surface b float32 = _ -> a * 2
+extern "C" __global__ void ping(cudaSurfaceObject_t a, cudaSurfaceObject_t b) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  surf2Dwrite(2 * surf2Dread<float>(a, x * sizeof(float), y), b, x * sizeof(float), y);
+}
+
+// x not in bytes.
+// kernel elements grid 2,2 block 8,4
+// surface a float32 = rng.normal(size=(8, 16)) -> _
+// finds invalid-access error in surface `a` at x = 1: x counts bytes
+extern "C" __global__ void elements(cudaSurfaceObject_t a) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  surf2Dwrite(1.0f, a, x, y);
+}
+
+// Multiplying twice, by the size of the element and once more, leaves the rows.
+// kernel twice_the_bytes grid 2,2 block 8,4
+// surface a float32 = rng.normal(size=(8, 16)) -> _
+// finds invalid-access error out-of-bounds write of 4 bytes at x = 64 bytes, y = 0 in surface `a` (8 x 16 float32: rows of 64 bytes)
+extern "C" __global__ void twice_the_bytes(cudaSurfaceObject_t a) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  surf2Dwrite(1.0f, a, x * 4 * sizeof(float), y);
+}
+
+// Threads beyond the image: cudaBoundaryModeZero reads 0 there and drops what is written.
+// kernel beyond grid 2,2 block 16,8
+// surface a uint8 channels 4 = rng.integers(0, 256, (9, 20, 4)) -> 255 - a
+// out y int32 = np.pad(a.astype(int).sum(2), ((0, 7), (0, 12)))
+extern "C" __global__ void beyond(cudaSurfaceObject_t a, int *y) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+  uchar4 v = surf2Dread<uchar4>(a, x * 4, row, cudaBoundaryModeZero);
+  y[row * 32 + x] = v.x + v.y + v.z + v.w;
+  surf2Dwrite(make_uchar4(255 - v.x, 255 - v.y, 255 - v.z, 255 - v.w), a, x * 4, row, cudaBoundaryModeZero);
+}
+
+// cudaBoundaryModeClamp: the nearest element.
+// kernel nearest grid 1 block 24
+// surface a int16 = np.arange(16) -> _
+// out y int32 = np.clip(np.arange(24) - 4, 0, 15)
+extern "C" __global__ void nearest(cudaSurfaceObject_t a, int *y) {
+  y[threadIdx.x] = surf1Dread<short>(a, ((int)threadIdx.x - 4) * 2, cudaBoundaryModeClamp);
+}
+
+// The neighbor's element of a surface, before the barrier and after it.
+// kernel neighbor_early grid 1 block 64
+// surface a float32 = np.zeros((1, 64)) -> _
+// out y float32 = np.roll(np.arange(64), -1)
+// finds race error hazard on global `a[0]
+extern "C" __global__ void neighbor_early(cudaSurfaceObject_t a, float *y) {
+  surf2Dwrite((float)threadIdx.x, a, threadIdx.x * 4, 0);
+  y[threadIdx.x] = surf2Dread<float>(a, (threadIdx.x + 1) % 64 * 4, 0);
+}
+// kernel neighbor_late grid 1 block 64
+// surface a float32 = np.zeros((1, 64)) -> _
+// out y float32 = np.roll(np.arange(64), -1)
+extern "C" __global__ void neighbor_late(cudaSurfaceObject_t a, float *y) {
+  surf2Dwrite((float)threadIdx.x, a, threadIdx.x * 4, 0);
+  __syncthreads();
+  y[threadIdx.x] = surf2Dread<float>(a, (threadIdx.x + 1) % 64 * 4, 0);
+}
+
+// Several threads write the channels of one texel: different ones, and the same one.
+// kernel own_channel grid 1 block 64
+// surface a uint8 channels 4 = _ -> np.arange(64).reshape(2, 8, 4)
+extern "C" __global__ void own_channel(cudaSurfaceObject_t a) {
+  surf2Dwrite((unsigned char)threadIdx.x, a, threadIdx.x % 32, threadIdx.x / 32);
+}
+// kernel same_channel grid 1 block 64
+// surface a uint8 channels 4 = np.zeros((2, 8, 4)) -> _
+// finds race error write-after-write hazard on global `a[0][0][0]`
+extern "C" __global__ void same_channel(cudaSurfaceObject_t a) {
+  surf2Dwrite((unsigned char)threadIdx.x, a, threadIdx.x % 32, 0);
+}
+
+// A fetch from memory that the kernel writes: after the write, and before it.
+// kernel fetch_after grid 1 block 64
+// texture t of a memory linear
+// inout a float32 = np.ones(64) -> _
+// finds race error a texture fetch reads through a cache that does not see what the kernel writes
+extern "C" __global__ void fetch_after(cudaTextureObject_t t, float *a) {
+  a[threadIdx.x] = 2;
+  __syncthreads();
+  a[threadIdx.x] += tex1Dfetch<float>(t, threadIdx.x);
+}
+// kernel fetch_before grid 1 block 64
+// texture t of a memory linear
+// inout a float32 = np.arange(64) -> np.arange(64) * 2
+extern "C" __global__ void fetch_before(cudaTextureObject_t t, float *a) {
+  float x = tex1Dfetch<float>(t, threadIdx.x);
+  a[threadIdx.x] = 2 * x;
+}
+
+// In place, a filter reads what other threads write.
+// kernel blur_in_place grid 2,2 block 8,8
+// inout a float32 = rng.normal(size=(16, 16)) -> _
+// texture t of a memory pitch
+// finds race error hazard on global `a[
+extern "C" __global__ void blur_in_place(float *a, cudaTextureObject_t t) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  a[y * 16 + x] = 0.5f * (tex2D<float>(t, x - 0.5f, y + 0.5f) + tex2D<float>(t, x + 1.5f, y + 0.5f));
+}
+// kernel blur grid 2,2 block 8,8
+// in a float32 = rng.integers(0, 99, (16, 16))
+// texture t of a memory pitch
+// out b float32 = (np.pad(a, ((0, 0), (1, 1)), "edge")[:, 2:] + np.pad(a, ((0, 0), (1, 1)), "edge")[:, :-2]) / 2
+extern "C" __global__ void blur(const float *a, cudaTextureObject_t t, float *b) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  b[y * 16 + x] = 0.5f * (tex2D<float>(t, x - 0.5f, y + 0.5f) + tex2D<float>(t, x + 1.5f, y + 0.5f));
+}
+
+// A texture and a surface of one array: fetched after it is written, and only read.
+// kernel drawn_and_fetched grid 1 block 16
+// surface s float32 = np.zeros((4, 4)) -> _
+// texture t of s
+// out y float32 = np.arange(16)
+// finds race error a texture fetch reads through a cache that does not see what the kernel writes
+extern "C" __global__ void drawn_and_fetched(cudaSurfaceObject_t s, cudaTextureObject_t t, float *y) {
+  int x = threadIdx.x % 4, row = threadIdx.x / 4;
+  surf2Dwrite((float)threadIdx.x, s, x * 4, row);
+  y[threadIdx.x] = tex2D<float>(t, x + 0.5f, row + 0.5f);
+}
+// kernel two_views grid 1 block 16
+// surface s float32 = np.arange(16).reshape(4, 4) -> s
+// texture t of s normalized yes address mirror
+// out y float32 = np.arange(16) + np.arange(16).reshape(4, 4)[:, ::-1].ravel()
+extern "C" __global__ void two_views(cudaSurfaceObject_t s, cudaTextureObject_t t, float *y) {
+  int x = threadIdx.x % 4, row = threadIdx.x / 4;
+  y[threadIdx.x] = surf2Dread<float>(s, x * 4, row) + tex2D<float>(t, (x + 4.5f) / 4, (row + 0.5f) / 4);
+}
+
+// Texels without a value, and texels after they are written.
+// kernel unset grid 1 block 32
+// surface s float32 = _ -> np.zeros((1, 32))
+// out y float32 = np.zeros(32)
+// finds uninitialized-read error read of global `s[0]
+extern "C" __global__ void unset(cudaSurfaceObject_t s, float *y) {
+  y[threadIdx.x] = surf2Dread<float>(s, threadIdx.x * 4, 0);
+}
+// kernel set_first grid 1 block 32
+// surface s float32 = _ -> np.arange(32).reshape(1, 32)
+// out y float32 = np.arange(32)
+extern "C" __global__ void set_first(cudaSurfaceObject_t s, float *y) {
+  surf2Dwrite((float)threadIdx.x, s, threadIdx.x * 4, 0);
+  y[threadIdx.x] = surf2Dread<float>(s, threadIdx.x * 4, 0);
+}
+
+// What is no object; objects in a structure.
+// kernel next_handle grid 1 block 32
+// texture t float32 = np.ones((4, 4))
+// out y float32 = np.ones(32)
+// finds invalid-access error which is no texture or surface object
+extern "C" __global__ void next_handle(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex2D<float>(t + threadIdx.x / 16, 0.5f, 0.5f);
+}
+// kernel number grid 1 block 32
+// value t uint64 = 7
+// out y float32 = np.ones(32)
+// finds invalid-access error read through 0x7, which is no texture or surface object
+extern "C" __global__ void number(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x);
+}
+// kernel chosen grid 1 block 32
+// texture t float32 = np.ones((4, 4))
+// texture u float32 = np.ones((4, 4)) * 2
+// out y float32 = np.repeat([1, 2], 16)
+extern "C" __global__ void chosen(cudaTextureObject_t t, cudaTextureObject_t u, float *y) {
+  y[threadIdx.x] = tex2D<float>(threadIdx.x < 16 ? t : u, 0.5f, 0.5f);
+}
+
+// Bytes read as float, and as what they are.
+// kernel bytes_as_float grid 1 block 32
+// texture t uint8 = np.arange(32)
+// out y float32 = np.arange(32)
+// finds invalid-access error `t` has uint8 texels, and this call reads them as float
+extern "C" __global__ void bytes_as_float(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex1D<float>(t, threadIdx.x + 0.5f);
+}
+// kernel bytes grid 1 block 32
+// texture t int8 channels 2 = np.arange(-32, 32).reshape(32, 2)
+// out y float32 = np.arange(-32, 32, 2)
+extern "C" __global__ void bytes(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex1D<char2>(t, threadIdx.x + 0.5f).x;
+}
+
+// tex1D of linear memory, and tex1Dfetch of a number of bytes that is no multiple of four.
+// kernel sampled_memory grid 1 block 32
+// texture t float32 memory linear = np.arange(32)
+// out y float32 = np.arange(32)
+// finds invalid-access error `t` is a texture of linear memory, and this call is for another shape
+extern "C" __global__ void sampled_memory(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex1D<float>(t, threadIdx.x + 0.5f);
+}
+// kernel odd_bytes grid 1 block 32
+// texture t uint8 memory linear read normalized = np.arange(31)
+// out y float32 = np.append(np.arange(31), 0).astype(np.float32) / np.float32(255)
+extern "C" __global__ void odd_bytes(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x);
+}
+
+// A layer too many.
+// kernel layer_too_many grid 4 block 8
+// texture t float32 layered yes = np.ones((3, 8))
+// out y float32 = np.ones(32)
+// finds invalid-access error read of layer 3 of `t`, which has 3 layers
+extern "C" __global__ void layer_too_many(cudaTextureObject_t t, float *y) {
+  y[blockIdx.x * 8 + threadIdx.x] = tex1DLayered<float>(t, threadIdx.x + 0.5f, blockIdx.x);
+}
+
+// The border is 0, and the level of detail is that of the only level.
+// kernel border grid 1 block 20
+// texture t float32 address border filter linear = np.arange(1, 17)
+// out y float32 = np.concatenate([[0, 0, 0.5], np.arange(1.5, 16.5), [8, 0]])
+extern "C" __global__ void border(cudaTextureObject_t t, float *y) {
+  y[threadIdx.x] = tex1DLod<float>(t, threadIdx.x - 2.0f, 0);
+}
+
+// tex2Dgather: the four texels around a corner, of one channel.
+// kernel gathered grid 1 block 8
+// texture t float32 channels 4 = rng.normal(size=(4, 4, 4))
+// out y float32 = np.stack([t[2, :, 1], np.append(t[2, 1:, 1], t[2, 3, 1]), np.append(t[1, 1:, 1], t[1, 3, 1]), t[1, :, 1]], -1).repeat(2, 0)
+extern "C" __global__ void gathered(cudaTextureObject_t t, float4 *y) {
+  y[threadIdx.x] = tex2Dgather<float4>(t, threadIdx.x / 2 + 1.0f, 2.0f, 1);
+}
+
+// A surface of three dimensions and one with layers.
+// kernel planes grid 3 block 8,4
+// surface a uint16 = np.zeros((3, 4, 8)) -> np.arange(96).reshape(3, 4, 8)
+// surface b float32 channels 2 layered yes = np.zeros((3, 4, 8, 2)) -> np.arange(192).reshape(3, 4, 8, 2)
+extern "C" __global__ void planes(cudaSurfaceObject_t a, cudaSurfaceObject_t b) {
+  int k = (blockIdx.x * 4 + threadIdx.y) * 8 + threadIdx.x;
+  surf3Dwrite((unsigned short)k, a, threadIdx.x * 2, threadIdx.y, blockIdx.x);
+  surf2DLayeredwrite(make_float2(2 * k, 2 * k + 1), b, threadIdx.x * 8, threadIdx.y, blockIdx.x);
+}
+
+// A guard that is off by one row.
+// kernel one_row_more grid 1 block 8,5
+// surface a float32 = np.zeros((4, 8)) -> _
+// finds invalid-access error out-of-bounds write of 4 bytes at x = 0 bytes, y = 4 in surface `a`
+extern "C" __global__ void one_row_more(cudaSurfaceObject_t a) {
+  if (threadIdx.y <= 4) surf2Dwrite(1.0f, a, threadIdx.x * 4, threadIdx.y);
+}
