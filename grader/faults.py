@@ -73,13 +73,19 @@ CHECK_RESOURCES = (
 )
 
 
+RESOURCE_ERRORS = (OSError, MemoryError, ImportError)
+"""What Python raises for want of a resource; ImportError: no memory for a shared library."""
+
+
 def system_fault(error: BaseException, what: str) -> MachineFault:
-    """Return the MachineFault for an error of the operating system.
+    """Return the MachineFault for an error of the operating system; a MachineFault as it is.
 
     Args:
         error: An OSError, a MemoryError, or another error for want of a resource.
         what: What could not be done.
     """
+    if isinstance(error, MachineFault):
+        return error
     if isinstance(error, ImportError) and error.__cause__ is not None:
         error = error.__cause__  # NumPy's own text is a page about its installation
     if isinstance(error, MemoryError):

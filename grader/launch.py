@@ -42,10 +42,7 @@ KINDS = (
     "cheat",
     "machine",
 )
-"""Every kind of finding, with compute-sanitizer's name where it has one.
-
-`wrong-answer` belongs to a question of a lab's quiz.
-"""
+"""Every kind of finding, with compute-sanitizer's name where it has one."""
 
 OUTPUT_KINDS = frozenset({"wrong-output", "unwritten-output"})
 """Kinds about an output as a whole; thread and block are those that stored one of its elements."""
@@ -318,6 +315,7 @@ class LineCounters:
 
     line: int
     counters: Mapping[str, float]
+    file: str = ""  # a header's or another cell's name; empty for the submitted file
 
 
 @dataclass(frozen=True)

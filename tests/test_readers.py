@@ -41,10 +41,15 @@ from grader.simulator.ptx.parser import parse
 from grader.submissions.containers import (
     Part,
     container_parts,
-    defined_kernels,
+    lines_of_code,
     without_fences,
 )
-from grader.submissions.files import binary_kind, parse_submission
+from grader.submissions.files import (
+    binary_kind,
+    defined_kernels,
+    device_names,
+    parse_submission,
+)
 from grader.submissions.layouts import canvas, gradescope, moodle
 from grader.submissions.listing import printable_name
 from grader.submissions.sources import (
@@ -147,7 +152,9 @@ MESSAGE_READERS: dict[str, Reader] = {
         t[:200_000], "a", "a", lambda name, includer: (name, t[:1000])
     ),
     "submissions/containers.py:without_fences": lambda t: without_fences("__global__ f() {" + t),
-    "submissions/containers.py:defined_kernels": defined_kernels,
+    "submissions/files.py:defined_kernels": defined_kernels,
+    "submissions/files.py:device_names": lambda t: device_names(t + "__device__" + t),
+    "submissions/containers.py:lines_of_code": lines_of_code,
     "submissions/sources.py:source_places": lambda t: source_places(
         t + "//@warpgrade line 1 of b\n", "a"
     ),
@@ -177,7 +184,7 @@ ELSEWHERE = {
     "submissions/sources.py:open_submission": "calls container_parts and choose_part",
     "submissions/containers.py:part_text": "calls parse_submission",
     "submissions/sources.py:put": "called by with_headers",
-    "submissions/sources.py:included": "called by choose_part",
+    "submissions/containers.py:included": "called by choose_part",
     "submissions/containers.py:find": "called by with_headers",
     "submissions/containers.py:is_for_device": "called by choose_part",
     "submissions/sources.py:header_note": "calls source_places",

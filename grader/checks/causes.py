@@ -9,7 +9,6 @@ they share: bytes, a value, a barrier, the cases in which an error makes the out
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -47,6 +46,8 @@ class CauseKind:
 @cache
 def cause_kinds() -> Mapping[str, CauseKind]:
     """Return the kinds of causes that a clue or a confirmed fix can name, apart from findings'."""
+    import tomllib  # a check without errors needs no table
+
     rows = tomllib.loads((Path(__file__).parent / "causes.toml").read_text("utf-8"))
     kinds = {
         kind: CauseKind(row["what"], row["change"], tuple(row.get("evidence", ())))

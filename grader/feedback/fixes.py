@@ -56,6 +56,9 @@ MAX_CONFIRMED = 8
 STEPS = 2_000_000
 """Warp instructions that a launch may execute in a trial; no lab's solution needs a third."""
 
+ATTEMPTS = 2
+"""How often a sandboxed process is started that this machine ends."""
+
 TRIAL_SECONDS = 60.0
 """Limit of the processor time of one process, a backstop."""
 
@@ -312,24 +315,23 @@ def run_explaining(
 ) -> Reply | None:
     """Run a step that only explains a grade; None where it reaches a limit: no grade depends on it.
 
-    A fault of this machine may pass, so it is tried twice. A limit that was reached does not: an
+    A fault of this machine may pass, so there are ATTEMPTS. A limit that was reached does not: an
     edit may be one that the compiler cannot bear.
 
     Raises:
-        MachineFault: This machine failed twice.
+        MachineFault: This machine failed each time.
     """
-    for attempt in range(2):
+    failures: list[MachineFault] = []
+    while len(failures) < ATTEMPTS:
         try:
             return run_sandboxed(step, request, arrays, limits=limits)
         except SandboxFailure as failure:
             if failure.caused_by_child or failure.signal:
                 return None
-            if attempt:
-                raise MachineFault(failure.detail, fix="Try again.") from failure
-        except MachineFault:
-            if attempt:
-                raise
-    return None
+            failures.append(MachineFault(failure.detail, fix="Try again."))
+        except MachineFault as failure:
+            failures.append(failure)
+    raise failures[-1]
 
 
 def errors_of(results: Sequence[Result]) -> list[Finding]:

@@ -22,7 +22,7 @@ from grader.checks.result import CaseRun, Evidence, Result
 from grader.checks.suite import Check, evaluate_all, plan
 from grader.compile.program import Kernel, Program
 from grader.compile.syntax import Node
-from grader.faults import MachineFault
+from grader.faults import RESOURCE_ERRORS, MachineFault, system_fault
 from grader.feedback.edits import (
     LOOPS,
     Edit,
@@ -67,9 +67,6 @@ MAX_SOURCE = 16 << 10
 
 NOT_EVALUATED = ("quiz", "speed")
 
-_MACHINE = (MachineFault, OSError, MemoryError, ImportError)
-"""What a machine's faults raise."""
-
 ExpectedOutputs = Mapping[int, tuple[NDArray[Any], NDArray[Any]]]
 """The correct outputs of a launch: by argument index, values and allowed absolute errors."""
 
@@ -103,8 +100,8 @@ def localize_faults(evidence: Evidence, options: RunOptions) -> Evidence:
     """Add to the evidence what further runs on the simulator show."""
     try:
         localization = _search(evidence, options)
-    except _MACHINE as failure:
-        localization = Localization(failure=_first_line(failure))
+    except (MachineFault, *RESOURCE_ERRORS) as error:
+        localization = Localization(failure=system_fault(error, "the search failed").what)
     return _with_store_lines(replace(evidence, localization=localization))
 
 
@@ -123,10 +120,6 @@ def _search(evidence: Evidence, options: RunOptions) -> Localization:
                 {**localization.lines, **more.lines}, {**localization.stored, **more.stored}
             )
     return localization
-
-
-def _first_line(failure: BaseException) -> str:
-    return next(iter(str(failure).splitlines()), "") or type(failure).__name__
 
 
 def _public_runs(evidence: Evidence) -> list[PublicRun]:
@@ -215,8 +208,8 @@ def explain(evidence: Evidence, options: RunOptions, *, fixes: bool) -> Explanat
         return known
     try:
         return _with_fix(known, public, checks, results, options)
-    except _MACHINE as failure:
-        return replace(known, failure=_first_line(failure))
+    except (MachineFault, *RESOURCE_ERRORS) as error:
+        return replace(known, failure=system_fault(error, "the search failed").what)
 
 
 def _with_fix(
@@ -264,8 +257,8 @@ def _described(evidence: Evidence, source: Source, edit: Edit, errors: Sequence[
 def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:
     """Return the kind of cause that is true of a confirmed edit: by what it changes, and where.
 
-    An edit is offered for what it repairs most often. Where it repaired something else, a kind that
-    says less is told.
+    An edit is offered for what it repairs most often. Where it repaired something else, a more
+    general kind is reported.
 
     Args:
         source: The submission.

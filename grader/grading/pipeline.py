@@ -35,7 +35,7 @@ from grader.checks.suite import (
 from grader.compile.program import Program
 from grader.compile.signature import check_variable, with_lab_kernels, wrong_order
 from grader.compile.source import compile_source
-from grader.faults import MachineFault, StudentFault, system_fault
+from grader.faults import RESOURCE_ERRORS, MachineFault, StudentFault, system_fault
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import baseline_traces, cache_folder, needs_baseline
 from grader.grading.cases import Backend, RunOptions, run_cases, select_cases
@@ -137,7 +137,7 @@ def grade_submission(
         outcome.largest = evidence.largest
     except (StudentFault, MachineFault) as fault:
         outcome.results, outcome.cases = _results_of_fault(checks, cases, fault, backend, quiz)
-    except (OSError, MemoryError, ImportError) as error:  # ImportError: no memory for a library
+    except RESOURCE_ERRORS as error:
         failure = system_fault(error, "grading failed")
         outcome.results, outcome.cases = _system_error(checks, cases, failure)
     score = total_score(outcome.results)
@@ -159,12 +159,13 @@ class _Outcome:
 
 
 def _record(job: Job, outcome: _Outcome, score: Score, provenance: Provenance) -> Grade:
+    largest = outcome.largest
+    lines, lines_on = (largest.trace.lines, largest.case.name) if largest else ((), "")
     places = source_places(job.submission.text, job.submission.name)
     if places:
         own = partial(in_own_files, places=places, name=job.submission.name)
         outcome.results, outcome.explanation = own(outcome.results), own(outcome.explanation)
-    largest = outcome.largest
-    lines, lines_on = (largest.trace.lines, largest.case.name) if largest else ((), "")
+        lines = own(lines)
     return Grade(
         job.lab.name, job.lab.title, job.submission.name, job.student, job.submission.sha256,
         job.backend, score, outcome.results, outcome.cases, provenance, lines, lines_on,

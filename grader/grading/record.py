@@ -121,8 +121,7 @@ class Grade:
         checks: one result per check, `compile` first.
         cases: one result per case.
         provenance: how the grade was made.
-        lines: the counters of each source line in the case `lines_on`, from the optimized program
-            on the simulator; empty when it did not run.
+        lines: the counters of each source line in the case `lines_on`, on the simulator, or ().
         lines_on: the largest case.
         printed: the first public case in which the kernel prints, and its text. Not part of the
             JSON record, and not graded.
@@ -173,17 +172,18 @@ class Grade:
             "judged_max": self.score.judged_max,
             "max_score": self.score.max_score,
             "checks": [check_json(check) for check in self.checks],
-            "cases": [
-                {"name": c.name, "size": c.size, "visibility": c.visibility, "status": c.status}
-                for c in self.cases
-            ],
+            "cases": [asdict(case) for case in self.cases],
             "provenance": provenance_json(self.provenance),
-            "lines": [{"line": at.line, "counters": dict(at.counters)} for at in self.lines],
+            "lines": [_line_json(at) for at in self.lines],
             "lines_on": self.lines_on,
             "causes": [cause_json(cause, self.checks) for cause in self.causes],
             "explanation": asdict(self.explanation),
             **({"hidden_feedback": self.hidden_feedback} if self.hidden_feedback else {}),
         }
+
+
+def _line_json(at: LineCounters) -> dict[str, Any]:
+    return {"line": at.line, "file": at.file, "counters": dict(at.counters)}
 
 
 def grade_from_json(value: object) -> Grade:
@@ -360,7 +360,7 @@ def run_json(
         "verdict": trace.verdict,
         "findings": [finding_json(finding) for finding in trace.findings],
         "counters": dict(trace.counters),
-        "lines": [{"line": at.line, "counters": dict(at.counters)} for at in trace.lines],
+        "lines": [_line_json(at) for at in trace.lines],
         "resources": asdict(trace.resources),
         "outputs": {str(index): file for index, file in outputs.items()},
         "seconds": {step: round(value, 4) for step, value in {"run": 0.0, **seconds}.items()},

@@ -134,7 +134,8 @@ def run_launch(
     if with_simulator and options.on == "gpu":
         trace = with_simulation(trace, run)
     if places := source_places(submission.text, submission.name):
-        trace = replace(trace, findings=in_own_files(trace.findings, places, submission.name))
+        own = partial(in_own_files, places=places, name=submission.name)
+        trace = replace(trace, findings=own(trace.findings), lines=own(trace.lines))
     if table is not None and trace.accesses is not None:
         held = io.BytesIO()
         np.savez_compressed(held, accesses=trace.accesses)

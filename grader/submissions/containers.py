@@ -27,7 +27,9 @@ from grader import dataclass
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.submissions.files import (
     MAX_BYTES,
+    NOT_CODE,
     binary_kind,
+    defined_kernels,
     not_a_file,
     parse_submission,
     printable_name,
@@ -64,9 +66,7 @@ CONTAINER_SUFFIXES = (".ipynb", ".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", "
 SUFFIXES = (SOURCE_SUFFIX, *TEXT_SUFFIXES, *CONTAINER_SUFFIXES)
 """The names of files that may have a kernel in them."""
 
-_HEAD_END = re.compile(r"[;{]")
-_LONGEST_HEAD = 4000
-NOT_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
+INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]*)\"|<([^>\n]*)>)")
 _BEFORE_CODE = re.compile(r"\s*(?:%|!|#(?!\s*(?:include|define|if|pragma|undef|error)\w*\b)|$)")
 _TRANSPARENT = frozenset(("time", "timeit", "capture", "prun"))
 _FILES = frozenset(("writefile", "file"))
@@ -276,33 +276,6 @@ def _path(written: str) -> str:
     return posixpath.normpath(written).lstrip("/") if written else ""
 
 
-def defined_kernels(text: str) -> dict[str, str]:
-    """Return the parameters of each kernel that a text defines, by name; prototypes do not count.
-
-    Comments and literals hold no kernels.
-    """
-    found = {}
-    for behind in NOT_CODE.sub(" ", text).split("__global__")[1:]:
-        end = _HEAD_END.search(behind, 0, _LONGEST_HEAD)
-        if end and end[0] == "{":
-            name, parameters = _name_and_parameters(behind[: end.start()].rstrip())
-            found[name] = parameters
-    return found
-
-
-def _name_and_parameters(head: str) -> tuple[str, str]:
-    """The name and the parameters of a function's head, which ends with a parenthesis."""
-    at, depth = len(head) - 1, int(head.endswith(")"))
-    while depth and at > 0:
-        at -= 1
-        depth += (head[at] == ")") - (head[at] == "(")
-    end = len(head[:at].rstrip())
-    start = end
-    while start and (head[start - 1].isalnum() or head[start - 1] == "_"):
-        start -= 1
-    return head[start:end], head[at + 1 : -1]
-
-
 def without_fences(text: str) -> str:
     """Return the code in a text of Markdown, with as many lines; any other text as it is."""
     lines = text.split("\n")
@@ -361,6 +334,36 @@ def header_finder(texts: Mapping[str, str]) -> FindHeader:
         return (found[0], texts[found[0]]) if len(found) == 1 and found[0] != includer else None
 
     return find
+
+
+def included(
+    text: str, path: str, find: FindHeader, links: dict[str, list[tuple[str, str]]]
+) -> dict[str, str]:
+    """Return the texts of the headers that a source includes, by path, and those that they do.
+
+    `links` keeps what each text includes, for further calls.
+    """
+    found: dict[str, str] = {}
+    first, waiting = path, [(text, path)]
+    while waiting and len(found) < MAX_INCLUDES:
+        text, path = waiting.pop()
+        if (key := path or text) not in links:
+            matches = filter(None, map(INCLUDE.match, lines_of_code(text)))
+            headers = (find(m[1] or m[2], path) for m in list(matches)[:MAX_INCLUDES])
+            links[key] = [header for header in headers if header]
+        new = [h for h in links[key] if h[0] not in found and h[0] != first]
+        found |= dict(new)
+        waiting += [(own, name) for name, own in new]
+    return found
+
+
+def lines_of_code(text: str) -> list[str]:
+    """Return the lines of a text without comments; literals stay."""
+    return NOT_CODE.sub(_blank_comment, text).split("\n")
+
+
+def _blank_comment(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else re.sub(r"[^\n]", " ", match[0])
 
 
 def is_for_device(text: str) -> bool:

@@ -46,6 +46,12 @@ _LANGUAGES = {
     "rs": "a Rust file", "f90": "a Fortran file", "js": "a JavaScript file",
     "json": "a JSON file", "patch": "a patch", "diff": "a patch",
 }  # fmt: skip
+_HEAD_END = re.compile(r"[;{]")
+_LONGEST_HEAD = 4000
+NOT_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
+_ITEM_END = re.compile(r"([;{}])")
+_OF_MODULE = re.compile(r"\b__(?:device|constant)__\b")
+_WORD = re.compile(r"\w+")
 _PTX = re.compile(rb"(?:\s|//[^\n]*\n){0,99}\.version\s")
 _PYTHON = re.compile(rb"^(?:import \w+|from \w[\w.]* import |def \w+\(.*\):|print\()", re.MULTILINE)
 _HTML = re.compile(rb"\s{0,99}<(?:!doctype html|html)", re.IGNORECASE)
@@ -257,6 +263,51 @@ def _refused(name: str, line: int, what: str, fix: str) -> StudentFault:
 def _escaped(character: str) -> str:
     breaks_line = unicodedata.category(character) in ("Cc", "Zl", "Zp")
     return character.encode("unicode_escape").decode() if breaks_line else character
+
+
+def defined_kernels(text: str) -> dict[str, str]:
+    """Return the parameters of each kernel that a text defines, by name; prototypes do not count.
+
+    Comments and literals hold no kernels.
+    """
+    found = {}
+    for behind in NOT_CODE.sub(" ", text).split("__global__")[1:]:
+        end = _HEAD_END.search(behind, 0, _LONGEST_HEAD)
+        if end and end[0] == "{":
+            name, parameters = _name_and_parameters(behind[: end.start()].rstrip())
+            found[name] = parameters
+    return found
+
+
+def device_names(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the device functions and variables that a text only declares, and those it defines."""
+    declared, defined = set[str](), set[str]()
+    pieces = _ITEM_END.split(NOT_CODE.sub(" ", text))
+    for item, end in zip(pieces[::2], pieces[1::2], strict=False):
+        head, value, _ = item[-_LONGEST_HEAD:].partition("=")
+        head = head.rstrip()
+        if not _OF_MODULE.search(head):
+            continue
+        if head.endswith(")"):
+            name = _name_and_parameters(head)[0]
+            (declared if end == ";" else defined).add(name)
+        elif words := _WORD.findall(head.partition("[")[0]):
+            is_only = "extern" in words and not value
+            (declared if is_only else defined).add(words[-1])
+    return frozenset(declared - defined), frozenset(defined)
+
+
+def _name_and_parameters(head: str) -> tuple[str, str]:
+    """The name and the parameters of a function's head, which ends with a parenthesis."""
+    at, depth = len(head) - 1, int(head.endswith(")"))
+    while depth and at > 0:
+        at -= 1
+        depth += (head[at] == ")") - (head[at] == "(")
+    end = len(head[:at].rstrip())
+    start = end
+    while start and (head[start - 1].isalnum() or head[start - 1] == "_"):
+        start -= 1
+    return head[start:end], head[at + 1 : -1]
 
 
 def read_array(path: Path, most: int, where: str = "") -> NDArray[Any]:

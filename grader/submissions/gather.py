@@ -17,7 +17,16 @@ from grader import dataclass
 from grader.faults import Fault, LabFault, pluralize
 from grader.labs.quiz import ANSWERS_FILE, MAX_SHEET_BYTES
 from grader.submissions import layouts
-from grader.submissions.containers import HEADERS, MAX_PARTS, SOURCE_SUFFIX, SUFFIXES
+from grader.submissions.containers import (
+    HEADERS,
+    MAX_CONTAINER,
+    MAX_PARTS,
+    SOURCE_SUFFIX,
+    SUFFIXES,
+    header_finder,
+    listed_parts,
+    part_text,
+)
 from grader.submissions.files import MAX_BYTES, Submission, binary_kind, not_a_file
 from grader.submissions.listing import (
     UNREADABLE,
@@ -27,7 +36,7 @@ from grader.submissions.listing import (
     list_archive,
     list_folder,
 )
-from grader.submissions.sources import Wanted, choose_files
+from grader.submissions.sources import Wanted, choose_part, open_submission
 
 MAX_NAMED = 3
 """Files of which a message says what they are."""
@@ -48,7 +57,7 @@ class StudentSubmission:
         email: The student's e-mail address where the download has it.
         problem: Why there is nothing to read; a StudentFault is then the verdict.
         others: The rest of several files with a source.
-        headers: Further files that the source may include.
+        headers: Further files that the source may include or need.
     """
 
     student: str
@@ -145,11 +154,40 @@ def choose_submission(
     near = [f for f in sheets if file is not None and f.parts[:-1] == file.parts[:-1]]
     sheet = (near or sheets)[0] if near or len(sheets) == 1 else None
     name = file.name if file is not None else f"{lab}{SOURCE_SUFFIX}"
-    headers = tuple(f for f in files if f.name.lower().endswith(HEADERS) and not f.problem)
+    headers = tuple(
+        f
+        for f in files
+        if f.name.lower().endswith((*HEADERS, SOURCE_SUFFIX)) and not f.problem and f != file
+    )
     return StudentSubmission(
         student, name, file, sheet, received, late, full_name, email, problem, tuple(chosen[1:]),
         headers if len(chosen) == 1 else (),
     )  # fmt: skip
+
+
+def choose_files(
+    student: str,
+    files: Sequence[ListedFile],
+    wanted: Wanted,
+    headers: Sequence[ListedFile] = (),
+) -> Submission:
+    """Choose the source among one student's files by their contents.
+
+    Args:
+        student: The student's name.
+        files: The files that may have the source.
+        wanted: What the lab asks for.
+        headers: Further files of the student, which the source may include or need.
+
+    Raises:
+        Fault: A file cannot be read; there is no source in them, or more than one.
+    """
+    if len(files) == 1:
+        beside = listed_parts(headers)
+        find = header_finder({part.path: part_text(part.data) for part in beside})
+        data = files[0].bytes(MAX_CONTAINER + 1)
+        return open_submission(data, files[0].name, wanted, find, beside)
+    return choose_part(student, listed_parts(files), wanted)
 
 
 def files_by_folder(listing: Listing) -> dict[str, list[ListedFile]]:

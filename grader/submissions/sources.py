@@ -2,7 +2,8 @@
 
 The candidates are the files, or parts of a notebook or an archive, that define a CUDA kernel. One
 is taken and named; of several, the one whose kernel the lab asks for, by name or by parameters;
-else the student reads their names.
+else the student reads their names. A source that defines a device function or variable which the
+one that was taken only declares is put behind it.
 
 A submission is one text: what is compiled, simulated, shown to the checks and hashed. So a header
 takes the place of its #include, and comments in the text keep where each line is from, in a stored
@@ -25,17 +26,18 @@ from grader.faults import Fault, pluralize
 from grader.labs.model import KernelSpec, Lab
 from grader.submissions.containers import (
     HEADERS,
+    INCLUDE,
     MAX_CONTAINER,
     MAX_INCLUDES,
     MAX_PARTS,
-    NOT_CODE,
     SOURCE_SUFFIX,
     FindHeader,
     Part,
     container_parts,
-    defined_kernels,
     header_finder,
+    included,
     is_for_device,
+    lines_of_code,
     listed_parts,
     part_kind,
     part_text,
@@ -43,13 +45,16 @@ from grader.submissions.containers import (
 )
 from grader.submissions.files import (
     MAX_BYTES,
+    NOT_CODE,
     Submission,
+    defined_kernels,
+    device_names,
     not_a_file,
     parse_submission,
     printable_name,
     read_regular_file,
 )
-from grader.submissions.listing import ListedFile, list_folder
+from grader.submissions.listing import list_folder
 
 _Value = TypeVar("_Value")
 
@@ -57,7 +62,6 @@ MAX_DEPTH = 32
 """Headers that include each other; what is deeper stays out."""
 
 
-_INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]*)\"|<([^>\n]*)>)")
 _EMPTY_BODY = re.compile(r"__global__[^;{]{0,4000}\{\s*\}")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
@@ -71,30 +75,10 @@ _VERBATIM = ("text", "file", "name", "variable", "cases")
 """Attributes without line numbers of the submission."""
 
 
-def included(
-    text: str, path: str, find: FindHeader, links: dict[str, list[tuple[str, str]]]
-) -> dict[str, str]:
-    """Return the texts of the headers that a source includes, by path, and those that they do.
-
-    `links` keeps what each text includes, for further calls.
-    """
-    found: dict[str, str] = {}
-    first, waiting = path, [(text, path)]
-    while waiting and len(found) < MAX_INCLUDES:
-        text, path = waiting.pop()
-        if (key := path or text) not in links:
-            matches = filter(None, map(_INCLUDE.match, _lines_of_code(text)))
-            headers = (find(m[1] or m[2], path) for m in list(matches)[:MAX_INCLUDES])
-            links[key] = [header for header in headers if header]
-        new = [h for h in links[key] if h[0] not in found and h[0] != first]
-        found |= dict(new)
-        waiting += [(own, name) for name, own in new]
-    return found
-
-
 def with_headers(
-    text: str, name: str, path: str, find: FindHeader, joints: Sequence[tuple[int, str]] = ()
-) -> str | None:
+    text: str, name: str, path: str, find: FindHeader, joints: Sequence[tuple[int, str]] = (),
+    more: Sequence[tuple[str, str]] = (),
+) -> str | None:  # fmt: skip
     """Return a source with the student's own headers in place of the lines that include them.
 
     A comment before and behind each header says where the next line is from: `source_places`.
@@ -106,9 +90,10 @@ def with_headers(
         path: What other files include it by.
         find: Finds the headers.
         joints: The lines from which on the source is another cell's, and the cells' names.
+        more: The paths and texts of further sources, which are put behind it.
 
     Returns:
-        None where the source includes no header of the student's and has no joints.
+        None where nothing else becomes part of the source.
     """
     done: set[str] = {path}
     out: list[str] = []
@@ -118,13 +103,13 @@ def with_headers(
     def put(text: str, name: str, path: str, depth: int) -> None:
         nonlocal size
         lines = text.replace("\r\n", "\n").replace("\r", "\n")
-        pairs = zip(lines.split("\n"), _lines_of_code(lines), strict=True)
+        pairs = zip(lines.split("\n"), lines_of_code(lines), strict=True)
         before = 0  # lines of earlier cells
         for number, (line, code) in enumerate(pairs, 1):
             if not depth and number in cells:
                 name, before = cells[number], number - 1
                 out.append(f"{_MARK}1 of {name}")
-            match = _INCLUDE.match(code)
+            match = INCLUDE.match(code)
             header = find(match[1] or match[2], path) if match else None
             is_new = header is not None and header[0] not in done
             fits = header is not None and size + len(header[1]) <= MAX_BYTES // 2
@@ -141,6 +126,12 @@ def with_headers(
             out.append(line[match.end() :])
 
     put(text, name, path, 0)
+    for other, own in more:
+        if other not in done and size + len(own) <= MAX_BYTES // 2:
+            done.add(other)
+            size += len(own)
+            out.append(f"{_MARK}1 of {printable_name(other)}")
+            put(_unmarked(own), printable_name(other), other, 1)
     return "\n".join(out) if len(done) > 1 or joints else None
 
 
@@ -213,15 +204,6 @@ def _unmarked(text: str) -> str:
     return text.replace(_MARK, _MARK.upper())
 
 
-def _lines_of_code(text: str) -> list[str]:
-    """The lines without comments; literals stay."""
-    return NOT_CODE.sub(_blank_comment, text).split("\n")
-
-
-def _blank_comment(match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith('"') else re.sub(r"[^\n]", " ", match[0])
-
-
 @dataclass(frozen=True)
 class Wanted:
     """What a lab asks for, to choose among several sources: its name and its kernels."""
@@ -262,7 +244,7 @@ def read_submitted(path: Path, wanted: Wanted = ANY) -> Submission:
 def _beside(folder: Path, name: str, includer: str) -> tuple[str, str] | None:
     """Find a header in the folder of the file that includes it (containers.FindHeader)."""
     own = os.path.normpath(os.path.join(os.path.dirname(includer), name))
-    if own.startswith(("..", "/")) or not own.lower().endswith(HEADERS):
+    if own.startswith(("..", "/")) or not own.lower().endswith((*HEADERS, SOURCE_SUFFIX)):
         return None
     try:
         text = part_text(read_regular_file(folder / own))
@@ -272,8 +254,9 @@ def _beside(folder: Path, name: str, includer: str) -> tuple[str, str] | None:
 
 
 def open_submission(
-    data: bytes, name: str, wanted: Wanted = ANY, find: FindHeader = lambda name, includer: None
-) -> Submission:
+    data: bytes, name: str, wanted: Wanted = ANY, find: FindHeader = lambda name, includer: None,
+    beside: Sequence[Part] = (),
+) -> Submission:  # fmt: skip
     """Make a submission from the bytes of any file.
 
     Args:
@@ -281,6 +264,7 @@ def open_submission(
         name: The file's name.
         wanted: What the lab asks for.
         find: Finds the headers that the file includes.
+        beside: Further files of the student, which may define what this one declares.
 
     Raises:
         StudentFault: There is no source in it, or more than one.
@@ -288,40 +272,16 @@ def open_submission(
     parts = container_parts(data, name)
     if parts is not None:
         return choose_part(name, parts, wanted)
-    alone = parse_submission(data, name)
-    return _with_headers(alone, name, find)
+    one = Part(name, data, name)
+    texts = {part: part_text(part.data) for part in (one, *beside)}
+    return _with_headers(one, find, _definitions(one, texts, find))
 
 
-def _with_headers(
-    alone: Submission, path: str, find: FindHeader, joints: Sequence[tuple[int, str]] = ()
-) -> Submission:
+def _with_headers(one: Part, find: FindHeader, more: Sequence[tuple[str, str]]) -> Submission:
+    alone = parse_submission(one.data, one.name)
     own = _unmarked(without_fences(alone.text))
-    text = with_headers(own, alone.name, path, find, joints) or own
+    text = with_headers(own, alone.name, one.path, find, one.joints, more) or own
     return alone if text == alone.text else parse_submission(text.encode(), alone.name)
-
-
-def choose_files(
-    student: str,
-    files: Sequence[ListedFile],
-    wanted: Wanted,
-    headers: Sequence[ListedFile] = (),
-) -> Submission:
-    """Choose the source among one student's files by their contents.
-
-    Args:
-        student: The student's name.
-        files: The files that may have the source.
-        wanted: What the lab asks for.
-        headers: Further files of the student that the source may include.
-
-    Raises:
-        Fault: A file cannot be read; there is no source in them, or more than one.
-    """
-    if len(files) == 1:
-        more = {part.path: part_text(part.data) for part in listed_parts(headers)}
-        data = files[0].bytes(MAX_CONTAINER + 1)
-        return open_submission(data, files[0].name, wanted, header_finder(more))
-    return choose_part(student, listed_parts(files), wanted)
 
 
 def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission:
@@ -338,7 +298,7 @@ def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission
     found = _narrowed(found, texts, wanted)
     if len(found) == 1:
         one = next(iter(found))
-        return _with_headers(parse_submission(one.data, one.name), one.path, find, one.joints)
+        return _with_headers(one, find, _definitions(one, texts, find))
     if not found:
         kinds = [f"{p.name} {kind}" for p in parts if (kind := part_kind(p))]
         what = f"there is no CUDA kernel in {where}"
@@ -350,6 +310,34 @@ def choose_part(where: str, parts: Sequence[Part], wanted: Wanted) -> Submission
     names = [k.name for k in wanted.kernels[:1] if not any(k.name in own for own in found.values())]
     fix = "".join(f"name the kernel `{name}`, or " for name in names)
     raise not_a_file(where, what, fix=f"{fix}submit only the one to grade")
+
+
+def _definitions(one: Part, texts: Mapping[Part, str], find: FindHeader) -> list[tuple[str, str]]:
+    """The paths and texts of the other sources that define what a source only declares.
+
+    One that defines a device function or variable is taken where it is the only one, or the only
+    one in the folder of the source.
+    """
+    found: dict[str, str] = {}
+    waiting, names = [(one.path, texts[one])], dict[str, tuple[frozenset[str], frozenset[str]]]()
+    links: dict[str, list[tuple[str, str]]] = {}
+    while waiting and len(found) < MAX_INCLUDES:
+        path, text = waiting.pop()
+        for name, own in ((path, text), *included(text, path, find, links).items()):
+            names[name] = device_names(own)
+        missing = {n for own in names.values() for n in own[0]}
+        missing -= {n for own in names.values() for n in own[1]}
+        if not missing:
+            break
+        rest = {p: device_names(t)[1] for p, t in texts.items() if p.path and p.path not in names}
+        for wanted in sorted(missing):
+            able = [p for p, own in rest.items() if wanted in own and not p.is_header]
+            folder = os.path.dirname(one.path)
+            near = [p for p in able if os.path.dirname(p.path) == folder] or able
+            if len(near) == 1 and near[0].path not in found:
+                found[near[0].path] = texts[near[0]]
+                waiting.append((near[0].path, texts[near[0]]))
+    return [*found.items()]
 
 
 def _narrowed(

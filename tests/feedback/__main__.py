@@ -1,8 +1,8 @@
 """`python -m tests.feedback`: what reports say of known mistakes.
 
 Grades every mistake of `mistakes/*.yaml`, prints those whose first cause is wrong, then how often
-it is right, how many causes are shown, how often a fix is confirmed, and how many fixes that were
-told do not hold in all cases. Ends with 1 when a goal is missed.
+it is right, how many causes are shown, how often a fix is confirmed, and how many of these fixes do
+not hold in all cases. Ends with 1 when a goal is missed.
 
 With `--mutants`, the mutants of the labs' solutions and the labs' incorrect variants in place of
 those mistakes: an error of hidden cases alone has no cause to report, so those count apart.
@@ -95,7 +95,7 @@ def report(every: Sequence[Outcome]) -> int:
     print(f"confirmed fixes        {confirmed:.1%}  (goal {CONFIRMED:.0%})")
     undone = [o.is_undone for o in outcomes if o.fix is not None and o.mistake.right]
     print(f"fixes that undo it     {sum(undone) / max(1, len(undone)):.1%}")
-    print(f"wrong fixes told       {wrong}  (goal 0)")
+    print(f"wrong fixes reported   {wrong}  (goal 0)")
     missed = right < RIGHT or confirmed < CONFIRMED or wrong
     return int(bool(missed) or median(shown) > SHOWN or max(shown) > MOST_SHOWN)
 

@@ -140,7 +140,7 @@ def _words(source: str) -> list[str]:
 
 
 def examine(mistake: Mistake, *, threads: int | None = None, verify: bool = True) -> Outcome:
-    """Grade a mistake with fixes tried, and grade the fix that is told, if any, on all cases."""
+    """Grade a mistake with fixes tried, and grade the confirmed fix, if any, on all cases."""
     lab = replace(load_lab(mistake.lab), hints="fix")
     graded = grade(lab, submission_of(lab, mistake.source), threads=threads, fixes=True)
     assert graded.score.status != "incomplete", f"{mistake.lab}/{mistake.name}: not graded"

@@ -148,11 +148,11 @@ def test_an_edit_that_nobody_means_is_recognized(old: str, new: str, degenerate:
         ("rounded-down", "tx + 1", "(tx + 1 + TILE - 1) / TILE", "wrong-index"),
     ],
 )
-def test_the_kind_of_a_fix_is_true_of_its_edit(kind: str, old: str, new: str, told: str) -> None:
+def test_the_kind_of_a_fix_is_true_of_its_edit(kind: str, old: str, new: str, true: str) -> None:
     source = read_source(KERNEL, load_lab("tiled-matmul"))
     start = KERNEL.index(old)
     edit = Edit(kind, 1, ((start, start + len(old), new),))
-    assert true_kind(source, edit, {"wrong-output"}) == told
+    assert true_kind(source, edit, {"wrong-output"}) == true
 
 
 @pytest.mark.parametrize(

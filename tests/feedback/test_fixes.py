@@ -1,4 +1,4 @@
-"""Fixes are told when they were confirmed; `python -m tests.feedback` examines all mistakes."""
+"""Fixes are reported when they were confirmed; `python -m tests.feedback` examines all mistakes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_one_fault_of_the_machine_changes_no_word(monkeypatch: pytest.MonkeyPatc
 def test_a_machine_that_cannot_search_costs_no_point_and_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The grade stands, no untried fix is shown, and a replay does not blame the record."""
+    """The grade stands, no untried fix is shown, and a replay reports no difference."""
     lab = load_lab("vector-add")
     source = solution_of(lab).replace("blockIdx.x * blockDim.x", "blockIdx.x + blockDim.x")
     submission = submission_of(lab, source)

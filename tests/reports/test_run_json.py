@@ -49,7 +49,7 @@ def test_a_launch_with_findings() -> None:
     assert set(shown["findings"][0]) == FINDING
     assert shown["findings"][0]["other"] == {"line": 6, "thread": [1, 1, 0]}
     assert shown["counters"] == {"ptx__requested_bytes_mem_global_op_ld.sum": 64}
-    assert shown["lines"] == [{"line": 6, "counters": shown["counters"]}]
+    assert shown["lines"] == [{"line": 6, "file": "", "counters": shown["counters"]}]
     assert set(shown["resources"]) == {
         "registers", "static_shared_bytes", "local_bytes", "theoretical_occupancy",
     }  # fmt: skip

@@ -23,9 +23,9 @@ from grader.launch import Finding, Origin, OtherAccess
 from grader.submissions.containers import (
     MAX_CONTAINER,
     MAX_PARTS,
-    defined_kernels,
     header_finder,
 )
+from grader.submissions.files import defined_kernels
 from grader.submissions.gather import find_submissions
 from grader.submissions.sources import (
     Wanted,
@@ -227,6 +227,8 @@ HEADER = "#pragma once\n// tile\n__device__ float one() { return bad; }\n"
 MAIN = '#include <cstdio>\n#include "inc/one.cuh"  // mine\n' + KERNEL
 PROTOTYPE = "__global__ void matmul(float* a);\nint main() { matmul<<<1, 1>>>(0); }\n"
 TWO = "__global__ void mine(float* a, int n) {}\n"
+ONLY = b"__device__ float one();\n"
+ONE = b"__device__ float one() { return 1; }\n"
 CHOSEN = {
     "a prototype is no kernel": (
         zipped({"mm.cu": SOURCE, "main.cu": PROTOTYPE.encode()}), "x:mm.cu", ()
@@ -302,6 +304,31 @@ CHOSEN = {
             {"cell_type": "code", "input": [f"%%cu\n{KERNEL}"]}]}]}).encode(),
         "x[cell 1]", (),
     ),
+    "device functions of another source": (
+        zipped({"mm.cu": ONLY + SOURCE, "main.cpp": b"int main() {}", "helpers.cu": ONE}),
+        "x:mm.cu", ("helpers.cu",),
+    ),
+    "a source for the prototypes of a header": (
+        zipped({"src/mm.cu": b'#include "one.h"\n' + SOURCE,
+                "src/one.h": b"extern __host__ " + ONLY + b"extern __constant__ float mask[3];\n",
+                "src/one.cu": b'#include "two.h"\n' + ONE,
+                "src/mask.cu": b"__constant__ float mask[3] = {1, 2, 3};\n",
+                "src/two.h": b"__device__ int two();\n",
+                "src/two.cu": b"__device__ int two() { return 2; }",
+                "old/one.cu": ONE + b"int old;\n"}),
+        "x:mm.cu", ("src/one.h", "src/mask.cu", "src/one.cu", "src/two.h", "src/two.cu"),
+    ),
+    "a source in another cell": (
+        notebook(f"%%writefile one.cu\n{ONE.decode()}",
+                 f"%%writefile mm.cu\n{ONLY.decode()}{KERNEL}"),
+        "x[cell 2]", ("one.cu",),
+    ),
+    "two sources with the same function": (
+        zipped({"mm.cu": ONLY + SOURCE, "a.cu": ONE, "b.cu": ONE + b"int b;\n"}), "x:mm.cu", ()
+    ),
+    "a source that nothing needs": (
+        zipped({"mm.cu": ONE + ONLY + SOURCE, "a.cu": ONE}), "x:mm.cu", ()
+    ),
     "a library of the host stays out": (
         zipped({"mm.cu": b'#include "wb.h"\n' + SOURCE, "wb.h": b"int x;\n" * 500}), "x:mm.cu", ()
     ),
@@ -370,6 +397,18 @@ def test_lines_of_a_file_in_several_cells_are_those_of_the_cells() -> None:
     assert held["x[cell 3]", 2].strip() == "int b;" and held["x[cell 3]", 4] == "int c;"
     assert held["x[cell 4]", 2] == KERNEL.split("\n")[0]
     assert {file for file, _ in places} == {"x[cell 1]", "x[cell 3]", "inc/one.cuh", "x[cell 4]"}
+
+
+def test_a_class_takes_further_sources_along(tmp_path: Path) -> None:
+    """The file of the lab's name is the source, and another one has its device function."""
+    for student in ("ann", "bob"):
+        (tmp_path / student).mkdir()
+        (tmp_path / student / "tiled-matmul.cu").write_text(f"__device__ float one();\n{KERNEL}")
+        (tmp_path / student / "one.cu").write_text("__device__ float one() { return 1; }\n")
+    for one in find_submissions(tmp_path, "tiled-matmul").submissions:
+        submission = one.submission(WANTED)
+        assert len(header_files(submission.text, submission.name)) == 1
+        assert "return 1" in submission.text
 
 
 def test_findings_move_to_their_files() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from xml.etree.ElementTree import Element, SubElement
 
@@ -223,8 +223,11 @@ def _row_length(accesses: Iterable[ThreadAccess], item: int) -> int:
     return 0 if flat else max(access.offset // item for access in accesses) + 1
 
 
-def panel_svg(panel: Panel, block: Dim3) -> Element:
-    """Draw the accessed part of the array, at most MAX_SIDE x MAX_SIDE elements."""
+def panel_svg(panel: Panel, block: Dim3, place: Callable[[int], str] = str) -> Element:
+    """Draw the accessed part of the array, at most MAX_SIDE x MAX_SIDE elements.
+
+    `place` returns how a line is named.
+    """
     (top, bottom), (left, right) = panel.rows, panel.columns
     rows, columns = min(bottom - top + 1, MAX_SIDE), min(right - left + 1, MAX_SIDE)
     width, height = MARGIN + columns * CELL + 1, MARGIN + rows * CELL + 1
@@ -233,7 +236,8 @@ def panel_svg(panel: Panel, block: Dim3) -> Element:
     for cell in panel.cells:
         row, column = cell.row - top, cell.column - left
         if row < rows and column < columns:
-            _cell(svg, cell, MARGIN + column * CELL, MARGIN + row * CELL, block)
+            tooltip = cell_tooltip(cell, block, place)
+            _cell(svg, cell, MARGIN + column * CELL, MARGIN + row * CELL, tooltip, block)
     return svg
 
 
@@ -277,7 +281,7 @@ def _axis_numbers(
         put_text(svg, MARGIN + column * CELL + CELL // 2, MARGIN - 6, str(left + column), {})
 
 
-def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
+def _cell(svg: Element, cell: Cell, x: int, y: int, tooltip: str, block: Dim3) -> None:
     one = cell.threads[0] if len(cell.threads) == 1 else None
     group = SubElement(
         svg,
@@ -289,7 +293,7 @@ def _cell(svg: Element, cell: Cell, x: int, y: int, block: Dim3) -> None:
             "data-times": str(cell.times),
         },
     )
-    SubElement(group, "title").text = cell_tooltip(cell, block)
+    SubElement(group, "title").text = tooltip
     SubElement(
         group,
         "rect",
@@ -312,11 +316,11 @@ def put_text(parent: Element, x: int, y: int, text: str, style: dict[str, str]) 
     SubElement(parent, "text", {"x": str(x), "y": str(y), **style}).text = text
 
 
-def cell_tooltip(cell: Cell, block: Dim3) -> str:
+def cell_tooltip(cell: Cell, block: Dim3, place: Callable[[int], str] = str) -> str:
     """Return the tooltip: element, threads, lines."""
     named = " ".join(f"({thread_name(t, block)})" for t in cell.threads[:MAX_NAMED])
     more = f" and {len(cell.threads) - MAX_NAMED} more" if len(cell.threads) > MAX_NAMED else ""
-    lines = ", ".join(map(str, cell.lines))
+    lines = ", ".join(map(place, cell.lines))
     word = "line" if len(cell.lines) == 1 else "lines"
     return f"{cell.element}: {cell.times} times, thread {named}{more}, {word} {lines}"
 

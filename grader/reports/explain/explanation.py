@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -32,6 +33,7 @@ from grader.reports.explain.requests import Request, request_summary, request_sv
 from grader.reports.finding import dim3, finding_text
 from grader.reports.printable import printable
 from grader.submissions.files import Submission
+from grader.submissions.sources import in_own_files, source_places
 
 _GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
@@ -46,6 +48,7 @@ ENOUGH_ELEMENTS = 256
 class Line:
     """One line of the source, its cost in the whole launch, and the findings that name it.
 
+    `place` names it in the student's own files: `14`, or `tile.cuh:3` in a header or another cell.
     `requests` are warps' requests to global memory, `sectors` the 32-byte sectors that they move,
     `wavefronts` the passes through shared memory, `conflicts` those added by bank conflicts.
     """
@@ -57,6 +60,7 @@ class Line:
     wavefronts: int = 0
     conflicts: int = 0
     findings: tuple[Finding, ...] = ()
+    place: str = ""
 
     @property
     def sectors_per_request(self) -> float:
@@ -87,23 +91,41 @@ class Explanation:
     findings: tuple[Finding, ...]
     no_panels_reason: str = ""
 
+    def named(self, line: int) -> str:
+        """Return how the page names a line of the source that was compiled."""
+        return self.lines[line - 1].place if 0 < line <= len(self.lines) else str(line)
+
 
 def explain_launch(
-    lab: str, title: str, file: str, source: str, launch: Launch, size: str, trace: Trace
-) -> Explanation:
-    """Explain one traced launch, with pictures of block (0,0,0)."""
+    lab: str, title: str, file: str, source: str, launch: Launch, size: str, trace: Trace,
+    places: Sequence[tuple[str, int]] = (),
+) -> Explanation:  # fmt: skip
+    """Explain one traced launch, with pictures of block (0,0,0).
+
+    `places` are those of `source_places`.
+    """
     traced = trace.accesses is not None
     accesses = thread_accesses(trace, FIRST_BLOCK) if traced else ()
-    lines = source_lines(source, trace)
-    placed = {f for line in lines for f in line.findings}
+    own = partial(in_own_files, places=places, name=file)
+    rows = source_lines(source, trace)
+    placed = {f for row in rows for f in row.findings}
+    lines = tuple(
+        replace(row, findings=own(row.findings), place=_place(row.number, places, file))
+        for row in rows
+    )
     return Explanation(
         lab, title, file, launch.kernel, launch.name, size, launch.grid, launch.block, FIRST_BLOCK,
         panels(accesses, launch),
-        requests(accesses, launch),
+        own(requests(accesses, launch)),
         lines,
-        tuple(f for f in trace.findings if f not in placed),
+        own(tuple(f for f in trace.findings if f not in placed)),
         "" if traced else "The kernel did not end, so there is no picture of its accesses.",
     )  # fmt: skip
+
+
+def _place(line: int, places: Sequence[tuple[str, int]], name: str) -> str:
+    file, own = places[line - 1] if line <= len(places) else (name, line)
+    return f"{own}" if file == name else f"{file}:{own}"
 
 
 def source_lines(source: str, trace: Trace) -> tuple[Line, ...]:
@@ -163,8 +185,9 @@ def explain_submission(
     hints = line_hints(trace.lines, program, "warning") if trace.ended else []
     trace = replace(trace, findings=(*trace.findings, *hints))
     return explain_launch(
-        lab.name, lab.title, submission.name, program.source, chosen.launch, chosen.case.size, trace
-    )
+        lab.name, lab.title, submission.name, program.source, chosen.launch, chosen.case.size,
+        trace, source_places(submission.text, submission.name),
+    )  # fmt: skip
 
 
 def launchable_cases(
@@ -289,7 +312,7 @@ def _source(body: Element, lines: tuple[Line, ...]) -> None:
 def _row(rows: Element, line: Line) -> None:
     bad = any(f.severity != "info" for f in line.findings)
     row = SubElement(rows, "tr", {"id": f"L{line.number}", **({"class": "bad"} if bad else {})})
-    SubElement(row, "td", {"class": "n"}).text = str(line.number)
+    SubElement(row, "td", {"class": "n"}).text = printable(line.place)
     SubElement(row, "td", {"class": "source"}).text = printable(line.text)
     ratio = f"{line.sectors_per_request:.3g}" if line.requests else ""
     for value in (line.requests, line.sectors, ratio, line.wavefronts, line.conflicts):
@@ -366,7 +389,7 @@ def _figure(body: Element, panel: Panel, explanation: Explanation) -> None:
     SubElement(caption, "span").text = printable(
         f": {panel_counts(panel)}" + ("" if panel.wrapped else f"; {part}")
     )
-    figure.append(panel_svg(panel, explanation.block))
+    figure.append(panel_svg(panel, explanation.block, explanation.named))
 
 
 def _paragraph(body: Element, text: str) -> None:

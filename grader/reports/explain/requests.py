@@ -56,6 +56,7 @@ class Request:
     lanes: int
     bytes: int
     sectors: tuple[Sector, ...]
+    file: str = ""  # of the line, where it is not the submitted one
 
     @property
     def moved(self) -> int:
@@ -121,8 +122,9 @@ def request_summary(request: Request) -> str:
         f"{count} {word}{'s' * (count != 1)}"
         for count, word in ((request.lanes, "lane"), (len(request.sectors), "sector"))
     )
+    line = f"line {request.line} of {request.file}" if request.file else f"line {request.line}"
     return (
-        f"line {request.line}, {request.access} of {request.variable} by warp {request.warp}: "
+        f"{line}, {request.access} of {request.variable} by warp {request.warp}: "
         f"{lanes}, {sectors}; {request.bytes} of {request.moved} bytes moved are used"
     )
 

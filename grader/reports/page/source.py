@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from grader import dataclass
 from grader.compile.preprocessor import MAX_LINE
@@ -114,7 +115,11 @@ def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> Sourc
     labels = [line_label(file, line, headers) for file, line in places]
     row_of = {label: number for number, label in enumerate(labels, start=1)}
     text = "\n".join(_shown(line) for line in every[:MAX_LINES])
-    lines = source_lines(text + "\n", Trace("sim", lines=grade.lines))
+    counted = (
+        replace(at, line=row_of.get(line_label(at.file or grade.file, at.line, headers), 0))
+        for at in grade.lines
+    )
+    lines = source_lines(text + "\n", Trace("sim", lines=tuple(counted)))
     names = [n for n in COLUMNS if any(getattr(line, n) for line in lines)]
     noted = margin_notes(findings, headers)
     notes = {row_of[label]: held for label, held in noted.items() if label in row_of}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from grader.cli.app import run
 from grader.faults import LabFault, StudentFault
+from grader.feedback.grade import grade
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 from grader.reports.explain.explanation import Explanation, explain_page, explain_submission
+from grader.reports.page.source import source_view
 from grader.submissions.files import Submission, read_submission
+from grader.submissions.sources import Wanted, open_submission
 
 SOLUTIONS = Path(__file__).parents[3] / "solutions"
 
@@ -95,6 +100,37 @@ def test_the_command_writes_a_page(
     assert "&lt;b&gt;mine &amp; co.cu" in page and "<b>mine" not in page
     assert re.search(r'<tr id="L\d+" class="bad">', page)
     assert "wrote explain-" in capfd.readouterr().err
+
+
+def test_lines_of_several_files_are_named_as_the_student_has_them() -> None:
+    """On the page of the pictures, in the grade as JSON and on the student's page."""
+    files = {
+        "add.cu": '#include "load.cuh"\n__device__ float sum(float x, float y);\n'
+        "__global__ void vector_add(const float* a, const float* b, float* c, int n)\n{\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < n) c[i] = sum(load(a, i), load(b, i));\n}\n",
+        "load.cuh": "// a & b\n__device__ float load(const float* x, int i)\n{ return x[i]; }\n",
+        "sum.cu": "__device__ float sum(float x, float y) { return x + y; }\n",
+    }
+    data = io.BytesIO()
+    with ZipFile(data, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    lab = load_lab("vector-add")
+    submission = open_submission(data.getvalue(), "hw.zip", Wanted.by(lab))
+    story = explain_submission(lab, submission, RunOptions(threads=1))
+    requests = {(r.variable, r.file, r.line) for r in story.requests}
+    assert requests == {("a", "load.cuh", 3), ("b", "load.cuh", 3), ("c", "", 6)}
+    page = explain_page(story).decode()
+    assert ">load.cuh:3</td>" in page and "line 3 of load.cuh, read of a" in page
+    assert re.search(r"a\[0\]: 1 times, thread \(0\), line load.cuh:3<", page)
+    made = grade(lab, submission, threads=1)
+    assert made.exit_code == 0, made
+    counted = {(row["file"], row["line"]) for row in made.to_json()["lines"]}
+    assert counted == {("load.cuh", 3), ("sum.cu", 1), ("", 6)}
+    view = source_view(made, submission.text, ())
+    assert view is not None
+    assert [row.label for row in view.rows if any(row.counts)] == ["load.cuh:3", "6"]
 
 
 def test_the_command_shows_what_the_compiler_says(
