@@ -46,6 +46,9 @@ _BEHIND_NAMES = ("=", "[", ",", ";", "{")
 _POINTERS = re.compile(r"\* (\w+) \)")
 """The names of function pointers in a head: `(*name)`."""
 
+MAX_NESTING = 256
+"""The most namespaces around an item that are named: as deep as every compiler has to read them."""
+
 Token = tuple[str, int]
 """A token and its offset."""
 
@@ -339,7 +342,8 @@ class _Reader:
         if unnamed:
             self.unnamed += [(item.start, item.start + len("namespace")), (at, at + 1)]
         self.namespaces.update(names)
-        self._stack = (self._stack, (*around, *names), item.start if unnamed else -1)
+        inner = (*around, *names)[:MAX_NESTING]
+        self._stack = (self._stack, inner, item.start if unnamed else -1)
         self.items.pop()
         self._item = None
 
