@@ -364,6 +364,15 @@ def test_yaml_is_read_in_linear_time(reader: str, name: str) -> None:
     assert_linear(YAML_READERS[reader], short, long)
 
 
+@pytest.mark.parametrize("name", LOG_TEXTS)
+def test_a_long_log_breaks_no_reader(name: str) -> None:
+    """Python's csv, for one, refuses long fields."""
+    text = text_of(LOG_TEXTS, name, 1 << 18)
+    for reader in LOG_READERS.values():
+        with suppress(Fault):
+            reader(text)
+
+
 PIECES = st.sampled_from([
     ".visible .entry k(", ".param .u32 a", ")", "{", "}", "\n", ";", ".global .align 4 .b8 a[",
     "9" * 5000, "4", "]", "=", ".const", ".loc 1 ", ".file 1 ", '"a.cu"', "/*", "*/", "//", "ret;",

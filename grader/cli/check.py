@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
@@ -135,7 +135,8 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
 
     def report_progress(step: str, number: int, steps: int) -> None:
         if number == 2:  # from here on this process waits for others
-            Thread(target=import_module, args=("grader.reports.text",), daemon=True).start()
+            with suppress(RuntimeError):  # no thread can be started
+                Thread(target=_import_report, daemon=True).start()
         if not quiet:
             progress(step, number, steps)
 
@@ -143,6 +144,12 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
         lab, submission, on=options.on, threads=options.threads, limit=options.limit,
         answers=answers, fixes=True, progress=report_progress,
     )  # fmt: skip
+
+
+def _import_report() -> None:
+    """Import what the report needs; where that fails, it is imported when the report is made."""
+    with suppress(ImportError, OSError, MemoryError):
+        import grader.reports.text  # noqa: F401
 
 
 def source_of(lab: Lab, file: Path) -> Submission:

@@ -12,6 +12,7 @@ import csv
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -185,12 +186,16 @@ def hardware_metrics(names: Iterable[str]) -> list[str]:
 
 
 def read_counters(text: str, names: Iterable[str]) -> dict[str, float]:
-    """Read the values from one kernel's raw page: a header, a row of units, a row per launch."""
+    """Read the values from one kernel's raw page: a header, a row of units, a row per launch.
+
+    There are none in a page that is no such table, or whose names are longer than csv reads.
+    """
     lines = [line for line in text.splitlines() if not line.startswith("==")]
-    for row in csv.DictReader(lines):
-        if row.get(_KERNEL):
-            read = {name: _number(row.get(name) or "") for name in names}
-            return {name: value for name, value in read.items() if value is not None}
+    with suppress(csv.Error):
+        for row in csv.DictReader(lines):
+            if row.get(_KERNEL):
+                read = {name: _number(row.get(name) or "") for name in names}
+                return {name: value for name, value in read.items() if value is not None}
     return {}
 
 
