@@ -251,6 +251,8 @@ def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dic
 def compile_known_source(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     """Compile KNOWN_SOURCE again and again: the compiler works here, and has what it needs.
 
+    This is also what the process that forks compiling children rehearses, once (`call`).
+
     Args:
         request: As for `compile_variants`, and "cpu", the seconds of processor time to go on for,
             and "bytes", the memory to hold meanwhile.
@@ -265,8 +267,10 @@ def compile_known_source(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]
     with held:
         while True:
             for options in request["variants"].values():
-                if nvrtc.compile(KNOWN_SOURCE.encode(), "known.cu", options).code != SUCCESS:
+                compiled = nvrtc.compile(KNOWN_SOURCE.encode(), "known.cu", options)
+                if compiled.code != SUCCESS:
                     return False, {}
+                entry_names([compiled.ptx])
             if time.process_time() > request["cpu"]:
                 return True, {}
 

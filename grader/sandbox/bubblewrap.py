@@ -172,6 +172,38 @@ def likely_sandbox() -> Sandbox | None:
     return sandbox
 
 
+def describe_sandbox() -> str:
+    """Return the sandbox in use here with its version and path, or "" when there is none."""
+    sandbox = find_sandbox()
+    if isinstance(sandbox, str):
+        return ""
+    kind = "as an unprivileged user" if sandbox.drops_root else "in a user namespace"
+    return f"{sandbox.version} ({sandbox.program}), each step {kind}"
+
+
+def sandbox_problem() -> str:
+    """Return why steps are not confined here, in one sentence; empty when they are."""
+    sandbox = find_sandbox()
+    return sandbox if isinstance(sandbox, str) else ""
+
+
+def require_sandbox(*, unsafe: bool = False) -> None:
+    """Refuse to grade other people's code without a sandbox.
+
+    `unsafe` is the user's explicit permission (`--unsafe-no-sandbox`).
+
+    Raises:
+        MachineFault: No sandbox works here; it says how to enable one.
+    """
+    problem = sandbox_problem()
+    if problem and not unsafe:
+        raise MachineFault(
+            f"other people's code is not graded without a sandbox, and none works here: {problem}",
+            fix=f"{suggest_fix(any(bubblewrap_programs()))}; "
+            "or use --unsafe-no-sandbox to grade without one",
+        )
+
+
 def _candidates() -> Iterator[Sandbox]:
     for program in bubblewrap_programs():
         for drops_root in (True, False) if os.geteuid() == 0 else (False,):

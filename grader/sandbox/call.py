@@ -21,12 +21,15 @@ from grader.faults import MachineFault, system_fault
 from grader.sandbox.bubblewrap import (
     Sandbox,
     bubblewrap_programs,
+    describe_sandbox,
     find_sandbox,
     likely_sandbox,
     package_folders,
     python_executable,
     python_folders,
+    require_sandbox,
     sandbox_environment,
+    sandbox_problem,
     suggest_fix,
 )
 from grader.sandbox.inside import USAGE_BYTES
@@ -47,11 +50,13 @@ from grader.sandbox.process import (
     start_process,
 )
 from grader.sandbox.template import (
+    COMPILER_MODULES,
     MODULES,
     NOT_SET_UP,
     ChildLost,
     ForkedChild,
     Key,
+    Rehearsal,
     TemplateEnded,
     templates,
 )
@@ -114,6 +119,7 @@ class _Job:
     readable: tuple[Path, ...]
     devices: tuple[Path, ...]
     variables: Mapping[str, str]
+    rehearsal: Rehearsal | None
 
 
 def run_sandboxed(
@@ -126,6 +132,7 @@ def run_sandboxed(
     devices: tuple[Path, ...] = (),
     variables: Mapping[str, str] = _NO_VARIABLES,
     confine: bool | None = None,
+    rehearsal: Rehearsal | None = None,
 ) -> Reply:
     """Run a step on a request in a child process.
 
@@ -142,6 +149,7 @@ def run_sandboxed(
         devices: Device nodes that the child may use.
         variables: The child's environment; it has none of the caller's variables.
         confine: True requires a sandbox, False uses none, None uses one where it works.
+        rehearsal: What the process that forks the children may do once, to save them time.
 
     Raises:
         Fault: The one that the step raised; any other exception becomes a MachineFault.
@@ -149,7 +157,7 @@ def run_sandboxed(
     """
     sandbox = _choose_sandbox(confine)
     nonce = os.urandom(16).hex()
-    job = _Job(step, nonce, limits, readable, devices, variables)
+    job = _Job(step, nonce, limits, readable, devices, variables, rehearsal)
     try:
         for _ in range(2):
             try:
@@ -213,38 +221,6 @@ def prepare_template() -> None:
             step = MODULES[0]
             packages = package_folders(step)
             templates().get(_template_key(step, sandbox, packages, _visible_paths(packages), {}))
-
-
-def describe_sandbox() -> str:
-    """Return the sandbox in use here with its version and path, or "" when there is none."""
-    sandbox = find_sandbox()
-    if isinstance(sandbox, str):
-        return ""
-    kind = "as an unprivileged user" if sandbox.drops_root else "in a user namespace"
-    return f"{sandbox.version} ({sandbox.program}), each step {kind}"
-
-
-def sandbox_problem() -> str:
-    """Return why steps are not confined here, in one sentence; empty when they are."""
-    sandbox = find_sandbox()
-    return sandbox if isinstance(sandbox, str) else ""
-
-
-def require_sandbox(*, unsafe: bool = False) -> None:
-    """Refuse to grade other people's code without a sandbox.
-
-    `unsafe` is the user's explicit permission (`--unsafe-no-sandbox`).
-
-    Raises:
-        MachineFault: No sandbox works here; it says how to enable one.
-    """
-    problem = sandbox_problem()
-    if problem and not unsafe:
-        raise MachineFault(
-            f"other people's code is not graded without a sandbox, and none works here: {problem}",
-            fix=f"{suggest_fix(any(bubblewrap_programs()))}; "
-            "or use --unsafe-no-sandbox to grade without one",
-        )
 
 
 def restrict_access(paths: Iterable[Path]) -> None:
@@ -315,7 +291,7 @@ def _started(
         shared = _Shared(order, reply, errors, info)
         if sandbox and forks and not job.devices and templates().are_usable:
             key = _template_key(job.step, sandbox, packages, readable, job.variables)
-            child = _forked(key, arguments, shared, isolation)
+            child = _forked(key, arguments, shared, isolation, job.rehearsal)
         else:
             child = _spawned(job, arguments, shared, isolation, packages, readable)
         cleanup.callback(kill_tree, child)
@@ -344,23 +320,27 @@ def _template_key(
     variables: Mapping[str, str],
 ) -> Key:  # fmt: skip
     module = step.partition(":")[0]
-    modules = MODULES if module in MODULES else (*MODULES, module)
+    groups = (group for group in (MODULES, COMPILER_MODULES) if module in group)
+    modules = next(groups, (*MODULES, module))
     return Key(sandbox, readable, tuple(packages), modules, tuple(sorted(variables.items())))
 
 
-def _forked(key: Key, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation) -> Child:
+def _forked(
+    key: Key, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation,
+    rehearsal: Rehearsal | None,
+) -> Child:  # fmt: skip
     """Fork the child from a template. It waits for `start_forked`.
 
     Raises:
         TemplateEnded: Neither the template nor a new one could fork it.
     """
     descriptors = (shared.request, shared.reply, shared.errors)
-    scratch = arguments["capacity"]
     own = {**arguments, "uid": 0}
+    how = (own, descriptors, isolation.uid, arguments["capacity"], rehearsal)
     try:
-        process = templates().get(key).fork(own, descriptors, isolation.uid, scratch)
+        process = templates().get(key).fork(*how)
     except TemplateEnded:  # the system may have ended it; the next one is new
-        process = templates().get(key).fork(own, descriptors, isolation.uid, scratch)
+        process = templates().get(key).fork(*how)
     return Child(process, isolation, shared.reply, shared.errors)
 
 

@@ -176,7 +176,7 @@ def _answer(
     order: dict[str, Any], request: Any, arrays: Any, usage: Usage
 ) -> tuple[dict[str, Any], Any]:
     try:
-        step = _load_step(order["step"])
+        step = load_step(order["step"])
         if order["uid"]:
             parent = os.getppid()
             drop(order["uid"])
@@ -196,7 +196,8 @@ def _answer(
         return _failure(error, proven=_is_output_full(error, order, usage.reduced)), {}
 
 
-def _load_step(step: str) -> Callable[[Any, Any], tuple[Any, Any]]:
+def load_step(step: str) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """Return the function that "package.module:function" names."""
     module, _, function = step.partition(":")
     loaded: Callable[[Any, Any], tuple[Any, Any]] = getattr(
         importlib.import_module(module), function

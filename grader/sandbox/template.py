@@ -8,6 +8,7 @@ descriptors of both.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
@@ -37,10 +38,16 @@ MODULES = (
     "grader.simulator.simulate",
     "grader.feedback.ptx_search",
     "grader.feedback.trials",
-    "grader.compile.nvrtc",
     "grader.sandbox.user",
 )
 """What a template imports: the modules of the steps that grading takes."""
+
+COMPILER_MODULES = ("grader.compile.nvrtc",)
+"""What the compiler's template imports. It is small, so that it starts and forks faster, and holds
+the compiler once it has rehearsed."""
+
+REHEARSED_AFTER = 2
+"""The children of a template after which it rehearses their step, which takes longer than one."""
 
 MOST_TEMPLATES = 4
 """The templates that live at the same time; the one that was unused for longest ends first."""
@@ -62,6 +69,11 @@ _START = (
     "import sys; sys.path[:0] = [sys.argv[2]]; "
     "from grader.sandbox.template_child import main; main()"
 )
+
+
+Rehearsal = tuple[str, Mapping[str, Any]]
+"""A step and a request that has nothing of a submission: what the step leaves in memory, such as
+loaded libraries, later children find there."""
 
 
 class TemplateEnded(Exception):
@@ -165,6 +177,7 @@ class Template:
             OSError: There is no descriptor or no memory for it.
         """
         self._has_failed = False
+        self._numbers = itertools.count(1)
         self._new_user = not key.sandbox.drops_root
         self._visible = [str(p) for p in key.readable if {*_REPLACED} & {*p.parents}]
         with ExitStack() as cleanup:
@@ -200,7 +213,7 @@ class Template:
 
     def fork(
         self, arguments: Mapping[str, Any], descriptors: tuple[int, int, int], uid: int,
-        scratch: int,
+        scratch: int, rehearsal: Rehearsal | None = None,
     ) -> ForkedChild:  # fmt: skip
         """Create a child that waits for `start`.
 
@@ -209,6 +222,7 @@ class Template:
             descriptors: The request, the reply and the errors.
             uid: The user that it becomes; 0 for the template's.
             scratch: Bytes of its private /tmp.
+            rehearsal: What the template does once, after REHEARSED_AFTER children.
 
         Raises:
             TemplateEnded: The template has ended.
@@ -222,6 +236,8 @@ class Template:
         try:
             with theirs:
                 fds = [theirs.fileno(), *descriptors]
+                if next(self._numbers) == REHEARSED_AFTER + 1 and rehearsal is not None:
+                    self._channel.send(json.dumps(rehearsal).encode())
                 socket.send_fds(self._channel, [json.dumps(order).encode()], fds)
             return ForkedChild(self, report, _pidfd(report))
         except (ConnectionError, TemplateEnded):

@@ -1,7 +1,7 @@
 """The template's side: a confined process that has imported what steps need, and forks children.
 
-The template runs in bubblewrap's namespaces and never reads a request. A host, forked from it,
-gives each child namespaces of its own and hands it the descriptors. The child gives up every
+The template runs in bubblewrap's namespaces and never reads a child's request. A host, forked from
+it, gives each child namespaces of its own and hands it the descriptors. The child gives up every
 privilege before it reads its request.
 
     template   imports modules, receives descriptors, forks; lives as long as the grader
@@ -70,6 +70,9 @@ def main() -> NoReturn:
             size, ancillary, _, _ = channel.recvmsg_into([order_bytes], socket.CMSG_SPACE(8 * 4))
             if not size:
                 os._exit(0)
+            if not ancillary:
+                _rehearse(order_bytes[:size])
+                continue
             descriptors = [
                 fd for _, _, data in ancillary for fd in struct.unpack(f"{len(data) // 4}i", data)
             ]
@@ -83,6 +86,18 @@ def main() -> NoReturn:
             order_bytes[:size] = bytes(size)  # no child inherits the order of another
             for fd in descriptors:
                 os.close(fd)
+
+
+def _rehearse(message: bytearray) -> None:
+    """Run a step of the grader's own, which reads nothing of a submission, in the template.
+
+    What fails here fails in the children too, which report it.
+    """
+    step, request = json.loads(message)
+    with suppress(Exception):
+        inside.load_step(step)(request, {})
+    os.chdir("/")
+    gc.freeze()
 
 
 def _host(channel: socket.socket, message: bytearray, descriptors: list[int]) -> NoReturn:

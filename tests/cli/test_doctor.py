@@ -134,7 +134,7 @@ def test_counters_that_are_for_root_only(a_gpu: Path, monkeypatch: pytest.Monkey
 def test_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """It names what forbids it and the command that mends it, and what is refused until then."""
     monkeypatch.setattr(
-        "grader.sandbox.call.find_sandbox", lambda: "bwrap: setting up uid map: Permission denied"
+        "grader.sandbox.bubblewrap._found", lambda: "bwrap: setting up uid map: Permission denied"
     )
     monkeypatch.setattr(
         "grader.sandbox.bubblewrap.suggest_fix", lambda installed: f"mend it: {installed}"

@@ -112,6 +112,20 @@ def segfault(request: Any, arrays: dict[str, Any]) -> Step:
     return None, {}
 
 
+REMEMBERED: list[Any] = []
+
+
+def remember(request: Any, arrays: dict[str, Any]) -> Step:
+    REMEMBERED.append(request["value"])
+    if request["raises"]:
+        raise ValueError
+    return list(REMEMBERED), {}
+
+
+def remembered(request: Any, arrays: dict[str, Any]) -> Step:
+    return list(REMEMBERED), {}
+
+
 def leave(request: Any, arrays: dict[str, Any]) -> Step:
     os._exit(request)
 

@@ -92,7 +92,7 @@ def test_required_sandbox_that_does_not_work_is_a_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "grader.sandbox.call.find_sandbox", lambda: "bwrap: No permissions to create a namespace"
+        "grader.sandbox.bubblewrap._found", lambda: "bwrap: No permissions to create a namespace"
     )
     assert describe_sandbox() == ""
     assert "No permissions" in sandbox_problem()
@@ -104,7 +104,7 @@ def test_required_sandbox_that_does_not_work_is_a_fault(
 def test_other_peoples_code_requires_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     require_sandbox()
     monkeypatch.setattr(
-        "grader.sandbox.call.find_sandbox", lambda: "bwrap: No permissions to create a namespace"
+        "grader.sandbox.bubblewrap._found", lambda: "bwrap: No permissions to create a namespace"
     )
     with pytest.raises(MachineFault, match="No permissions") as caught:
         require_sandbox()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from grader.compile.source import compile_source
 from grader.faults import MachineFault
 from grader.sandbox import call, template
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed, sandbox_problem
@@ -101,6 +102,42 @@ def regions(pid: int) -> list[bytes]:
 
 def is_below(pid: int, owner: Template) -> bool:
     return is_child_of(pid, owner._process.pid)
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_template_rehearses_once(raises: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails there fails in the children too, and is no end of the template."""
+    monkeypatch.setattr(call, "MODULES", ())
+    rehearsal = "sandboxed_steps:remember", {"value": "known", "raises": raises}
+    seen = [
+        run_sandboxed("sandboxed_steps:remembered", None, rehearsal=rehearsal).value
+        for _ in range(template.REHEARSED_AFTER + 3)
+    ]
+    first = only_template()
+    assert seen == [[]] * template.REHEARSED_AFTER + [["known"]] * 3
+    assert first.is_alive
+
+
+def test_template_that_ends_in_its_rehearsal_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call, "MODULES", ())
+    rehearsal = "sandboxed_steps:killed", {}
+    for number in range(2 * template.REHEARSED_AFTER + 2):
+        reply = run_sandboxed("sandboxed_steps:echo", number, rehearsal=rehearsal)
+        assert reply.value == number
+    assert call.templates().are_usable
+
+
+def test_compiler_is_loaded_once() -> None:
+    """Children of a template that has rehearsed compile to what the first ones compiled to."""
+    source = "__global__ void k(float* a) { a[threadIdx.x] = sqrtf(a[0]); }"
+    made = [
+        compile_source(source.encode(), "k.cu", cache=None)
+        for _ in range(template.REHEARSED_AFTER + 2)
+    ]
+    held = [one for one in descendants() if is_below(one, only_template())]
+    maps = "".join(Path(f"/proc/{pid}/maps").read_text() for pid in held)
+    assert "libnvrtc.so" in maps and "numpy" not in maps
+    assert len({(one.ptx, one.debug_ptx, one.kernels) for one in made}) == 1
 
 
 def test_template_that_was_killed_is_replaced() -> None:
