@@ -21,6 +21,7 @@ from grader.grading.run import run_all
 from grader.labs.cases import drawn_cases, prepare_case
 from grader.labs.model import Case, Derivation, Expected, Lab, PreparedCase
 from grader.launch import Finding, Launch, Trace, WorkMeasure
+from grader.sandbox.call import KeptChild
 
 Backend = Literal["sim", "gpu"]
 
@@ -90,12 +91,13 @@ def run_cases(
         LabFault: the lab's reference or a launch is broken.
         MachineFault: a backend fails.
     """
-    derived = run_derivations(lab, program, options)
-    ready = {p.case.name: p for p in prepare_cases(lab, cases, options, derived)}
-    launched: dict[str, CaseRun] = {}
-    for visibility in ("public", "hidden"):
-        group = [p for p in ready.values() if p.case.visibility == visibility]
-        launched |= {run.case.name: run for run in _launch(program, group, options)}
+    with KeptChild() as kept:
+        derived = run_derivations(lab, program, options, kept)
+        ready = {p.case.name: p for p in prepare_cases(lab, cases, options, derived)}
+        launched: dict[str, CaseRun] = {}
+        for visibility in ("public", "hidden"):
+            group = [p for p in ready.values() if p.case.visibility == visibility]
+            launched |= {run.case.name: run for run in _launch(program, group, options, kept)}
     derivations = {name: run for name, (run, _) in derived.items()}
     return (
         *derivations.values(),
@@ -104,19 +106,20 @@ def run_cases(
 
 
 def _launch(
-    program: Program, ready: Sequence[PreparedCase], options: RunOptions
+    program: Program, ready: Sequence[PreparedCase], options: RunOptions, kept: KeptChild
 ) -> Iterator[CaseRun]:
     """Launch prepared cases in one process of each backend.
 
-    Public and hidden cases never share a process: a launch that ends the process, or that leaves
-    something in the GPU's memory, would tell a public case of a hidden one.
+    Public and hidden cases never share a process on a GPU: a launch that leaves something in its
+    memory would tell a public case of a hidden one. On the simulator, a process may get the hidden
+    cases once the traces of the public ones are final.
     """
     launches = [prepared.launch for prepared in ready]
     with ThreadPoolExecutor(max_workers=1) as executor:  # the GPU and the simulator run in parallel
         device = executor.submit(run_on_gpu, program, launches, options)
         traces = run_all(
             program, launches, threads=options.threads, limit=options.limit, steps=options.steps,
-            measure=options.measure,
+            measure=options.measure, kept=kept,
         )  # fmt: skip
     on_gpu = device.result() or (None,) * len(launches)
     for prepared, trace, other in zip(ready, traces, on_gpu, strict=True):
@@ -158,15 +161,16 @@ def run_on_gpu(
 
 
 def run_derivations(
-    lab: Lab, program: Program, options: RunOptions
+    lab: Lab, program: Program, options: RunOptions, kept: KeptChild | None = None
 ) -> Mapping[str, tuple[CaseRun, int | None]]:
     """Run every derivation: by name, its run and its answer (None when it is wrong)."""
     if not lab.derivations:
         return {}
     launches = [derivation.launch for derivation in lab.derivations]
     traces = run_all(
-        program, launches, threads=options.threads, limit=options.limit, steps=options.steps
-    )
+        program, launches, threads=options.threads, limit=options.limit, steps=options.steps,
+        kept=kept,
+    )  # fmt: skip
     return {
         derivation.name: evaluate_answer(derivation, trace, program)
         for derivation, trace in zip(lab.derivations, traces, strict=True)

@@ -15,7 +15,7 @@ from grader.compile.program import Program
 from grader.faults import MachineFault
 from grader.gpu.devices import missing_requirement, same_model_devices
 from grader.launch import Array, Finding, Launch, Trace, WorkMeasure, pack_launches
-from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
+from grader.sandbox.call import KeptChild, Limits, SandboxFailure, run_sandboxed
 from grader.simulator.exchange import (
     MAX_BYTES,
     MAX_STATIC,
@@ -30,8 +30,12 @@ WALL_PER_BUSY_SECOND = 3
 """Wall time that the simulator may take for each second of one core that its launches may use: a
 machine with too few cores, or a process that is stopped for a while, ends no launch."""
 
+SIMULATE = "grader.simulator.simulate:run"
+
 BYTES_PER_ARRAY_BYTE = 40
 """Simulator memory per byte of an array, at most: shadow cells, copies, results."""
+
+MEMORY_STEP = 256 << 20
 
 
 def build_for(on: Literal["sim", "gpu"], program: Program) -> Program:
@@ -65,6 +69,7 @@ def run_all(
     table: bool = False,
     sample: int = 0,
     measure: WorkMeasure = "nothing",
+    kept: KeptChild | None = None,
 ) -> tuple[Trace, ...]:
     """Run launches and return one trace for each, in order. They share one sandboxed child.
 
@@ -81,6 +86,7 @@ def run_all(
         table: whether to record every access.
         sample: run only this many blocks of a launch that is too large to run whole; 0 for all.
         measure: what the simulator measures of the threads' work (grader.launch.WorkMeasure).
+        kept: holds the simulator's child, which decodes a program once for several calls.
 
     Raises:
         MachineFault: a backend fails.
@@ -96,20 +102,12 @@ def run_all(
     too_much_static(program.ptx)  # raises what is no fault of the submission; see the child
     rows, arrays = pack_launches([_without_data(program, launch) for launch in launches])
     cores = threads or os.cpu_count() or 1
-    request = {
-        "program": pack_program(program),
-        "launches": rows,
-        "limit": limit,
-        "steps": steps,
-        "threads": cores,
-        "schedules": schedules,
-        "table": table,
-        "sample": sample,
-        "measure": measure,
-    }
+    options = {"schedules": schedules, "table": table, "sample": sample, "measure": measure}
+    limits = {"limit": limit, "steps": steps, "threads": cores}
+    request = {"program": pack_program(program), "launches": rows, **limits, **options}
     try:
         bounds = _limits(program, launches, limit, cores)
-        reply = run_sandboxed("grader.simulator.simulate:run", request, arrays, limits=bounds)
+        reply = run_sandboxed(SIMULATE, request, arrays, limits=bounds, kept=kept)
     except SandboxFailure as death:
         return tuple(_trace_of_death(death) for _ in launches)
     return unpack_traces(reply.value, reply.arrays)
@@ -138,11 +136,15 @@ def _without_data(program: Program, launch: Launch) -> Launch:
 
 
 def simulator_memory(launches: Sequence[Launch], ptx: str = "") -> int:
-    """Return the address space of the simulator's child process, in bytes."""
+    """Return the address space of the simulator's child process, in bytes.
+
+    It is rounded up, so that launches of about the same size can share a child.
+    """
     sizes = [sum(a.nbytes for a in launch.args if isinstance(a, Array)) for launch in launches]
     static = min(static_bytes(ptx), MAX_STATIC)
     most = min(max(sizes), MAX_BYTES) + static
-    return (2 << 30) + BYTES_PER_ARRAY_BYTE * most + 2 * min(sum(sizes), MAX_BYTES)
+    needed = (2 << 30) + BYTES_PER_ARRAY_BYTE * most + 2 * min(sum(sizes), MAX_BYTES)
+    return -(-needed // MEMORY_STEP) * MEMORY_STEP
 
 
 def _trace_of_death(death: SandboxFailure) -> Trace:

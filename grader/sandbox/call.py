@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from grader import dataclass
-from grader.faults import MachineFault, system_fault
+from grader.faults import Fault, MachineFault, system_fault
 from grader.sandbox.bubblewrap import (
     Sandbox,
     bubblewrap_programs,
@@ -32,29 +34,30 @@ from grader.sandbox.bubblewrap import (
     sandbox_problem,
     suggest_fix,
 )
-from grader.sandbox.inside import USAGE_BYTES
-from grader.sandbox.message import create_memory, seal_memory, write_message
+from grader.sandbox.message import (
+    ANSWERED,
+    USAGE_BYTES,
+    Reply,
+    SandboxFailure,
+    create_memory,
+    seal_memory,
+    write_message,
+)
 from grader.sandbox.process import (
     Child,
     Isolation,
-    Reply,
-    SandboxFailure,
-    exit_failure,
+    Job,
+    Limits,
     isolate,
     kill_tree,
-    read_reply,
-    read_stderr,
-    read_usage,
-    seal_reply,
+    reply_of,
     start_forked,
     start_process,
 )
 from grader.sandbox.template import (
     COMPILER_MODULES,
     MODULES,
-    NOT_SET_UP,
     ChildLost,
-    ForkedChild,
     Key,
     Rehearsal,
     TemplateEnded,
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "KeptChild",
     "Limits",
     "Reply",
     "SandboxFailure",
@@ -78,48 +82,10 @@ __all__ = [
     "sandbox_problem",
 ]
 
-START_SECONDS = 30.0
-"""Time for a child to start: one that could not set up its sandbox may wait for ever."""
-
 _STDERR_BYTES = 64 << 10
-_BUSY_SHARE = 0.5  # of the wall time, as processor time, that makes its end the child's own
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.sandbox.inside import main; main()"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one step may use.
-
-    Attributes:
-        wall: Seconds of wall time, a backstop: a child that reaches it after little processor
-            time was stopped or waited for a core, which is a system error.
-        cpu: Seconds of processor time.
-        memory: Bytes of address space; 0 sets no limit, because CUDA reserves more address space
-            than there is memory.
-        output: Bytes of the reply, and of the child's private /tmp.
-        processes: Processes and threads together.
-    """
-
-    wall: float = 20.0
-    cpu: float = 60.0
-    memory: int = 2 << 30
-    output: int = 256 << 20
-    processes: int = 64
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What the caller requested, and the nonce that the reply must carry."""
-
-    step: str
-    nonce: str
-    limits: Limits
-    readable: tuple[Path, ...]
-    devices: tuple[Path, ...]
-    variables: Mapping[str, str]
-    rehearsal: Rehearsal | None
 
 
 def run_sandboxed(
@@ -133,6 +99,7 @@ def run_sandboxed(
     variables: Mapping[str, str] = _NO_VARIABLES,
     confine: bool | None = None,
     rehearsal: Rehearsal | None = None,
+    kept: KeptChild | None = None,
 ) -> Reply:
     """Run a step on a request in a child process.
 
@@ -150,63 +117,91 @@ def run_sandboxed(
         variables: The child's environment; it has none of the caller's variables.
         confine: True requires a sandbox, False uses none, None uses one where it works.
         rehearsal: What the process that forks the children may do once, to save them time.
+        kept: Holds the child of an earlier call, which is used again where it can be.
 
     Raises:
         Fault: The one that the step raised; any other exception becomes a MachineFault.
         SandboxFailure: The child ended without a reply.
     """
     sandbox = _choose_sandbox(confine)
-    nonce = os.urandom(16).hex()
-    job = _Job(step, nonce, limits, readable, devices, variables, rehearsal)
+    job = Job(step, os.urandom(16).hex(), limits, readable, devices, variables, rehearsal)
     try:
+        if kept is not None and (reply := kept.run(job, request, arrays)) is not None:
+            return reply
         for _ in range(2):
             try:
-                return _run(job, request, arrays, sandbox)
+                return _run(job, request, arrays, sandbox, kept)
             except ChildLost:
                 pass  # the next one has a new template
             except TemplateEnded:  # this machine forbids namespaces inside a sandbox
                 templates().are_usable = False
                 break
-        return _run(job, request, arrays, sandbox, forks=False)
+        return _run(job, request, arrays, sandbox, kept, forks=False)
     except (OSError, MemoryError, subprocess.TimeoutExpired) as error:
         raise system_fault(error, "a child process could not be run") from error
 
 
+class KeptChild:
+    """A child that stays after its reply, for the next calls with the same step and limits.
+
+    The reply to a call is final before the child gets the request of the next one. What does not
+    succeed in a child that has run before is done again in a new one: the result of a call is that
+    of a child of its own.
+    """
+
+    def __init__(self) -> None:
+        self._cleanup = ExitStack()
+        self._child: Child | None = None
+        self._terms: tuple[Any, ...] = ()
+
+    def __enter__(self) -> KeptChild:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the child."""
+        self._child = None
+        self._cleanup.close()
+
+    def keep(self, job: Job, child: Child, cleanup: ExitStack) -> None:
+        """Take over a child that has replied to a job; `cleanup` ends it."""
+        self._child, self._terms, self._cleanup = child, job.terms, cleanup
+
+    def run(self, job: Job, request: Any, arrays: Mapping[str, NDArray[Any]]) -> Reply | None:
+        """Run a job in the child; None where there is none, or where it has no result there."""
+        child = self._child
+        if child is None or child.channel is None or self._terms != job.terms:
+            self.end()
+            return None
+        with ExitStack() as memory:
+            try:
+                order, reply = _exchange(job, request, arrays, memory)
+                socket.send_fds(child.channel, [ANSWERED], [order, reply])
+                return reply_of(replace(child, reply=reply), job, None)
+            except (Fault, SandboxFailure, ChildLost, TemplateEnded, OSError):
+                self.end()
+                return None
+
+
 def _run(
-    job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None,
-    *, forks: bool = True,
+    job: Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None,
+    kept: KeptChild | None, *, forks: bool = True,
 ) -> Reply:  # fmt: skip
     """Run one job and return its reply; the exceptions are those of `run_sandboxed`.
 
     Where `forks`, a template may fork the child: TemplateEnded says that none can, ChildLost that
     the child ended because its template did.
     """
-    limits = job.limits
-    with _started(job, request, arrays, sandbox, forks) as child:
-        start = min(limits.wall, START_SECONDS)
-        ended = child.wait(start)
-        if not ended and not read_usage(child.reply).began:
-            raise SandboxFailure("timeout", f"it did not start in {start:g} s")
-        if not ended and not child.wait(limits.wall - start):
-            # A child that used little processor time was stopped, or waited for a core.
-            busy = read_usage(child.reply).cpu >= min(limits.cpu, limits.wall * _BUSY_SHARE)
-            detail = f"it ran for more than {limits.wall:g} s"
-            raise SandboxFailure("timeout", detail, caused_by_child=busy)
-        kill_tree(child)
-        if child.process.returncode:
-            if child.isolation.group and child.isolation.group.ran_out_of_memory():
-                detail = f"its processes together needed more than {limits.memory >> 20} MB"
-                raise SandboxFailure("memory", detail, caused_by_child=True)
-            if isinstance(child.process, ForkedChild) and child.process.ended_with_template():
-                raise ChildLost
-            errors, usage = read_stderr(child.errors), read_usage(child.reply)
-            status = child.process.returncode
-            if status == NOT_SET_UP:
-                raise TemplateEnded(errors.rstrip(b"\0").decode(errors="replace"))
-            confined = sandbox is not None and not child.is_forked
-            raise exit_failure(status, errors, usage, limits.cpu, limits.memory, confined)
-        seal_reply(child.reply)
-        return read_reply(child.reply, job.nonce, job.step, limits.memory)
+    with ExitStack() as cleanup:
+        stays = kept is not None
+        started = _started(job, request, arrays, sandbox, forks=forks, stays=stays)
+        child = cleanup.enter_context(started)
+        reply = reply_of(child, job, sandbox)
+        if kept is not None:
+            kept.keep(job, child, cleanup.pop_all())
+        return reply
 
 
 def prepare_template() -> None:
@@ -260,44 +255,55 @@ def _choose_sandbox(confine: bool | None) -> Sandbox | None:
     return None
 
 
+def _exchange(
+    job: Job, request: Any, arrays: Mapping[str, NDArray[Any]], cleanup: ExitStack
+) -> tuple[int, int]:
+    """Return the descriptors of a request and of its reply's memory, until `cleanup`."""
+    order = _shared_memory(cleanup, "request")
+    reply = _shared_memory(cleanup, "reply", job.limits.output + USAGE_BYTES)
+    write_message(order, job.nonce, request, arrays)
+    seal_memory(order)
+    return order, reply
+
+
+def _shared_memory(cleanup: ExitStack, name: str, size: int | None = None) -> int:
+    fd = create_memory(name, size)
+    cleanup.callback(os.close, fd)
+    return fd
+
+
 @contextmanager
 def _started(
-    job: _Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None,
-    forks: bool,
+    job: Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None, *,
+    forks: bool, stays: bool,
 ) -> Iterator[Child]:  # fmt: skip
     """Start the child; it and its descendants are gone when the context ends, however it ends."""
     limits = job.limits
     with ExitStack() as cleanup:
-
-        def shared_memory(name: str, size: int | None = None) -> int:
-            fd = create_memory(name, size)
-            cleanup.callback(os.close, fd)
-            return fd
-
-        order = shared_memory("request")
-        reply, errors = (
-            shared_memory("reply", limits.output + USAGE_BYTES),
-            shared_memory("errors", _STDERR_BYTES),
-        )
-        info = shared_memory("info", 4096)
-        write_message(order, job.nonce, request, arrays)
-        seal_memory(order)
+        order, reply = _exchange(job, request, arrays, cleanup)
+        errors = _shared_memory(cleanup, "errors", _STDERR_BYTES)
+        info = _shared_memory(cleanup, "info", 4096)
+        pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) if stays else (None, None)
+        ours, theirs = (cleanup.enter_context(one) if one else None for one in pair)
         packages = package_folders(job.step)
         memory = limits.memory and limits.memory + limits.output
         readable = _visible_paths(packages, job.readable)
         isolation = cleanup.enter_context(isolate(sandbox, readable, memory, limits.processes))
         arguments = _child_arguments(job, isolation, packages)
         arguments |= {"request": order, "reply": reply, "capacity": limits.output}
-        shared = _Shared(order, reply, errors, info)
+        arguments |= {"channel": theirs.fileno() if theirs is not None else None}
+        shared = _Shared(order, reply, errors, info, theirs)
         if sandbox and forks and not job.devices and templates().are_usable:
             key = _template_key(job.step, sandbox, packages, readable, job.variables)
             child = _forked(key, arguments, shared, isolation, job.rehearsal)
         else:
             child = _spawned(job, arguments, shared, isolation, packages, readable)
         cleanup.callback(kill_tree, child)
+        if theirs is not None:
+            theirs.close()
         if child.is_forked:
             start_forked(child)
-        yield child
+        yield replace(child, channel=ours)
 
 
 @dataclass(frozen=True)
@@ -308,6 +314,13 @@ class _Shared:
     reply: int
     errors: int
     info: int
+    channel: socket.socket | None
+
+    @property
+    def inherited(self) -> tuple[int, ...]:
+        """What the child has besides its errors; the channel last."""
+        channel = () if self.channel is None else (self.channel.fileno(),)
+        return (self.request, self.reply, *channel)
 
 
 def _visible_paths(packages: list[Path], readable: tuple[Path, ...] = ()) -> tuple[Path, ...]:
@@ -334,7 +347,8 @@ def _forked(
     Raises:
         TemplateEnded: Neither the template nor a new one could fork it.
     """
-    descriptors = (shared.request, shared.reply, shared.errors)
+    request, reply, *channel = shared.inherited
+    descriptors = (request, reply, shared.errors, *channel)
     own = {**arguments, "uid": 0}
     how = (own, descriptors, isolation.uid, arguments["capacity"], rehearsal)
     try:
@@ -345,7 +359,7 @@ def _forked(
 
 
 def _spawned(
-    job: _Job, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation,
+    job: Job, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation,
     packages: list[Path], readable: tuple[Path, ...],
 ) -> Child:  # fmt: skip
     """Start the child as a new interpreter."""
@@ -357,12 +371,11 @@ def _spawned(
     if isolation.group:
         inner = isolation.group.enter_command(inner)
     variables = {**sandbox_environment(), **job.variables}
-    descriptors = (shared.request, shared.reply, shared.info)
-    process = start_process(inner, variables, descriptors, shared.errors)
+    process = start_process(inner, variables, (*shared.inherited, shared.info), shared.errors)
     return Child(process, isolation, shared.reply, shared.errors, shared.info)
 
 
-def _child_arguments(job: _Job, isolation: Isolation, packages: list[Path]) -> dict[str, Any]:
+def _child_arguments(job: Job, isolation: Isolation, packages: list[Path]) -> dict[str, Any]:
     """Return what the child reads from its command line; the nonce is not among it."""
     limits = job.limits
     bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output + USAGE_BYTES}

@@ -22,14 +22,17 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from grader.faults import Fault, StudentFault
-from grader.sandbox.message import MessageTooLarge, read_message, write_message
+from grader.sandbox.message import (
+    ANSWERED,
+    USAGE_BYTES,
+    MessageTooLarge,
+    read_message,
+    write_message,
+)
 
 OPEN_FILES = 256
 STACK_BYTES = 8 << 20
 """The least stack of a child: Linux's default."""
-
-USAGE_BYTES = 256
-"""Bytes after the reply in its memory, where the child records what it has used (`Usage`)."""
 
 SAMPLE_SECONDS = 0.02
 
@@ -58,17 +61,42 @@ def main() -> None:
 def run(order: dict[str, Any], reduced: list[str], inherited: int = 0) -> NoReturn:
     """Run the step that `order` names under the limits that are set, write the reply, and end.
 
+    A child with a "channel" runs the step on further requests until its caller closes the channel.
+
     Args:
         order: What `call` says about the step.
         reduced: The limits that were inherited smaller (`set_limits`).
         inherited: Bytes of address space that a template's child has from it.
     """
-    nonce, request, arrays = read_message(order["request"])
-    os.close(order["request"])  # an #include can read /proc/self/fd
     usage = Usage(order["reply"], order["capacity"], reduced, inherited)
-    answer, results = _answer(order, request, arrays, usage)
-    _reply(order, nonce, answer, results)
-    os._exit(0)  # skip teardown: it would run what native code registered
+    if order["channel"] is not None:
+        importlib.import_module("socket")  # another user may not be able to read it
+    while True:
+        nonce, request, arrays = read_message(order["request"])
+        os.close(order["request"])  # an #include can read /proc/self/fd
+        answer, results = _answer(order, request, arrays, usage)
+        _reply(order, nonce, answer, results)
+        if order["channel"] is None:
+            os._exit(0)  # skip teardown: it would run what native code registered
+        del request, arrays, answer, results
+        order |= {"request": _next_request(order["channel"], order["reply"]), "uid": 0}
+
+
+def _next_request(channel: int, reply: int) -> int:
+    """Say that the reply is written; return the descriptor of the next request, when it comes.
+
+    Its reply gets the number of the last one.
+    """
+    import socket
+
+    with socket.socket(fileno=os.dup(channel)) as caller:
+        caller.send(ANSWERED)
+        _, descriptors, _, _ = socket.recv_fds(caller, 1, 2)
+    if len(descriptors) != 2:  # the caller has closed its end
+        os._exit(0)
+    os.dup2(descriptors[1], reply)
+    os.close(descriptors[1])
+    return descriptors[0]
 
 
 def set_limits(limits: dict[str, int], inherited: int = 0) -> list[str]:
@@ -130,13 +158,15 @@ class Usage:
     """
 
     def __init__(self, fd: int, offset: int, reduced: list[str], inherited: int) -> None:
-        self.reduced = reduced
+        self.reduced, self._is_sampled = reduced, False
         self._fd, self._offset, self._inherited = fd, offset, inherited
 
     def start(self) -> None:
         """Write a first sample, and keep writing samples in a thread."""
         self.write()
-        _thread.start_new_thread(self._sample, ())
+        if not self._is_sampled:
+            _thread.start_new_thread(self._sample, ())
+        self._is_sampled = True
 
     def write(self, requested: int = 0) -> None:
         """Write a sample; `requested` is the size in bytes of an allocation that failed."""
@@ -146,12 +176,10 @@ class Usage:
         os.pwrite(self._fd, record.ljust(USAGE_BYTES, b" "), self._offset)
 
     def _sample(self) -> None:
-        try:
-            while True:
-                time.sleep(SAMPLE_SECONDS)
+        while True:
+            time.sleep(SAMPLE_SECONDS)
+            with suppress(OSError, MemoryError):  # the last sample stands: the reply was taken
                 self.write()
-        except (OSError, MemoryError):  # the last sample stands
-            return
 
 
 def address_space(row: str) -> int:

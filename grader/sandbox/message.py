@@ -1,7 +1,7 @@
-"""Messages between a child and its caller: one JSON value and named arrays in anonymous memory.
+"""Messages between a child and its caller, and what the end of a child without one means.
 
-A message is in a memfd, so there is no file name to guess, no link to follow and nothing to
-clean up: the kernel frees it with its last descriptor. Layout:
+A message is one JSON value and named arrays in a memfd, so there is no file name to guess, no link
+to follow and nothing to clean up: the kernel frees it with its last descriptor. Layout:
 
     8 bytes   length of the header, little endian
     header    JSON: {"nonce", "value", "arrays": [[name, dtype, shape, offset], ...]}
@@ -18,11 +18,25 @@ import fcntl
 import json
 import mmap
 import os
+import signal
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from grader import dataclass
+from grader.faults import Fault, LabFault, MachineFault, StudentFault
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from grader.launch import Finding
+
+USAGE_BYTES = 256
+"""Bytes after the reply in its memory, where the child records what it has used (`Usage`)."""
+
+ANSWERED = b"a"
+"""What a child that stays says when its reply is written; its next request follows."""
 
 _ALIGNMENT = 64
 _PREFIX = 8
@@ -154,3 +168,218 @@ def _array(block: mmap.mmap, start: int, row: Any) -> NDArray[Any]:
         return flat.reshape(shape)
     except (TypeError, ValueError, OverflowError) as error:
         raise MessageError("an array's description does not fit its bytes") from error
+
+
+FailureReason = Literal["timeout", "memory", "crash", "output", "protocol"]
+
+_FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
+    {kind.__name__: kind for kind in (StudentFault, LabFault, MachineFault)}
+)
+_CPU_SHARE = 0.8
+_MEMORY_SHARE = 0.5
+_OWN_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
+"""Signals that code causes by what it does. SIGBUS is a page that could not be read."""
+
+_OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "out of memory", "Cannot allocate memory")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a step returned: a JSON value, and arrays that the caller owns."""
+
+    value: Any
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a child is known to have used when it ended; zeros when it never began its step.
+
+    Attributes:
+        cpu: Seconds of processor time.
+        peak: The largest address space in bytes.
+        requested: Bytes of the allocation that failed, where known.
+        reduced: The limits that it inherited smaller than the requested ones.
+    """
+
+    cpu: float = 0.0
+    peak: int = 0
+    requested: int = 0
+    reduced: frozenset[str] = frozenset()
+
+    @property
+    def began(self) -> bool:
+        """Whether the child began its step."""
+        return self.peak > 0
+
+    def reached_cpu(self, seconds: float) -> bool:
+        """Return whether the child reached that limit of processor time; samples lag a little."""
+        return "cpu" not in self.reduced and self.cpu >= _CPU_SHARE * seconds
+
+    def reached_memory(self, limit: int) -> bool:
+        """Return whether an allocation failed because of a limit of so many bytes.
+
+        The allocation that fails is not part of the peak, and a container that doubles its size
+        fails when it holds a third of the limit; no honest step comes near half of it.
+        """
+        if not limit or "memory" in self.reduced:
+            return False
+        return self.peak + self.requested > limit or self.peak >= _MEMORY_SHARE * limit
+
+
+_NOT_KNOWN = Usage()
+
+
+class SandboxFailure(Exception):
+    """The child ended without a reply.
+
+    Attributes:
+        reason: One of five reasons.
+        detail: How it ended, in a few words without a capital letter.
+        caused_by_child: Whether the child is known to have reached a limit that it was really
+            given. Every other death is a system error: no memory, a kill, a lost reply.
+        signal: The signal that its own code caused, such as SIGSEGV; 0 when it ended otherwise.
+        usage: What it had used, where it crashed.
+    """
+
+    def __init__(
+        self,
+        reason: FailureReason,
+        detail: str,
+        *,
+        caused_by_child: bool = False,
+        signal: int = 0,
+        usage: Usage = _NOT_KNOWN,
+    ) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason: FailureReason = reason
+        self.detail = detail
+        self.caused_by_child = caused_by_child
+        self.signal = signal
+        self.usage = usage
+
+
+def read_usage(fd: int) -> Usage:
+    """Return what the child recorded at the end of its reply's memory."""
+    record = os.pread(fd, USAGE_BYTES, os.fstat(fd).st_size - USAGE_BYTES)
+    try:
+        used = json.loads(record)
+        reduced = frozenset(map(str, used["reduced"]))
+        return Usage(float(used["cpu"]), int(used["peak"]), int(used["requested"]), reduced)
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return Usage()  # it never began, or what it wrote is no record: nothing is known
+
+
+def read_reply(fd: int, nonce: str, step: str, memory: int = 0) -> Reply:
+    """Return the reply to the call with that nonce; `memory` is the child's limit in bytes.
+
+    Raises:
+        Fault: The one that the step raised; a MachineFault when the step failed otherwise.
+        SandboxFailure: The child reports one, or (reason "protocol") what it wrote is not a
+            reply to this call.
+    """
+    try:
+        _, answer, arrays = read_message(fd, nonce)
+    except MessageError as wrong:
+        raise SandboxFailure("protocol", f"its reply cannot be read: {wrong}") from wrong
+    match answer:
+        case {"value": value}:
+            return Reply(value, arrays)
+        case {"fault": dict(description)}:
+            raise _fault(description)
+        case {"failure": "memory", "detail": str(detail)}:
+            proven = read_usage(fd).reached_memory(memory)
+            raise SandboxFailure("memory", detail, caused_by_child=proven)
+        case {"failure": "output", "detail": str(detail), "proven": bool(proven)}:
+            raise SandboxFailure("output", detail, caused_by_child=proven)
+        case {"error": str(text), "where": str(where)}:
+            cause = "of the grader or of its installation; the submission is not the cause"
+            fix = f"report this defect {cause}"
+            raise MachineFault(f"the step {step} failed: {text}", where=where, fix=fix)
+    raise SandboxFailure("protocol", "its reply is neither a value nor a failure")
+
+
+def exit_failure(
+    status: int, errors: bytes, usage: Usage, cpu: float, memory: int, confined: bool
+) -> SandboxFailure:
+    """Return why a child with a nonzero exit status died, and whether a limit is proved.
+
+    Args:
+        status: The return code; bubblewrap reports a signal as 128 + its number.
+        errors: What the child wrote to standard error.
+        usage: What it had used.
+        cpu: The limit of processor time in seconds.
+        memory: The limit of address space in bytes; 0 for none.
+        confined: Whether the child ran in bubblewrap.
+    """
+    number = -status if status < 0 else status - 128 if confined and status > 128 else 0
+    text = errors.rstrip(b"\0").decode(errors="replace").strip()
+    if number == signal.SIGXCPU or (number == signal.SIGKILL and usage.cpu >= cpu):
+        proven = usage.reached_cpu(cpu)
+        detail = f"it used more than {cpu:g} s of processor time"
+        return SandboxFailure("timeout", detail, caused_by_child=proven)
+    if any(words in text for words in _OUT_OF_MEMORY):
+        proven = usage.reached_memory(memory)
+        return SandboxFailure("memory", "an allocation failed", caused_by_child=proven)
+    if number == signal.SIGKILL:
+        what = "the system killed it, most likely because memory ran out"
+        return SandboxFailure("memory", what)
+    if number == signal.SIGXFSZ:
+        proven = usage.began and "output" not in usage.reduced
+        detail = "it wrote more than its limit to disk"
+        return SandboxFailure("output", detail, caused_by_child=proven)
+    if number and usage.reached_memory(memory):  # native code that does not check an allocation
+        detail = f"signal {signal.Signals(number).name} ended it at its limit of memory"
+        return SandboxFailure("memory", detail, caused_by_child=True)
+    if number in set(signal.Signals):
+        own = number if number in _OWN_SIGNALS and usage.began else 0
+        detail = f"signal {signal.Signals(number).name} ended it"
+        return SandboxFailure("crash", detail, signal=own, usage=usage)
+    last = text.splitlines()[-1] if text else f"it ended with status {status}"
+    return SandboxFailure("crash", last)
+
+
+def read_stderr(fd: int) -> bytes:
+    """Return what the child wrote to standard error, up to the size of its buffer."""
+    return os.pread(fd, os.fstat(fd).st_size, 0)
+
+
+def seal_reply(fd: int) -> None:
+    """Make a child's reply final.
+
+    Raises:
+        SandboxFailure: A process can still write to it; the reason is "protocol".
+    """
+    try:
+        seal_memory(fd)
+    except OSError as error:
+        raise SandboxFailure("protocol", "its reply is still being written") from error
+
+
+def _fault(description: Mapping[str, Any]) -> Fault:
+    kind = next((_FAULTS[n] for n in description.get("type", ()) if n in _FAULTS), None)
+    texts = {name: description.get(name) for name in ("what", "where", "fix")}
+    if kind is None or not all(isinstance(text, str) for text in texts.values()):
+        raise SandboxFailure("protocol", "the fault that it reports is malformed")
+    what, where, fix = cast(tuple[str, str, str], tuple(texts.values()))
+    if kind is StudentFault:
+        findings = tuple(_finding(row) for row in description.get("findings", ()))
+        return StudentFault(what, where=where, fix=fix, findings=findings)
+    return kind(what, where=where, fix=fix)
+
+
+def _finding(row: Any) -> Finding:
+    from grader.launch import Finding, OtherAccess  # needs NumPy
+
+    try:
+        values = {name: _frozen(value) for name, value in row.items()}
+        if values.get("other"):
+            values["other"] = OtherAccess(**{n: _frozen(v) for n, v in values["other"].items()})
+        known = {f.name for f in fields(Finding)}
+        return Finding(**{name: value for name, value in values.items() if name in known})
+    except (TypeError, AttributeError) as error:
+        raise SandboxFailure("protocol", "a finding that it reports is malformed") from error
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

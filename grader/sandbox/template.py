@@ -18,7 +18,7 @@ import struct
 import subprocess
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -72,8 +72,7 @@ _START = (
 
 
 Rehearsal = tuple[str, Mapping[str, Any]]
-"""A step and a request that has nothing of a submission: what the step leaves in memory, such as
-loaded libraries, later children find there."""
+"""A step and a request that has nothing of a submission; what it loads, later children find."""
 
 
 class TemplateEnded(Exception):
@@ -97,6 +96,11 @@ class ForkedChild:
         self._template = template  # it must not end before its child
         self._report = report
         self._pidfd = pidfd
+
+    @property
+    def report(self) -> int:
+        """A descriptor that becomes readable when it ends."""
+        return self._report.fileno()
 
     def ended_with_template(self) -> bool:
         """Return whether it ended because its template did, or was about to.
@@ -212,14 +216,14 @@ class Template:
         return True
 
     def fork(
-        self, arguments: Mapping[str, Any], descriptors: tuple[int, int, int], uid: int,
+        self, arguments: Mapping[str, Any], descriptors: Sequence[int], uid: int,
         scratch: int, rehearsal: Rehearsal | None = None,
     ) -> ForkedChild:  # fmt: skip
         """Create a child that waits for `start`.
 
         Args:
             arguments: What `inside.run` needs.
-            descriptors: The request, the reply and the errors.
+            descriptors: The request, the reply, the errors, and the channel of one that stays.
             uid: The user that it becomes; 0 for the template's.
             scratch: Bytes of its private /tmp.
             rehearsal: What the template does once, after REHEARSED_AFTER children.

@@ -16,6 +16,7 @@ import ctypes
 import fcntl
 import gc
 import importlib
+import itertools
 import json
 import os
 import platform
@@ -31,7 +32,8 @@ from grader.sandbox import inside
 STARTED, STATUS, FAILED = b"p", b"s", b"f"
 """The host's messages: the child waits (with its pidfd), and the child's wait status."""
 
-_REQUEST, _REPLY = 3, 4
+_FIRST, _NAMES = 3, ("request", "reply", "channel")
+"""The descriptors of a child besides those of every process, and the number of the first."""
 
 SETUP_FAILED = 71
 """The exit code of a child whose namespaces could not be made (EX_OSERR)."""
@@ -162,7 +164,7 @@ def _unshare(new_user: bool) -> None:
 
 def _child(order: dict[str, Any], shared: list[int], report: socket.socket) -> NoReturn:
     """Give up every privilege, and run the step."""
-    request, reply, errors = shared
+    request, reply, errors, *channel = shared
     try:
         os.dup2(errors, 2)
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -175,7 +177,7 @@ def _child(order: dict[str, Any], shared: list[int], report: socket.socket) -> N
         if order["uid"]:
             inside.drop(order["uid"])
         _drop_capabilities()
-        request, reply = _renumbered(request, reply, limit)
+        own = _renumbered([request, reply, *channel], limit)
     except BaseException as error:  # noqa: BLE001  nothing of the submission has run yet
         with suppress(OSError):
             os.write(2, f"{type(error).__name__}: {error}".encode())
@@ -183,8 +185,7 @@ def _child(order: dict[str, Any], shared: list[int], report: socket.socket) -> N
             report.send(FAILED)
         os._exit(SETUP_FAILED)
     try:
-        arguments = {**order["arguments"], "request": request, "reply": reply}
-        inside.run(arguments, reduced, inherited)
+        inside.run({**order["arguments"], **own}, reduced, inherited)
     except BaseException as error:  # noqa: BLE001  as a new interpreter ends
         with suppress(BaseException):
             os.write(2, f"{type(error).__name__}: {error}".encode())
@@ -192,13 +193,13 @@ def _child(order: dict[str, Any], shared: list[int], report: socket.socket) -> N
         os._exit(1)
 
 
-def _renumbered(request: int, reply: int, limit: int) -> tuple[int, int]:
-    """Give both descriptors the numbers that they have in every child, and close all others."""
-    above = [fcntl.fcntl(fd, fcntl.F_DUPFD, _REPLY + 1) for fd in (request, reply)]
-    os.dup2(above[0], _REQUEST)
-    os.dup2(above[1], _REPLY)
-    os.closerange(_REPLY + 1, limit)
-    return _REQUEST, _REPLY
+def _renumbered(descriptors: list[int], limit: int) -> dict[str, int | None]:
+    """Give the descriptors the numbers that they have in every child, and close all others."""
+    above = [fcntl.fcntl(fd, fcntl.F_DUPFD, _FIRST + len(_NAMES)) for fd in descriptors]
+    for number, fd in enumerate(above, _FIRST):
+        os.dup2(fd, number)
+    os.closerange(_FIRST + len(above), limit)
+    return dict(itertools.zip_longest(_NAMES, range(_FIRST, _FIRST + len(above))))
 
 
 def _private_mounts(scratch: int, visible: list[str]) -> None:

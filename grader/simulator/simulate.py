@@ -8,9 +8,11 @@ one.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -57,7 +59,6 @@ LEAST_STEPS = 1_000_000
 """After a timeout, later launches get this fraction of the steps: they seldom end either. At least
 so many are enough to find a loop that repeats the same values."""
 
-
 MEASURES: Mapping[WorkMeasure, int | None] = MappingProxyType(
     {"nothing": None, "work": 0, "sharing": COUNT_FOREIGN | COUNT_DISTINCT}
 )
@@ -96,6 +97,7 @@ def simulate(
     table: bool = False,
     sample: int = 0,
     measure: WorkMeasure = "nothing",
+    decoded: Variants | None = None,
 ) -> tuple[Trace, ...]:
     """Simulate launches of one program.
 
@@ -110,10 +112,11 @@ def simulate(
         sample: the number of blocks of each launch to run, for the findings that
             grader.simulator.schedules can make of them; 0 for all blocks.
         measure: what to measure of the threads' work.
+        decoded: what was decoded of the program before; more is added.
 
     Returns the traces in the order of the launches. Raises MachineFault and LabFault.
     """
-    variants_of: Variants = {}
+    variants_of = {} if decoded is None else decoded
     out = []
     allowed = steps or Limits.steps
     for launch in launches:
@@ -375,6 +378,11 @@ def _trace(
     )
 
 
+@lru_cache(maxsize=1)
+def _decoded(program: str) -> Variants:
+    return {}  # filled by those who use it
+
+
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:
     """Simulate the launches of a request; return their traces as JSON and arrays."""
     traces = simulate(
@@ -387,5 +395,6 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Ar
         table=request["table"],
         sample=request["sample"],
         measure=request["measure"],
+        decoded=_decoded(json.dumps(request["program"])),
     )
     return pack_traces(traces)

@@ -18,7 +18,7 @@ from grader.compile.source_text import MAX_BYTES
 from grader.faults import MachineFault, StudentFault
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure
-from grader.sandbox.process import FailureReason
+from grader.sandbox.message import FailureReason
 
 HERE = Path(__file__).parent
 ERRORS = sorted((HERE / "errors").glob("*.cu"))

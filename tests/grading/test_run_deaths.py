@@ -10,7 +10,7 @@ from grader.faults import MachineFault
 from grader.grading.run import run_all
 from grader.launch import Array, Launch, Trace
 from grader.sandbox.call import SandboxFailure
-from grader.sandbox.process import FailureReason
+from grader.sandbox.message import FailureReason
 from grader.simulator.exchange import MAX_DEVICE_MEMORY, MAX_STATIC, static_bytes
 
 STATIC = "__device__ int table[{count}];\n__global__ void k(int* x) {{ x[0] = table[x[1]]; }}"

@@ -76,6 +76,49 @@ def seals_the_reply(request: Any, arrays: dict[str, Any]) -> Step:
     return "sealed", {}
 
 
+def writes_to_its_first_reply(request: Any, arrays: dict[str, Any]) -> Step:
+    """Keep the reply of the first call, and return what writing to it later ends in."""
+    if request == 0:
+        _KEPT.append(os.dup(4))
+        return "first", {}
+    try:
+        os.pwrite(_KEPT[0], b"forged", 60)
+    except OSError as error:
+        return errno.errorcode[error.errno or 0], {}
+    return "written", {}
+
+
+def lists_its_descriptors(request: Any, arrays: dict[str, Any]) -> Step:
+    return [fd for fd in range(256) if _is_open(fd)], {}
+
+
+def answers_before_it_replies(request: Any, arrays: dict[str, Any]) -> Step:
+    """Say that the reply is written, often, with descriptors, before it is."""
+    with socket.socket(fileno=os.dup(5)) as caller, suppress(OSError):
+        caller.setblocking(False)
+        for _ in range(100_000):
+            socket.send_fds(caller, [b"a"], [0, 1, 2])
+    time.sleep(0.2)
+    return request, {}
+
+
+def takes_the_next_request(request: Any, arrays: dict[str, Any]) -> Step:
+    """Leave a process that waits for the request of the next call, and answers it."""
+    if request == 0 and not os.fork():
+        with socket.socket(fileno=os.dup(5)) as caller:
+            socket.recv_fds(caller, 1, 2)
+            caller.send(b"a")
+            time.sleep(5)
+        os._exit(0)
+    return request, {}
+
+
+def closes_its_channel(request: Any, arrays: dict[str, Any]) -> Step:
+    os.close(5)
+    time.sleep(0.2)
+    return request, {}
+
+
 def floods_its_errors(request: Any, arrays: dict[str, Any]) -> Step:
     line = b'{"value": "pass"}\n' * 1000
     written = 0
@@ -254,6 +297,7 @@ def signals_its_group(request: Any, arrays: dict[str, Any]) -> Step:
     return "signaled", {}
 
 
+_KEPT: list[int] = []
 _libc = ctypes.CDLL(None, use_errno=True)
 _ATTEMPTS = {
     "read the memory of init": lambda: Path("/proc/1/mem").open("rb").close(),

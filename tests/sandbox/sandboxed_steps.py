@@ -126,6 +126,35 @@ def remembered(request: Any, arrays: dict[str, Any]) -> Step:
     return list(REMEMBERED), {}
 
 
+def pid_and_calls(request: Any, arrays: dict[str, Any]) -> Step:
+    REMEMBERED.append(request)
+    return [os.getpid(), len(REMEMBERED)], {}
+
+
+def second_fails(request: Any, arrays: dict[str, Any]) -> Step:
+    """Return the number of calls, or run another step."""
+    REMEMBERED.append(request)
+    name, argument = request
+    if not argument:
+        return [0, len(REMEMBERED)], {}
+    step: Step = globals()[name.partition(":")[2]](argument, arrays)
+    return step
+
+
+def fails_when_used(request: Any, arrays: dict[str, Any]) -> Step:
+    """Return the request in a new process; fail as it says in one that has run before."""
+    REMEMBERED.append(request)
+    if len(REMEMBERED) == 1:
+        return request, {}
+    if request == "leave":
+        os._exit(0)
+    if request == "memory":
+        raise MemoryError
+    while request == "exceed its time":
+        pass
+    raise ValueError
+
+
 def leave(request: Any, arrays: dict[str, Any]) -> Step:
     os._exit(request)
 

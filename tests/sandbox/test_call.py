@@ -16,7 +16,8 @@ import pytest
 
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
-from grader.sandbox.process import Usage, start_process
+from grader.sandbox.message import Usage
+from grader.sandbox.process import start_process
 from grader.sandbox.template import templates
 from tests.attacks.traces import record_traces, remaining_traces
 
