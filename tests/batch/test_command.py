@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 
 from grader.cli.app import run
+from grader.compile.source import compile_source
 from grader.gradebook.book import open_gradebook
 from grader.labs.reference_process import pool
-from grader.sandbox import call as box
+from grader.sandbox import bubblewrap as box
 from grader.sandbox.call import prepare_template
 from tests.batch.class_folders import archive
 from tests.command import ROOT, CommandResult, descendants, grader
@@ -77,6 +78,7 @@ def test_a_class_is_graded_and_again_from_the_gradebook(place: Path, tmp_path: P
 
 def test_one_more_is_graded_alone(place: Path, tmp_path: Path) -> None:
     prepare_template()  # it ends with this interpreter, as the references do
+    compile_source(RIGHT, "ann.cu", cache=None)  # and so does the compiler's
     standing = descendants()
     batch(place)
     (place / "cy.cu").write_bytes(RIGHT + b"// cy\n")
@@ -174,7 +176,7 @@ def test_wrong_options_are_reported(words: list[str], expected_text: str, place:
 def test_submissions_do_not_run_without_a_sandbox(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(box, "find_sandbox", lambda: "bwrap: no user namespaces")
+    monkeypatch.setattr(box, "_found", lambda: "bwrap: no user namespaces")
     assert run(["batch", LAB, str(place), "--on", "sim"]) == 3
     printed = " ".join(capsys.readouterr().err.split())
     assert "no user namespaces" in printed and "--unsafe-no-sandbox" in printed

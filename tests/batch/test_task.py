@@ -12,7 +12,7 @@ from grader.batch.task import Answer, BatchOptions, Task, grade_task
 from grader.faults import LabFault, MachineFault
 from grader.grading import cases
 from grader.labs.reading import load_lab
-from grader.sandbox import call as box
+from grader.sandbox import bubblewrap as box
 from grader.submissions.files import MAX_BYTES, not_a_file
 from tests.command import ROOT
 
@@ -97,6 +97,6 @@ def test_a_machine_that_fails_gives_an_incomplete_grade(monkeypatch: pytest.Monk
 
 
 def test_nothing_runs_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(box, "find_sandbox", lambda: "no user namespaces")
+    monkeypatch.setattr(box, "_found", lambda: "no user namespaces")
     answer = grade_task(LAB, TASK, BatchOptions())
     assert answer.grade is None and "no user namespaces" in answer.reason
