@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.gpu.buffers import GUARD, POISONS, with_guard_bands
 from grader.gpu.session import (
+    TextureObjects,
     allocate,
     context,
     error_state,
@@ -158,20 +159,25 @@ class _Attempt:
         arrays = [(k, a) for k, a in enumerate(self.launch.args) if isinstance(a, Array)]
         before = {k: with_guard_bands(k, array, poison) for k, array in arrays}
         memory = {k: self._sent(held) for k, held in before.items()}
+        addresses = {k: int(held) + GUARD for k, held in memory.items()}
+        objects = None
         try:
+            objects = TextureObjects(self.cuda, self.launch, addresses)
             module = load_module(self.cuda, self.cubin, cooperative=self.launch.cooperative)
             function = module.get_function(self.symbol)
             set_variables(self.cuda, module, self.launch.globals)
             with _capture_stdout() as text:
-                seconds = self._timed(function, memory)
+                seconds = self._timed(function, addresses | objects.handles)
                 if seconds is None:
-                    leak(module, memory)
+                    leak(module, memory, objects)
                     return Outcome(timeout=True), {}
                 self.context.synchronize()  # flushes what the kernel printed
+            objects.copy_back()
             for k, held in before.items():
                 self.cuda.memcpy_dtoh(held, memory[k])
+            objects.free()
         except self.cuda.Error as error:
-            leak(memory)  # freeing it would fail in a dead context
+            leak(memory, objects)  # freeing it would fail in a dead context
             return Outcome(**asdict(error_state(str(error)))), {}
         return Outcome(
             seconds=seconds,
@@ -186,9 +192,8 @@ class _Attempt:
         self.cuda.memcpy_htod(memory, held)
         return memory
 
-    def _timed(self, function: Any, memory: Mapping[int, Any]) -> float | None:
+    def _timed(self, function: Any, addresses: Mapping[int, int]) -> float | None:
         """Launch and wait; return seconds by CUDA's events, None when it does not end in time."""
-        addresses = {k: int(held) + GUARD for k, held in memory.items()}
         arguments = kernel_arguments(self.launch, addresses)
         start, stop = self.cuda.Event(), self.cuda.Event()
         start.record()
@@ -312,7 +317,9 @@ def launch_under(place: str, first: int) -> None:
 
 def _launch_observed(cuda: Any, module: Any, one: Launch, symbol: str, limit: float) -> None:
     memory = {k: _device_copy(cuda, a) for k, a in enumerate(one.args) if isinstance(a, Array)}
-    arguments = kernel_arguments(one, {k: int(held) for k, held in memory.items()})
+    addresses = {k: int(held) for k, held in memory.items()}
+    objects = TextureObjects(cuda, one, addresses)
+    arguments = kernel_arguments(one, addresses | objects.handles)
     set_variables(cuda, module, one.globals)
     stop = cuda.Event()
     try:
@@ -321,6 +328,7 @@ def _launch_observed(cuda: Any, module: Any, one: Launch, symbol: str, limit: fl
         if not wait_for(stop, limit):
             os._exit(HUNG_EXIT)
         cuda.Context.synchronize()
+        objects.free()
     except cuda.Error:
         try:
             cuda.Context.synchronize()  # a launch that CUDA refuses leaves the context alive
