@@ -74,7 +74,8 @@ def run(
     """Run any kernel and report its errors.
 
     Reports races, accesses out of bounds, reads of uninitialized memory and barriers that threads
-    do not reach. No lab is needed: LAUNCH.yaml describes the launch.
+    do not reach. No lab is needed: LAUNCH.yaml describes the launch: its grid, and its arguments,
+    which are arrays, numbers, structures, textures and surfaces.
     """
     from grader.grading.cases import RunOptions
     from grader.grading.record import fault_json, run_json

@@ -176,14 +176,23 @@ def refused_texture(texture: Texture, launch: Launch) -> tuple[str, str] | None:
         )
     if not 1 <= len(extents) <= 3 - texture.layered or 0 in array.shape:
         return (
-            f"{name} has {len(extents)} dimensions, from an array of shape {_times(array.shape)}",
-            "use 1 to 3 dimensions (2 with layers) that are not empty, beside channels and layers",
+            f"{name} is {_times(array.shape)}: not an image of CUDA",
+            "use 1 to 3 axes that are not empty, or 1 or 2 and one for the layers; an axis for "
+            "several channels comes last",
         )
     largest = LARGEST_TEXTURES.get((texture.memory, texture.layered, len(extents)), extents)
     if any(n > most for n, most in zip(extents, largest, strict=True)):
         return (
             f"{name} is {_times(extents)} texels",
             f"CUDA's limit for it is {_times(largest)}",
+        )
+    own = texture.array >= len(launch.parameters)
+    row = extents[0] * texture.channels * np.dtype(array.dtype).itemsize
+    if texture.memory == "pitch" and not own and row % PITCH_ALIGNMENT:
+        return (
+            f"{name} has rows of {row} bytes, and pitch memory needs a multiple of "
+            f"{PITCH_ALIGNMENT}",
+            "use an array with wider rows, or give the texture an array of its own",
         )
     return None if texture.surface else _refused_fetches(texture, np.dtype(array.dtype), extents)
 
@@ -198,9 +207,9 @@ def _refused_fetches(
         plain_memory and texture.layered
     ):
         return (
-            f"{name} is {texture.memory} memory, and has {len(extents)} dimensions"
-            + ", and layers" * texture.layered,
-            "linear memory has 1 dimension, pitch memory 2, and neither has layers",
+            f"{name} is {texture.memory} memory, and its array has {len(extents)} "
+            f"axes{' beside layers' * texture.layered}",
+            "linear memory has one axis, pitch memory two, and neither has layers",
         )
     if texture.memory == "linear" and (
         texture.interpolated or texture.normalized or set(texture.address) != {"clamp"}
@@ -210,16 +219,7 @@ def _refused_fetches(
             "and no address mode",
             "leave them out, or use `memory: array` with tex1D",
         )
-    if (
-        texture.memory == "pitch"
-        and extents[0] * texture.channels * dtype.itemsize % PITCH_ALIGNMENT
-    ):
-        return (
-            f"{name} has rows of {extents[0] * texture.channels * dtype.itemsize} bytes, and pitch "
-            f"memory needs a multiple of {PITCH_ALIGNMENT}",
-            "use an array with wider rows",
-        )
-    if {"wrap", "mirror"} & set(texture.address) and not texture.normalized:
+    if {"wrap", "mirror"} & set(texture.address[: len(extents)]) and not texture.normalized:
         return (
             f"{name} wraps or mirrors coordinates that are not normalized, which CUDA clamps "
             "instead",

@@ -294,6 +294,10 @@ def _conversion(parameter: Parameter, argument: Argument) -> list[str]:
         ]
     if expected is None and not parameter.is_pointer and not isinstance(argument, Array):
         return ["write its members: struct: {x: {value: 1, dtype: int32}, ...}"]
+    if isinstance(argument, Array) and parameter.type == "unsigned long long":
+        return [
+            "for a cudaTextureObject_t write {texture: {in: FILE.npy}}, likewise {surface: ...}"
+        ]
     if expected is None or parameter.is_pointer != isinstance(argument, Array):
         return []
     if isinstance(argument, Array):

@@ -5,7 +5,7 @@
  * texel is floor(u). With the linear filter it is the weighted sum of the texels floor(u - 0.5) and the next
  * one in each dimension; the weight of the next one is the fraction of u - 0.5, in 9 bits of fixed point
  * with 8 bits of fraction, here rounded to the nearest. Products of weights are exact, and the sum is rounded
- * once. A GPU may cut the fraction off instead, and rounds sums on the way: equal where the fractions are
+ * once. A GPU may cut the fraction off instead, and may round sums on the way: equal where the fractions are
  * multiples of 1/256 and the products exact, else within
  * dims * 2^-8 * (largest - smallest of the texels) + 2^-15 * (largest magnitude).
  *
