@@ -35,7 +35,8 @@ _SEVERITIES = ("error", "warning", "info")
 class CauseKind:
     """One kind of cause: what is wrong, and what kind of change repairs it.
 
-    `{line}` is the line of the cause (only in `change`), `{name}` the name of what it is about.
+    `{line}` is the line of the cause, `{name}` the name of what it is about or a second line; both
+    lines stand in `change` only.
     """
 
     what: str
@@ -75,7 +76,7 @@ class Fix:
         kind: One of cause_kinds().
         line: The line of the student's file that it changes, or that it adds to.
         text: The text of that line.
-        name: What the cause is about, such as a variable; may be empty.
+        name: What the cause is about, such as a variable, or a second line; may be empty.
         diff: The edit as a unified diff; empty where the lab does not show it.
         explains: The kinds of the errors that it removes.
     """
@@ -289,7 +290,8 @@ def with_tried_hints(findings: Iterable[Finding], explanation: Explanation) -> t
             return finding
         for fix in explanation.fixes:
             if finding.kind in fix.explains and (not finding.cases or tried & {*finding.cases}):
-                change = cause_kinds()[fix.kind].change.format(line=fix.line, name=f"`{fix.name}`")
+                name = fix.name if fix.name.isdigit() else f"`{fix.name}`"
+                change = cause_kinds()[fix.kind].change.format(line=fix.line, name=name)
                 return replace(finding, hint=f"{change} {TRIED}" * (explanation.hints != "cause"))
         return replace(finding, hint=_without_advice(finding.hint))
 

@@ -375,11 +375,20 @@ def _rank(edit: Edit, evidence: Evidence) -> int:
     """Return how late an edit is tried: by its kind, its distance to the findings, its cost."""
     if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
         return edit.cost - len(cause_kinds())
-    rank = 3 * edit.cost + _prior(edit, evidence)
+    cost = 0 if _orders_every_race(edit, evidence) else edit.cost
+    rank = 3 * cost + _prior(edit, evidence)
     if edit.line in evidence.near or any(a <= edit.line <= b for a, b in evidence.spans):
         return rank
     rings = (ring for ring, lines in enumerate(evidence.around, start=1) if edit.line in lines)
     return rank + next(rings, FAR)
+
+
+def _orders_every_race(edit: Edit, evidence: Evidence) -> bool:
+    """Return whether each race has one of the two barriers that an edit adds between its lines."""
+    if edit.kind != "missing-barriers":
+        return False
+    lines = (edit.line, int(edit.name))
+    return all(any(a <= line <= b for line in lines) for a, b in evidence.spans)
 
 
 def _prior(edit: Edit, evidence: Evidence) -> int:

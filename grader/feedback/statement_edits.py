@@ -69,8 +69,9 @@ def barrier_added_edits(source: Source) -> Iterator[Edit]:
         for _, line, change, depth in places:
             yield Edit("missing-barrier", line, (change,), max(0, depth - 1))
         inside = [p for p in places if p[3] <= 1]
-        for first, second in list(combinations(inside[-10:], 2))[:MAX_PAIRS]:
-            yield Edit("missing-barrier", first[1], (first[2], second[2]), 1)
+        for first, second in list(combinations(sorted(inside[-10:]), 2))[:MAX_PAIRS]:
+            changes = (first[2], second[2])
+            yield Edit("missing-barriers", first[1], changes, 1, str(second[1]))
 
 
 def barrier_moved_edits(source: Source) -> Iterator[Edit]:
