@@ -129,12 +129,12 @@ def _run(words: list[str]) -> int:
 
             prepare_processes()
         from grader.cli.app import run
-    except Exception as error:  # without memory, the interpreter's own compiler raises anything
+    except KeyboardInterrupt:
+        return _interrupted()
+    except BaseException as error:  # noqa: BLE001  without memory, the compiler raises anything
         if "--debug" in words:
             raise
         return _cannot_start(error)
-    except KeyboardInterrupt:
-        return _interrupted()
     return run(words)
 
 
@@ -144,7 +144,7 @@ def _grades(words: list[str]) -> bool:
     return known and not {"-h", "--help"} & set(words)
 
 
-def _cannot_start(error: Exception) -> int:
+def _cannot_start(error: BaseException) -> int:
     incomplete = isinstance(error, ModuleNotFoundError)
     fix = "install grader again, with what it needs" if incomplete else _CHECK_MEMORY
     _say(f"grader cannot start: {type(error).__name__}: {error}", fix)

@@ -280,8 +280,9 @@ def run(arguments: Sequence[str]) -> int:
         flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except (Exception, SystemExit) as ended:
-        # SystemExit is click's answer to every broken pipe, also inside a command.
+    except BaseException as ended:  # noqa: BLE001
+        # SystemExit is click's answer to every broken pipe, also inside a command; pydantic's core
+        # panics with an exception that is no Exception.
         error = ended.__context__ if isinstance(ended, SystemExit) else ended
         if debug:
             traceback.print_exc()

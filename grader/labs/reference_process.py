@@ -300,13 +300,15 @@ def _end(
     for kill in (os.killpg, os.kill):  # and the leader alone: its group may not exist yet
         with suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
-    channel.close()  # a process that may not be killed ends when it reads from it
+    with suppress(OSError):  # it is closed all the same
+        channel.close()  # a process that may not be killed ends when it reads from it
     if isinstance(started, int):
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     else:
         code = started.wait()
     for descriptor in descriptors:
-        os.close(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)
     return code
 
 

@@ -391,10 +391,12 @@ def _status(report: socket.socket) -> int:
 def _end(owner: int, process: subprocess.Popen[bytes], channel: socket.socket, errors: int) -> None:
     if os.getpid() != owner:
         return
-    channel.close()  # the template ends by itself, and its namespace with it
+    with suppress(OSError):  # it is closed all the same
+        channel.close()  # the template ends by itself, and its namespace with it
     if process.poll() is None:  # else its number may be another's
         with suppress(OSError):  # it has ended, or will when it reads from the channel
             os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_END_SECONDS)
-    os.close(errors)
+    with suppress(OSError):
+        os.close(errors)
