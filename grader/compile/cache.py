@@ -21,6 +21,9 @@ MAX_BYTES = 256 << 20
 PRUNED_SHARE = 0.75
 """The share of the limit that remains after entries were removed."""
 
+PRUNES = "0"
+"""How a key begins whose entry, however small, makes the cache look at its size: one in 16."""
+
 FORMAT = b"warpgrade-cache-2"
 """The first word of an entry; another one means that this version cannot read it."""
 
@@ -65,7 +68,8 @@ def load(folder: Path | None, key: str) -> Any:
 def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES) -> None:
     """Store a JSON value under `key`, completely or not at all.
 
-    Above `max_bytes`, the entries that were not used for the longest time are removed.
+    Above `max_bytes`, the entries that were not used for the longest time are removed: not at each
+    store, because looking at thousands of entries takes longer than to write a small one.
     """
     if folder is None:
         return
@@ -73,7 +77,8 @@ def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES)
     with suppress(OSError):  # no free space or no permission: it is not kept
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write(folder, f"{key}.json", _head(key, body) + b"\n" + body)
-        _prune(folder, max_bytes)
+        if key.startswith(PRUNES) or len(body) > max_bytes >> 8:
+            _prune(folder, max_bytes)
 
 
 def _head(key: str, body: bytes) -> bytes:

@@ -212,6 +212,21 @@ def test_the_least_recently_used_entries_are_removed(tmp_path: Path) -> None:
     assert not [entry for entry in entries(tmp_path) if entry.name.startswith(".")]
 
 
+def test_small_entries_are_counted_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each sixteen entries one looks at the others, so the cache may be larger for a while."""
+    looks: list[str] = []
+    scan = os.scandir
+    monkeypatch.setattr(cache.os, "scandir", lambda path: (looks.append(path), scan(path))[1])
+    for number in range(500):
+        cache.store(tmp_path, cache.cache_key(number), "", max_bytes=16_000)
+    made = entries(tmp_path)
+    size = sum(entry.stat().st_size for entry in made)
+    assert 500 // 32 < len(looks) < 500 // 8
+    assert size <= 16_000 + 64 * size / len(made)
+
+
 def test_a_hit_renews_an_entry(tmp_path: Path) -> None:
     for name in ("old", "new"):
         cache.store(tmp_path, name, "x" * 1000)
