@@ -70,6 +70,7 @@ MAX_ACCESSES = 1 << 20
 
 _SPACES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local", CONST: "const"}
 _ACCESSES = {"ld": "read", "ldu": "read", "st": "write", "atom": "atomic", "red": "atomic"}
+_ACCESSES |= {"tex": "read", "tld4": "read", "suld": "read", "sust": "write"}
 
 _MEMORY = (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
 

@@ -308,3 +308,109 @@ extern "C" __global__ void planes(cudaSurfaceObject_t a, cudaSurfaceObject_t b) 
 extern "C" __global__ void one_row_more(cudaSurfaceObject_t a) {
   if (threadIdx.y <= 4) surf2Dwrite(1.0f, a, threadIdx.x * 4, threadIdx.y);
 }
+
+// Ping-pong in a loop, without a barrier and with one.
+// kernel pingpong grid 1 block 16,16
+// surface a float32 = np.arange(256).reshape(16,16) -> _
+// surface b float32 = np.zeros((16,16)) -> _
+// out y float32 = np.zeros(256)
+// finds race error hazard
+extern "C" __global__ void pingpong(cudaSurfaceObject_t a, cudaSurfaceObject_t b, float *y) {
+  int x = threadIdx.x, r = threadIdx.y;
+  for (int k = 0; k < 4; k++) {
+    float l = surf2Dread<float>(a, max(x - 1, 0) * 4, r);
+    surf2Dwrite(l + 1, b, x * 4, r);
+    cudaSurfaceObject_t s = a; a = b; b = s;
+  }
+  y[r * 16 + x] = surf2Dread<float>(a, x * 4, r);
+}
+// kernel pingpong_sync grid 1 block 16,16
+// surface a float32 = np.zeros((16,16)) -> _
+// surface b float32 = np.zeros((16,16)) -> _
+// out y float32 = np.full(256, 4)
+extern "C" __global__ void pingpong_sync(cudaSurfaceObject_t a, cudaSurfaceObject_t b, float *y) {
+  int x = threadIdx.x, r = threadIdx.y;
+  for (int k = 0; k < 4; k++) {
+    float l = surf2Dread<float>(a, max(x - 1, 0) * sizeof(float), r);
+    surf2Dwrite(l + 1, b, x * sizeof(float), r);
+    __syncthreads();
+    cudaSurfaceObject_t s = a; a = b; b = s;
+  }
+  y[r * 16 + x] = surf2Dread<float>(a, x * 4, r);
+}
+
+// A volume beyond its ends, which mirror it.
+// kernel volume grid 8 block 8,8
+// texture t float32 channels 2 filter linear normalized yes address mirror = rng.integers(0,64,(8,8,8,2))
+// out y float32 = np.zeros((8,8,8,2)) + t
+extern "C" __global__ void volume(cudaTextureObject_t t, float2 *y) {
+  int x = threadIdx.x, r = threadIdx.y, z = blockIdx.x;
+  y[(z * 8 + r) * 8 + x] = tex3D<float2>(t, (x + 0.5f) / 8 + 2, (r + 0.5f) / 8 - 2, (z + 0.5f) / 8);
+}
+
+// A table at normalized coordinates.
+// kernel lut2 grid 1 block 64
+// texture t float32 filter linear normalized yes = np.arange(16) * 16
+// out y float32 = np.clip(np.arange(64) / 64 * 16 - 0.5, 0, 15) * 16
+extern "C" __global__ void lut(cudaTextureObject_t t, float *y) { y[threadIdx.x] = 0 * tex1D<float>(t, threadIdx.x / 64.0f); }
+extern "C" __global__ void lut2(cudaTextureObject_t t, float *y) { y[threadIdx.x] = tex1D<float>(t, threadIdx.x / 64.0f); }
+
+// x / width without the half: the left edge of texel x.
+// kernel edges grid 1 block 100
+// texture t float32 normalized yes = np.arange(100)
+// out y float32 = np.arange(100)
+extern "C" __global__ void edges(cudaTextureObject_t t, float *y) { y[threadIdx.x] = tex1D<float>(t, threadIdx.x / 100.0f); }
+
+// A coordinate without a value.
+// kernel bad_coord grid 1 block 32
+// texture t float32 = np.arange(32)
+// out y float32 = np.zeros(32)
+// finds uninitialized-read error local variable `u` is used before it has a value
+extern "C" __global__ void bad_coord(cudaTextureObject_t t, float *y) {
+  float u;
+  if (threadIdx.x < 16) u = threadIdx.x + 0.5f;
+  y[threadIdx.x] = tex1D<float>(t, u);
+}
+
+// A surface in place: across blocks, with x and y exchanged, in a plane too many.
+// kernel stencil_blocks grid 4 block 32
+// surface s float32 = np.zeros(128) -> _
+// finds race error hazard on global `s[
+extern "C" __global__ void stencil_blocks(cudaSurfaceObject_t s) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  float v = surf1Dread<float>(s, i * 4) + surf1Dread<float>(s, (i + 1) * 4, cudaBoundaryModeZero);
+  surf1Dwrite(v, s, i * 4);
+}
+// kernel swap_xy grid 1 block 16,8
+// surface s float32 = np.zeros((8, 16)) -> _
+// finds invalid-access error y = 8 in surface `s`
+extern "C" __global__ void swap_xy(cudaSurfaceObject_t s) { surf2Dwrite(1.f, s, threadIdx.y * 4, threadIdx.x); }
+// kernel z_out grid 1 block 4,4,5
+// surface s float32 = np.zeros((4, 4, 4)) -> _
+// finds invalid-access error y = 0 and a z that is not 0 to 3
+extern "C" __global__ void z_out(cudaSurfaceObject_t s) { surf3Dwrite(1.f, s, threadIdx.x * 4, threadIdx.y, threadIdx.z); }
+
+// Handles in shared memory; a row that is only written; four bytes at once.
+// kernel handles_in_shared grid 1 block 32
+// texture t float32 = np.ones(4)
+// texture u float32 = np.ones(4) * 2
+// out y float32 = np.tile([1,2],16)
+extern "C" __global__ void handles_in_shared(cudaTextureObject_t t, cudaTextureObject_t u, float *y) {
+  __shared__ cudaTextureObject_t s[2];
+  if (threadIdx.x == 0) { s[0] = t; s[1] = u; }
+  __syncthreads();
+  y[threadIdx.x] = tex1D<float>(s[threadIdx.x % 2], 1.f);
+}
+// kernel texture_of_surface_write_other grid 1 block 16
+// surface s float32 = np.arange(32).reshape(2, 16) -> np.stack([np.arange(16), np.arange(16) * 2])
+// texture t of s
+extern "C" __global__ void texture_of_surface_write_other(cudaSurfaceObject_t s, cudaTextureObject_t t) {
+  surf2Dwrite(2 * tex2D<float>(t, threadIdx.x + 0.5f, 0.5f), s, threadIdx.x * 4, 1);
+}
+// kernel vec4_of_bytes grid 1 block 8
+// surface s uint8 = np.arange(32).reshape(1, 32) -> np.arange(32)[::-1].reshape(1, 32)
+extern "C" __global__ void vec4_of_bytes(cudaSurfaceObject_t s) {
+  uchar4 v = surf2Dread<uchar4>(s, (7 - threadIdx.x) * 4, 0);
+  __syncthreads();
+  surf2Dwrite(make_uchar4(v.w, v.z, v.y, v.x), s, threadIdx.x * 4, 0);
+}

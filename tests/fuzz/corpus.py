@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.launch import Argument, Array, Dim3, Launch, Packed, Scalar
+from grader.launch import Argument, Array, Dim3, Launch, Packed, Scalar, Texture
 from tests.ptx import FAMILIES
 from tests.ptx.case import Case, dtype, module_text
 
@@ -28,7 +28,8 @@ class Spec:
     """A launch as the corpus writes it. An argument is a whole number (an int32), null (a null
     pointer), [dtype, elements] with "out" (uninitialized, read back), "inout" (read back) or "zero"
     (all 0, read back) behind it, and behind that the number of elements that have values at first;
-    or a structure {"struct": [arguments], "align": bytes}.
+    or a structure {"struct": [arguments], "align": bytes}; or an object {"texture": [dtype, shape]}
+    or {"surface": [dtype, shape]} with fields of grader.launch.Texture.
     """
 
     kernel: str
@@ -65,6 +66,8 @@ def _argument(
     """An argument; the arrays that a structure points to are appended to `hidden`."""
     if a is None:
         return Packed(name, bytes(8), 8)
+    if isinstance(a, dict) and "struct" not in a:
+        return _object(name, dict(a), rng, hidden, parameters)
     if isinstance(a, dict):
         return _structure(name, a, rng, hidden, parameters)
     if not isinstance(a, (list, tuple)):
@@ -78,6 +81,18 @@ def _argument(
     held = None if role == "out" else data.astype(dtype)
     mask = np.arange(count) < a[3] if len(a) > 3 else None
     return Array(name, (count,), dtype, held, role != "in", mask)
+
+
+def _object(
+    name: str, a: dict[str, Any], rng: np.random.Generator, hidden: list[Array], parameters: int
+) -> Texture:
+    """A texture or surface object; its array is appended to `hidden`."""
+    surface = "surface" in a
+    dtype, shape = a.pop("surface" if surface else "texture")
+    texels = rng.integers(0, 100, shape).astype(dtype)
+    hidden.append(Array(name, tuple(shape), dtype, texels, surface))
+    a["address"] = tuple(a.get("address", ("clamp",) * 3))
+    return Texture(name, parameters + len(hidden) - 1, surface, **a)
 
 
 def _structure(

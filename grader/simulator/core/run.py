@@ -221,10 +221,18 @@ class Results:
 
 
 def texel_bytes(launch: Launch) -> Iterator[int]:
-    """The bytes of each object's texel in a launch; 4, too, which a granule has at most."""
+    """The bytes of the texels whose shadow matters; 4, too, which a granule has at most.
+
+    It does where they may be written, or start without values.
+    """
     yield 4
+    drawn = {a.array for a in launch.args if isinstance(a, Texture) and a.surface}
+    drawn.update(range(len(launch.parameters)))
     for one in launch.args:
-        if isinstance(one, Texture) and isinstance(array := launch.args[one.array], Array):
+        array = launch.args[one.array] if isinstance(one, Texture) else None
+        if not isinstance(one, Texture) or not isinstance(array, Array):
+            continue
+        if one.array in drawn or array.data is None or array.initialized is not None:
             yield one.channels * np.dtype(array.dtype).itemsize
 
 

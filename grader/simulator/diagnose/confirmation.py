@@ -36,7 +36,7 @@ from grader.simulator.diagnose.races import (
 )
 from grader.simulator.ptx.model import Instruction
 
-_LOADS = ("ld", "ldu")
+_LOADS = ("ld", "ldu", "tex", "tld4")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 """Loads that the optimizer neither adds nor removes."""
 _CHOOSING = frozenset(

@@ -113,9 +113,12 @@ def _place(r: Report, own: str, extents: tuple[int, ...]) -> tuple[str, str]:
             "count rows and planes.",
         )
     place = f"x = {x} bytes" + (f", y = {y}" if len(extents) > 1 else "")
+    in_row = 0 <= x <= r.target.size - r.bytes
+    in_plane = in_row and (len(extents) < 2 or 0 <= y < extents[1])
+    place += f" and a z that is not 0 to {extents[2] - 1}" if in_plane else ""
     what = f"out-of-bounds {own} of {size} at {place} in surface `{r.target.name}`"
     what += f" ({r.target.extent}: rows of {r.target.size} bytes)"
-    if not 0 <= x <= r.target.size - r.bytes:
+    if not in_row:
         return what, (
             f"Compare x with the width before this line. x counts bytes: the last element of a "
             f"row is at x = {max(r.target.size - r.bytes, 0)}."
