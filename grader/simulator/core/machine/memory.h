@@ -59,7 +59,7 @@ u32 drop_misaligned(Warp *w, const Insn *i, const u64 *at, u32 mask, u32 bytes, 
 u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 flags, Region *r,
                u32 *offset);
 bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory);
-bool is_compare_and_swap(const Insn *i); /* instructions/atomic.c */
+u32 failing_lanes(const Warp *w, const Insn *i, const Region *r, const u32 *offset); /* instructions/atomic.c */
 bool draws_ticket(const Insn *i);
 bool lanes_store_same(const Warp *w, const Insn *i, u32 a, u32 b);
 

@@ -60,17 +60,22 @@ static void count_global(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
   c->wasted += wasted(sectors, moved);
 }
 
-/* The most words that one bank serves among the lanes of `mask`. */
+/* The most words that one bank serves among the lanes of `mask`, which request a row of banks at most.
+ * Elements that begin at multiples of their size are equal or apart in all their banks, so one of their
+ * banks stands for the others. */
 static u32 passes(const u32 *offset, u32 words, u32 mask) {
-  u32 word[4 * LANES], bank_words[LANES] = {0}, n = 0, most = 0;
-  for (u32 left = mask; left; left &= left - 1)
-    for (u32 k = 0; k < words; k++) {
-      u32 x = (offset[__builtin_ctz(left)] >> 2) + k, j = 0;
-      while (j < n && word[j] != x) j++;
-      if (j < n) continue;
-      word[n++] = x;
-      u32 b = ++bank_words[x & 31];
-      if (b > most) most = b;
+  u32 word[LANES], before[LANES], last[LANES] = {0}, served[LANES] = {0}, n = 0, most = 0, odd = words & (words - 1);
+  EACH_LANE { odd |= offset[l] & (4 * words - 1) & -4u; }
+  u32 each = odd ? 1 : words, shift = 2 + (u32)__builtin_ctz(each), banks = LANES / each;
+  for (; mask; mask &= mask - 1)
+    for (u32 k = 0; k < words; k += each) {
+      u32 x = (offset[first_lane(mask)] >> shift) + k, bank = x & (banks - 1), j = last[bank];
+      while (j && word[j - 1] != x) j = before[j - 1];
+      if (j) continue;
+      word[n] = x;
+      before[n] = last[bank];
+      last[bank] = ++n;
+      if (++served[bank] > most) most = served[bank];
     }
   return most;
 }

@@ -95,7 +95,7 @@ static void forget_all(Cta *c) {
   forget_phases(c, ALL_PLACES);
   for (u32 t = 0; o->clocks && t < o->threads; t++) forget_thread(o, &o->clocks[t]);
   for (u32 b = 0; b < MAX_BARRIERS; b++) drop_gathered(o->shape, &o->gathered[b]);
-  o->far = false;
+  o->far = o->visited = false;
 }
 
 static void discard(Cta *c) {
@@ -111,23 +111,14 @@ static void discard_ledger(Worker *k) {
   free(ledger_of(k));
 }
 
-static void free_nodes(Ledger *g, u32 *list) {
-  while (*list) {
-    u32 at = *list;
-    *list = g->node[at - 1].next;
-    g->node[at - 1].next = g->node_free;
-    g->node_free = at;
-  }
-}
-
 static void start_block(Cta *c) {
   Order *o = order_of(c);
   forget_all(c);
   for (u32 t = 0; t < o->threads; t++) o->epoch[t] = 1;
   for (u32 g = 0; g < o->granules; g++) {
     forget(c->worker, &o->head[g]);
-    free_nodes(ledger_of(c->worker), &o->head[g].writers);
-    free_nodes(ledger_of(c->worker), &o->head[g].readers);
+    free_list(ledger_of(c->worker), &o->head[g].writers);
+    free_list(ledger_of(c->worker), &o->head[g].readers);
   }
   memset(o->head, 0, o->granules * sizeof(Head));
 }
@@ -356,16 +347,6 @@ static void fence_thread(Warp *w, u32 thread, u32 scope, bool sc) {
 static void fence(Warp *w, u32 flag) {
   u32 scope = flag & SCOPE_CTA ? BLOCK : DEVICE;
   for (u32 m = w->mask; m; m &= m - 1) fence_thread(w, thread_of(w, first_lane(m)), scope, flag & FENCE_SC);
-}
-
-/* Whether an access of thread `other` of `block` is ordered before the present one of `thread`. */
-bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 epoch) {
-  const Cta *c = w->cta;
-  const Order *o = order_of(c);
-  if (block == c->number &&
-      (phase < phase_of(c) || other == thread || epoch_in(o->clocks[thread].near, other) >= epoch))
-    return true;
-  return o->far && knows(o->shape, o->clocks[thread].far, block, phase, other, epoch);
 }
 
 const Watcher order_watcher = {

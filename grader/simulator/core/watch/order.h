@@ -65,6 +65,7 @@ typedef struct Order {
   u32 granules;
   Phases *phases; u32 mbarriers, phase_room;
   bool far;                          /* whether a thread knows more than `near` */
+  bool visited;                      /* whether a thread has a Visited */
 } Order;
 
 typedef struct { u32 block; Load load; } Own;
@@ -114,7 +115,46 @@ void drop_view(Shape s, View *v);
 void learn(Warp *w, u32 thread, const View *v);
 View release_now(Warp *w, u32 thread);
 void settle_fence(Warp *w, u32 thread);
-bool ordered_before(Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 epoch);
+
+/* Whether an access of thread `other` of `block` is ordered before the present one of `thread`. */
+static inline bool ordered_before(const Warp *w, u32 thread, u32 block, u32 phase, u32 other, u32 epoch) {
+  const Cta *c = w->cta;
+  const Order *o = order_of(c);
+  if (block == c->number &&
+      (phase < phase_of(c) || other == thread || epoch_in(o->clocks[thread].near, other) >= epoch))
+    return true;
+  return o->far && knows(o->shape, o->clocks[thread].far, block, phase, other, epoch);
+}
+
+/* races_simple.c. Each takes lanes in their order up to one that is not simple; what is left. */
+u32 take_reads(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, u32 lanes);
+u32 take_writes(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, u32 lanes);
+u32 take_updates(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, u32 lanes);
+
+/* A node, to be filled: its number, or 0 without memory. */
+static inline u32 new_node(Worker *k) {
+  Ledger *g = ledger_of(k);
+  u32 at = g->node_free;
+  if (at) {
+    g->node_free = g->node[at - 1].next;
+    return at;
+  }
+  Node *p = grown(g->node, &g->node_room, g->nodes + 1, sizeof(Node));
+  if (!p) { out_of_memory(k); return 0; }
+  g->node = p;
+  return ++g->nodes;
+}
+
+static inline void free_node(Ledger *g, u32 *link) {
+  u32 at = *link;
+  *link = g->node[at - 1].next;
+  g->node[at - 1].next = g->node_free;
+  g->node_free = at;
+}
+
+static inline void free_list(Ledger *g, u32 *list) {
+  while (*list) free_node(g, list);
+}
 
 /* release.c. TICKET, beside the bits of Insn.flag: an atomic that draws a ticket. CUDA's own example of a
  * last block that reads what all have written draws one, and has a full barrier but no fence after it. */

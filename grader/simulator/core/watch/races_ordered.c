@@ -45,31 +45,6 @@ static bool conflict(const Visit *v, const Node *n) {
   return !morally_strong(v, n) || unwaited(v, n);
 }
 
-/* A node, to be filled: its number, or 0 without memory. */
-static u32 new_node(Worker *k) {
-  Ledger *g = ledger_of(k);
-  u32 at = g->node_free;
-  if (at) {
-    g->node_free = g->node[at - 1].next;
-    return at;
-  }
-  Node *p = grown(g->node, &g->node_room, g->nodes + 1, sizeof(Node));
-  if (!p) { out_of_memory(k); return 0; }
-  g->node = p;
-  return ++g->nodes;
-}
-
-static void free_node(Ledger *g, u32 *link) {
-  u32 at = *link;
-  *link = g->node[at - 1].next;
-  g->node[at - 1].next = g->node_free;
-  g->node_free = at;
-}
-
-static void free_list(Ledger *g, u32 *list) {
-  while (*list) free_node(g, list);
-}
-
 static u32 flags_of(const Visit *v, const Node *n, u32 other) {
   bool here = n->block == v->w->cta->number, both = strong(n->access) && strong(v->access);
   u32 flags = modifies(v->access) ? STORE : 0;
@@ -443,6 +418,8 @@ static void check(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 byte
   Visit v = {.w = w, .i = i, .buffer = b, .size = bytes, .access = access,
              .reads = access != WRITES && !is_followed(i)};
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    m = access == READS ? take_reads(w, i, b, offset, bytes, m) : take_writes(w, i, b, offset, bytes, m);
+    if (!m) return;
     v.lane = first_lane(m);
     v.thread = thread_of(w, v.lane);
     v.offset = v.at = offset[v.lane];
@@ -502,25 +479,11 @@ static void write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u3
   else check(w, i, r->buffer, offset, bytes, WRITES);
 }
 
-/* The lanes whose compare-and-swap finds another value and writes nothing; lanes go one after the other. */
-static u32 failing_lanes(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
-  u32 failing = 0;
-  if (!is_compare_and_swap(i)) return 0;
-  for (u32 m = w->mask; m; m &= m - 1) {
-    u32 l = first_lane(m);
-    u64 old = 0;
-    memcpy(&old, r->data + offset[l], i->size);
-    for (u32 e = w->mask & ~failing & ((1u << l) - 1); e; e &= e - 1)
-      if (offset[first_lane(e)] == offset[l]) old = register_lane(w, i->c, i->width, first_lane(e));
-    if (memcmp(&old, &(u64){register_lane(w, i->b, i->width, l)}, i->size)) failing |= 1u << l;
-  }
-  return failing;
-}
-
 static void update(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r)) return;
   u32 failing = failing_lanes(w, i, r, offset), ticket = draws_ticket(i) ? TICKET : 0;
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    if (!failing && !(m = take_updates(w, i, r->buffer, offset, bytes, m))) return;
     u32 l = first_lane(m);
     check_strong((Visit){.w = w, .i = i, .buffer = r->buffer, .lane = l, .thread = thread_of(w, l),
                          .offset = offset[l], .at = offset[l], .size = bytes, .access = UPDATES,

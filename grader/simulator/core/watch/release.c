@@ -27,6 +27,7 @@ static Visited *visited(Warp *w, u32 thread, u64 key, bool make) {
   if (!make || t->visits == MOST_VISITED) return NULL;
   if (!t->visited) t->visited = calloc(MOST_VISITED, sizeof(Visited));
   if (!t->visited) { out_of_memory(w->worker); return NULL; }
+  order_of(w->cta)->visited = true;
   t->visited[t->visits].key = key;
   return &t->visited[t->visits++];
 }

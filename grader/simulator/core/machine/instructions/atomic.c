@@ -71,7 +71,20 @@ void ptx_atom(Warp *w, const Insn *i) {
   if (w->mask != whole) set_mask(w, whole);
 }
 
-bool is_compare_and_swap(const Insn *i) { return i->exec == ptx_atom && (i->e & 255) == CAS; }
+/* The lanes whose compare-and-swap finds another value and writes nothing; lanes go one after the other. */
+u32 failing_lanes(const Warp *w, const Insn *i, const Region *r, const u32 *offset) {
+  u32 failing = 0;
+  if (i->exec != ptx_atom || (i->e & 255) != CAS) return 0;
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    u64 old = 0;
+    memcpy(&old, r->data + offset[l], i->size);
+    for (u32 e = w->mask & ~failing & ((1u << l) - 1); e; e &= e - 1)
+      if (offset[first_lane(e)] == offset[l]) old = register_lane(w, i->c, i->width, first_lane(e));
+    if (memcmp(&old, &(u64){register_lane(w, i->b, i->width, l)}, i->size)) failing |= 1u << l;
+  }
+  return failing;
+}
 
 /* Its old value tells the thread how many came before; a loop that repeats it waits instead. */
 bool draws_ticket(const Insn *i) {
