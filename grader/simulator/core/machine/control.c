@@ -8,6 +8,7 @@
 #include <string.h>
 #include "machine/control.h"
 #include "machine/events.h"
+#include "machine/params.h"
 
 enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7 };
 
@@ -72,7 +73,7 @@ static bool push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call
   if (used + room > MAX_ARENA || params + fn->params > MAX_ARENA / LANES) return false;
   if (!reserve(&w->arena, &w->arena_room, used + room, 1) ||
       !reserve(&w->local, &w->local_room, local + fn->local, LANES) ||
-      !reserve(&w->params, &w->params_room, params + fn->params, LANES)) {
+      !reserve(&w->params, &w->params_room, (params + fn->params) * LANES, 1)) {
     w->worker->no_memory = true;
     return false;
   }
@@ -97,11 +98,7 @@ void start_warp(Warp *w, u32 function) {
 }
 
 static void copy_params(Warp *w, const Copy *c, u32 n, u32 from, u32 to, u32 lanes) {
-  for (u32 k = 0; k < n; k++)
-    for (u32 left = lanes; left; left &= left - 1) {
-      u8 *p = w->params + (size_t)__builtin_ctz(left) * w->params_room;
-      memmove(p + to + c[k].to, p + from + c[k].from, c[k].bytes);
-    }
+  for (u32 k = 0; k < n; k++) copy_param(w, from + c[k].from, to + c[k].to, c[k].bytes, lanes);
 }
 
 /* Lanes that returned go on in the caller. */

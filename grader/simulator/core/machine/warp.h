@@ -53,7 +53,7 @@ struct Warp {
   Wait wait[MAX_WAITS];
   u8 *arena; u32 arena_used, arena_room;
   u8 *local; u32 local_room;    /* [32][local_room] */
-  u8 *params; u32 params_room;  /* [32][params_room] */
+  u8 *params; u32 params_room;  /* of all lanes: see params.h */
   struct AsyncCopy *copy;       /* copies in flight: see async_copy.c */
   u32 copies, copy_room, groups[LANES];
   LoopWatch watch;

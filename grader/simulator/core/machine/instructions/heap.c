@@ -7,6 +7,7 @@
 #include "machine/control.h"
 #include "machine/events.h"
 #include "machine/memory.h"
+#include "machine/params.h"
 
 enum { GRAIN = 16, MOST = 1 << 20 };
 
@@ -82,25 +83,18 @@ static void release(Warp *w, const Insn *i, u32 lane, u64 at) {
   b->dead = 1;
 }
 
-static u64 *parameter(const Warp *w, u32 lane, u32 at) {
-  return (u64 *)(w->params + (size_t)lane * w->params_room + w->frame[w->top].params + at);
-}
+static u64 parameter(const Warp *w, u32 lane, u32 at) { return get_param(w, lane, w->frame[w->top].params + at, 8); }
 
 /* a and d: where the caller's frame has the argument and the result. */
 void ptx_call_malloc(Warp *w, const Insn *i) {
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = (u32)__builtin_ctz(m);
-    u64 size, at;
-    memcpy(&size, parameter(w, l, i->a), 8);
-    at = allocate(w, size);
-    memcpy(parameter(w, l, i->d), &at, 8);
+    put_param(w, l, w->frame[w->top].params + i->d, allocate(w, parameter(w, l, i->a)), 8);
   }
 }
 void ptx_call_free(Warp *w, const Insn *i) {
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = (u32)__builtin_ctz(m);
-    u64 at;
-    memcpy(&at, parameter(w, l, i->a), 8);
-    release(w, i, l, at);
+    release(w, i, l, parameter(w, l, i->a));
   }
 }

@@ -283,27 +283,3 @@ void ptx_st_word_indexed(Warp *w, const Insn *i) {
   Insn plain = by_address(w, i);
   store(w, &plain, 4, true);
 }
-
-/* Parameters of device functions are in each lane's own area at fixed offsets. */
-void ptx_ld_param(Warp *w, const Insn *i) {
-  u32 base = w->frame[w->top].params + (u32)i->imm;
-  for (u32 k = 0; k < i->count; k++) {
-    u32 ref = result_operand(i, k);
-    for (u32 l = 0; l < LANES; l++) {
-      if (!w->lane[l]) continue;
-      u64 x = get_bytes(w->params + (size_t)l * w->params_room + base + k * i->size, i->size, i->flag & SIGNED_LOAD);
-      set_register_lane(w, ref, i->width, l, x);
-    }
-  }
-}
-void ptx_st_param(Warp *w, const Insn *i) {
-  u32 base = w->frame[w->top].params + (u32)i->imm;
-  for (u32 k = 0; k < i->count; k++) {
-    u32 ref = result_operand(i, k);
-    for (u32 l = 0; l < LANES; l++) {
-      if (!w->lane[l]) continue;
-      u64 x = register_lane(w, ref, i->width, l);
-      put_bytes(w->params + (size_t)l * w->params_room + base + k * i->size, x, i->size);
-    }
-  }
-}

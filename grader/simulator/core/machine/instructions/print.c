@@ -7,6 +7,7 @@
 #include "machine/control.h"
 #include "machine/events.h"
 #include "machine/memory.h"
+#include "machine/params.h"
 
 enum { WIDEST = 999, CHUNK = 2048 };
 
@@ -121,11 +122,7 @@ static void convert(Print *p) {
   }
 }
 
-static u64 parameter(const Warp *w, u32 lane, u32 at) {
-  u64 x;
-  memcpy(&x, w->params + (size_t)lane * w->params_room + w->frame[w->top].params + at, 8);
-  return x;
-}
+static u64 parameter(const Warp *w, u32 lane, u32 at) { return get_param(w, lane, w->frame[w->top].params + at, 8); }
 
 /* a, b: where the caller's frame has the format and the arguments; d: the result, how many. */
 void ptx_call_vprintf(Warp *w, const Insn *i) {
@@ -140,7 +137,7 @@ void ptx_call_vprintf(Warp *w, const Insn *i) {
       if (c == '%') convert(&p);
       else put(&p, &c, 1);
     }
-    memcpy(w->params + (size_t)l * w->params_room + w->frame[w->top].params + i->d, &p.count, 4);
+    put_param(w, l, w->frame[w->top].params + i->d, (u32)p.count, 4);
   }
 }
 
