@@ -27,7 +27,6 @@ from sqlalchemy import (
     type_coerce,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.types import NullType
 
 from grader import dataclass
@@ -87,7 +86,9 @@ def insert_new(
             return False
         connection.execute(table.insert().values(**values))
         return True
-    query = postgresql_insert(table).values(**values).on_conflict_do_nothing()
+    from sqlalchemy.dialects.postgresql import insert  # slow, and SQLite does not need it
+
+    query = insert(table).values(**values).on_conflict_do_nothing()
     # SQLAlchemy asks PostgreSQL for the new row's id and would discard the row count.
     return connection.execute(query, execution_options={"preserve_rowcount": True}).rowcount == 1
 

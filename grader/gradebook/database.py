@@ -33,6 +33,10 @@ LOCK_SECONDS = 30.0
 _ONE_MIGRATION = threading.Lock()
 """Alembic keeps the running migration in module state: one at a time per process."""
 
+MIGRATIONS = Path(__file__).parent / "migrations"
+SCHEMA = MIGRATIONS / "sqlite.sql"
+"""What the migrations make of an empty SQLite file; python -m tests.gradebook.schema writes it."""
+
 _POSTGRESQL_LOCK = 0x67726164
 
 
@@ -233,7 +237,9 @@ def migrate(database: Database) -> None:
         if was is not None and int(was) > int(LATEST_REVISION):
             what = f"the gradebook has version {was}, this grader supports {LATEST_REVISION}"
             raise MachineFault(what, where=database.name, fix="Install the newer grader.")
-        if was != LATEST_REVISION:
+        if was is None and is_sqlite(connection):
+            _create_tables(connection)
+        elif was != LATEST_REVISION:
             upgrade(connection)
 
 
@@ -245,11 +251,17 @@ def revision(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
+def _create_tables(connection: Connection) -> None:
+    """Make in an empty file what all migrations make, without alembic, in a quarter of the time."""
+    for statement in SCHEMA.read_text().split("\n\n")[1:]:
+        connection.exec_driver_sql(statement)
+
+
 def upgrade(connection: Connection, to: str = "head") -> None:
     """Run the migrations up to that revision, in the transaction of the connection."""
     from alembic import command
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(MIGRATIONS))
     command.upgrade(config, to)

@@ -21,6 +21,7 @@ from grader.gradebook.book import open_gradebook
 from grader.gradebook.database import connect
 from grader.gradebook.tables import metadata
 from tests.gradebook.made import a_grade
+from tests.gradebook.schema import migrated, statements
 
 STEPS = Path(database.__file__).parent / "migrations"
 NOW = datetime(2027, 3, 1, tzinfo=UTC)
@@ -51,6 +52,20 @@ def test_a_table_without_a_migration_is_detected(url: str) -> None:
     Table("forgotten", more, Column("id", Integer, primary_key=True))
     more.tables["grade"].append_column(Column("extra", Integer))
     assert len(differences(url, more)) == 2
+
+
+def test_a_new_file_has_what_the_steps_make(tmp_path: Path) -> None:
+    """It is made from a text; `python -m tests.gradebook.schema` writes that after a new step."""
+    open_gradebook(str(tmp_path / "new.db")).close()
+    database = connect(str(tmp_path / "new.db"))
+    with database.reading() as connection:
+        found = statements(connection)
+        tables = [one.split()[2].strip('"') for one in found if one.startswith("CREATE TABLE")]
+        rows = {name: connection.execute(text(f'SELECT * FROM "{name}"')).all() for name in tables}
+    database.close()
+    assert [one.split() for one in found] == [one.split() for one in migrated()]
+    assert {name for name, held in rows.items() if held} == {"alembic_version"}
+    assert len(tables) == len(metadata.tables) + 1
 
 
 def test_head_is_the_newest_step() -> None:
