@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import TypeVar
@@ -27,7 +28,7 @@ from grader.faults import LabFault, MachineFault, StudentFault
 from grader.grading.cases import RunOptions
 from grader.grading.run import run_all
 from grader.labs.cases import array_shapes, prepare_baseline
-from grader.labs.model import Case, Lab
+from grader.labs.model import Case, KernelSpec, Lab
 from grader.launch import Trace
 
 
@@ -51,7 +52,8 @@ def baseline_traces(
         LabFault: the baseline does not compile, fails or does not end.
     """
     program = baseline_program(lab)
-    keys = {case.name: _digest(lab, case, options, program) for case in cases}
+    rest = _files_and_stamp(lab)
+    keys = {case.name: _digest(case, options, program, rest) for case in cases}
     known = {name: load(cache, key) for name, key in keys.items()}
     missing = [case for case in cases if known[case.name] is None]
     for case, trace in _measured(lab, missing, options, program):
@@ -98,8 +100,7 @@ def baseline_program(lab: Lab) -> Program:
         LabFault: the file cannot be read or does not compile.
     """
     try:
-        data, name, kernels = lab.baseline.read_bytes(), lab.baseline.name, lab.kernels[:1]
-        return with_lab_kernels(compile_source(data, name, wanted=kernels), kernels)
+        return _compiled(lab.baseline.read_bytes(), lab.baseline.name, lab.kernels[:1])
     except OSError as error:
         what = f"cannot read the baseline: {error.strerror}"
         raise LabFault(what, where=str(lab.baseline)) from None
@@ -108,15 +109,27 @@ def baseline_program(lab: Lab) -> Program:
         raise LabFault(what, where=str(lab.baseline), fix=fault.fix) from None
 
 
-def _digest(lab: Lab, case: Case, options: RunOptions, program: Program) -> str:
+@lru_cache(maxsize=4)
+def _compiled(data: bytes, name: str, kernels: tuple[KernelSpec, ...]) -> Program:
+    """Compile a baseline once for all submissions of a class."""
+    return with_lab_kernels(compile_source(data, name, wanted=kernels), kernels)
+
+
+def _digest(case: Case, options: RunOptions, program: Program, rest: bytes) -> str:
     digest = hashlib.sha256()
     for part in (program.ptx, case.name, repr(sorted(case.dims.items())), options.seed.hex()):
         digest.update(part.encode() + b"\0")
+    digest.update(rest)
+    return digest.hexdigest()
+
+
+def _files_and_stamp(lab: Lab) -> bytes:
+    """Return what all cases' counters depend on besides the program."""
+    rest = b""
     for file in (lab.folder / "lab.yaml", lab.folder / "reference.py"):
         with suppress(OSError):
-            digest.update(file.read_bytes() + b"\0")
-    digest.update(simulator_stamp().encode())
-    return digest.hexdigest()
+            rest += file.read_bytes() + b"\0"
+    return rest + simulator_stamp().encode()
 
 
 def simulator_stamp() -> str:

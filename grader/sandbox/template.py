@@ -43,11 +43,9 @@ MODULES = (
 """What a template imports: the modules of the steps that grading takes."""
 
 COMPILER_MODULES = ("grader.compile.nvrtc",)
-"""What the compiler's template imports. It is small, so that it starts and forks faster, and holds
-the compiler once it has rehearsed."""
+"""What the compiler's template imports: little, so that it starts and forks faster."""
 
-REHEARSED_AFTER = 2
-"""The children of a template after which it rehearses their step, which takes longer than one."""
+REHEARSED_AFTER = 2  # children; to rehearse takes longer than one of them
 
 MOST_TEMPLATES = 4
 """The templates that live at the same time; the one that was unused for longest ends first."""
