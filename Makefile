@@ -56,8 +56,8 @@ check-labs: bytecode
 
 announce-test:
 	@echo 'make test runs ruff, mypy, grader labs check (mutants of two labs) and pytest with'
-	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes about 20 minutes with 2 processes:'
-	@echo '14 for pytest, 6 for the rest.'
+	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes about 15 minutes with 2 processes:'
+	@echo '12 for pytest, 3 for the rest.'
 
 lint: $(VENV)/dev bytecode
 	@echo '== ruff'
