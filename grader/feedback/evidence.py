@@ -30,7 +30,6 @@ from grader.feedback.edits import (
     enclosing,
     is_degenerate,
     is_readable,
-    replaced,
 )
 from grader.labs.model import Lab
 from grader.launch import Finding
@@ -43,6 +42,7 @@ SPECIFIC = ("weak-barrier", "barrier-not-called", "not-accumulated", "not-shared
             "repeated-component", "wrong-order")  # fmt: skip
 """The kinds of edits of a text that a right kernel hardly has."""
 
+UNSTORED = "uninitialized-read"
 FAR = 4
 """How far a line is from the findings that no value or condition connects with them."""
 
@@ -198,66 +198,6 @@ def _names_of_threads(tree: Tree, kernel: Function) -> set[str]:
     return names
 
 
-def empty_body_edits(source: Source) -> Iterator[Edit]:
-    """The `;` that ends a condition or a loop before its body, taken out."""
-    for statement, word, sign in empty_bodies(source.tree):
-        yield Edit("empty-body", statement.line, (replaced(sign, ""),), 0, word)
-
-
-def parameter_edits(source: Source) -> Iterator[Edit]:
-    """The parameters in the lab's order, by their names or by what is constant; the lab's type."""
-    for kernel in source.kernels:
-        declarator = kernel.function.declarator
-        if declarator is None or not kernel.required:
-            continue
-        nodes = [n for n in declarator.walk("parameter_declaration") if n.line >= declarator.line]
-        own = parameters(declarator)
-        if len(nodes) != len(own) or len(own) != len(kernel.required):
-            continue
-        listed = ", ".join(name for _, name in own)
-        for order in _orders(own, kernel.required):
-            changes = tuple(
-                replaced(node, nodes[k].text) for node, k in zip(nodes, order, strict=True)
-            )
-            yield Edit("wrong-order", kernel.function.line, changes, 0, listed)
-        for node, (kind, _), (wanted, _) in zip(nodes, own, kernel.required, strict=True):
-            spec = node.part("type")
-            base = wanted.replace("const", "").replace("*", "").strip()
-            if spec is not None and "*" in kind and "*" in wanted and spec.text != base:
-                yield Edit("wrong-type", node.line, (replaced(spec, base),))
-
-
-def _orders(
-    own: Sequence[tuple[str, str]], required: Sequence[tuple[str, str]]
-) -> Iterator[tuple[int, ...]]:
-    """Yield, for each place in the lab's order, the number of the parameter to put there."""
-    names = [name for _, name in required]
-    pointers = [[k for k, (kind, _) in enumerate(rows) if "*" in kind] for rows in (own, required)]
-    if sorted(names) == sorted(name for _, name in own):
-        yield tuple([name for _, name in own].index(name) for name in names)
-    if len(pointers[0]) != len(pointers[1]):
-        return
-    others = [k for k in range(len(own)) if k not in pointers[0]]
-
-    def is_constant(row: tuple[str, str]) -> bool:
-        return row[0].lstrip().startswith("const")
-
-    for key in (lambda row: row[1], is_constant):
-        known = [(key(own[k]), k) for k in pointers[0]]
-        wanted = [key(required[k]) for k in pointers[1]]
-        if sorted(str(a) for a, _ in known) != sorted(map(str, wanted)):
-            continue
-        found = dict[int, int]()
-        for place, want in zip(pointers[1], wanted, strict=True):
-            found[place] = next(k for a, k in known if a == want and k not in found.values())
-        free = iter(others)
-        yield tuple(found[k] if k in found else next(free) for k in range(len(own)))
-
-
-EDITORS = (empty_body_edits, parameter_edits)
-"""The functions of this module that offer edits: what undoes a clue."""
-
-
 @dataclass(frozen=True)
 class Evidence:
     """What the edits are ranked by.
@@ -289,6 +229,7 @@ def read_evidence(
     errors = [f for f in findings if f.severity == "error"]
     both = [(f.other.line if f.other else f.line, f.line) for f in errors]
     near = {line for pair in both for line in pair} | {*lines} | {clue.line for clue in clues}
+    near |= _conditions_of_stores(source, {f.variable for f in errors if f.kind == UNSTORED} - {""})
     flow = read_dataflow(source.text)
     around = {origin.line for f in errors for origin in f.origins}
     around |= {origin.line for line in near - {0} for origin in flow.reaching(line)}
@@ -305,6 +246,17 @@ def read_evidence(
         frozenset(f.kind for f in errors), frozenset(near - {0}),
         tuple(map(frozenset, rings)), spans, tuple(clues),
     )  # fmt: skip
+
+
+def _conditions_of_stores(source: Source, names: set[str]) -> set[int]:
+    """Return the lines of the conditions and loops that decide which elements are stored."""
+    found = set()
+    for kernel in source.kernels if names else ():
+        for store in kernel.walk("assignment_expression"):
+            if base_of(store.field("left")).text in names:
+                heads = (a for a in store.ancestors if a.kind in _CONDITIONAL)
+                found |= {head.line for head in heads}
+    return found
 
 
 def _calls_across(source: Source, lines: set[int]) -> set[int]:

@@ -33,7 +33,6 @@ from grader.feedback.edits import (
     is_inside,
     read_source,
 )
-from grader.feedback.evidence import EDITORS as CLUE_EDITORS
 from grader.feedback.evidence import find_clues, list_edits, read_evidence
 from grader.feedback.fixes import MAX_TRIALS, FixSearch, errors_of, run_explaining
 from grader.gpu.speedup import Timing
@@ -220,6 +219,7 @@ def _with_fix(
     options: RunOptions,
 ) -> Explanation:
     """Add the confirmed fix, if there is one. Raises MachineFault."""
+    from grader.feedback.index_edits import EDITORS as INDEX_EDITORS
     from grader.feedback.name_edits import EDITORS as NAME_EDITORS
     from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
     from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
@@ -230,7 +230,7 @@ def _with_fix(
     graded = function_name(own.symbol) if own is not None else ""
     source = read_source(public.program.source, public.lab, graded)
     lines = {line for found in public.localization.lines.values() for line in found}
-    editors = (*CLUE_EDITORS, *STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
+    editors = (*STATEMENT_EDITORS, *NAME_EDITORS, *INDEX_EDITORS, *VALUE_EDITORS)
     seen = read_evidence(errors, lines, known.clues, source)
     ranked = list_edits(source, seen, editors, MAX_TRIALS)
     found = search.fix(source, ranked, seen)
@@ -274,8 +274,9 @@ def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:
         "wrong-index": False,
         "wrong-initial-value": start == end or enclosing(node, "init_declarator") is not None,
         "exchanged-axes": len(edit.changes) > 1,
-        "rounded-down": "/" in old and " - 1" not in old,
-        "overlapping-arrays": "extern" in source.text and "*" in _declaration_of(node),
+        "rounded-down": "/" in old and not re.search(r"\+.* - 1", old),
+        "overlapping-arrays": "extern" in source.text
+        and bool(re.search(r"\*|extern", _declaration_of(node))),
         "divergent-barrier": "barrier-divergence" in kinds,
         "missing-guard": not (loop is not None and is_inside(node, loop, "condition")),
     }.get(edit.kind, True)

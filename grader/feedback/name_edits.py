@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from grader.compile.functions import parameters
 from grader.compile.syntax import Node
 from grader.feedback.edits import (
     LOOPS,
@@ -30,6 +31,9 @@ MAX_NAMES = 12
 MAX_ARGUMENTS = 6
 """The arguments of a call of which two are exchanged."""
 
+MAX_COMPONENTS = 16
+"""The components of vectors of which two are exchanged."""
+
 MAX_USES = 180
 """The uses of names that are replaced."""
 
@@ -46,7 +50,7 @@ def name_edits(source: Source) -> Iterator[Edit]:
         names = list(dict.fromkeys((*kernel.sizes, *kernel.variables, *macros)))[:MAX_NAMES]
         arrays = list(kernel.shapes)
         parts = _shared_arrays(kernel)
-        uses = [n for n in kernel.walk("identifier") if _is_use(n)][:MAX_USES]
+        uses = [n for n in kernel.walk("identifier") if is_use(n)][:MAX_USES]
         for use in uses:
             groups = (names, arrays, parts)
             choices = next((group for group in groups if use.text in group), [])
@@ -56,7 +60,8 @@ def name_edits(source: Source) -> Iterator[Edit]:
                     yield Edit("wrong-variable", use.line, (replaced(use, other),), cost)
 
 
-def _is_use(name: Node) -> bool:
+def is_use(name: Node) -> bool:
+    """Return whether an identifier is a use of a variable, and not its declaration."""
     above = name.parent
     declared = above is not None and above.part("declarator") == name
     return not declared and name.text not in BUILT_IN
@@ -124,69 +129,6 @@ def exchange_edits(source: Source) -> Iterator[Edit]:
                     yield Edit("wrong-index", node.line, changes)
 
 
-def offset_edits(source: Source) -> Iterator[Edit]:
-    """One more or less than a name, or than an index that is computed."""
-    macros = macros_of(source)
-    for kernel in source.kernels:
-        names = {*kernel.sizes, *kernel.variables, *macros}
-        for use in [n for n in kernel.walk("identifier") if _is_use(n)][:MAX_USES]:
-            if use.text in names and _is_operand(use):
-                limit = use.parent is not None and use.parent.kind == "argument_list"
-                for new in (f"({use.text} - 1)", f"({use.text} + 1)"):
-                    yield Edit("wrong-number", use.line, (replaced(use, new),), 0 if limit else 1)
-        for node in kernel.walk("init_declarator"):
-            value = node.part("value")
-            if value is not None and node.field("declarator").text in kernel.variables:
-                for step in (" - 1", " + 1"):
-                    change = (value.end, value.end, step)
-                    yield Edit("wrong-index", node.line, (change,))
-
-
-def _is_operand(use: Node) -> bool:
-    """Return whether a name is read as a value: not assigned, and not an array."""
-    above = use.parent
-    if above is None or above.kind in ("update_expression", "subscript_expression"):
-        return False
-    return above.kind != "assignment_expression" or above.part("right") == use
-
-
-def factor_edits(source: Source) -> Iterator[Edit]:
-    """A name times a size; an index that also counts a loop's steps; twice a side."""
-    macros = macros_of(source)
-    for kernel in source.kernels:
-        sizes = list(dict.fromkeys((*macros, *kernel.sizes)))[:MAX_NAMES]
-        for use in [n for n in kernel.walk("identifier") if _is_use(n)][:MAX_USES]:
-            above = use.parent
-            if use.text not in kernel.variables or above is None:
-                continue
-            if above.kind in ("binary_expression", "subscript_argument_list", "argument_list"):
-                for size in sizes:
-                    new = f"({use.text} * {size})"
-                    yield Edit("wrong-index", use.line, (replaced(use, new),), 1)
-            yield from _with_steps(use, sizes)
-        for node in kernel.walk("binary_expression"):
-            if node.field("operator").text in ("<", "<=", ">", ">="):
-                side = node.field("left")
-                change = (side.start, side.start, "2 * ")
-                yield Edit("wrong-number", node.line, (change,), 1)
-
-
-def _with_steps(use: Node, sizes: list[str]) -> Iterator[Edit]:
-    """The name plus the elements that earlier iterations of the loop around it have handled."""
-    loop = enclosing(use, *LOOPS)
-    start = loop.part("initializer") if loop is not None else None
-    counter = next(start.walk("init_declarator"), None) if start is not None else None
-    if counter is None or loop is None or not any(a == loop for a in use.ancestors):
-        return
-    name = counter.field("declarator").text
-    inside = enclosing(use, "subscript_argument_list") is not None
-    for step in (name, *(f"{name} * {size}" for size in sizes)):
-        if not inside or name == use.text:
-            break
-        new = f"({step} + {use.text})"
-        yield Edit("wrong-index", use.line, (replaced(use, new),), 1)
-
-
 def component_edits(source: Source) -> Iterator[Edit]:
     """Another component of a vector such as float4."""
     for kernel in source.kernels:
@@ -202,6 +144,12 @@ def component_edits(source: Source) -> Iterator[Edit]:
                 repeated = used[node.text] > 1 and f"{vector}.{other}" not in used
                 kind = "repeated-component" if repeated else "wrong-variable"
                 yield Edit(kind, node.line, (replaced(part, other),))
+        for one, two in combinations(nodes[:MAX_COMPONENTS], 2):
+            parts = one.field("field"), two.field("field")
+            is_same = one.field("argument").text == two.field("argument").text
+            if is_same and parts[0].text != parts[1].text and one.line != two.line:
+                changes = replaced(parts[0], parts[1].text), replaced(parts[1], parts[0].text)
+                yield Edit("exchanged-components", one.line, changes)
 
 
 def size_edits(source: Source) -> Iterator[Edit]:
@@ -237,6 +185,23 @@ def size_edits(source: Source) -> Iterator[Edit]:
                             f"2 * {extent.text}"):  # fmt: skip
                     yield Edit("overlapping-arrays", node.line, (replaced(extent, new),), 0,
                                base.text)  # fmt: skip
+
+
+def second_array_edits(source: Source) -> Iterator[Edit]:
+    """A second array of the dynamic shared memory behind the first: both start at byte 0."""
+    for kernel in source.kernels:
+        arrays = [
+            (declaration, array.field("declarator").text)
+            for declaration in kernel.walk("declaration")
+            if {"extern", "__shared__"} <= {child.text for child in declaration.children}
+            for array in declaration.walk("array_declarator")
+        ]
+        for declaration, name in arrays[1:]:
+            sizes = (f"{size} * {size}" for size in (*kernel.sizes, *macros_of(source)))
+            for size in (*sizes, "blockDim.x * blockDim.y", "blockDim.x"):
+                new = f"{declaration.field('type').text}* {name} = {arrays[0][1]} + {size};"
+                change = replaced(declaration, new)
+                yield Edit("overlapping-arrays", declaration.line, (change,), 0, name)
 
 
 def all_extents_edits(source: Source) -> Iterator[Edit]:
@@ -291,6 +256,56 @@ def memory_space_edits(source: Source) -> Iterator[Edit]:
                 yield Edit("missing-qualifier", word.line, (replaced(word, "__constant__"),))
 
 
+def parameter_edits(source: Source) -> Iterator[Edit]:
+    """The parameters in the lab's order, by their names or by what is constant; the lab's type."""
+    for kernel in source.kernels:
+        declarator = kernel.function.declarator
+        if declarator is None or not kernel.required:
+            continue
+        nodes = [n for n in declarator.walk("parameter_declaration") if n.line >= declarator.line]
+        own = parameters(declarator)
+        if len(nodes) != len(own) or len(own) != len(kernel.required):
+            continue
+        listed = ", ".join(name for _, name in own)
+        for order in _orders(own, kernel.required):
+            changes = tuple(
+                replaced(node, nodes[k].text) for node, k in zip(nodes, order, strict=True)
+            )
+            yield Edit("wrong-order", kernel.function.line, changes, 0, listed)
+        for node, (kind, _), (wanted, _) in zip(nodes, own, kernel.required, strict=True):
+            spec = node.part("type")
+            base = wanted.replace("const", "").replace("*", "").strip()
+            if spec is not None and "*" in kind and "*" in wanted and spec.text != base:
+                yield Edit("wrong-type", node.line, (replaced(spec, base),))
+
+
+def _orders(
+    own: Sequence[tuple[str, str]], required: Sequence[tuple[str, str]]
+) -> Iterator[tuple[int, ...]]:
+    """Yield, for each place in the lab's order, the number of the parameter to put there."""
+    names = [name for _, name in required]
+    pointers = [[k for k, (kind, _) in enumerate(rows) if "*" in kind] for rows in (own, required)]
+    if sorted(names) == sorted(name for _, name in own):
+        yield tuple([name for _, name in own].index(name) for name in names)
+    if len(pointers[0]) != len(pointers[1]):
+        return
+    others = [k for k in range(len(own)) if k not in pointers[0]]
+
+    def is_constant(row: tuple[str, str]) -> bool:
+        return row[0].lstrip().startswith("const")
+
+    for key in (lambda row: row[1], is_constant):
+        known = [(key(own[k]), k) for k in pointers[0]]
+        wanted = [key(required[k]) for k in pointers[1]]
+        if sorted(str(a) for a, _ in known) != sorted(map(str, wanted)):
+            continue
+        found = dict[int, int]()
+        for place, want in zip(pointers[1], wanted, strict=True):
+            found[place] = next(k for a, k in known if a == want and k not in found.values())
+        free = iter(others)
+        yield tuple(found[k] if k in found else next(free) for k in range(len(own)))
+
+
 def zeroed_edits(source: Source) -> Iterator[Edit]:
     """The elements of a shared array start at zero, with a barrier behind."""
     for kernel in source.kernels:
@@ -312,81 +327,6 @@ def zeroed_edits(source: Source) -> Iterator[Edit]:
             )
             at = declaration.end
             yield Edit("wrong-initial-value", declaration.line, ((at, at, text),), 1, name)
-
-
-def stride_edits(source: Source) -> Iterator[Edit]:
-    """`for` with the stride of the grid in place of `if`: a thread takes further elements."""
-    for kernel in source.kernels:
-        for guard in kernel.walk("if_statement"):
-            condition = guard.part("condition")
-            if condition is None or guard.part("alternative") is not None:
-                continue
-            name = re.split(r"\W", condition.text[1:-1].strip())[0]
-            if name not in kernel.variables:
-                continue
-            head = f"for (; {condition.text[1:-1]}; {name} += gridDim.x * blockDim.x)"
-            change = (guard.start, condition.end, head)
-            yield Edit("missing-stride", guard.line, (change,), 0)
-
-
-def endless_loop_edits(source: Source) -> Iterator[Edit]:
-    """The step that a loop forgets; a step in the other direction."""
-    for kernel in source.kernels:
-        for update in kernel.walk("update_expression"):
-            turned = update.text.translate(str.maketrans("+-", "-+"))
-            yield Edit("wrong-loop", update.line, (replaced(update, turned),))
-        yield from _steps_of_for(kernel, macros_of(source))
-        for loop in kernel.walk("while_statement"):
-            body, condition = loop.part("body"), loop.part("condition")
-            if body is None or condition is None or body.kind != "compound_statement":
-                continue
-            name = re.split(r"\W", condition.text[1:-1].strip())[0]
-            for step in ("gridDim.x * blockDim.x", "blockDim.x", "1"):
-                if name in kernel.variables:
-                    change = (body.end - 1, body.end - 1, f"    {name} += {step};\n")
-                    yield Edit("missing-stride", loop.line, (change,))
-
-
-def break_edits(source: Source) -> Iterator[Edit]:
-    """A loop that ends where its result is found."""
-    for kernel in source.kernels:
-        for loop in kernel.walk(*LOOPS):
-            for node in loop.walk("compound_statement"):
-                if node.parent is not None and node.parent.kind == "if_statement":
-                    change = (node.end - 1, node.end - 1, "break; ")
-                    yield Edit("missing-break", node.line, (change,), 1)
-
-
-def _steps_of_for(kernel: Kernel, macros: list[str]) -> Iterator[Edit]:
-    """Another step of a `for` loop whose step does not change its counter."""
-    for loop in kernel.walk("for_statement"):
-        start, step, body = (loop.part(n) for n in ("initializer", "update", "body"))
-        counter = next(start.walk("init_declarator"), None) if start is not None else None
-        if counter is None or body is None:
-            continue
-        name, closing = (
-            counter.field("declarator").text,
-            kernel.tree.data.rfind(b")", 0, body.start),
-        )
-        names = (*kernel.sizes, *macros)
-        for new in (f"++{name}", *(f"{name} += {size}" for size in (*names, "blockDim.x"))):
-            place = (closing, closing, new) if step is None else replaced(step, new)
-            known = step is not None and name in step.text and step.kind != "identifier"
-            known = known and not ("++" in (step.text if step else "") and "__sync" in body.text)
-            yield Edit(
-                "wrong-loop", loop.line, (place,), int(known or (step is None and new[0] != "+"))
-            )
-
-
-def unroll_edits(source: Source) -> Iterator[Edit]:
-    """`#pragma unroll` before each loop; `#pragma unroll 1` taken out."""
-    for kernel in source.kernels:
-        for loop in kernel.walk("for_statement"):
-            text = f"#pragma unroll\n{indent_of(loop)}"
-            yield Edit("not-unrolled", loop.line, ((loop.start, loop.start, text),), 1)
-        for pragma in kernel.walk("preproc_call"):
-            if "unroll" in pragma.text:
-                yield Edit("not-unrolled", pragma.line, (replaced(pragma, "#pragma unroll\n"),))
 
 
 def _is_extent(number: Node) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from grader.compile.syntax import Node
 from grader.feedback.edits import (
@@ -316,41 +316,6 @@ def _declared(declaration: Node) -> set[str]:
     return {node.field("declarator").text for node in declaration.walk("init_declarator")}
 
 
-def atomic_edits(source: Source) -> Iterator[Edit]:
-    """An update of an array's element becomes an atomic operation."""
-    for kernel in source.kernels:
-        for update in kernel.walk("update_expression"):
-            target = update.part("argument")
-            if target is not None and target.kind in ("subscript_expression", "pointer_expression"):
-                step = "1" if "++" in update.text else "-1"
-                yield _atomic(update, "Add", target.text, step)
-        for update in kernel.walk("assignment_expression"):
-            left, sign, right = (update.field(n) for n in ("left", "operator", "right"))
-            if left.kind not in ("subscript_expression", "pointer_expression"):
-                continue
-            if sign.text in ("=", "+="):
-                yield _atomic(update, "Add", left.text, right.text, int(sign.text == "="))
-            if sign.text == "=" and right.kind == "binary_expression":
-                terms = right.field("left").text, right.field("right").text
-                if right.field("operator").text == "+" and left.text in terms:
-                    rest = terms[1] if terms[0] == left.text else terms[0]
-                    yield _atomic(update, "Add", left.text, rest)
-            elif sign.text == "=" and right.kind == "call_expression":
-                yield from _atomic_extreme(update, left, right)
-
-
-def _atomic(update: Node, what: str, target: str, value: str, cost: int = 0) -> Edit:
-    change = replaced(update, f"atomic{what}(&{target}, {value})")
-    return Edit("not-atomic", update.line, (change,), cost)
-
-
-def _atomic_extreme(update: Node, left: Node, call: Node) -> Iterator[Edit]:
-    name, given = call.field("function").text, [a.text for a in call.field("arguments").named]
-    if name in ("min", "max") and len(given) == 2 and left.text in given:
-        rest = given[1] if given[0] == left.text else given[0]
-        yield _atomic(update, name.capitalize(), left.text, rest)
-
-
 def statement_edits(source: Source) -> Iterator[Edit]:
     """A statement taken out, or moved behind or before the loop around it."""
     for kernel in source.kernels:
@@ -370,6 +335,20 @@ def statement_edits(source: Source) -> Iterator[Edit]:
                     yield Edit("misplaced-statement", statement.line, (gone, before), 1)
                     yield Edit("misplaced-statement", statement.line, (gone, behind), 1)
                     yield from _reset(statement, loop)
+
+
+def exchanged_statement_edits(source: Source) -> Iterator[Edit]:
+    """Two statements that follow each other in the other order; `continue` for `break`."""
+    for kernel in source.kernels:
+        for block in kernel.walk("compound_statement"):
+            for first, second in pairwise(statements(block)):
+                if first.kind == second.kind == SIMPLE[0] and "__sync" not in first.text:
+                    changes = replaced(first, second.text), replaced(second, first.text)
+                    yield Edit("misplaced-statement", first.line, changes)
+        for jump in kernel.walk("break_statement", "continue_statement"):
+            other = "continue;" if jump.text.startswith("break") else "break;"
+            if enclosing(jump, *LOOPS, "switch_statement") is not None:
+                yield Edit("wrong-jump", jump.line, (replaced(jump, other),))
 
 
 def surplus_edits(source: Source) -> Iterator[Edit]:

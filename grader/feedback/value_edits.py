@@ -17,10 +17,10 @@ from grader.feedback.edits import (
     Kernel,
     Source,
     enclosing,
-    index_of,
     replaced,
-    split_index,
+    statement_of,
 )
+from grader.feedback.evidence import empty_bodies
 
 COMPARISONS: Mapping[str, tuple[str, ...]] = {
     "<": ("<=", ">", ">="), "<=": ("<", ">", ">="), ">": (">=", "<", "<="),
@@ -38,6 +38,9 @@ NARROW = ("__half", "half", "short", "unsigned short", "char", "unsigned char", 
 WIDE = ("float", "int", "unsigned int", "double")
 INTEGER = re.compile(r"(\d{1,9})([uUlL]*)")
 FLOAT = re.compile(r"\d+\.\d*f?")
+MAX_TERMS = 8
+"""The terms of one statement of which two change their signs."""
+
 MAX_NAMES = 12
 """The numbers and sizes that are tried in place of a number."""
 
@@ -47,8 +50,10 @@ def condition_edits(source: Source) -> Iterator[Edit]:
     for kernel in source.kernels:
         for node in kernel.walk("binary_expression"):
             sign, left, right = (node.field(n) for n in ("operator", "left", "right"))
+            usual = {_OPPOSITE.get(sign.text)} if _selects_an_operand(node) else set()
             for cost, other in enumerate(COMPARISONS.get(sign.text, ())):
-                yield Edit("wrong-condition", node.line, (replaced(sign, other),), min(cost, 1))
+                cost = 0 if other in usual else min(cost, 1)
+                yield Edit("wrong-condition", node.line, (replaced(sign, other),), cost)
             if sign.text in CONNECTIVES:
                 change = replaced(sign, CONNECTIVES[sign.text])
                 yield Edit("wrong-condition", node.line, (change,))
@@ -57,12 +62,32 @@ def condition_edits(source: Source) -> Iterator[Edit]:
                 yield from _all_comparisons(node)
 
 
+_OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+def _selects_an_operand(comparison: Node) -> bool:
+    """Return whether a comparison chooses one of its operands, as in `a > b ? b : a`."""
+    choice = comparison.parent
+    while choice is not None and choice.kind in ("parenthesized_expression", "condition_clause"):
+        choice = choice.parent
+    if choice is None or choice.kind != "conditional_expression":
+        return False
+    ends = {choice.field(name).text for name in ("consequence", "alternative")}
+    return not ends.isdisjoint(comparison.field(side).text for side in ("left", "right"))
+
+
 def _all_comparisons(chain: Node) -> Iterator[Edit]:
     """Every comparison of a chain with the boundary on the other side: `>=` for `>`."""
     other = {">": ">=", "<": "<=", ">=": ">", "<=": "<"}
     signs = [node.field("operator") for node in chain.walk("binary_expression")]
     changes = tuple(replaced(s, other[s.text]) for s in signs if s.text in other)
     yield Edit("wrong-condition", chain.line, changes)
+
+
+def empty_body_edits(source: Source) -> Iterator[Edit]:
+    """The `;` that ends a condition or a loop before its body, taken out."""
+    for statement, word, sign in empty_bodies(source.tree):
+        yield Edit("empty-body", statement.line, (replaced(sign, ""),), 0, word)
 
 
 def assignment_in_condition_edits(source: Source) -> Iterator[Edit]:
@@ -103,6 +128,57 @@ def arithmetic_edits(source: Source) -> Iterator[Edit]:
                 for size in ("TILE", "16", "blockDim.x"):
                     up = f"({value.text} + {size} - 1) / {size}"
                     yield Edit("rounded-down", node.line, (replaced(value, up),), 2)
+
+
+def parenthesis_edits(source: Source) -> Iterator[Edit]:
+    """Parentheses that a sum needs, or that it has too many: `x * (j + 1)` for `x * j + 1`."""
+    for kernel in source.kernels:
+        for node in kernel.walk("binary_expression"):
+            sign, left, right = (node.field(n) for n in ("operator", "left", "right"))
+            if sign.text not in ("+", "-"):
+                continue
+            for product, at, end in ((left, "right", node.end), (right, "left", node.start)):
+                operator = product.part("operator") if product.kind == node.kind else None
+                if operator is None or operator.text not in ("*", "/", "%"):
+                    continue
+                inner = product.field(at)  # what becomes part of the sum
+                outer = right if product == left else inner
+                cost = int(outer.kind != "number_literal")
+                first, last = sorted((inner.end if at == "left" else inner.start, end))
+                yield Edit("wrong-index", node.line, ((first, first, "("), (last, last, ")")), cost)
+            outside = node.parent
+            if outside is None or outside.kind != "parenthesized_expression":
+                continue
+            if outside.parent is not None and outside.parent.kind == node.kind:
+                cost = int(right.kind != "number_literal")
+                yield Edit("wrong-index", node.line, (replaced(outside, node.text),), cost)
+
+
+def operand_edits(source: Source) -> Iterator[Edit]:
+    """The operands of a difference, a quotient or a remainder exchanged."""
+    for kernel in source.kernels:
+        for node in kernel.walk("binary_expression"):
+            sign, left, right = (node.field(n) for n in ("operator", "left", "right"))
+            if sign.text in ("-", "/", "%") and right.kind != "number_literal":
+                changes = replaced(left, right.text), replaced(right, left.text)
+                cost = int(sign.text != "-" or left.kind != "identifier")
+                yield Edit("wrong-expression", node.line, changes, cost)
+
+
+def signs_edits(source: Source) -> Iterator[Edit]:
+    """The signs of two terms of one statement turned: `x + dx, y + dy` for `x - dx, y - dy`."""
+    for kernel in source.kernels:
+        terms: dict[tuple[int, str], list[Node]] = {}
+        for node in kernel.walk("binary_expression"):
+            sign, statement = node.field("operator"), statement_of(node)
+            is_term = node.field("right").kind in ("identifier", "field_expression")
+            if sign.text in ("+", "-") and statement is not None and is_term:
+                terms.setdefault((statement.start, sign.text), []).append(sign)
+        for (_, sign_text), signs in terms.items():
+            other = "-" if sign_text == "+" else "+"
+            for one, two in combinations(signs[:MAX_TERMS], 2):
+                changes = replaced(one, other), replaced(two, other)
+                yield Edit("wrong-operator", one.line, changes, int(sign_text == "+"))
 
 
 def number_edits(source: Source) -> Iterator[Edit]:
@@ -153,115 +229,6 @@ def _near(value: int, others: tuple[str, ...], sizes: object) -> list[str]:
     return list(dict.fromkeys((*close, *near)))
 
 
-def axis_edits(source: Source) -> Iterator[Edit]:
-    """`.x` for `.y`; both of a pair of declarations exchanged; a missing block or thread."""
-    for kernel in source.kernels:
-        accesses = [
-            node
-            for node in kernel.walk("field_expression")
-            if node.field("argument").text in BUILT_IN
-        ]
-        for node in accesses:
-            for axis in "xyz":
-                if axis != node.text[-1]:
-                    change = replaced(node, f"{node.text[:-1]}{axis}")
-                    cost = 1 if axis == "z" else 0
-                    yield Edit("exchanged-axes", node.line, (change,), cost)
-            for other in BUILT_IN:
-                if other != node.field("argument").text:
-                    change = replaced(node, f"{other}{node.text[-2:]}")
-                    yield Edit("wrong-variable", node.line, (change,), 1)
-            yield from _with_blocks(node)
-        for first, second in combinations(accesses, 2):
-            same_line = first.line == second.line and first.text[-1] == second.text[-1]
-            if first.text != second.text and (same_line or first.text[:-1] == second.text[:-1]):
-                changes = (replaced(first, second.text), replaced(second, first.text))
-                yield Edit("exchanged-axes", first.line, changes)
-        yield from _all_exchanged(accesses)
-
-
-def _with_blocks(node: Node) -> Iterator[Edit]:
-    axis = node.text[-1]
-    if node.text.startswith("threadIdx"):
-        for extent in (f"blockDim.{axis}", "TILE"):
-            new = f"(blockIdx.{axis} * {extent} + {node.text})"
-            yield Edit("wrong-index", node.line, (replaced(node, new),), 1)
-    elif node.text.startswith("blockDim"):
-        for new in (f"blockDim.{axis} * gridDim.{axis}", "(blockDim.x * blockDim.y)"):
-            yield Edit("wrong-index", node.line, (replaced(node, new),))
-    elif node.text.startswith("gridDim"):
-        new = f"gridDim.{axis} * blockDim.{axis}"
-        yield Edit("wrong-index", node.line, (replaced(node, new),), 1)
-    elif node.text.startswith("blockIdx"):
-        new = f"{node.text} * blockDim.{axis}"
-        yield Edit("wrong-index", node.line, (replaced(node, new),), 1)
-
-
-def _all_exchanged(accesses: list[Node]) -> Iterator[Edit]:
-    """Every `.x` of threadIdx for `.y` and the other way round; the same of blockIdx, of both."""
-    for names in (("threadIdx",), ("blockIdx",), ("threadIdx", "blockIdx", "blockDim")):
-        chosen = [a for a in accesses if a.field("argument").text in names]
-        turned = {"x": "y", "y": "x"}
-        changes = tuple(
-            replaced(a, f"{a.text[:-1]}{turned[a.text[-1]]}") for a in chosen if a.text[-1] in "xy"
-        )
-        if len(changes) > 1:
-            yield Edit("exchanged-axes", chosen[0].line, changes)
-
-
-def subscript_edits(source: Source) -> Iterator[Edit]:
-    """`a[j][i]` for `a[i][j]`; another row, column or stride of a flat index."""
-    for kernel in source.kernels:
-        for outer in kernel.walk("subscript_expression"):
-            inner = outer.field("argument")
-            if inner.kind == "subscript_expression":
-                array, first = inner.field("argument").text, inner.field("indices").text
-                turned = f"{array}{outer.field('indices').text}{first}"
-                yield Edit("wrong-index", outer.line, (replaced(outer, turned),))
-            yield from _rebuilt(kernel, outer)
-        for product in kernel.walk("binary_expression"):
-            pair = [product.field("left"), product.field("right")]
-            if all(side.kind == "subscript_expression" for side in pair):
-                one, other = (side.field("indices") for side in pair)
-                changes = replaced(one, other.text), replaced(other, one.text)
-                yield Edit("wrong-index", product.line, changes)
-
-
-def _rebuilt(kernel: Kernel, access: Node) -> Iterator[Edit]:
-    """The index of an array parameter as row * extent + column, of the names that it uses."""
-    index, shape = index_of(access), kernel.shapes.get(kernel.array_of(access), ())
-    if index is None or not shape:
-        return
-    row, column = split_index(index)
-    if row:
-        strides = dict.fromkeys((shape[-1], *kernel.sizes))
-        for cost, stride in enumerate(strides):
-            for a, b in ((row, column), (column, row)):
-                new = f"{_factor(a)} * {stride} + {b}"
-                yield Edit("wrong-index", access.line, (replaced(index, new),), min(cost, 1))
-    names = [n.text for n in index.walk("identifier") if n.text in kernel.variables]
-    for a, b in combinations(dict.fromkeys(names), 2):
-        for first, second in ((a, b), (b, a)):
-            new = f"{first} * {shape[-1]} + {second}"
-            yield Edit("wrong-index", access.line, (replaced(index, new),))
-
-
-def _factor(text: str) -> str:
-    return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
-
-
-def shared_index_edits(source: Source) -> Iterator[Edit]:
-    """One more or less in an index; an index without its last term."""
-    for kernel in source.kernels:
-        for access in kernel.walk("subscript_expression"):
-            index = index_of(access)
-            if index is None:
-                continue
-            for step in (" + 1", " - 1"):
-                change = (index.end, index.end, step)
-                yield Edit("wrong-index", access.line, (change,), 1)
-
-
 def assignment_edits(source: Source) -> Iterator[Edit]:
     """`+=` for `=`, `=` for `+=`, another operator; a step of a loop."""
     for kernel in source.kernels:
@@ -284,6 +251,44 @@ def assignment_edits(source: Source) -> Iterator[Edit]:
                 assert target is not None
                 new = f"{target.text} += {step}"
                 yield Edit("missing-stride", node.line, (replaced(node, new),), 1)
+
+
+def atomic_edits(source: Source) -> Iterator[Edit]:
+    """An update of an array's element becomes an atomic operation."""
+    for kernel in source.kernels:
+        for update in kernel.walk("update_expression"):
+            target = update.part("argument")
+            if target is not None and target.kind in ("subscript_expression", "pointer_expression"):
+                step = "1" if "++" in update.text else "-1"
+                yield _atomic(update, "Add", target.text, step)
+        for update in kernel.walk("assignment_expression"):
+            left, sign, right = (update.field(n) for n in ("left", "operator", "right"))
+            if left.kind not in ("subscript_expression", "pointer_expression"):
+                continue
+            if sign.text in ("=", "+="):
+                yield _atomic(update, "Add", left.text, right.text, int(sign.text == "="))
+                call = f"if ({right.text}) atomicAdd(&{left.text}, {right.text})"
+                if right.kind in ("identifier", "subscript_expression"):  # zeros cost as much
+                    yield Edit("not-atomic", update.line, (replaced(update, call),), 1)
+            if sign.text == "=" and right.kind == "binary_expression":
+                terms = right.field("left").text, right.field("right").text
+                if right.field("operator").text == "+" and left.text in terms:
+                    rest = terms[1] if terms[0] == left.text else terms[0]
+                    yield _atomic(update, "Add", left.text, rest)
+            elif sign.text == "=" and right.kind == "call_expression":
+                yield from _atomic_extreme(update, left, right)
+
+
+def _atomic(update: Node, what: str, target: str, value: str, cost: int = 0) -> Edit:
+    change = replaced(update, f"atomic{what}(&{target}, {value})")
+    return Edit("not-atomic", update.line, (change,), cost)
+
+
+def _atomic_extreme(update: Node, left: Node, call: Node) -> Iterator[Edit]:
+    name, given = call.field("function").text, [a.text for a in call.field("arguments").named]
+    if name in ("min", "max") and len(given) == 2 and left.text in given:
+        rest = given[1] if given[0] == left.text else given[0]
+        yield _atomic(update, name.capitalize(), left.text, rest)
 
 
 def initial_value_edits(source: Source) -> Iterator[Edit]:
@@ -327,29 +332,6 @@ def missing_else_edits(source: Source) -> Iterator[Edit]:
                 yield Edit(
                     "missing-else", body.line, ((guard.end, guard.end, f" else {left.text} = 0;"),)
                 )
-
-
-def clamp_edits(source: Source) -> Iterator[Edit]:
-    """An index kept between zero and a size; `min` for `max`."""
-    for kernel in source.kernels:
-        calls = [c for c in kernel.walk("call_expression") if c.text.startswith(("min", "max"))]
-        clamped = {name.text for call in calls for name in call.walk("identifier")}
-        for call in kernel.walk("call_expression"):
-            name = call.field("function")
-            turned = {"min": "max", "max": "min", "fminf": "fmaxf", "fmaxf": "fminf"}
-            if name.text in turned:
-                yield Edit("wrong-operator", call.line, (replaced(name, turned[name.text]),))
-        for node in kernel.walk("init_declarator"):
-            value, name = node.field("value"), node.field("declarator")
-            if name.text not in kernel.variables or not any(value.walk("identifier")):
-                continue
-            for size in kernel.sizes:
-                own = f"(int)({value.text})"
-                limits = (f"min(max({own}, 0), {size} - 1)", f"min({own}, {size} - 1)")
-                for new in (*limits, f"max({own}, 0)"):
-                    usual = "-" in value.text and name.text not in clamped
-                    cost = 0 if usual else 1  # another clamp of the name is at fault itself
-                    yield Edit("wrong-index", node.line, (replaced(value, new),), cost)
 
 
 def type_edits(source: Source) -> Iterator[Edit]:

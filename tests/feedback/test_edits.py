@@ -16,6 +16,7 @@ from grader.feedback.edits import Edit, diff_of, is_degenerate, negated, read_so
 from grader.feedback.evidence import Evidence, find_clues, list_edits
 from grader.feedback.fixes import MAX_TRIALS, doubt
 from grader.feedback.grade import true_kind
+from grader.feedback.index_edits import EDITORS as INDEX_EDITORS
 from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
 from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
@@ -23,7 +24,7 @@ from grader.labs.reading import load_lab
 from tests.feedback.mistakes import patched, solution_of
 from tests.made import a_program
 
-EDITORS = (*STATEMENT_EDITORS, *NAME_EDITORS, *VALUE_EDITORS)
+EDITORS = (*STATEMENT_EDITORS, *NAME_EDITORS, *INDEX_EDITORS, *VALUE_EDITORS)
 RACE = Evidence(frozenset({"race"}), frozenset({20}), frozenset())
 HEAD = "__global__ void matmul(const float* A, const float* B, float* C, int n) {\n"
 HOSTILE = {
@@ -133,7 +134,7 @@ def test_an_edit_that_nobody_means_is_recognized(old: str, new: str, degenerate:
 
 
 @pytest.mark.parametrize(
-    ("kind", "old", "new", "told"),
+    ("kind", "old", "new", "true"),
     [
         ("wrong-number", "p < phases", "p < (phases - 1)", "wrong-condition"),
         ("wrong-number", "2.0f", "1.0f", "wrong-number"),
@@ -153,6 +154,41 @@ def test_the_kind_of_a_fix_is_true_of_its_edit(kind: str, old: str, new: str, tr
     start = KERNEL.index(old)
     edit = Edit(kind, 1, ((start, start + len(old), new),))
     assert true_kind(source, edit, {"wrong-output"}) == true
+
+
+UNDONE = {
+    "row * (n + 1)": "row * n + 1",
+    "row - 1 / TILE": "(row - 1) / TILE",
+    "row * n + 1": "row * (n + 1)",
+    "n - row": "row - n",
+    "f(row - n, col - n)": "f(row + n, col + n)",
+    "row < n ? row : n": "row > n ? row : n",
+    "B[n - i]; break": "B[n - i]; continue",
+    "s[0] = 1; s[n] = s[0]": "s[n] = s[0]; s[0] = 1",
+    "C[row] = s[n]": "if (s[n]) atomicAdd(&C[row], s[n])",
+    "v.x = 1;\n        s[n] = v.y": "v.y = 1;\n        s[n] = v.x",
+    "A[row * n + col]": "A[row * n + (i + col)]",
+    "extern __shared__ float s[]; extern __shared__ float t[]": "extern __shared__ float s[]; "
+    "float* t = s + TILE * TILE",
+}  # fmt: skip
+"""Mistakes, and what undoes them."""
+
+
+@pytest.mark.parametrize("mistake", UNDONE)
+def test_a_mistake_is_undone_by_one_edit(mistake: str) -> None:
+    text = f"""#define TILE 16
+__global__ void matmul(const float* A, const float* B, float* C, int n) {{
+    int row = threadIdx.y, col = threadIdx.x;
+    float4 v;
+    for (int i = 0; i < n; ++i) {{
+        {mistake};
+    }}
+}}
+"""
+    source = read_source(text, load_lab("tiled-matmul"))
+    wrong = Evidence(frozenset({"wrong-output", "race"}), frozenset({6}))
+    texts = {edit.applied(source.data) for edit in list_edits(source, wrong, EDITORS, 10_000)}
+    assert text.replace(mistake, UNDONE[mistake]) in texts
 
 
 @pytest.mark.parametrize(

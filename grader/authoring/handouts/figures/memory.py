@@ -4,6 +4,7 @@
 - `bank_conflicts`: a warp reads a column of a 32 x 32 tile, and of one with 33 floats a row.
 - `shared_array`: two tiles of 3 x 3 in one dynamic array, and which thread writes which float.
 - `atomics`: atomics on global memory of two histograms, as the number of elements grows.
+- `products`: how many of the 25 products of a convolution count for each element of a picture.
 - `last_block`: which of the 256 threads of the last block of `vector-add` have an element.
 """
 
@@ -272,4 +273,54 @@ def draw_last_block() -> Figure:
         f"block 3 of n = {ELEMENTS}: {len(elements)} threads have an element,"
         f" {len(idle)} (hatched) have none",
     )
+    return figure
+
+
+PRODUCTS_ALT = (
+    "A picture of 16 x 7 elements, in each the number of elements of the picture that its "
+    "thread reads: 9 in the corners, 12 and 15 along the edges, 25 where the whole mask fits "
+    "inside."
+)
+PICTURE_WIDTH, PICTURE_HEIGHT = 16, 7
+READ_COLORS = {
+    9: "#C6E2F5",
+    12: "#D5EAF8",
+    15: "#E1F0FA",
+    16: "#E6F3FB",
+    20: "#F0F8FD",
+    25: "#FFFFFF",
+}
+
+
+def picture_reads() -> Counter[tuple[int, int]]:
+    """Count each thread's reads of the picture, by the row and column of its element."""
+    picture = numbers(PICTURE_HEIGHT, PICTURE_WIDTH)
+    args = (
+        Array("in", picture.shape, "float32", picture),
+        Array("out", picture.shape, "float32", None, True),
+        int_argument("width", PICTURE_WIDTH),
+        int_argument("height", PICTURE_HEIGHT),
+    )
+    mask = {"mask": np.ones((5, 5), np.float32)}
+    launch = Launch("convolve", (1, 1, 1), (32, 8, 1), args, globals=mask)
+    touched = thread_accesses(run_traced(solution("constant-convolution"), launch))
+    return Counter((t.thread[1], t.thread[0]) for t in touched if t.variable == "in")
+
+
+def draw_products() -> Figure:
+    """Draw one cell for each element, with its count."""
+    figure, ((axes,),) = sheet(1, 1, 3.4)
+    counted = picture_reads()
+    fills = {at: READ_COLORS[n] for at, n in counted.items()}
+    cells(
+        axes,
+        PICTURE_HEIGHT,
+        PICTURE_WIDTH,
+        fills,
+        {at: str(n) for at, n in counted.items()},
+        size=8,
+    )
+    total = sum(counted.values())
+    size, most = f"{PICTURE_WIDTH} x {PICTURE_HEIGHT}", 25 * PICTURE_WIDTH * PICTURE_HEIGHT
+    titled(axes, f"{size}, mask 5 x 5: {total:,} of {most:,} products")
     return figure
