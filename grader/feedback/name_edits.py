@@ -56,7 +56,8 @@ def name_edits(source: Source) -> Iterator[Edit]:
             choices = next((group for group in groups if use.text in group), [])
             for other in choices:
                 if other != use.text:
-                    cost = 0 if _is_counterpart(use.text, other) else 1
+                    alike = (use.text in kernel.variables) == (other in kernel.variables)
+                    cost = 0 if alike and _is_counterpart(use.text, other) else 1
                     yield Edit("wrong-variable", use.line, (replaced(use, other),), cost)
 
 
