@@ -39,7 +39,7 @@ GENERIC = ("wrong-number", "wrong-operator", "wrong-variable", "wrong-condition"
 """The kinds of edits that can repair many kinds of errors, and that come behind others."""
 
 SPECIFIC = ("weak-barrier", "barrier-not-called", "not-accumulated", "not-shared", "missing-fences",
-            "repeated-component", "wrong-order")  # fmt: skip
+            "repeated-component", "wrong-order", "exchanged-components")  # fmt: skip
 """The kinds of edits of a text that a right kernel hardly has."""
 
 UNSTORED = "uninitialized-read"

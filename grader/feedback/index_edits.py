@@ -84,10 +84,7 @@ def subscript_edits(source: Source) -> Iterator[Edit]:
     """`a[j][i]` for `a[i][j]`; another row, column or stride of a flat index."""
     for kernel in source.kernels:
         for outer in kernel.walk("subscript_expression"):
-            inner = outer.field("argument")
-            if inner.kind == "subscript_expression":
-                array, first = inner.field("argument").text, inner.field("indices").text
-                turned = f"{array}{outer.field('indices').text}{first}"
+            if turned := _turned(outer):
                 yield Edit("wrong-index", outer.line, (replaced(outer, turned),))
             yield from _rebuilt(kernel, outer)
         for product in kernel.walk("binary_expression"):
@@ -96,6 +93,19 @@ def subscript_edits(source: Source) -> Iterator[Edit]:
                 one, other = (side.field("indices") for side in pair)
                 changes = replaced(one, other.text), replaced(other, one.text)
                 yield Edit("wrong-index", product.line, changes)
+                turned = [text for side in pair if (text := _turned(side))]
+                if len(turned) == len(pair):
+                    changes = replaced(pair[0], turned[0]), replaced(pair[1], turned[1])
+                    yield Edit("wrong-index", product.line, changes)
+
+
+def _turned(access: Node) -> str:
+    """Return `a[j][i]` for `a[i][j]`; "" for other accesses."""
+    inner = access.field("argument")
+    if inner.kind != "subscript_expression":
+        return ""
+    array, first = inner.field("argument").text, inner.field("indices").text
+    return f"{array}{access.field('indices').text}{first}"
 
 
 def _rebuilt(kernel: Kernel, access: Node) -> Iterator[Edit]:
@@ -161,6 +171,8 @@ def factor_edits(source: Source) -> Iterator[Edit]:
     macros = macros_of(source)
     for kernel in source.kernels:
         sizes = list(dict.fromkeys((*macros, *kernel.sizes)))[:MAX_NAMES]
+        products = [n for n in kernel.walk("binary_expression") if n.field("operator").text == "*"]
+        scaled = {(n.field("left").text, n.field("right").text) for n in products}
         for use in [n for n in kernel.walk("identifier") if is_use(n)][:MAX_USES]:
             above = use.parent
             if use.text not in kernel.variables or above is None:
@@ -168,13 +180,29 @@ def factor_edits(source: Source) -> Iterator[Edit]:
             if above.kind in ("binary_expression", "subscript_argument_list", "argument_list"):
                 for size in sizes:
                     new = f"({use.text} * {size})"
-                    yield Edit("wrong-index", use.line, (replaced(use, new),), 1)
+                    cost = int((use.text, size) not in scaled)  # forgotten in one of several places
+                    yield Edit("wrong-index", use.line, (replaced(use, new),), cost)
             yield from _with_steps(use, sizes)
         for node in kernel.walk("binary_expression"):
             if node.field("operator").text in ("<", "<=", ">", ">="):
                 side = node.field("left")
                 change = (side.start, side.start, "2 * ")
                 yield Edit("wrong-number", node.line, (change,), 1)
+
+
+def scaled_twice_edits(source: Source) -> Iterator[Edit]:
+    """`i` for every `i * TILE` in a loop that counts `i += TILE` already."""
+    for kernel in source.kernels:
+        for loop in kernel.walk("for_statement"):
+            step, body = loop.part("update"), loop.part("body")
+            if step is None or body is None or step.kind != "assignment_expression":
+                continue
+            both = {step.field("left").text, step.field("right").text}
+            products = [n for n in body.walk("binary_expression") if n.field("operator").text == "*"
+                        and {n.field("left").text, n.field("right").text} == both]  # fmt: skip
+            changes = tuple(replaced(n, step.field("left").text) for n in products)
+            if changes and len(both) == 2:
+                yield Edit("wrong-index", products[0].line, changes)
 
 
 def _with_steps(use: Node, sizes: list[str]) -> Iterator[Edit]:

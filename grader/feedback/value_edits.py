@@ -145,13 +145,15 @@ def parenthesis_edits(source: Source) -> Iterator[Edit]:
                 outer = right if product == left else inner
                 cost = int(outer.kind != "number_literal")
                 first, last = sorted((inner.end if at == "left" else inner.start, end))
-                yield Edit("wrong-index", node.line, ((first, first, "("), (last, last, ")")), cost)
+                yield Edit(
+                    "wrong-parentheses", node.line, ((first, first, "("), (last, last, ")")), cost
+                )
             outside = node.parent
             if outside is None or outside.kind != "parenthesized_expression":
                 continue
             if outside.parent is not None and outside.parent.kind == node.kind:
                 cost = int(right.kind != "number_literal")
-                yield Edit("wrong-index", node.line, (replaced(outside, node.text),), cost)
+                yield Edit("wrong-parentheses", node.line, (replaced(outside, node.text),), cost)
 
 
 def operand_edits(source: Source) -> Iterator[Edit]:

@@ -168,6 +168,10 @@ UNDONE = {
     "C[row] = s[n]": "if (s[n]) atomicAdd(&C[row], s[n])",
     "v.x = 1;\n        s[n] = v.y": "v.y = 1;\n        s[n] = v.x",
     "A[row * n + col]": "A[row * n + (i + col)]",
+    "sum += a[i][row] * b[col][i]": "sum += a[row][i] * b[i][col]",
+    "f(i * TILE, i + col)": "f(i * TILE, (i * TILE) + col)",
+    "for (int p = 0; p < n; p += TILE) f(p * TILE + col, row + p * TILE)": "for (int p = 0; p < n; "
+    "p += TILE) f(p + col, row + p)",
     "extern __shared__ float s[]; extern __shared__ float t[]": "extern __shared__ float s[]; "
     "float* t = s + TILE * TILE",
 }  # fmt: skip
