@@ -93,9 +93,9 @@ def subscript_edits(source: Source) -> Iterator[Edit]:
                 one, other = (side.field("indices") for side in pair)
                 changes = replaced(one, other.text), replaced(other, one.text)
                 yield Edit("wrong-index", product.line, changes)
-                turned = [text for side in pair if (text := _turned(side))]
-                if len(turned) == len(pair):
-                    changes = replaced(pair[0], turned[0]), replaced(pair[1], turned[1])
+                one_turned, other_turned = map(_turned, pair)
+                if one_turned and other_turned:
+                    changes = replaced(pair[0], one_turned), replaced(pair[1], other_turned)
                     yield Edit("wrong-index", product.line, changes)
 
 
