@@ -157,9 +157,13 @@ class Fetches:
         return np.maximum(texels.astype(np.float32) / most, -1).astype(np.float64)
 
     def bound(self) -> float:
-        """How far a GPU's result may be: see texture.c; 0 without the linear filter."""
+        """How far a GPU's result may be: see texture.c; 0 for a point fetch.
+
+        The quotient of an integer that becomes a fraction may be rounded otherwise.
+        """
         if not self.texture.interpolated:
-            return 0.0
+            whole = self.dtype.startswith("float") or not self.texture.read_float
+            return 0.0 if whole else 2.0**-23
         values = self.values()
         spread = values.max() - min(values.min(), 0 if "border" in self.texture.address else np.inf)
         return float(self.dims * spread / 256 + np.abs(values).max() / 2**15)
