@@ -18,10 +18,10 @@ from tests.command import ROOT
 from tests.faults.tracing import tree
 from tests.faults.workplace import Workplace, grade_summary
 
-SECONDS = 4.0
+SECONDS = 1.5
 """How long a process is stopped: longer than the time limit of a launch, `LIMIT`."""
 
-LIMIT = "0.5"
+LIMIT = "0.25"
 STEPS = {"compile": "nvrtc:compile_v", "simulate": "simulate:run", "template": "template_child"}
 """What the name of a step's process contains, or its command line."""
 
