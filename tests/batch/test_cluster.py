@@ -28,6 +28,8 @@ from tests.command import ROOT
 
 LAB = "vector-add"
 DEADLY = ("--preload", "tests.batch.worker_preload")
+ONCE = "--no-nanny"
+"""A worker without the process that would start it anew."""
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +131,13 @@ def test_a_worker_with_another_version_and_a_scheduler_that_goes_away(
 ) -> None:
     (tmp_path / "other.py").write_text("import grader\ngrader.__version__ = '99'\n")
     (place / "slow.cu").write_bytes(RIGHT)
-    with cluster(tmp_path, [("--preload", str(tmp_path / "other.py"))]) as found:
+    with cluster(tmp_path, [(ONCE, "--preload", str(tmp_path / "other.py"))]) as found:
         assert batch(place, "--cluster", found.address) == 3
         assert "'grader': '99'" in " ".join(capfd.readouterr().err.split())
         assert times_graded(place) == {}
         found.workers[0].terminate()
         found.workers[0].wait(60)
-        found.add(*DEADLY)
+        found.add(ONCE, *DEADLY)
         scheduler = found.scheduler
         assert scheduler is not None
         watch = when_slow(found.mark, lambda process: scheduler.kill())
@@ -184,9 +186,9 @@ def test_only_workers_with_a_gpu_are_asked(
     """The second to join says that it has one and has none: it is waited for and asked, and what
     it says is told.
     """
-    with cluster(tmp_path, [()]) as found:
+    with cluster(tmp_path, [(ONCE,)]) as found:
         found.joined(0)
-        found.add("--resources", "GPU=1")
+        found.add(ONCE, "--resources", "GPU=1")
         assert batch(place, "--cluster", found.address, "--on", "gpu") == 3
     output = capfd.readouterr().err
     assert "no NVIDIA GPU" in output and "Traceback" not in output
