@@ -49,6 +49,7 @@ _LANGUAGES = {
 _HEAD_END = re.compile(r"[;{]")
 _LONGEST_HEAD = 4000
 NOT_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
+_OF_METHOD = re.compile(r"(?<=\))\s{0,99}(?:const|noexcept)$")
 _ITEM_END = re.compile(r"([;{}])")
 _OF_MODULE = re.compile(r"\b__(?:device|constant)__\b")
 _WORD = re.compile(r"\w+")
@@ -284,8 +285,10 @@ def device_names(text: str) -> tuple[frozenset[str], frozenset[str]]:
     declared, defined = set[str](), set[str]()
     pieces = _ITEM_END.split(NOT_CODE.sub(" ", text))
     for item, end in zip(pieces[::2], pieces[1::2], strict=False):
-        head, value, _ = item[-_LONGEST_HEAD:].partition("=")
-        head = head.rstrip()
+        item = item[-_LONGEST_HEAD:]
+        before, value, _ = item.partition("=")  # an initializer, or a default argument
+        head, value = (item, "") if "(" in before else (before, value)
+        head = _OF_METHOD.sub("", head.rstrip())
         if not _OF_MODULE.search(head):
             continue
         if head.endswith(")"):

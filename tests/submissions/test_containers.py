@@ -25,7 +25,7 @@ from grader.submissions.containers import (
     MAX_PARTS,
     header_finder,
 )
-from grader.submissions.files import defined_kernels
+from grader.submissions.files import defined_kernels, device_names
 from grader.submissions.gather import find_submissions
 from grader.submissions.sources import (
     Wanted,
@@ -229,6 +229,20 @@ PROTOTYPE = "__global__ void matmul(float* a);\nint main() { matmul<<<1, 1>>>(0)
 TWO = "__global__ void mine(float* a, int n) {}\n"
 ONLY = b"__device__ float one();\n"
 ONE = b"__device__ float one() { return 1; }\n"
+DEVICE_NAMES = {
+    "__device__ float f(float);": ("f", ""),
+    "__device__ __forceinline__ float f(float x = 1.0f)\n{ return x; }": ("", "f"),
+    "// __device__ int f();\nextern __device__ int count; __host__ __device__ int g();": (
+        "count g",
+        "",
+    ),
+    "extern __constant__ float mask[3][3]; __device__ int count = 0;": ("mask", "count"),
+    "__constant__ float mask[3] = {1, 2, 3};": ("", "mask"),
+    "struct T { __device__ int at(int i) const; int n; };": ("at", ""),
+    "struct T { int n; }; __device__ int T::at(int i) const { return n; }": ("", "at"),
+    "namespace u { __device__ int f(); } __device__ int u::f() { return 0; }": ("", "f"),
+    "__global__ void k(float* a); extern __shared__ float tile[];": ("", ""),
+}
 CHOSEN = {
     "a prototype is no kernel": (
         zipped({"mm.cu": SOURCE, "main.cu": PROTOTYPE.encode()}), "x:mm.cu", ()
@@ -397,6 +411,11 @@ def test_lines_of_a_file_in_several_cells_are_those_of_the_cells() -> None:
     assert held["x[cell 3]", 2].strip() == "int b;" and held["x[cell 3]", 4] == "int c;"
     assert held["x[cell 4]", 2] == KERNEL.split("\n")[0]
     assert {file for file, _ in places} == {"x[cell 1]", "x[cell 3]", "inc/one.cuh", "x[cell 4]"}
+
+
+@pytest.mark.parametrize("text", DEVICE_NAMES)
+def test_what_a_source_only_declares(text: str) -> None:
+    assert device_names(text) == tuple(frozenset(names.split()) for names in DEVICE_NAMES[text])
 
 
 def test_a_class_takes_further_sources_along(tmp_path: Path) -> None:
