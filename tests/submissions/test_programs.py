@@ -1,6 +1,6 @@
 """Whole programs in the manner of courses: each is graded, and none needs an edit.
 
-`programs/LAB/*.cu` are programs as students hand them in: with main, error macros, timers, a CPU
+`programs/LAB/*.cu` are programs as students submit them: with main, error macros, timers, a CPU
 reference, the libraries of the host and the headers of a course. To see every grade:
 
     for lab in tests/submissions/programs/*; do grader batch $(basename $lab) $lab; done
