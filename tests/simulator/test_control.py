@@ -129,3 +129,46 @@ def test_control_flow_matches_python(name: str, variant: str, threads: int) -> N
     assert raw.ended and not len(raw.reports)
     want = [KERNELS[name][1](int(x), i) for i, x in enumerate(given)]
     assert raw.buffers[1].data.view("int32").tolist() == want
+
+
+def _moved(stored: int, loaded: int) -> str:
+    """A call that passes 16 bytes, stored and loaded in pieces; odd lanes store only the first."""
+    out = [".version 8.3", ".target sm_90", ".address_size 64"]
+    out += [".func (.param .align 8 .b8 r[16]) f(.param .align 8 .b8 p[16]) {", REGISTERS]
+    for at in range(0, 16, loaded):
+        out.append(f"ld.param.b{8 * loaded} {HOLDS[loaded]}, [p+{at}];")
+        out.append(f"st.param.b{8 * loaded} [r+{at}], {HOLDS[loaded]};")
+    out += ["ret; }", ".entry k(.param .u64 a, .param .u64 d) {", REGISTERS]
+    out += ["mov.u32 %t, %tid.x; and.b32 %o, %t, 1; setp.eq.u32 %q, %o, 0;"]
+    for name, register in (("a", "%pa"), ("d", "%pd")):
+        out += [f"ld.param.u64 {register}, [{name}]; mad.wide.u32 {register}, %t, 16, {register};"]
+    out += ["{ .param .align 8 .b8 x[16]; .param .align 8 .b8 y[16];"]
+    for at in range(0, 16, 8):
+        out.append(f"mov.b64 %rd, 0; st.param.b64 [x+{at}], %rd;")
+    for at in range(0, 16, stored):
+        out.append(f"ld.global.b{8 * stored} {HOLDS[stored]}, [%pa+{at}];")
+        guard = "@%q " if at else ""
+        out.append(f"{guard}st.param.b{8 * stored} [x+{at}], {HOLDS[stored]};")
+    out += ["call (y), f, (x);"]
+    for at in range(0, 16, 8):
+        out.append(f"ld.param.b64 %rd, [y+{at}]; st.global.b64 [%pd+{at}], %rd;")
+    return "\n".join([*out, "} ret; }"])
+
+
+REGISTERS = """.reg .b16 %h; .reg .b32 %r; .reg .b64 %rd; .reg .b32 %t; .reg .b32 %o; .reg .pred %q;
+.reg .b64 %pa; .reg .b64 %pd;"""
+HOLDS = {1: "%h", 2: "%h", 4: "%r", 8: "%rd"}
+
+
+@pytest.mark.parametrize("stored", HOLDS)
+@pytest.mark.parametrize("loaded", HOLDS)
+def test_parameters_pass_through_a_call_in_pieces_of_any_size(stored: int, loaded: int) -> None:
+    module = parse(_moved(stored, loaded))
+    machine = Machine(module, decode(module, "k", core().known))
+    given = np.random.default_rng(stored + loaded).integers(0, 256, (32, 16), dtype="uint8")
+    want = given.copy()
+    want[1::2, stored:] = 0
+    args = (Array("a", (32, 16), "uint8", given), Array("d", (32, 16), "uint8", None, True))
+    raw = machine.run(Launch("k", (1, 1, 1), (32, 1, 1), args), Limits(), count=False)
+    assert raw.ended
+    assert np.array_equal(raw.buffers[1].data.reshape(32, 16), want)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import ceil
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar, Trace
+from grader.simulator.core.bindings import core
+from grader.simulator.core.run import Limits, Machine
 from grader.simulator.counters import (
     ATOMIC_INSTRUCTIONS,
     CONFLICTS,
@@ -19,6 +23,8 @@ from grader.simulator.counters import (
     THREAD_CONST_LOADS,
     WAVEFRONTS,
 )
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.parser import parse
 from grader.simulator.simulate import simulate
 from tests.command import ROOT
 from tests.fuzz.corpus import read
@@ -121,3 +127,39 @@ def test_neighboring_loads_that_the_compiler_merges_have_no_conflict() -> None:
         (trace,) = simulate(compile_source(text.encode(), "k.cu"), [read(text).launch()])
         counted.append(trace.counters[CONFLICTS.format("ld")])
     assert counted == [560, 496]
+
+
+def _wavefronts(offset: NDArray[np.uint32], size: int) -> int:
+    """What an access takes by the manual: the most words of one bank, by part of the warp."""
+    words = max(1, size // 4)
+    total = 0
+    for part in offset.reshape(words, -1):
+        asked = {int(at) // 4 + k for at in part for k in range(words)}
+        total += max(Counter(word % 32 for word in asked).values())
+    return total
+
+
+@pytest.mark.parametrize("size", [1, 4, 8, 16])
+def test_wavefronts_of_any_pattern_are_those_of_the_busiest_bank(size: int) -> None:
+    kind = {1: "u8 %h", 4: "b32 %a", 8: "v2.b32 {%a,%b}", 16: "v4.b32 {%a,%b,%c,%e}"}[size]
+    module = parse(
+        f""".version 8.3\n.target sm_90\n.address_size 64
+        .entry k(.param .u64 p) {{ .shared .align 16 .b8 s[8192];
+        .reg .b16 %h; .reg .b32 %a, %b, %c, %e, %t, %n, %m; .reg .b64 %p; ld.param.u64 %p, [p];
+        mov.u32 %t, %tid.x; mov.u32 %n, %ctaid.x; mad.lo.u32 %n, %n, 32, %t;
+        mad.wide.u32 %p, %n, 4, %p; ld.global.u32 %t, [%p]; mov.u32 %m, s; add.u32 %m, %m, %t;
+        ld.shared.{kind}, [%m]; ret; }}"""
+    )
+    machine = Machine(module, decode(module, "k", core().known))
+    rng, lane = np.random.default_rng(size), np.arange(32)
+    rows = [rng.integers(0, span, 32) for span in (2, 5, 16, 64, 512) for _ in range(8)]
+    rows += [lane * step % (8192 // size) for step in (0, 1, 2, 3, 7, 16, 17, 32, 33)]
+    rows += [np.where(lane < cut, 0, lane * 32 % (8192 // size)) for cut in (1, 9, 20)]
+    offset = np.array(rows, np.uint32) * np.uint32(size)
+    asked = Launch(
+        "k", (len(rows), 1, 1), (32, 1, 1), (Array("p", offset.shape, "uint32", offset),)
+    )
+    for number, row in enumerate(offset):
+        raw = machine.run(asked, Limits(blocks=(number,)), count=True)
+        assert raw.counters is not None
+        assert max(raw.counters["wavefronts"]) == _wavefronts(row, size), row

@@ -67,7 +67,7 @@ static void read_lane(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes) {
 }
 
 /* A word that a whole row reads: two of its lanes are kept as readers. False: check each lane. */
-static bool read_one(Shadow *s, u32 g, u32 cb, u32 me, u32 pc) {
+INLINE bool read_one(Shadow *s, u32 g, u32 cb, u32 me, u32 pc) {
   if (s->wrote[g] - FIRST_PHASE >= cb - FIRST_PHASE) return false;
   for (u32 two = 0; two < 2 && s->read2[g] < cb; two++, me++) {
     if (s->read1[g] < cb) {
@@ -170,8 +170,20 @@ OUTLINE void read_new_rows(Warp *w, const Insn *i, const Rows *r) {
   if (slow) read_lanes_of_rows(w, i, r, slow);
 }
 
+/* Two words, each read by half of the warp: a row of a tile, one element a thread. */
+INLINE bool read_two(Warp *w, const Insn *i, const Rows *r) {
+  Shadow *s = shadow_of(w->cta);
+  u32 me = s->phase | w->base, one = r->offset[0] >> 2, two = r->offset[1] >> 2, before = s->phase - FIRST_PHASE;
+  if (r->n != 2 || r->step[0] | r->step[1]) return false;
+  if ((s->wrote[one] - FIRST_PHASE >= before) | (s->wrote[two] - FIRST_PHASE >= before)) return false;
+  read_one(s, one, s->phase, me, i->pc);
+  read_one(s, two, s->phase, me + LANES / 2, i->pc);
+  return true;
+}
+
 void check_shared_read_rows(Warp *w, const Insn *i, const Rows *r) {
   if (w->launch->shared_shift != WORD_SHIFT) read_lanes_of_rows(w, i, r, FULL);
+  else if (read_two(w, i, r)) return;
   else if (!known_rows(shadow_of(w->cta), r)) read_new_rows(w, i, r);
 }
 

@@ -109,6 +109,12 @@ static inline void put_bytes(u8 *p, u64 x, u32 size) {
 static void load_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
   for (u32 k = 0; k < i->count; k++) {
     u32 ref = result_operand(i, k);
+    if (i->size == 4 && i->width == 4 && r->space != LOCAL) {
+      u32 *d = DST(u32, ref);
+      for (u32 l = 0; l < LANES; l++)
+        if (w->lane[l]) d[l] = *(const u32 *)(r->data + offset[l] + 4 * k);
+      continue;
+    }
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
       u64 x = get_bytes(lane_data(w, r, l) + offset[l] + k * i->size, i->size, i->flag & SIGNED_LOAD);

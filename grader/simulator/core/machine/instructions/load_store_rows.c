@@ -14,7 +14,7 @@ static inline bool none(const Four *v) {
 }
 
 /* Whether the addresses are rows of `lanes` lanes, and the first address of each row. */
-static inline bool wide_rows(const u64 *p, u32 lanes, u64 *first, Rows *r) {
+INLINE bool wide_rows(const u64 *p, u32 lanes, u64 *first, Rows *r) {
   Four wrong = {0};
   r->n = LANES / lanes;
   r->lanes = lanes;
@@ -34,7 +34,7 @@ static inline bool wide_rows(const u64 *p, u32 lanes, u64 *first, Rows *r) {
 }
 
 /* The same for 32-bit addresses: vectors twice as wide, and a row that would wrap around is none. */
-static inline bool narrow_rows(const u32 *p, u32 lanes, u64 *first, Rows *r) {
+INLINE bool narrow_rows(const u32 *p, u32 lanes, u64 *first, Rows *r) {
   Eight wrong = {0};
   r->n = LANES / lanes;
   r->lanes = lanes;
@@ -54,10 +54,10 @@ static inline bool narrow_rows(const u32 *p, u32 lanes, u64 *first, Rows *r) {
 }
 
 /* The rows as offsets in the region of the first; false when one of them is out of bounds or misaligned. */
-static inline bool inside(const Region *g, const u64 *first, u64 add, Rows *r) {
-  u64 odd = 0, far = 0, row = 4 * r->lanes;
+INLINE bool inside(const Region *g, u32 lanes, const u64 *first, u64 add, Rows *r) {
+  u64 odd = 0, far = 0, row = 4 * lanes;
   if (g->size < row || g->size > UINT32_MAX) return false;
-  for (u32 k = 0; k < r->n; k++) {
+  for (u32 k = 0; k < LANES / lanes; k++) {
     u64 at = first[k] + add - g->base;
     odd |= at;
     far |= at > g->size - (r->step[k] ? row : 4);
@@ -67,7 +67,7 @@ static inline bool inside(const Region *g, const u64 *first, u64 add, Rows *r) {
 }
 
 /* Indices of a row that are one after the other, or all the same. */
-static inline bool index_row(const u32 *p, u32 lanes, u32 *step) {
+INLINE bool index_row(const u32 *p, u32 lanes, u32 *step) {
   Eight wrong = {0}, want = *p + (Eight){0};
   *step = p[1] - *p;
   if (*step > 1 || (s32)*p > INT32_MAX - LANES) return false;
@@ -80,7 +80,7 @@ static inline bool index_row(const u32 *p, u32 lanes, u32 *step) {
   return is_zero(&wrong);
 }
 
-static inline bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Rows *r) {
+INLINE bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Rows *r) {
   const u32 *a = SRC(u32, i->a), *b = SRC(u32, i->b);
   u64 base = *SRC(u64, i->c);
   r->n = LANES / lanes;
@@ -96,34 +96,28 @@ static inline bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Row
   return true;
 }
 
-static inline bool in_region(Warp *w, const Insn *i, const u64 *first, u64 add, Region *g, Rows *r) {
+/* `lanes` is a constant in all that follows: one copy of the code for each length of rows. */
+INLINE bool in_region(Warp *w, const Insn *i, u32 lanes, const u64 *first, u64 add, Region *g, Rows *r) {
   *g = region_of(w, i->space, first[0] + add);
-  return inside(g, first, add, r) && (g->space == SHARED || g->space == GLOBAL);
+  return inside(g, lanes, first, add, r) && (g->space == SHARED || g->space == GLOBAL);
 }
 
-INLINE bool find_rows(Warp *w, const Insn *i, Region *g, Rows *r) {
+INLINE bool find_rows(Warp *w, const Insn *i, u32 lanes, Region *g, Rows *r) {
   u64 first[MOST_ROWS];
-  if (i->mode == 4) {
-    const u32 *p = SRC(u32, i->a);
-    if (!narrow_rows(p, 16, first, r) && !narrow_rows(p, 8, first, r)) return false;
-  } else {
-    const u64 *p = SRC(u64, i->a);
-    if (!wide_rows(p, 16, first, r) && !wide_rows(p, 8, first, r)) return false;
-  }
-  return in_region(w, i, first, (u64)i->imm, g, r);
+  return (i->mode == 4 ? narrow_rows(SRC(u32, i->a), lanes, first, r) : wide_rows(SRC(u64, i->a), lanes, first, r)) &&
+         in_region(w, i, lanes, first, (u64)i->imm, g, r);
 }
 
-INLINE bool find_indexed(Warp *w, const Insn *i, Region *g, Rows *r) {
+INLINE bool find_indexed(Warp *w, const Insn *i, u32 lanes, Region *g, Rows *r) {
   u64 first[MOST_ROWS];
-  return (index_rows(w, i, 16, first, r) || index_rows(w, i, 8, first, r)) &&
-         in_region(w, i, first, 0, g, r);
+  return index_rows(w, i, lanes, first, r) && in_region(w, i, lanes, first, 0, g, r);
 }
 
-static inline void take_rows(u32 *d, const u8 *data, const Rows *r) {
-  for (u32 k = 0; k < r->n; k++) {
+INLINE void take_rows(u32 *d, const u8 *data, u32 lanes, const Rows *r) {
+  for (u32 k = 0; k < LANES / lanes; k++) {
     const u8 *p = data + r->offset[k];
     Eight v = *(const u32 *)p + (Eight){0};
-    for (u32 g = 0; g < r->lanes; g += GROUP, d += GROUP, p += sizeof v) {
+    for (u32 g = 0; g < lanes; g += GROUP, d += GROUP, p += sizeof v) {
       if (r->step[k]) memcpy(&v, p, sizeof v);
       put_eight(d, &v);
     }
@@ -137,43 +131,38 @@ static inline bool stores_rows(const Warp *w) {
   return w->mask == FULL && w->worker->on->writes_by_rows;
 }
 
-static inline void load(Warp *w, const Insn *i, const Region *g, const Rows *r) {
-  announce_read_rows(w, i, g, r);
-  take_rows(DST(u32, i->d), g->data, r);
+INLINE bool load(Warp *w, const Insn *i, u32 lanes, bool indexed) {
+  Region g;
+  Rows r;
+  if (!(indexed ? find_indexed(w, i, lanes, &g, &r) : find_rows(w, i, lanes, &g, &r))) return false;
+  announce_read_rows(w, i, &g, &r);
+  take_rows(DST(u32, i->d), g.data, lanes, &r);
+  return true;
 }
 
 bool load_rows(Warp *w, const Insn *i) {
-  Region g;
-  Rows r;
-  if (!loads_rows(w) || !find_rows(w, i, &g, &r)) return false;
-  load(w, i, &g, &r);
-  return true;
+  return loads_rows(w) && (load(w, i, 16, false) || load(w, i, 8, false));
 }
 bool load_indexed_rows(Warp *w, const Insn *i) {
-  Region g;
-  Rows r;
-  if (!loads_rows(w) || !find_indexed(w, i, &g, &r)) return false;
-  load(w, i, &g, &r);
-  return true;
+  return loads_rows(w) && (load(w, i, 16, true) || load(w, i, 8, true));
 }
 
 /* Where one word is a whole row, or rows overlap, lanes write the same word: left to load_store.c. */
-static inline bool store(Warp *w, const Insn *i, const Region *g, const Rows *r) {
+INLINE bool store(Warp *w, const Insn *i, u32 lanes, bool indexed) {
+  Region g;
+  Rows r;
+  if (!(indexed ? find_indexed(w, i, lanes, &g, &r) : find_rows(w, i, lanes, &g, &r))) return false;
   const u32 *v = SRC(u32, i->d);
-  for (u32 k = 0; k < r->n; k++)
-    if (!r->step[k] || (k && r->offset[k] <= last_of(r, k - 1))) return false;
-  announce_write_rows(w, i, g, r);
-  for (u32 k = 0; k < r->n; k++) memcpy(g->data + r->offset[k], v + k * r->lanes, 4 * r->lanes);
+  for (u32 k = 0; k < LANES / lanes; k++)
+    if (!r.step[k] || (k && r.offset[k] <= last_of(&r, k - 1))) return false;
+  announce_write_rows(w, i, &g, &r);
+  for (u32 k = 0; k < LANES / lanes; k++) memcpy(g.data + r.offset[k], v + k * lanes, 4 * lanes);
   return true;
 }
 
 bool store_rows(Warp *w, const Insn *i) {
-  Region g;
-  Rows r;
-  return stores_rows(w) && find_rows(w, i, &g, &r) && store(w, i, &g, &r);
+  return stores_rows(w) && (store(w, i, 16, false) || store(w, i, 8, false));
 }
 bool store_indexed_rows(Warp *w, const Insn *i) {
-  Region g;
-  Rows r;
-  return stores_rows(w) && find_indexed(w, i, &g, &r) && store(w, i, &g, &r);
+  return stores_rows(w) && (store(w, i, 16, true) || store(w, i, 8, true));
 }
