@@ -37,8 +37,7 @@ _TYPES = frozenset(("struct", "class", "union", "enum"))
 _NOT_NAMES = frozenset((
     "const", "volatile", "struct", "class", "union", "enum", "typename", "unsigned", "signed",
     "int", "float", "double", "char", "short", "long", "bool", "void", "size_t", "__restrict__",
-    "__restrict", "restrict",
-))  # fmt: skip
+    "__restrict", "restrict"))  # fmt: skip
 KERNEL, DEVICE, HOST = "__global__", "__device__", "__host__"
 ANNOTATIONS = (KERNEL, DEVICE, HOST, "__constant__", "__managed__", "__shared__")
 
@@ -46,8 +45,7 @@ _BEHIND_NAMES = ("=", "[", ",", ";", "{")
 _POINTERS = re.compile(r"\* (\w+) \)")
 """The names of function pointers in a head: `(*name)`."""
 
-MAX_NESTING = 256
-"""The most namespaces around an item that are named: as deep as every compiler has to read them."""
+MAX_NESTING = 256  # namespaces around an item that are named: what every compiler has to read
 
 Token = tuple[str, int]
 """A token and its offset."""
@@ -207,8 +205,7 @@ def split_items(source: str) -> Items:
             reader.token(*token)
     return Items(
         tuple(reader.finished()), found, reader.macros, tuple(reader.unnamed),
-        frozenset(reader.namespaces), _launches(text), text,
-    )  # fmt: skip
+        frozenset(reader.namespaces), _launches(text), text)  # fmt: skip
 
 
 def _merged(text: str, found: tuple[Directive, ...]) -> Iterator[Token | Directive]:
@@ -342,8 +339,7 @@ class _Reader:
         if unnamed:
             self.unnamed += [(item.start, item.start + len("namespace")), (at, at + 1)]
         self.namespaces.update(names)
-        inner = (*around, *names)[:MAX_NESTING]
-        self._stack = (self._stack, inner, item.start if unnamed else -1)
+        self._stack = (self._stack, (*around, *names)[:MAX_NESTING], item.start if unnamed else -1)
         self.items.pop()
         self._item = None
 

@@ -198,7 +198,7 @@ class Template:
     @property
     def is_alive(self) -> bool:
         """Whether it still runs."""
-        return self._end.alive and not self._has_failed and self._process.poll() is None
+        return self._end.alive and not self._has_failed and not _wait(self._process, os.WNOHANG)
 
     def dismiss(self) -> None:
         """Fork no more children; it ends with its last child."""
@@ -318,16 +318,10 @@ def _started(
     """
 
     def start() -> subprocess.Popen[bytes]:
+        own, none = {**sandbox_environment(), **dict(key.variables)}, subprocess.DEVNULL
         return subprocess.Popen(
-            command,
-            env={**sandbox_environment(), **dict(key.variables)},
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            pass_fds=(channel.fileno(),),
-            start_new_session=True,
-        )
+            command, env=own, cwd="/", stdin=none, stdout=none, stderr=errors,
+            pass_fds=(channel.fileno(),), start_new_session=True)  # fmt: skip
 
     if current_thread() is main_thread():
         try:
@@ -346,7 +340,7 @@ def _started(
             return
         finally:
             started.set()
-        process.wait()
+        _wait(process)
 
     try:
         Thread(target=own, daemon=True, name="sandbox-template").start()
@@ -386,14 +380,20 @@ def _status(report: socket.socket) -> int:
     return code
 
 
+def _wait(process: subprocess.Popen[bytes], how: int = 0) -> bool:
+    """Wait for its end, and return whether it has ended. Its number stays its own until `_end`."""
+    with suppress(ChildProcessError):
+        return bool(os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | how))
+    return True
+
+
 def _end(owner: int, process: subprocess.Popen[bytes], channel: socket.socket, errors: int) -> None:
     if os.getpid() != owner:
         return
-    with suppress(OSError):  # it is closed all the same
+    with suppress(OSError):
         channel.close()  # the template ends by itself, and its namespace with it
-    if process.poll() is None:  # else its number may be another's
-        with suppress(OSError):  # it has ended, or will when it reads from the channel
-            os.killpg(process.pid, signal.SIGKILL)
+    with suppress(OSError):  # its group may outlive it: what it started before it was killed
+        os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_END_SECONDS)
     with suppress(OSError):
