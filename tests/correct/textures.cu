@@ -414,3 +414,104 @@ extern "C" __global__ void vec4_of_bytes(cudaSurfaceObject_t s) {
   __syncthreads();
   surf2Dwrite(make_uchar4(v.w, v.z, v.y, v.x), s, threadIdx.x * 4, 0);
 }
+
+// Elements of two to sixteen bytes.
+// kernel wide_elements grid 1 block 8
+// surface a int8 channels 2 = np.zeros((1, 8, 2)) -> np.arange(16).reshape(1, 8, 2)
+// surface b int16 channels 4 = np.zeros((1, 8, 4)) -> np.arange(32).reshape(1, 8, 4)
+// surface c int32 channels 2 = np.zeros((1, 8, 2)) -> np.stack([np.arange(8) - 4, np.where(np.arange(8) < 4, -1, 0)], -1)[np.newaxis]
+// surface d uint32 channels 4 = np.zeros((1, 8, 4)) -> np.arange(32).reshape(1, 8, 4)
+// out y int32 = np.arange(8) * 4 + 1 + np.arange(8) * 2 + np.arange(8) * 4 + 3
+extern "C" __global__ void wide_elements(cudaSurfaceObject_t a, cudaSurfaceObject_t b, cudaSurfaceObject_t c,
+                                         cudaSurfaceObject_t d, int *y) {
+  int i = threadIdx.x;
+  surf2Dwrite(make_char2(2 * i, 2 * i + 1), a, i * 2, 0);
+  surf2Dwrite(make_short4(4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3), b, i * 8, 0);
+  surf2Dwrite((long long)(i - 4), c, i * 8, 0);
+  surf2Dwrite(make_uint4(4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3), d, i * 16, 0);
+  y[i] = surf2Dread<short4>(b, i * 8, 0).y + surf2Dread<char2>(a, i * 2, 0).x + surf2Dread<uint4>(d, i * 16, 0).w;
+}
+
+// What only PTX has: extents, and whole coordinates of two dimensions.
+// kernel queries grid 1 block 8
+// texture t float32 = np.arange(40).reshape(5, 8)
+// surface s float32 = np.zeros((3, 4, 6)) -> _
+// out y int32 = np.tile([8 * 10000 + 5 * 1000 + 6 * 100 + 4 * 10 + 3], 8) + np.arange(8) * 1000000
+extern "C" __global__ void queries(cudaTextureObject_t t, cudaSurfaceObject_t s, int *y) {
+  int w, h, a, b, c, i = threadIdx.x;
+  float v, g, f, e;
+  asm("txq.width.b32 %0, [%1];" : "=r"(w) : "l"(t));
+  asm("txq.height.b32 %0, [%1];" : "=r"(h) : "l"(t));
+  asm("suq.width.b32 %0, [%1];" : "=r"(a) : "l"(s));
+  asm("suq.height.b32 %0, [%1];" : "=r"(b) : "l"(s));
+  asm("suq.depth.b32 %0, [%1];" : "=r"(c) : "l"(s));
+  asm("tex.2d.v4.f32.s32 {%0, %1, %2, %3}, [%4, {%5, %6}];" : "=f"(v), "=f"(g), "=f"(f), "=f"(e) : "l"(t), "r"(i), "r"(0));
+  y[i] = (int)v * 1000000 + w * 10000 + h * 1000 + a * 100 + b * 10 + c;
+}
+
+// Fetches in one phase and writes in the next one; and fetches again after that.
+// kernel fetch_then_write grid 1 block 32
+// inout a float32 = np.arange(64) -> np.append(np.arange(31, -1, -1), np.arange(32, 64))
+// texture t of a memory linear
+extern "C" __global__ void fetch_then_write(float *a, cudaTextureObject_t t) {
+  float x = tex1Dfetch<float>(t, 31 - threadIdx.x);
+  __syncthreads();
+  a[threadIdx.x] = x;
+}
+// kernel fetch_write_fetch grid 1 block 32
+// inout a float32 = np.arange(64) -> _
+// texture t of a memory linear
+// finds race error a texture fetch reads through a cache
+extern "C" __global__ void fetch_write_fetch(float *a, cudaTextureObject_t t) {
+  for (int k = 0; k < 2; k++) {
+    float x = tex1Dfetch<float>(t, 31 - threadIdx.x);
+    __syncthreads();
+    a[threadIdx.x] = x;
+    __syncthreads();
+  }
+}
+
+// A fetch under a condition that keeps it to the texels that have values.
+// kernel under_a_condition grid 1 block 32
+// surface s float32 = _ -> np.append(np.arange(16), np.ones(16)).reshape(1, 32)
+// out y float32 = np.append(np.arange(16), np.zeros(16))
+extern "C" __global__ void under_a_condition(cudaSurfaceObject_t s, float *y) {
+  int i = threadIdx.x;
+  surf2Dwrite(i < 16 ? (float)i : 1.0f, s, i * 4, 0);
+  float v = 0;
+  if (i < 16) v = surf2Dread<float>(s, i * 4, 0);
+  y[i] = v;
+}
+
+// Atomics order threads, and a flag orders surface accesses of two blocks.
+// kernel last_block grid 4 block 32
+// surface s float32 = _ -> np.arange(128).reshape(1, 128)
+// inout n uint32 = np.zeros(1) -> _
+// out y float32 = [127 * 64]
+extern "C" __global__ void last_block(cudaSurfaceObject_t s, unsigned *n, float *y) {
+  __shared__ bool last;
+  int i = blockIdx.x * 32 + threadIdx.x;
+  surf2Dwrite((float)i, s, i * 4, 0);
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicAdd(n, 1) == gridDim.x - 1;
+  __syncthreads();
+  if (last && threadIdx.x == 0) {
+    __threadfence();
+    float sum = 0;
+    for (int k = 0; k < 128; k++) sum += surf2Dread<float>(s, k * 4, 0);
+    y[0] = sum;
+  }
+}
+// kernel no_last_block grid 4 block 32
+// surface s float32 = np.zeros((1, 128)) -> _
+// inout n uint32 = np.zeros(1) -> _
+// out y float32 = np.zeros(4)
+// finds race error hazard on global `s[0]
+extern "C" __global__ void no_last_block(cudaSurfaceObject_t s, unsigned *n, float *y) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  surf2Dwrite((float)i, s, i * 4, 0);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(n, 1);
+  if (threadIdx.x == 0) y[blockIdx.x] = surf2Dread<float>(s, (i + 32) % 128 * 4, 0);
+}
