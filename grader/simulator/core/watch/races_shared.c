@@ -138,16 +138,16 @@ OUTLINE void read_lanes_of_rows(Warp *w, const Insn *i, const Rows *r, u32 lanes
 }
 
 /* The frequent case: two readers of this phase are known of each word, and it has no writer. */
-INLINE bool known_rows(const Shadow *s, const Rows *r) {
+INLINE bool known_rows(const Shadow *s, u32 lanes, const Rows *r) {
   u32 cb = s->phase, before = cb - FIRST_PHASE;
   EightMask known = ASCENDING >= 0;
-  for (u32 k = 0; k < r->n; k++) {
+  for (u32 k = 0; k < LANES / lanes; k++) {
     u32 at = r->offset[k] >> 2;
     if (!r->step[k]) {
       if ((s->wrote[at] - FIRST_PHASE >= before) | (s->read2[at] < cb)) return false;
       continue;
     }
-    for (u32 g = 0; g < r->lanes; g += GROUP) {
+    for (u32 g = 0; g < lanes; g += GROUP) {
       Eight wrote, second;
       eight(&wrote, s->wrote + at + g);
       eight(&second, s->read2 + at + g);
@@ -184,7 +184,8 @@ INLINE bool read_two(Warp *w, const Insn *i, const Rows *r) {
 void check_shared_read_rows(Warp *w, const Insn *i, const Rows *r) {
   if (w->launch->shared_shift != WORD_SHIFT) read_lanes_of_rows(w, i, r, FULL);
   else if (read_two(w, i, r)) return;
-  else if (!known_rows(shadow_of(w->cta), r)) read_new_rows(w, i, r);
+  else if (!(r->lanes == 16 ? known_rows(shadow_of(w->cta), 16, r) : known_rows(shadow_of(w->cta), 8, r)))
+    read_new_rows(w, i, r);
 }
 
 static void write_conflicts(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes) {

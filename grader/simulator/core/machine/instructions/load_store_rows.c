@@ -66,34 +66,34 @@ INLINE bool inside(const Region *g, u32 lanes, const u64 *first, u64 add, Rows *
   return !far && !(odd & 3);
 }
 
-/* Indices of a row that are one after the other, or all the same. */
-INLINE bool index_row(const u32 *p, u32 lanes, u32 *step) {
-  Eight wrong = {0}, want = *p + (Eight){0};
-  *step = p[1] - *p;
-  if (*step > 1 || (s32)*p > INT32_MAX - LANES) return false;
-  want += ASCENDING & (0 - *step);
-  for (u32 g = 0; g < lanes; g += GROUP, want += GROUP * *step) {
+/* Adds to `wrong` where indices of a row are neither one after the other nor all the same. */
+INLINE void check_row(const u32 *p, u32 lanes, u32 step, Eight *wrong) {
+  Eight want = *p + (ASCENDING & (0 - step));
+  for (u32 g = 0; g < lanes; g += GROUP, want += GROUP * step) {
     Eight at;
     eight(&at, p + g);
-    wrong |= at ^ want;
+    *wrong |= at ^ want;
   }
-  return is_zero(&wrong);
 }
 
 INLINE bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Rows *r) {
   const u32 *a = SRC(u32, i->a), *b = SRC(u32, i->b);
   u64 base = *SRC(u64, i->c);
+  s32 most = INT32_MAX - LANES;
+  Eight wrong = {0};
   r->n = LANES / lanes;
   r->lanes = lanes;
   for (u32 k = 0; k < LANES / lanes; k++, a += lanes, b += lanes) {
-    u32 near, far;
-    if (!index_row(a, lanes, &near) || !index_row(b, lanes, &far)) return false;
+    u32 near = a[1] - *a, far = b[1] - *b;
+    if ((near | far) > 1 || (s32)*a > most || (s32)*b > most) return false;
     u64 step = ((u64)near << near_shift(i)) + ((u64)far << far_shift(i));
     if (step & ~4ull) return false;
+    check_row(a, lanes, near, &wrong);
+    check_row(b, lanes, far, &wrong);
     first[k] = base + element((s32)*a, (s32)*b, i);
     r->step[k] = (u32)step;
   }
-  return true;
+  return is_zero(&wrong);
 }
 
 /* `lanes` is a constant in all that follows: one copy of the code for each length of rows. */
