@@ -23,8 +23,7 @@ from grader.labs import model
 from grader.labs.model import BASELINE_FILE, CheckSpec, Lab
 from grader.labs.reading import list_labs, load_lab
 
-NO_RIGHT_CASE = "not evaluated: no case produces the correct output yet"
-
+NO_RIGHT_CASE = "not evaluated: no case{} produces the correct output yet"
 CACHE_BYTES = 1 << 20
 
 Evaluate = Callable[[CheckOptions, Evidence], Verdict]
@@ -365,7 +364,8 @@ def _unmet_dependency(depends: Dependency | None, evidence: Evidence) -> str:
         return ""
     if depends.need == "all":
         return f"not evaluated: `{depends.on}` must pass first"
-    return "" if evidence.has_right_case else NO_RIGHT_CASE
+    kernel = f" of `{evidence.lab.kernels[0].name}`" if evidence.lab.derivations else ""
+    return "" if evidence.has_right_case else NO_RIGHT_CASE.format(kernel)
 
 
 def award(check: Check, verdict: Verdict) -> Result:

@@ -298,7 +298,8 @@ _ASSIGNED = ("init_declarator", "assignment_expression")
 
 def _declaration_of(node: Node) -> str:
     """Return the text of the declaration around a node, up to the value."""
-    declaration = enclosing(node, "declaration", "assignment_expression")
+    kinds = ("declaration", "assignment_expression")
+    declaration = node if node.kind in kinds else enclosing(node, *kinds)
     return declaration.text.split("=")[0] if declaration is not None else ""
 
 

@@ -90,6 +90,7 @@ KERNEL = """\
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
 {
     __shared__ float As[TILE][TILE];
+    extern __shared__ float Ds[];
     int tx = threadIdx.x, ty = threadIdx.y;
     int col = blockIdx.x * TILE + tx + 1;
     int phases = (n + TILE - 1) / TILE - 1;
@@ -145,6 +146,12 @@ def test_an_edit_that_nobody_means_is_recognized(old: str, new: str, degenerate:
         ("wrong-initial-value", "0.0f", "1.0f", "wrong-initial-value"),
         ("exchanged-axes", "threadIdx.x,", "threadIdx.y,", "wrong-axis"),
         ("overlapping-arrays", "tx + 1", "tx * tx", "wrong-index"),
+        (
+            "overlapping-arrays",
+            "extern __shared__ float Ds[];",
+            "float* Ds = &As[0][0];",
+            "overlapping-arrays",
+        ),
         ("missing-guard", "p < phases", "p < phases && p < n", "wrong-condition"),
         ("rounded-down", "tx + 1", "(tx + 1 + TILE - 1) / TILE", "wrong-index"),
     ],
