@@ -44,21 +44,21 @@ def macros_of(source: Source) -> list[str]:
 
 
 def name_edits(source: Source) -> Iterator[Edit]:
-    """Another variable, size or macro in place of each name."""
+    """Another variable, size or macro in place of each name: a counterpart of it first."""
     macros = macros_of(source)
-    for kernel in source.kernels:
-        names = list(dict.fromkeys((*kernel.sizes, *kernel.variables, *macros)))[:MAX_NAMES]
-        arrays = list(kernel.shapes)
-        parts = _shared_arrays(kernel)
-        uses = [n for n in kernel.walk("identifier") if is_use(n)][:MAX_USES]
-        for use in uses:
-            groups = (names, arrays, parts)
-            choices = next((group for group in groups if use.text in group), [])
-            for other in choices:
-                if other != use.text:
+    for usual in (True, False):
+        for kernel in source.kernels:
+            names = list(dict.fromkeys((*kernel.sizes, *kernel.variables, *macros)))
+            groups = (names, list(kernel.shapes), _shared_arrays(kernel))
+            uses = [n for n in kernel.walk("identifier") if is_use(n)][:MAX_USES]
+            for use in uses:
+                choices = next((group for group in groups if use.text in group), [])
+                for other in choices if usual else choices[:MAX_NAMES]:
                     alike = (use.text in kernel.variables) == (other in kernel.variables)
-                    cost = 0 if alike and _is_counterpart(use.text, other) else 1
-                    yield Edit("wrong-variable", use.line, (replaced(use, other),), cost)
+                    counterpart = alike and _is_counterpart(use.text, other)
+                    if other != use.text and counterpart == usual:
+                        cost = int(not usual)
+                        yield Edit("wrong-variable", use.line, (replaced(use, other),), cost)
 
 
 def is_use(name: Node) -> bool:
@@ -98,6 +98,11 @@ def condition_name_edits(source: Source) -> Iterator[Edit]:
             for old in names:
                 uses = [n for n in node.walk("identifier") if n.text == old]
                 for new in names if len(uses) > 1 else ():
+                    changes = tuple(replaced(n, new) for n in uses)
+                    yield Edit("wrong-condition", node.line, changes)
+            for old in kernel.variables:
+                uses = [n for n in node.walk("identifier") if n.text == old]
+                for new in (f"({old} + 1)", f"({old} - 1)") if len(uses) > 1 else ():
                     changes = tuple(replaced(n, new) for n in uses)
                     yield Edit("wrong-condition", node.line, changes)
 

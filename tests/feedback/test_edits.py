@@ -176,6 +176,7 @@ UNDONE = {
     "v.x = 1;\n        s[n] = v.y": "v.y = 1;\n        s[n] = v.x",
     "A[row * n + col]": "A[row * n + (i + col)]",
     "sum += a[i][row] * b[col][i]": "sum += a[row][i] * b[i][col]",
+    "while (row * row < n)": "while ((row + 1) * (row + 1) < n)",
     "f(i * TILE, i + col)": "f(i * TILE, (i * TILE) + col)",
     "for (int p = 0; p < n; p += TILE) f(p * TILE + col, row + p * TILE)": "for (int p = 0; p < n; "
     "p += TILE) f(p + col, row + p)",
