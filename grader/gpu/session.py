@@ -236,7 +236,10 @@ _FORMATS = {
 _MODES = {"wrap": 0, "clamp": 1, "mirror": 2, "border": 3}
 """CUaddress_mode."""
 
-_LAYERED, _SURFACES = 1, 2
+_LAYERED, _SURFACES, _GATHERED = 1, 2, 8
+_GATHER_LIMIT = 32768
+"""The largest extent of an array that tex2Dgather reads."""
+
 _AS_INTEGERS, _NORMALIZED = 1, 2
 _DEVICE, _ARRAY = 2, 3
 _PITCH = 32
@@ -308,6 +311,7 @@ class TextureObjects:
         width, height, depth = (*texture.extents(array.shape), 0, 0)[:3]
         depth = array.shape[0] if texture.layered else depth
         flags = _LAYERED * texture.layered | _SURFACES
+        flags |= _GATHERED * (0 < height <= _GATHER_LIMIT >= width and not depth)
         form = _FORMATS[array.dtype]
         wanted = struct.pack("=QQQiII4x", width, height, depth, form, texture.channels, flags)
         made = ctypes.c_uint64()

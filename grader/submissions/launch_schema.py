@@ -65,7 +65,6 @@ _NOT_SIMULATED = {
     "srgb": "sRGB conversion",
     "border_color": "border colors other than 0",
     "border": "border colors other than 0",
-    "gather": "arrays made for tex2Dgather",
 }
 """What a texture of CUDA may have, by likely keys, and the two backends refuse."""
 

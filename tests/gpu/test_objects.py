@@ -106,7 +106,7 @@ class Cuda:
 
 
 CASES = [
-    (Texture("t", 1), (6, 8), (8, 6, 0, 2)),
+    (Texture("t", 1), (6, 8), (8, 6, 0, 10)),
     (Texture("t", 1, channels=4), (2, 3, 4, 4), (4, 3, 2, 2)),
     (Texture("t", 1, layered=True), (3, 5), (5, 0, 3, 3)),
     (Texture("t", 1, layered=True, channels=2), (3, 4, 5, 2), (5, 4, 3, 3)),
