@@ -235,7 +235,7 @@ def read_evidence(
     around |= {origin.line for line in near - {0} for origin in flow.reaching(line)}
     exits = (enclosing(node, "if_statement") for node in source.tree.walk("return_statement"))
     around |= {guard.line for guard in exits if guard is not None}
-    around |= _calls_across(source, near | around)
+    around |= _calls_across(source, near | around) | _counts_of(source, near)
     rings = [around - {0}]
     while len(rings) < RINGS:
         lines = {origin.line for line in rings[-1] for origin in flow.reaching(line)}
@@ -256,6 +256,20 @@ def _conditions_of_stores(source: Source, names: set[str]) -> set[int]:
             if base_of(store.field("left")).text in names:
                 heads = (a for a in store.ancestors if a.kind in _CONDITIONAL)
                 found |= {head.line for head in heads}
+    return found
+
+
+def _counts_of(source: Source, lines: set[int]) -> set[int]:
+    """Return the lines that count a name of these lines, and the conditions of the counting."""
+    rows = source.text.splitlines()
+    names = {word for k in lines if 0 < k <= len(rows) for word in re.findall(r"\w+", rows[k - 1])}
+    found = set()
+    for kernel in source.kernels:
+        for update in kernel.walk("update_expression"):
+            counted = update.part("argument")
+            if counted is not None and counted.text in names:
+                heads = (a for a in update.ancestors if a.kind in _CONDITIONAL)
+                found |= {update.line, *(head.line for head in heads)}
     return found
 
 
