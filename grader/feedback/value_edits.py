@@ -346,7 +346,7 @@ def type_edits(source: Source) -> Iterator[Edit]:
             is_sum = kind.text == "int" and "0;" in declaration.text
             for new in ("unsigned char",) if kind.text == "char" else WIDE:
                 if new != kind.text:
-                    cost = int(not (is_sum and new == "float"))
+                    cost = int(not (is_sum and new == "float") and kind.text != "char")
                     yield Edit("wrong-type", declaration.line, (replaced(kind, new),), cost)
         for call in kernel.walk("call_expression"):
             given = call.field("arguments").named
