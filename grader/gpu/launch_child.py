@@ -221,6 +221,7 @@ def _capture_stdout() -> Iterator[Any]:
         ctypes.CDLL(None).fflush(None)
         os.dup2(before, 1)
         os.close(before)
+        os.close(file)
 
 
 def observe(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict[str, Any]]:

@@ -279,7 +279,8 @@ class TextureObjects:
         if texture.surface:
             self._call("cuSurfObjectCreate", ctypes.byref(handle), resource)
             return handle.value
-        modes = [_MODES[mode] for mode in (*texture.address, "clamp", "clamp")[:3]]
+        own = texture.address[: len(texture.extents(array.shape))]  # a GPU filters row -1 too
+        modes = [_MODES[mode] for mode in (*own, "clamp", "clamp")[:3]]
         flags = _NORMALIZED * texture.normalized
         flags |= _AS_INTEGERS * (np.dtype(array.dtype).kind != "f" and not texture.read_float)
         sampling = struct.pack("=3iiI", *modes, int(texture.interpolated), flags).ljust(104, b"\0")
