@@ -212,15 +212,20 @@ class _Attempt:
 
 @contextmanager
 def _capture_stdout() -> Iterator[Any]:
-    """Capture what device code prints, which CUDA writes to standard output."""
+    """Capture what device code prints, which CUDA writes to standard output.
+
+    The function that it yields returns the text when the block has ended.
+    """
     file, before = os.memfd_create("printed"), os.dup(1)
+    printed: list[str] = []
     os.dup2(file, 1)
     try:
-        yield lambda: os.pread(file, PRINTED_BYTES, 0).decode(errors="replace")
+        yield lambda: printed[0]
     finally:
         ctypes.CDLL(None).fflush(None)
         os.dup2(before, 1)
         os.close(before)
+        printed.append(os.pread(file, PRINTED_BYTES, 0).decode(errors="replace"))
         os.close(file)
 
 

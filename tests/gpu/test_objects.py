@@ -154,7 +154,7 @@ def test_sampling_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
         one = Texture(**{**vars(texture), "normalized": normalized, "read_float": read_float})
         driver, _, _ = made(monkeypatch, one, data)
         ((_, _, how),) = driver.objects.values()
-        assert struct.unpack_from("=3iiI", how) == (0, 2, 3, 1, flags)
+        assert struct.unpack_from("=3iiI", how) == (0, 2, 1, 1, flags)
 
 
 def test_linear_memory_is_used_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
