@@ -355,10 +355,10 @@ extern "C" __global__ void volume(cudaTextureObject_t t, float2 *y) {
 extern "C" __global__ void lut(cudaTextureObject_t t, float *y) { y[threadIdx.x] = 0 * tex1D<float>(t, threadIdx.x / 64.0f); }
 extern "C" __global__ void lut2(cudaTextureObject_t t, float *y) { y[threadIdx.x] = tex1D<float>(t, threadIdx.x / 64.0f); }
 
-// x / width without the half: the left edge of texel x.
+// x / width without the half: the left edge of texel x, of which 21 bits of fraction count.
 // kernel edges grid 1 block 100
 // texture t float32 normalized yes = np.arange(100)
-// out y float32 = np.arange(100)
+// out y float32 = np.floor(np.floor((np.arange(100, dtype=np.float32) / np.float32(100)).astype(float) * 2**21) / 2**21 * 100)
 extern "C" __global__ void edges(cudaTextureObject_t t, float *y) { y[threadIdx.x] = tex1D<float>(t, threadIdx.x / 100.0f); }
 
 // A coordinate without a value.

@@ -4,6 +4,7 @@ defect would be noticed.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
 
@@ -37,6 +38,17 @@ def test_corpus_is_clean_under_the_sanitizers(core: Path) -> None:
 def test_corpus_reaches_the_core() -> None:
     for entry in entries():
         assert execute(entry.text, entry.spec, grader.simulator.core.bindings.core()), entry.name
+
+
+@pytest.mark.parametrize("offset", ["99999999999999999999", "-9223372036854775808"])
+def test_addresses_with_offsets_of_any_size_are_encoded(offset: str) -> None:
+    """Addresses wrap around: an offset that does not fit in a field of the core is none."""
+    changed = 0
+    for entry in entries():
+        text, count = re.subn(r"\[(%\w+)(?:\+\d+)?\]", rf"[\1+{offset}]", entry.text)
+        execute(text, entry.spec, grader.simulator.core.bindings.core())
+        changed += count
+    assert changed > 100
 
 
 def test_every_kernel_has_both_variants() -> None:

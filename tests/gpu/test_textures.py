@@ -74,7 +74,7 @@ EDGES = (2.0**-4, 2.0**-8, 2.0**-9, 2.0**-10, 2.0**-12, 2.0**-16)
 
 @pytest.mark.parametrize("normalized", [False, True])
 def test_fetch_next_to_the_border_of_two_texels(normalized: bool, row: Any) -> None:
-    """How near to the next texel a point fetch still gives its own; and x / width gives texel x."""
+    """How near to the next texel a point fetch still gives its own; and what x / width gives."""
     extent = 24
     texture = Texture("t", 3, normalized=normalized)
     at = np.zeros((128, 4), np.float32)
@@ -96,9 +96,7 @@ def test_fetch_next_to_the_border_of_two_texels(normalized: bool, row: Any) -> N
     for k, edge in enumerate(EDGES):
         own = int((got[16 * k : 16 * k + 16] == np.arange(16)).sum())
         row(f"{edge:.2g} before the border: {own} of 16 fetches give the texel before it")
-    np.testing.assert_array_equal(got[96:], exact)
-    assert np.abs(got - ours).max() <= 1
-    np.testing.assert_array_equal(got[:16], ours[:16])
+    np.testing.assert_array_equal(got, ours)
 
 
 def test_tools_report_beside_the_simulator(row: Any) -> None:

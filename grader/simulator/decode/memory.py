@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
-from grader.simulator.decode.operands import OperandError, Operands, address, vector
+from grader.simulator.decode.operands import OperandError, Operands, address, vector, wrap64
 from grader.simulator.ptx.model import TYPE_BYTES, integer
 
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
@@ -309,7 +309,7 @@ def _bulk_copy(op: str, parts: list[str], operands: list[str], o: Operands) -> I
     addresses = [base_of(o, text, SHARED) for text in (to, source, barrier)]
     (a, a_add, _), (b, b_add, _), (e, e_add, _) = addresses
     mode = sum((width == 8) << k for k, (_, _, width) in enumerate(addresses))
-    imm = (a_add & 0xFFFFFFFF) | e_add << 32
+    imm = wrap64((a_add & 0xFFFFFFFF) | (e_add & 0xFFFFFFFF) << 32)
     return Insn(
         "cp_async_bulk",
         b_add & 0xFFFFFFFF,

@@ -9,8 +9,8 @@
  * multiples of 1/256 and the products exact, else within
  * dims * 2^-8 * (largest - smallest of the texels) + 2^-15 * (largest magnitude).
  *
- * x * extent within its own rounding error of a whole number counts as that number: x / (float)width is the
- * left edge of texel x. A channel that the texels do not have is 0, and the fourth 1. */
+ * A normalized coordinate has 21 bits of fraction, the rest is cut off, as an H200 does: x / (float)width,
+ * the left edge of texel x, mostly gives texel x - 1. A channel that the texels do not have is 0, and the fourth 1. */
 #include <math.h>
 #include <string.h>
 #include "machine/control.h"
@@ -20,7 +20,8 @@
 enum { WHOLE_COORDINATES = 8, WHOLE_RESULT = 16, COMPONENT_SHIFT = 5 }; /* in the mode */
 enum { CHANNELS = 4, UNIT = 256 };
 enum Query { WIDTH, HEIGHT, DEPTH, LAYERS };
-#define FAR 0x1p40
+#define FAR 0x1p30
+#define FINEST 0x1p21
 #define NO_TEXEL 0xFFFFFFFFu
 
 /* A place in one dimension: two texels and the weight of the second one, of UNIT. */
@@ -31,11 +32,7 @@ typedef struct { f64 sum[CHANNELS]; u32 whole[CHANNELS]; } Texel;
 
 static Place place_of(const Image *t, u32 d, f32 x, bool linear) {
   f64 u = x == x ? x : 0;
-  if (t->flags & IS_NORMALIZED) {
-    u *= t->extent[d];
-    f64 near = rint(u);
-    if (fabs(u - near) <= fabs(near) * 0x1p-23) u = near;
-  }
+  if (t->flags & IS_NORMALIZED) u = floor(fmin(fmax(u, -FAR), FAR) * FINEST) / FINEST * t->extent[d];
   u = fmin(fmax(u, -FAR), FAR) - (linear ? 0.5 : 0);
   f64 first = floor(u);
   u32 weight = linear ? (u32)rint((u - first) * UNIT) : 0;
