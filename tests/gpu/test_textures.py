@@ -50,8 +50,7 @@ def test_gpu_fetches_the_same_texels(case: Fetches, row: Any) -> None:
         row(f"largest difference {error:.3g}, bound {case.bound():.3g}")
         assert error <= case.bound()
     if channels < 4:
-        missing = Counter(map(tuple, got[:, channels:].tolist()))
-        row(f"channels that the texels lack: {dict(missing.most_common(2))}")
+        assert not got[:, channels:].any(), "the channels that the texels lack"
 
 
 @cache

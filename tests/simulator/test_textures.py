@@ -33,6 +33,7 @@ def test_fetches_are_those_of_the_guide(case: Fetches) -> None:
     trace = traces()[case.number]
     assert trace.ended and not trace.findings, trace.findings
     got = trace.outputs[2][:, : case.texture.channels]
+    assert not trace.outputs[2][:, case.texture.channels :].any(), "channels that texels lack"
     np.testing.assert_array_equal(got, case.expected())
 
 

@@ -10,7 +10,7 @@
  * dims * 2^-8 * (largest - smallest of the texels) + 2^-15 * (largest magnitude).
  *
  * A normalized coordinate has 21 bits of fraction, the rest is cut off, as an H200 does: x / (float)width,
- * the left edge of texel x, mostly gives texel x - 1. A channel that the texels do not have is 0, and the fourth 1. */
+ * the left edge of texel x, mostly gives texel x - 1. A channel that the texels do not have is 0. */
 #include <math.h>
 #include <string.h>
 #include "machine/control.h"
@@ -159,13 +159,12 @@ static bool fits(Warp *w, const Insn *i, const Image *t, u32 lanes) {
   return !fault;
 }
 
-/* The lanes of one object: their places, and the values for what the texels do not have. */
-static u32 start_fetches(Warp *w, const Insn *i, const Image *t, u32 lanes, bool linear, Fetch *f, Texel *out) {
+/* The lanes of one object, and their places. */
+static u32 start_fetches(Warp *w, const Insn *i, const Image *t, u32 lanes, bool linear, Fetch *f) {
   u32 placed = 0;
   for (u32 m = fits(w, i, t, lanes) ? lanes : 0; m; m &= m - 1) {
     u32 l = first_lane(m);
     placed |= (u32)fetch_of(w, i, t, l, linear, &f[l]) << l;
-    if (t->channels < CHANNELS) { out[l].sum[3] = 1; out[l].whole[3] = 1; }
   }
   return placed;
 }
@@ -178,7 +177,7 @@ void ptx_tex(Warp *w, const Insn *i) {
     const Image *t = next_image(w, i, false, &left, &group);
     if (!t) continue;
     bool linear = t->flags & IS_FILTERED && !(i->mode & WHOLE_COORDINATES);
-    u32 placed = start_fetches(w, i, t, group, linear, f, out);
+    u32 placed = start_fetches(w, i, t, group, linear, f);
     for (u32 corner = 0; corner < (linear ? 1u << t->dims : 1); corner++) add_corner(w, i, t, placed, f, corner, out);
   }
   put_texels(w, i, whole, out);
@@ -194,7 +193,7 @@ void ptx_tld4(Warp *w, const Insn *i) {
   while (left) {
     const Image *t = next_image(w, i, false, &left, &group);
     if (!t) continue;
-    u32 placed = start_fetches(w, i, t, group, true, f, out);
+    u32 placed = start_fetches(w, i, t, group, true, f);
     for (u32 m = placed; m; m &= m - 1) out[first_lane(m)] = (Texel){0};
     for (u32 k = 0; k < CHANNELS; k++) {
       u32 offset[LANES] __attribute__((aligned(32))) = {0};
