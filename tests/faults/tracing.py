@@ -211,7 +211,11 @@ class _Run:
             os.close(pidfd)
             for strace in self._straces:
                 strace.terminate()
-                strace.wait()
+                try:
+                    strace.wait(SECONDS)
+                except subprocess.TimeoutExpired:  # it may wait for a process that was killed
+                    strace.kill()
+                    strace.wait()
 
     def _look_after_stopped(self) -> None:
         """Trace forked processes that wait for it, and continue those that a fault stopped."""
