@@ -110,6 +110,7 @@ class ProvenanceObject(Contract):
 
 class LineObject(Contract):
     line: int
+    file: str
     counters: dict[str, float]
 
 

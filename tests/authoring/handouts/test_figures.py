@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.handouts import runs
-from grader.authoring.handouts.figures import images, memory, performance, stack, svg, tiles
+from grader.authoring.handouts.figures import memory, performance, stack, svg, tiles
 from grader.faults import LabFault
 from grader.launch import Launch
 from grader.reports.explain.accesses import thread_accesses
@@ -83,14 +83,14 @@ def test_boundary_tiles_load_inside_and_store_zeros_outside() -> None:
 
 
 def test_halo_is_loaded_in_two_rounds() -> None:
-    touched = images.halo_touches()
-    middle, corner = (images.halo_loads(touched, block) for block in ((1, 1, 0), (0, 0, 0)))
+    touched = tiles.halo_touches()
+    middle, corner = (tiles.halo_loads(touched, block) for block in ((1, 1, 0), (0, 0, 0)))
     assert len(middle) == len(corner) == 18 * 18
     assert {byte: thread for byte, (thread, _) in middle.items()} == {
         byte: byte % 256 for byte in range(324)
     }
     # Byte 0 of block (1,1) is pixel x = 15, y = 15; of block (0,0) the corner itself.
-    assert middle[0][1] == 15 * images.HALO_WIDTH + 15 and corner[0][1] == 0
+    assert middle[0][1] == 15 * tiles.HALO_WIDTH + 15 and corner[0][1] == 0
     assert corner[1][1] == 0 and corner[2][1] == 1
 
 
@@ -105,7 +105,7 @@ def test_shared_array_holds_both_tiles() -> None:
 
 
 def test_fewer_products_count_at_the_edges() -> None:
-    counted = images.picture_reads()
+    counted = memory.picture_reads()
     assert sum(counted.values()) == (5 * 16 - 6) * (5 * 7 - 6)
     assert (counted[0, 0], counted[0, 1], counted[1, 1], counted[3, 8]) == (9, 12, 16, 25)
 
