@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grader.compile.program import Program
 from grader.compile.source import compile_source
-from grader.launch import Trace
+from grader.launch import Array, Launch, Trace
 from grader.simulator.simulate import simulate
 from tests.fuzz.corpus import KERNELS, Spec, read
 from tests.simulator.test_watch import KERNELS as WATCHED
@@ -76,3 +76,23 @@ def test_findings_are_the_same_for_any_number_of_threads(path: Path) -> None:
 def test_comparison_detects_a_difference() -> None:
     spec = read((KERNELS / "matmul.cu").read_text())
     assert run("matmul", spec, 1, 0) != run("matmul", spec, 1, 1)
+
+
+LEFTOVERS = b"""
+extern "C" __global__ void k(int *out) {
+  int own[16];
+  if (blockIdx.x == 0)
+    for (int i = 0; i < 16; ++i) own[(i + threadIdx.x) & 15] = 77;
+  out[blockIdx.x * 32 + threadIdx.x] = own[threadIdx.x * 7 & 15];
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_block_finds_nothing_of_another_in_its_stack_frames(threads: int) -> None:
+    """Which block a worker ran before differs from run to run; its values could be right."""
+    out = Array("out", (9, 32), "int32", None, True)
+    launch = Launch("k", (9, 1, 1), (32, 1, 1), (out,))
+    (trace,) = simulate(compile_source(LEFTOVERS, "k.cu"), [launch], threads=threads)
+    assert {f.kind for f in trace.errors} == {"uninitialized-read"}
+    assert (trace.outputs[0][0] == 77).all() and not trace.outputs[0][1:].any()

@@ -94,6 +94,8 @@ void start_warp(Warp *w, u32 function) {
   w->steps = w->clock_steps = w->clock_reads = 0;
   start_loop_watch(w);
   memset(w->ran, 0, sizeof w->ran);
+  /* What a variable without a value holds must not depend on the block that this worker ran before. */
+  if (w->local) memset(w->local, 0, (size_t)LANES * w->local_room);
   push(w, function, w->valid, NO_FRAME, 0, 0);
 }
 
