@@ -24,7 +24,7 @@ LEAST = 0.05
 
 RUNS = 3
 ATTEMPTS = 4
-Texts = Mapping[str, tuple[str, str]]
+Texts = dict[str, tuple[str, str]]
 
 
 def fastest(reader: Reader, text: str) -> float:
@@ -36,21 +36,19 @@ def growth(reader: Reader, texts: Texts, long: int) -> tuple[float, float, str]:
     """The largest exponent over all texts, the longest time, and the text of the exponent."""
     worst, longest, of = 0.0, 0.0, ""
     for name in texts:
-        taken = seconds(reader, text_of(dict(texts), name, long))
+        long_text, short_text = (text_of(texts, name, n) for n in (long, long // LONGER))
+        taken = seconds(reader, long_text)
         longest = max(longest, taken)
-        if taken < LEAST:
-            continue
-        worst, of = max((worst, of), (exponent_of(reader, texts, name, long), name))
+        if taken >= LEAST:
+            worst, of = max((worst, of), (exponent(reader, long_text, short_text), name))
     return worst, longest, of
 
 
-def exponent_of(reader: Reader, texts: Texts, name: str, long: int) -> float:
+def exponent(reader: Reader, long: str, short: str) -> float:
     """The exponent for one kind of text; the least of several, as other processes disturb it."""
     least = math.inf
     for _ in range(ATTEMPTS):
-        taken = fastest(reader, text_of(dict(texts), name, long))
-        short = fastest(reader, text_of(dict(texts), name, long // LONGER))
-        least = min(least, math.log(taken / short, LONGER))
+        least = min(least, math.log(fastest(reader, long) / fastest(reader, short), LONGER))
         if least <= MOST:
             break
     return least
@@ -67,9 +65,9 @@ def main() -> int:
     print(f"{'reader':<52} {'exponent':>8} {'seconds':>8}  text with that exponent")
     for group, (readers, texts, long) in groups.items():
         for name, reader in readers.items():
-            exponent, longest, of = growth(reader, texts, long)
-            missed += exponent > MOST
-            shown = f"{exponent:8.2f}" if of else f"{'-':>8}"
+            worst, longest, of = growth(reader, texts, long)
+            missed += worst > MOST
+            shown = f"{worst:8.2f}" if of else f"{'-':>8}"
             print(f"{group + ' ' + name:<52} {shown} {longest:8.3f}  {of}", flush=True)
     print(f"{missed} above {MOST}; - : less than {LEAST} s for every text of {LONG} characters")
     return int(missed > 0)

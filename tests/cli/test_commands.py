@@ -13,7 +13,6 @@ import sys
 import time
 import zipfile
 from collections import Counter
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ import yaml
 
 from grader import __version__
 from grader.cli.app import run as run_command
-from grader.cli.check import _import_report
 from grader.cli.terminal import say
 from tests.command import ROOT, grader
 
@@ -379,16 +377,6 @@ def test_end_of_the_command_by_a_signal(number: int, code: int) -> None:
         assert process.wait(60) == code
         said = process.stderr.read().decode() if process.stderr else ""
     assert (f"ended by signal {signal.Signals(number).name}" in said) == (code == 3)
-
-
-def test_an_import_that_fails_beside_the_grading_says_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The module is imported again when the report is made, and a fault is reported then."""
-    monkeypatch.setitem(sys.modules, "grader.reports.text", None)
-    with pytest.raises(ImportError):
-        import_module("grader.reports.text")
-    _import_report()
 
 
 def test_command_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 
+from grader.cli.check import _import_report
 from tests.command import ROOT
 from tests.faults.workplace import Workplace
 
@@ -108,3 +110,13 @@ def test_nothing_is_opened_in_place_of_a_closed_stream(words: dict[str, str]) ->
     assert run(words["batch"], "<&- >&- 2>&-").returncode == 3
     assert run(words["gradebook"], "").returncode == 0
     assert run(words["verification"], "").returncode == 0
+
+
+def test_an_import_that_fails_beside_the_grading_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The module is imported again when the report is made, and a fault is reported then."""
+    monkeypatch.setitem(sys.modules, "grader.reports.text", None)
+    with pytest.raises(ImportError):
+        import_module("grader.reports.text")
+    _import_report()

@@ -19,6 +19,7 @@ from grader.grading.single_launch import (
 from grader.launch import Texture, Trace, pack_launches, unpack_launches
 from grader.simulator.simulate import simulate
 from grader.submissions.launchfile import LaunchFile, read_launch
+from tests.submissions.test_launchfile import assert_mistake
 
 LAUNCH = """\
 grid: [1]
@@ -57,6 +58,11 @@ def program() -> Program:
 
 def write(folder: Path, text: str = LAUNCH) -> LaunchFile:
     """Write a launch file and its arrays; read it."""
+    return read_launch(written(folder, text))
+
+
+def written(folder: Path, text: str) -> Path:
+    """Write a launch file and its arrays."""
     rng = np.random.default_rng(0)
     np.save(folder / "image.npy", rng.integers(0, 256, (4, 8, 4), np.uint8))
     np.save(folder / "table.npy", np.arange(8, dtype=np.float32))
@@ -67,7 +73,7 @@ def write(folder: Path, text: str = LAUNCH) -> LaunchFile:
     np.save(folder / "deep.npy", np.zeros((2, 2, 2, 8), np.float32))
     path = folder / "LAUNCH.yaml"
     path.write_text(text)
-    return read_launch(path)
+    return path
 
 
 def ready(program: Program, launch_file: LaunchFile) -> None:
@@ -141,11 +147,7 @@ def test_mistake_is_reported_with_line_and_key(
     tmp_path: Path, old: str, new: str, where: str, message: str, fix: str
 ) -> None:
     assert LAUNCH.count(old) == 1
-    with pytest.raises(LabFault) as caught:
-        write(tmp_path, LAUNCH.replace(old, new))
-    assert where in caught.value.where
-    assert message in caught.value.what
-    assert fix in caught.value.fix
+    assert_mistake(written(tmp_path, LAUNCH.replace(old, new)), where, message, fix)
 
 
 TEXTURE = "texture: {in: image.npy, channels: 4, address: [wrap, clamp], normalized: true,\n"

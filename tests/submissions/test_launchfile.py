@@ -159,7 +159,11 @@ def test_mistake_is_reported_with_line_and_key(
     tmp_path: Path, old: str, new: str, where: str, message: str, fix: str
 ) -> None:
     assert GOOD.count(old) == 1
-    path = write(tmp_path, GOOD.replace(old, new))
+    assert_mistake(write(tmp_path, GOOD.replace(old, new)), where, message, fix)
+
+
+def assert_mistake(path: Path, where: str, message: str, fix: str) -> None:
+    """Require that a launch file is refused, with these words in the parts of the fault."""
     with pytest.raises(LabFault) as caught:
         read_launch(path)
     assert caught.value.where.startswith(str(path))
