@@ -12,8 +12,9 @@ the incorrect variants of the labs. Their lines are known, and not what their ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -96,10 +97,11 @@ def solution_of(lab: Lab) -> str:
 
 def read_mistakes() -> Iterator[Mistake]:
     """Yield all mistakes; a text that does not occur is an error of the file."""
+    solution = cache(lambda lab: solution_of(load_lab(lab)))
     for file in sorted(FOLDER.glob("*.yaml")):
         for row in yaml.safe_load(file.read_text()):
             lab = row.get("lab", file.stem)
-            right = row.get("source") or solution_of(load_lab(lab))
+            right = row.get("source") or solution(lab)
             source = right
             for old, new in row.get("edit", ()):
                 assert old in source, f"{file.name}: {row['name']}: {old!r}"
@@ -112,9 +114,9 @@ def read_mistakes() -> Iterator[Mistake]:
             yield Mistake(lab, row["name"], source, lines, frozenset(row["cause"]), known)
 
 
-def read_mutants() -> Iterator[Mistake]:
-    """Yield every mutant of every lab's solution; some of them are right."""
-    for name in list_labs():
+def read_mutants(labs: Sequence[str] = ()) -> Iterator[Mistake]:
+    """Yield every mutant of these labs' solutions, by default of all; some of them are right."""
+    for name in labs or list_labs():
         right = solution_of(load_lab(name))
         for mutant in make_mutants(right):
             yield _of_source(name, mutant.name, right, mutant.source)

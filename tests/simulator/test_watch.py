@@ -7,6 +7,8 @@ A kernel's comments say what to expect: `// expect: <kind> <severity> [line N] [
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,8 +17,9 @@ import pytest
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Finding, Trace
-from grader.simulator.simulate import simulate
-from tests.fuzz.corpus import read
+from grader.simulator.simulate import Variants, simulate
+from tests.fuzz.corpus import Spec, read
+from tests.simulator.test_threads import facts
 
 WATCH = Path(__file__).parents[1] / "watch"
 KERNELS = sorted(WATCH.glob("*/*.cu"))
@@ -33,6 +36,25 @@ def trace(path: Path, threads: int = 1) -> Trace:
     return simulate(program(path), [launch], threads=threads, steps=200_000)[0]
 
 
+Run = Callable[[Spec, int, int], Trace]
+
+
+@pytest.fixture(scope="module", params=KERNELS, ids=[f"{p.parent.name}/{p.stem}" for p in KERNELS])
+def kernel(request: pytest.FixtureRequest) -> tuple[str, Run]:
+    """A kernel's text, and what runs it with so many threads and steps.
+
+    Its tests share what is compiled and decoded: pytest runs those of one kernel together.
+    """
+    path: Path = request.param
+    decoded: Variants = {}
+
+    def run(spec: Spec, threads: int, steps: int) -> Trace:
+        how = {"threads": threads, "steps": steps, "decoded": decoded}
+        return simulate(program(path), [spec.launch()], **how)[0]  # type: ignore[arg-type]
+
+    return path.read_text(), run
+
+
 def expectation(text: str) -> dict[str, str]:
     """{"kind": ..., "severity": ..., "line": ..., ...} of one expectation."""
     kind, severity, *rest = text.split()
@@ -43,16 +65,25 @@ def fits(finding: Finding, expected: dict[str, str]) -> bool:
     return all(str(getattr(finding, key)) == value for key, value in expected.items())
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=[f"{p.parent.name}/{p.stem}" for p in KERNELS])
-def test_kernel_draws_the_expected_findings(path: Path) -> None:
-    expected = [e for e in EXPECT.findall(path.read_text()) if e != "clean"]
-    findings = trace(path).findings
+def test_kernel_draws_the_expected_findings(kernel: tuple[str, Run]) -> None:
+    source, run = kernel
+    expected = [e for e in EXPECT.findall(source) if e != "clean"]
+    findings = run(read(source), 1, 200_000).findings
     for text in expected:
         assert any(fits(f, expectation(text)) for f in findings), f"{text}: not among {findings}"
     kinds = {expectation(text)["kind"] for text in expected}
     mild = all(expectation(text)["severity"] == "info" for text in expected)
     unexpected = [f for f in findings if (mild or f.kind not in kinds) and f.severity != "info"]
     assert not unexpected, f"false alarm: {unexpected}"
+
+
+def test_findings_are_the_same_for_any_number_of_threads(kernel: tuple[str, Run]) -> None:
+    source, run = kernel
+    spec = read(source)
+    if spec.grid == (1, 1, 1):
+        spec = replace(spec, grid=(3, 1, 1))
+    one, three = (facts(run(spec, threads, 100_000)) for threads in (1, 3))
+    assert one == three
 
 
 def test_every_kernel_states_its_expected_findings() -> None:
