@@ -127,8 +127,11 @@ def test_the_work_of_a_lost_worker_is_done_again_and_kept_once(two: Cluster, pla
 
 
 def test_a_worker_with_another_version_and_a_scheduler_that_goes_away(
-    place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    from grader.batch import cluster as dask
+
+    monkeypatch.setattr(dask, "CONNECT_SECONDS", 6.0)  # so long a lost scheduler is looked for
     (tmp_path / "other.py").write_text("import grader\ngrader.__version__ = '99'\n")
     (place / "slow.cu").write_bytes(RIGHT)
     with cluster(tmp_path, [(ONCE, "--preload", str(tmp_path / "other.py"))]) as found:
@@ -143,6 +146,7 @@ def test_a_worker_with_another_version_and_a_scheduler_that_goes_away(
         watch = when_slow(found.mark, lambda process: scheduler.kill())
         assert batch(place, "--cluster", found.address) == 3
         watch.join(10)
+        found.workers[1].kill()  # it would look for the scheduler for as long as it may
     output = capfd.readouterr().err
     assert "scheduler is lost" in output and "Traceback" not in output
     assert batch(place) == 1
